@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Plain cross-correlation of matrices, in the paper's four forms (paper section 2.2).
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include <xcorr/types.hpp>
+
+namespace xcorr {
+
+enum class Form : std::uint8_t {
+  one_to_one,   ///< one left, one right
+  one_to_many,  ///< one left, each of m rights
+  n_to_mn,      ///< n lefts, each with m rights of its own
+  n_to_m,       ///< n lefts, each with all of the same m rights
+};
+
+/// What to compute. The result at shift (dx, dy) is
+///   r[dy][dx] = sum over (i, j) of left[j + dy][i + dx] * right[j][i],
+/// over the pixels where both exist. `shifts` is the rectangle of shifts wanted: element (x, y) of
+/// an output is the shift (shifts.x + x, shifts.y + y); see valid_shifts and full_shifts.
+///
+/// Matrices of one side have one size and one pitch, and lie one behind the other.
+struct Problem {
+  ElementType type = ElementType::u8;  ///< u8 or f32, of both sides
+  Form form = Form::one_to_one;
+  Size left, right;
+  int lefts = 1;                       ///< n
+  int rights = 1;                      ///< m: rights of each left; n * m in all for n_to_mn
+  Rect shifts;
+  std::int64_t left_pitch = 0;         ///< bytes from row to row
+  std::int64_t right_pitch = 0;
+  std::int64_t left_stride = 0;        ///< bytes from one left to the next
+  std::int64_t right_stride = 0;
+
+  constexpr bool operator==(const Problem&) const = default;
+
+  /// Number of output matrices: of pair (left l, its right r), number l * rights + r.
+  constexpr std::int64_t outputs() const { return std::int64_t{lefts} * rights; }
+  /// Number of right matrices there are.
+  constexpr std::int64_t total_rights() const { return form == Form::n_to_mn ? outputs() : rights; }
+  /// The right matrix that output `index` uses.
+  constexpr std::int64_t right_of(std::int64_t index) const {
+    return form == Form::n_to_mn ? index : index % rights;
+  }
+
+  /// u8 gives exact integers: u32 while the largest sum (all 255) fits, u64 past that. f32 gives
+  /// f32, with an error of at most c * eps * sum |l * r|.
+  constexpr ElementType output_type() const {
+    if (type != ElementType::u8) return type;
+    constexpr std::int64_t fits_u32 = 0xffffffffLL / (255 * 255);  // 66,051 pixels
+    return right.area() <= fits_u32 ? ElementType::u32 : ElementType::u64;
+  }
+};
+
+/// Every shift at which the right lies wholly inside the left; empty when it does not fit.
+/// Output (x, y) is scipy.signal.correlate2d(left, right, 'valid')[y][x].
+constexpr Rect valid_shifts(Size left, Size right) {
+  return {0, 0, left.width - right.width + 1, left.height - right.height + 1};
+}
+
+/// Every shift at which the two overlap by at least a pixel, from (1 - right.width,
+/// 1 - right.height) on. Output (x, y) is scipy.signal.correlate2d(left, right, 'full')[y][x].
+constexpr Rect full_shifts(Size left, Size right) {
+  return {1 - right.width, 1 - right.height, left.width + right.width - 1,
+          left.height + right.height - 1};
+}
+
+/// A dense problem (no padding between rows or matrices) over the valid or any other shifts.
+constexpr Problem dense_problem(ElementType type, Form form, Size left, Size right, int lefts,
+                                int rights, Rect shifts) {
+  const auto bytes = static_cast<std::int64_t>(size_of(type));
+  return {type, form, left, right, lefts, rights, shifts, left.width * bytes, right.width * bytes,
+          left.area() * bytes, right.area() * bytes};
+}
+
+/// A plan for one problem on one device. It owns what outlives a call (transform plans, the
+/// rights' spectra); the caller owns everything else. One plan serves one thread at a time.
+class Correlator {
+ public:
+  /// `kernel` is a variant's name (`fft`, `overlap_wise`, ...) or "auto". Errors:
+  /// invalid_argument for a malformed problem, unsupported when no such kernel can do it,
+  /// out_of_memory, device_error.
+  static Result<Correlator> create(const Problem& problem, const Device& device,
+                                   std::string_view kernel = "auto");
+  Correlator(Correlator&&) noexcept;
+  Correlator& operator=(Correlator&&) noexcept;
+  ~Correlator();
+
+  /// The chosen variant's name.
+  const char* kernel() const;
+  /// Bytes of scratch memory (on the device's side) that run() wants.
+  std::size_t workspace_bytes() const;
+
+  /// Gives the rights: in the device's memory, valid and unchanged until the next call of
+  /// set_rights. May allocate and wait.
+  Status set_rights(const void* rights, Stream stream = {});
+
+  /// Enqueues the work on `stream`; neither allocates nor waits. `out`: outputs() dense matrices
+  /// of shifts.size() elements of output_type(), in the device's memory. All three pointers
+  /// stay the caller's and must live until the stream has passed this work.
+  Status run(const void* lefts, void* out, void* workspace, Stream stream = {});
+
+ private:
+  struct Impl;
+  explicit Correlator(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace xcorr

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Template matching: one frame against a bank of templates, peaks out. The stages are those of
+// the pipeline correlate -> normalise -> peaks -> refine; only the last one's result leaves the
+// device.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <xcorr/methods.hpp>
+#include <xcorr/types.hpp>
+
+namespace xcorr {
+
+struct MatchSettings {
+  Method method = Method::ccoeff_normed;
+
+  /// How close a match must be, in [-1, 1]. A peak's score is at least `threshold` times what an
+  /// exact copy of the template scores; for the two sqdiff methods, at most (1 - threshold) times
+  /// what a black window scores (1 for sqdiff-normed, the template's own sum of squares for sqdiff).
+  double threshold = 0.5;
+
+  int max_peaks = 1;  ///< of each template, 1 to 1024
+
+  /// Pixels. A peak is a shift that no other beats within |dx| < distance and |dy| < distance (of
+  /// equal ones the upper, then the left one counts). 0: half the template's width and height.
+  int min_peak_distance = 0;
+
+  bool subpixel = true;
+
+  /// The part of the frame that is searched: a match lies wholly inside. Empty: the frame. What
+  /// reaches over the frame's edge is cut off.
+  Rect search_region;
+
+  std::string kernel = "auto";  ///< of the correlate stage: a variant's name, or auto
+
+  bool operator==(const MatchSettings&) const = default;
+};
+
+struct Peak {
+  std::uint32_t template_index;  ///< position in the bank
+  double x, y;                   ///< top-left corner in the frame, pixels; a fraction with subpixel
+  int width, height;             ///< the template's
+  double score;                  ///< OpenCV's value at the whole-pixel position, exact for u8
+};
+
+/// True when all its pixels are equal: such a template has no variance and can match nothing by
+/// ccoeff. `view` is in host memory.
+bool is_flat(const MatrixView& view);
+
+/// Follows a bank of templates through frames of one size. Not for several threads at once; one
+/// object a thread is fine.
+class Matcher {
+ public:
+  static Result<Matcher> create(const Device& device);
+  Matcher(Matcher&&) noexcept;
+  Matcher& operator=(Matcher&&) noexcept;
+  ~Matcher();
+
+  /// Copies the templates (host memory, one element type, sizes may differ). On an error the
+  /// previous bank stays. At most 11.9 million pixels each (64-bit sums).
+  Status set_templates(std::span<const MatrixView> templates);
+
+  /// Makes everything ready for frames of this type and size: allocates, plans, transforms the
+  /// templates. Cheap when nothing changed that matters. The templates must have the frames' type.
+  /// Templates that do not fit into the search region never match. Errors: invalid_argument,
+  /// unsupported (kernel), out_of_memory, device_error.
+  Status prepare(ElementType type, Size frame, const MatchSettings& settings);
+
+  /// Enqueues the whole match of a frame (host or device memory, of the prepared type and size);
+  /// neither allocates nor waits for the device, but a frame in host memory has been read when it
+  /// returns. A frame in device memory must live until collect() returned. Without a stream the
+  /// matcher uses one of its own.
+  Status enqueue(const MatrixView& frame, Stream stream = {});
+
+  /// Waits for the enqueued frame's peaks: templates in order, best first within a template.
+  Status collect(std::vector<Peak>& peaks);
+
+  /// The correlate variant in use: the first group's, when templates of several sizes use
+  /// several; empty before prepare() and while no template fits.
+  std::string kernel() const;
+
+ private:
+  struct Impl;
+  explicit Matcher(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace xcorr

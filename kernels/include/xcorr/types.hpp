@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The vocabulary of the library: element types, sizes, views of matrices, devices, streams,
+// and errors as values. No function of the library throws, prints or aborts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace xcorr {
+
+// ---- errors ---------------------------------------------------------------------------------
+
+enum class Code : std::uint8_t {
+  ok,
+  invalid_argument,  ///< the caller's mistake: a null pointer, an empty size, a bad enum
+  unsupported,       ///< well formed, but nothing here can do it (an unknown kernel, no backend)
+  not_found,         ///< no such device, or no driver for it
+  out_of_memory,     ///< host or device memory
+  device_error,      ///< CUDA or cuFFT reported an error; the message carries their text
+};
+
+/// Success, or a code with a sentence that names the thing that failed.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Code code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  bool ok() const { return code_ == Code::ok; }
+  Code code() const { return code_; }
+  const std::string& message() const { return message_; }
+
+ private:
+  Code code_ = Code::ok;
+  std::string message_;
+};
+
+/// A value, or the Status that says why there is none.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : content_(std::move(value)) {}
+  Result(Status status) : content_(std::move(status)) {}
+
+  bool ok() const { return std::holds_alternative<T>(content_); }
+  /// Only when ok().
+  T& value() { return std::get<T>(content_); }
+  const T& value() const { return std::get<T>(content_); }
+  Status status() const { return ok() ? Status() : std::get<Status>(content_); }
+
+ private:
+  std::variant<Status, T> content_;
+};
+
+// ---- matrices -------------------------------------------------------------------------------
+
+enum class ElementType : std::uint8_t { u8, u32, u64, f32 };
+
+constexpr std::size_t size_of(ElementType type) {
+  switch (type) {
+    case ElementType::u8: return 1;
+    case ElementType::u32: return 4;
+    case ElementType::u64: return 8;
+    case ElementType::f32: return 4;
+  }
+  return 0;
+}
+
+constexpr const char* name_of(ElementType type) {
+  switch (type) {
+    case ElementType::u8: return "u8";
+    case ElementType::u32: return "u32";
+    case ElementType::u64: return "u64";
+    case ElementType::f32: return "f32";
+  }
+  return "?";
+}
+
+struct Size {
+  int width = 0, height = 0;
+  constexpr bool operator==(const Size&) const = default;
+  constexpr bool empty() const { return width <= 0 || height <= 0; }
+  constexpr std::int64_t area() const { return std::int64_t{width} * height; }
+};
+
+struct Rect {
+  int x = 0, y = 0, width = 0, height = 0;
+  constexpr bool operator==(const Rect&) const = default;
+  constexpr bool empty() const { return width <= 0 || height <= 0; }
+  constexpr Size size() const { return {width, height}; }
+};
+
+enum class Memory : std::uint8_t { host, device };
+
+/// A borrowed matrix, row-major: element (x, y) lies at data + y * pitch + x * size_of(type).
+struct MatrixView {
+  const void* data = nullptr;
+  ElementType type = ElementType::u8;
+  Size size;                       ///< in elements
+  std::ptrdiff_t pitch = 0;        ///< bytes from one row to the next, at least a row's bytes
+  Memory memory = Memory::host;
+};
+
+// ---- where work runs ------------------------------------------------------------------------
+
+enum class Backend : std::uint8_t { cpu, cuda };
+
+constexpr const char* name_of(Backend backend) { return backend == Backend::cpu ? "cpu" : "cuda"; }
+
+/// A place to run on. A plain value; it owns nothing.
+struct Device {
+  Backend backend = Backend::cpu;
+  int ordinal = -1;             ///< CUDA's number of the device; -1 on the CPU
+  int compute_capability = 0;   ///< major * 10 + minor; 0 on the CPU
+  int multiprocessors = 0;      ///< 0 on the CPU
+  std::string name;             ///< for people
+};
+
+/// Opens a backend. `ordinal` is CUDA's device number, -1 for any. Errors: not_found when there
+/// is no driver or no such device, unsupported when the library was built without the backend.
+///
+/// The library works in the CUDA context that is current in the calling thread, and where none
+/// is, in the device's primary one; see make_current.
+Result<Device> open_device(Backend backend, int ordinal = -1);
+
+/// Makes the device's primary CUDA context current in the calling thread: needed once in each
+/// thread that calls the library and has no context of its own. Nothing on the CPU.
+Status make_current(const Device& device);
+
+/// A cudaStream_t as an opaque pointer; null is the default stream. Ignored on the CPU, where
+/// every call returns when its work is done.
+struct Stream {
+  void* handle = nullptr;
+};
+
+}  // namespace xcorr

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Memory and streams of a backend, as a table of functions, and RAII over them.
+#pragma once
+
+#include <utility>
+
+#include <xcorr/types.hpp>
+
+namespace xcorr {
+
+/// A two-dimensional copy: `rows` rows of `bytes` each.
+struct Copy {
+  void* to;
+  std::ptrdiff_t to_pitch;
+  const void* from;
+  std::ptrdiff_t from_pitch;
+  std::size_t bytes, rows;
+};
+
+struct Runtime {
+  Result<void*> (*allocate)(std::size_t bytes, Memory memory);  ///< host: pinned, for CUDA
+  void (*release)(void* pointer, Memory memory);
+  /// Enqueued; memory that is not pinned has been read when it returns.
+  Status (*copy)(const Copy& copy, Memory from, Memory to, Stream stream);
+  Result<Stream> (*create_stream)();
+  void (*destroy_stream)(Stream stream);
+  Status (*wait)(Stream stream);
+};
+
+const Runtime& runtime(Backend backend);
+
+/// A block of memory on the device's side, or of host memory that it copies to and from fast.
+class Block {
+ public:
+  Block() = default;
+  Block(Block&& other) noexcept { *this = std::move(other); }
+  Block& operator=(Block&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(memory_, other.memory_);
+    std::swap(runtime_, other.runtime_);
+    return *this;
+  }
+  ~Block() {
+    if (data_) runtime_->release(data_, memory_);
+  }
+
+  static Result<Block> make(Backend backend, std::size_t bytes, Memory memory = Memory::device);
+
+  void* data() const { return data_; }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+  Memory memory_ = Memory::device;
+  const Runtime* runtime_ = nullptr;
+};
+
+}  // namespace xcorr

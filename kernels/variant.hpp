@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// One way to compute one stage, as data: the registry lists them, the selector picks one, the
+// harness checks and times each. Every stage works on the same two structs: MatchProblem says what
+// to compute, Buffers where everything lies.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include <xcorr/correlate.hpp>
+#include <xcorr/methods.hpp>
+#include <xcorr/types.hpp>
+
+namespace xcorr {
+
+enum class Stage : std::uint8_t {
+  correlate,    ///< lefts, rights -> products
+  window_sums,  ///< lefts -> sums, squares of every window: once for all rights
+  normalise,    ///< products, window sums, right sums -> scores
+  peaks,        ///< scores -> candidates, best first
+  refine,       ///< lefts, templates, candidates -> peaks: exact scores, sub-pixel places
+};
+
+constexpr const char* name_of(Stage stage) {
+  constexpr const char* names[] = {"correlate", "window_sums", "normalise", "peaks", "refine"};
+  return names[static_cast<std::uint8_t>(stage)];
+}
+
+/// Sums over all pixels of a right (u8: exact integers below 2^53; f32: sums of doubles).
+struct RightSums {
+  double sum = 0, squares = 0;  ///< sum t, sum t^2
+  double deviation = 0;         ///< n sum t^2 - (sum t)^2, exact for u8: an integer below 2^63, rounded once
+};
+
+struct Candidate {
+  float score;
+  std::int32_t x, y;  ///< element of the output, not shift
+};
+
+struct RefinedPeak {
+  double score;
+  double dx, dy;      ///< sub-pixel offset, in (-1, 1); 0 without subpixel or at a border
+  std::int32_t x, y;  ///< element of the output
+};
+
+/// A correlate problem of one left and many rights, and how its scores are made and picked.
+/// The stages after correlate need a one_to_one or one_to_many problem over valid shifts.
+struct MatchProblem {
+  Problem correlate;
+  /// What the correlate stage writes. Problem::output_type(): the plain sums of its operands. f32
+  /// though the input is u8 (variants that are not exact): sum f (t - mean t), approximately.
+  ElementType products = correlate.output_type();
+  Method method = Method::ccoeff_normed;
+  int max_peaks = 1;
+  int distance_x = 1, distance_y = 1;  ///< min_peak_distance, resolved: at least 1
+  double threshold = 0;                ///< see MatchSettings and score_limit()
+  bool subpixel = true;
+};
+
+/// Device-side memory of a launch (host memory on the CPU). A stage reads and writes the ones its
+/// line in Stage names. Surfaces are dense, one of shifts.size() for each right.
+struct Buffers {
+  const void* lefts = nullptr;
+  /// What correlate multiplies with: u8 templates as they are; f32 templates less their mean when
+  /// matching, so that a common offset of both sides costs no digits.
+  const void* rights = nullptr;
+  const void* templates = nullptr;     ///< the templates as they are, laid out like the rights
+  const RightSums* right_sums = nullptr;
+  void* products = nullptr;            ///< Problem::output_type()
+  /// Sums over the left's window under each shift; uint32 and uint64 for u8, double for f32.
+  void* window_sums = nullptr;
+  void* window_squares = nullptr;
+  /// Estimated error of `products` as a share of the right's norm sqrt(sum (t - mean t)^2): a
+  /// device-side float, or null where it does not matter.
+  const float* product_error = nullptr;
+  float* scores = nullptr;
+  Candidate* candidates = nullptr;     ///< rights * max_peaks
+  std::uint32_t* counts = nullptr;     ///< candidates of each right
+  RefinedPeak* peaks = nullptr;        ///< rights * max_peaks, counts as above
+  void* workspace = nullptr;
+  Stream stream;
+
+  /// A launch may do only some of the plan's rights: [first_right, first_right + right_count). All
+  /// pointers above are still those of right 0 except products and scores, which are those of
+  /// first_right.
+  int first_right = 0, right_count = 1;
+  /// The left is not that of the last launch.
+  bool new_left = true;
+};
+
+/// What a variant keeps between calls for one problem: transform plans, spectra.
+class PlanState {
+ public:
+  virtual ~PlanState() = default;
+  /// The rights changed; may allocate and wait.
+  virtual Status set_rights(const void* rights, Stream stream) = 0;
+  /// See Buffers::product_error.
+  virtual const float* product_error() const { return nullptr; }
+};
+
+struct Variant {
+  const char* name;
+  Stage stage;
+  Backend backend;
+  bool exact;  ///< same result as the reference, bit for bit, for u8
+  /// The only place where eligibility lives.
+  bool (*supports)(const MatchProblem&, const Device&);
+  std::size_t (*workspace)(const MatchProblem&, const Device&);
+  /// Enqueues; neither allocates nor waits. `state` is what `plan` made.
+  Status (*launch)(const MatchProblem&, const Device&, const Buffers&, PlanState* state);
+  /// Null when nothing outlives a call.
+  Result<std::unique_ptr<PlanState>> (*plan)(const MatchProblem&, const Device&) = nullptr;
+};
+
+/// Each family's table; the registry joins them.
+using Family = std::span<const Variant>;
+
+}  // namespace xcorr
