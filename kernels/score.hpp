@@ -44,42 +44,73 @@ XCORR_HD T deviation(T n, T ab, T a, T b) {
   return n * ab - a * b;
 }
 
-/// The score of one window. A normed score is in [-1, 1] and never NaN: without variance (ccoeff)
-/// or energy (ccorr) in the window or the template it is 0, and 1 for sqdiff-normed unless both
-/// are without energy (0: they are equal).
+/// value / sqrt(left * right) in [-1, 1]; 0 when either has no energy.
+XCORR_HD inline double quotient(double value, double left, double right) {
+  if (!(left > 0) || !(right > 0)) return 0.0;
+  return clamp_score(value / sqrt(left * right), -1.0, 1.0);
+}
+
+/// sqdiff-normed from sum (f - t)^2: 0 when they are equal, else 1 when either has no energy.
+XCORR_HD inline double sqdiff_quotient(double value, double left, double right) {
+  if (!(value > 0)) return 0.0;
+  if (!(left > 0) || !(right > 0)) return 1.0;
+  return clamp_score(value / sqrt(left * right), 0.0, 1.0);
+}
+
+/// The score of one window from sums of its pixels. A normed score is in [-1, 1] and never NaN:
+/// without variance (ccoeff) or energy (ccorr) in the window or the template it is 0.
 template <class T>
 XCORR_HD double score(Method method, const WindowTerms<T>& w) {
   switch (method) {
-    case Method::sqdiff: {
-      const T value = w.left_squares - 2 * w.product + w.right_squares;
-      return value > 0 ? static_cast<double>(value) : 0.0;
-    }
+    case Method::sqdiff:
     case Method::sqdiff_normed: {
-      const T value = w.left_squares - 2 * w.product + w.right_squares;
-      if (!(value > 0)) return 0.0;
-      if (!(w.left_squares > 0) || !(w.right_squares > 0)) return 1.0;
-      const double norm = sqrt(static_cast<double>(w.left_squares) * static_cast<double>(w.right_squares));
-      return clamp_score(static_cast<double>(value) / norm, 0.0, 1.0);
+      const T sum = w.left_squares - 2 * w.product + w.right_squares;
+      const double value = sum > 0 ? static_cast<double>(sum) : 0.0;
+      if (method == Method::sqdiff) return value;
+      return sqdiff_quotient(value, static_cast<double>(w.left_squares),
+                             static_cast<double>(w.right_squares));
     }
-    case Method::ccorr:
-      return static_cast<double>(w.product);
-    case Method::ccorr_normed: {
-      if (!(w.left_squares > 0) || !(w.right_squares > 0)) return 0.0;
-      const double norm = sqrt(static_cast<double>(w.left_squares) * static_cast<double>(w.right_squares));
-      return clamp_score(static_cast<double>(w.product) / norm, -1.0, 1.0);
-    }
+    case Method::ccorr: return static_cast<double>(w.product);
+    case Method::ccorr_normed:
+      return quotient(static_cast<double>(w.product), static_cast<double>(w.left_squares),
+                      static_cast<double>(w.right_squares));
     case Method::ccoeff:
       return static_cast<double>(deviation(w.n, w.product, w.left_sum, w.right_sum)) /
              static_cast<double>(w.n);
     case Method::ccoeff_normed: {
       const T left = deviation(w.n, w.left_squares, w.left_sum, w.left_sum);
       const T right = deviation(w.n, w.right_squares, w.right_sum, w.right_sum);
-      if (is_flat_variance(left, w.n * w.left_squares) || is_flat_variance(right, w.n * w.right_squares))
+      if (is_flat_variance(left, w.n * w.left_squares) ||
+          is_flat_variance(right, w.n * w.right_squares))
         return 0.0;
-      const double norm = sqrt(static_cast<double>(left) * static_cast<double>(right));
-      return clamp_score(
-          static_cast<double>(deviation(w.n, w.product, w.left_sum, w.right_sum)) / norm, -1.0, 1.0);
+      return quotient(static_cast<double>(deviation(w.n, w.product, w.left_sum, w.right_sum)),
+                      static_cast<double>(left), static_cast<double>(right));
     }
+  }
+  return 0.0;
+}
+
+/// Sums of floating-point pixels made in two passes, means first, which keeps their digits.
+struct CentredTerms {
+  double left_squares, right_squares, product;  ///< sum f^2, sum t^2, sum f t
+  double difference;                            ///< sum (f - t)^2
+  double left_deviation, right_deviation;       ///< sum f'^2, sum t'^2
+  double covariance;                            ///< sum f' t'
+};
+
+XCORR_HD inline double score(Method method, const CentredTerms& w) {
+  switch (method) {
+    case Method::sqdiff: return w.difference;
+    case Method::sqdiff_normed:
+      return sqdiff_quotient(w.difference, w.left_squares, w.right_squares);
+    case Method::ccorr: return w.product;
+    case Method::ccorr_normed: return quotient(w.product, w.left_squares, w.right_squares);
+    case Method::ccoeff: return w.covariance;
+    case Method::ccoeff_normed:
+      if (is_flat_variance(w.left_deviation, w.left_squares) ||
+          is_flat_variance(w.right_deviation, w.right_squares))
+        return 0.0;
+      return quotient(w.covariance, w.left_deviation, w.right_deviation);
   }
   return 0.0;
 }
@@ -87,25 +118,49 @@ XCORR_HD double score(Method method, const WindowTerms<T>& w) {
 /// A score below which a window's contrast is lost in the error of an approximate product.
 inline constexpr double noise_share = 0.02;
 
-/// The score from a floating-point product with the template's mean removed, p = sum f (t - mean t).
+/// sqrt(sum f'^2) of a window of n pixels from its sums; 0 without variance.
+template <class T>
+XCORR_HD double window_norm(T n, T sum, T squares) {
+  const T left = deviation(n, squares, sum, sum);
+  return is_flat_variance(left, n * squares) ? 0.0
+                                             : sqrt(static_cast<double>(left) / static_cast<double>(n));
+}
+
+/// sqrt(sum t'^2) of a right of n pixels; 0 without variance.
+XCORR_HD inline double right_norm(double n, const RightSums& right) {
+  return is_flat_variance(right.deviation, n * right.squares) ? 0.0 : sqrt(right.deviation / n);
+}
+
+/// ccoeff-normed from a floating-point product with the template's mean removed, sum f (t - mean t).
 /// `product_error` (see Buffers; 0: none) keeps windows of almost no contrast from scoring high by
-/// accident: the norm is taken as at least the one at which the error is noise_share of a score.
+/// accident: the window's norm is taken as at least the one at which the error is noise_share of a
+/// score.
+template <class Real>
+XCORR_HD Real centred_quotient(Real product, Real window_norm, Real right_norm, Real product_error) {
+  if (!(window_norm > 0) || !(right_norm > 0)) return 0;
+  const Real floor = product_error / Real(noise_share);
+  const Real value = product / ((window_norm > floor ? window_norm : floor) * right_norm);
+  return value < -1 ? Real(-1) : value > 1 ? Real(1) : value;
+}
+
+/// The score of any method from such a product.
 XCORR_HD inline double centred_score(Method method, double n, double product, double left_sum,
                                      double left_squares, const RightSums& right,
                                      double product_error) {
   if (method == Method::ccoeff) return product;
-  if (method == Method::ccoeff_normed) {
-    const double left = deviation(n, left_squares, left_sum, left_sum);
-    if (is_flat_variance(left, n * left_squares) ||
-        is_flat_variance(right.deviation, n * right.squares))
-      return 0.0;
-    const double floor = product_error / noise_share;  // least norm of the window, sqrt(sum f'^2)
-    const double window = sqrt(left / n);
-    const double norm = (window > floor ? window : floor) * sqrt(right.deviation / n);
-    return clamp_score(product / norm, -1.0, 1.0);
-  }
+  if (method == Method::ccoeff_normed)
+    return centred_quotient(product, window_norm(n, left_sum, left_squares), right_norm(n, right),
+                            product_error);
   return score(method, WindowTerms<double>{n, product + left_sum * right.sum / n, left_sum,
                                            left_squares, right.sum, right.squares});
+}
+
+/// Where the peak of a parabola through three scores lies, as an offset from the middle one in
+/// [-0.5, 0.5]; 0 without curvature. The same for a minimum.
+XCORR_HD inline double parabola_offset(double before, double at, double after) {
+  const double curvature = before - 2 * at + after;
+  if (curvature == 0) return 0.0;
+  return clamp_score(0.5 * (before - after) / curvature, -0.5, 0.5);
 }
 
 /// What a template's peaks must reach (or, for the minimum methods, not exceed), see

@@ -41,7 +41,7 @@ struct Candidate {
 
 struct RefinedPeak {
   double score;
-  double dx, dy;      ///< sub-pixel offset, in (-1, 1); 0 without subpixel or at a border
+  double dx, dy;      ///< sub-pixel offset, in [-0.5, 0.5]; 0 without subpixel or at a border
   std::int32_t x, y;  ///< element of the output
 };
 
@@ -52,6 +52,7 @@ struct MatchProblem {
   /// What the correlate stage writes. Problem::output_type(): the plain sums of its operands. f32
   /// though the input is u8 (variants that are not exact): sum f (t - mean t), approximately.
   ElementType products = correlate.output_type();
+  int batch = correlate.rights;  ///< most rights of one launch, see Buffers::right_count
   Method method = Method::ccoeff_normed;
   int max_peaks = 1;
   int distance_x = 1, distance_y = 1;  ///< min_peak_distance, resolved: at least 1

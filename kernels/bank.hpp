@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The templates of a matcher in host memory: dense copies and their sums.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "variant.hpp"
+
+namespace xcorr {
+
+struct BankTemplate {
+  ElementType type;
+  Size size;
+  std::vector<std::byte> pixels;    ///< dense
+  std::vector<std::byte> operand;   ///< what correlate multiplies with, see Buffers::rights; empty: pixels
+  RightSums sums;
+};
+
+/// A template's largest number of pixels: past it n^2 * 255^2 leaves 63 bits (see score.hpp).
+inline constexpr std::int64_t max_template_pixels = 11'900'000;
+
+/// Copies the views. Errors: invalid_argument.
+Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views);
+
+}  // namespace xcorr

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <xcorr/correlate.hpp>
+
+#include "registry.hpp"
+
+namespace xcorr {
+namespace {
+
+Status check_problem(const Problem& p) {
+  const auto bad = [](const char* what) { return Status(Code::invalid_argument, what); };
+  const auto element = static_cast<std::int64_t>(size_of(p.type));
+  if (p.type != ElementType::u8 && p.type != ElementType::f32)
+    return bad("the element type must be u8 or f32");
+  if (p.left.empty() || p.right.empty() || p.shifts.empty())
+    return bad("a matrix or the rectangle of shifts is empty");
+  if (p.lefts < 1 || p.rights < 1) return bad("there must be at least one left and one right");
+  if (p.lefts > 1 && (p.form == Form::one_to_one || p.form == Form::one_to_many))
+    return bad("this form has one left");
+  if (p.rights > 1 && p.form == Form::one_to_one) return bad("this form has one right");
+  if (p.left_pitch < p.left.width * element || p.right_pitch < p.right.width * element)
+    return bad("a pitch is shorter than its rows");
+  if (p.left_pitch % element || p.right_pitch % element || p.left_stride % element ||
+      p.right_stride % element)
+    return bad("a pitch or stride is not a whole number of elements");
+  return {};
+}
+
+}  // namespace
+
+struct Correlator::Impl {
+  MatchProblem problem;
+  Device device;
+  const Variant* variant;
+  std::unique_ptr<PlanState> state;
+  const void* rights = nullptr;
+};
+
+Correlator::Correlator(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Correlator::Correlator(Correlator&&) noexcept = default;
+Correlator& Correlator::operator=(Correlator&&) noexcept = default;
+Correlator::~Correlator() = default;
+
+Result<Correlator> Correlator::create(const Problem& problem, const Device& device,
+                                      std::string_view kernel) {
+  if (Status status = check_problem(problem); !status.ok()) return status;
+  auto impl = std::make_unique<Impl>(Impl{{.correlate = problem}, device, nullptr, nullptr});
+  auto variant = select_variant(Stage::correlate, impl->problem, device, kernel);
+  if (!variant.ok()) return variant.status();
+  impl->variant = variant.value();
+  if (impl->variant->plan) {
+    auto state = impl->variant->plan(impl->problem, device);
+    if (!state.ok()) return state.status();
+    impl->state = std::move(state.value());
+  }
+  return Correlator(std::move(impl));
+}
+
+const char* Correlator::kernel() const { return impl_->variant->name; }
+
+std::size_t Correlator::workspace_bytes() const {
+  return impl_->variant->workspace(impl_->problem, impl_->device);
+}
+
+Status Correlator::set_rights(const void* rights, Stream stream) {
+  if (!rights) return {Code::invalid_argument, "no rights"};
+  impl_->rights = rights;
+  return impl_->state ? impl_->state->set_rights(rights, stream) : Status();
+}
+
+Status Correlator::run(const void* lefts, void* out, void* workspace, Stream stream) {
+  if (!impl_->rights) return {Code::invalid_argument, "set_rights() has not been called"};
+  if (!lefts || !out || (!workspace && workspace_bytes()))
+    return {Code::invalid_argument, "a null pointer"};
+  Buffers buffers;
+  buffers.lefts = lefts;
+  buffers.rights = impl_->rights;
+  buffers.products = out;
+  buffers.workspace = workspace;
+  buffers.stream = stream;
+  buffers.right_count = impl_->problem.correlate.rights;
+  return impl_->variant->launch(impl_->problem, impl_->device, buffers, impl_->state.get());
+}
+
+}  // namespace xcorr

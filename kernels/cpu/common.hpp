@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the CPU families share: typed views of a problem's matrices, which problems the match stages
+// take, and threads. Work is handed out through a fixed number of slots, so that scratch memory
+// can be cut from the workspace beforehand, one piece a slot, whichever thread runs it.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+
+#include "../variant.hpp"
+
+namespace xcorr::cpu {
+
+/// One matrix: element (x, y) is row(y)[x].
+template <class T>
+struct Matrix {
+  const std::byte* data;
+  std::int64_t pitch;
+  Size size;
+
+  const T* row(int y) const { return reinterpret_cast<const T*>(data + y * pitch); }
+};
+
+template <class T>
+Matrix<T> left_of(const Problem& p, const void* lefts, std::int64_t index) {
+  return {static_cast<const std::byte*>(lefts) + index * p.left_stride, p.left_pitch, p.left};
+}
+
+/// `rights`: Buffers::rights or Buffers::templates.
+template <class T>
+Matrix<T> right_of(const Problem& p, const void* rights, std::int64_t index) {
+  return {static_cast<const std::byte*>(rights) + index * p.right_stride, p.right_pitch, p.right};
+}
+
+inline bool is_pixel_type(ElementType type) {
+  return type == ElementType::u8 || type == ElementType::f32;
+}
+
+/// The stages after correlate: one left, shifts with the right wholly inside it.
+inline bool supports_match(const MatchProblem& problem, const Device&) {
+  const Problem& p = problem.correlate;
+  const Rect valid = valid_shifts(p.left, p.right), &s = p.shifts;
+  return is_pixel_type(p.type) && p.lefts == 1 && s.x >= 0 && s.y >= 0 &&
+         s.x + s.width <= valid.width && s.y + s.height <= valid.height;
+}
+
+inline std::size_t no_workspace(const MatchProblem&, const Device&) { return 0; }
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// ---- threads --------------------------------------------------------------------------------
+
+/// How many pieces of work run at a time at most: the cores there are.
+inline int slot_count() { return std::max(1, tbb::info::default_concurrency()); }
+
+/// Calls body(slot, index) for each index below `count`, in parallel over at most `slots` slots.
+/// Calls of one slot follow one another.
+template <class Body>
+void parallel_slots(int slots, std::int64_t count, const Body& body) {
+  std::atomic<std::int64_t> next{0};
+  tbb::parallel_for(
+      0, static_cast<int>(std::min<std::int64_t>(slots, count)),
+      [&](int slot) {
+        for (std::int64_t index = next++; index < count; index = next++) body(slot, index);
+      },
+      tbb::simple_partitioner());
+}
+
+/// The workspace as equal pieces of `bytes_each`, one a slot, on cache lines of their own.
+struct SlotMemory {
+  static constexpr std::size_t line = 64;
+
+  std::byte* base;
+  std::size_t bytes_each;
+
+  SlotMemory(void* workspace, std::size_t bytes)
+      : base(static_cast<std::byte*>(workspace)), bytes_each(rounded(bytes)) {
+    base += rounded(reinterpret_cast<std::uintptr_t>(workspace)) -
+            reinterpret_cast<std::uintptr_t>(workspace);
+  }
+  std::byte* of(int slot) const { return base + slot * bytes_each; }
+
+  static constexpr std::size_t rounded(std::size_t bytes) { return (bytes + line - 1) / line * line; }
+  static std::size_t total(std::size_t bytes) { return line + slot_count() * rounded(bytes); }
+};
+
+}  // namespace xcorr::cpu

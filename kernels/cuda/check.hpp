@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// CUDA's errors as a Status.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <string>
+#include <string_view>
+
+#include <xcorr/types.hpp>
+
+namespace xcorr::cuda {
+
+inline Status check(cudaError_t error, std::string_view what) {
+  if (error == cudaSuccess) return {};
+  cudaGetLastError();  // errors that do not stick are ours now
+  const Code code = error == cudaErrorMemoryAllocation ? Code::out_of_memory : Code::device_error;
+  return {code, std::string(what) + ": " + cudaGetErrorString(error)};
+}
+
+/// After every launch.
+inline Status launched(const char* kernel) { return check(cudaGetLastError(), kernel); }
+
+inline cudaStream_t native(Stream stream) { return static_cast<cudaStream_t>(stream.handle); }
+
+}  // namespace xcorr::cuda

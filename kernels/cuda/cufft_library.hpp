@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// cuFFT, opened when first used: it is 286 MB and its soname changes with the toolkit, so nothing
+// links against it.
+#pragma once
+
+#include <cufft.h>
+
+#include <string_view>
+
+#include <xcorr/types.hpp>
+
+namespace xcorr::cuda {
+
+/// The functions in use, with cuFFT's own names and types.
+struct CufftLibrary {
+  decltype(&::cufftCreate) create;
+  decltype(&::cufftDestroy) destroy;
+  decltype(&::cufftSetAutoAllocation) set_auto_allocation;
+  decltype(&::cufftMakePlanMany64) make_plan_many;
+  decltype(&::cufftSetWorkArea) set_work_area;
+  decltype(&::cufftSetStream) set_stream;
+  decltype(&::cufftExecR2C) exec_r2c;
+  decltype(&::cufftExecC2R) exec_c2r;
+};
+
+/// Opens it once a process. Error: unsupported, naming what was tried.
+Result<const CufftLibrary*> cufft_library();
+
+Status check(cufftResult result, std::string_view what);
+
+/// A batch of 2-D real-to-complex transforms and their inverses, with work areas that the caller
+/// gives.
+class CufftPlan {
+ public:
+  CufftPlan() = default;
+  CufftPlan(CufftPlan&& other) noexcept { *this = static_cast<CufftPlan&&>(other); }
+  CufftPlan& operator=(CufftPlan&& other) noexcept;
+  ~CufftPlan();
+
+  /// Out of place, dense: `type` is CUFFT_R2C or CUFFT_C2R.
+  static Result<CufftPlan> make(Size size, cufftType type);
+
+  std::size_t work_bytes() const { return work_bytes_; }
+  Status set_work_area(void* area) const;
+  Status forward(const float* in, cufftComplex* out, Stream stream) const;
+  /// Overwrites its input.
+  Status inverse(cufftComplex* in, float* out, Stream stream) const;
+
+ private:
+  const CufftLibrary* library_ = nullptr;
+  cufftHandle handle_ = 0;
+  std::size_t work_bytes_ = 0;
+};
+
+}  // namespace xcorr::cuda

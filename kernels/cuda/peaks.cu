@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Peaks in two launches. The first gives every shift a thread: one that reaches the limit and is
+// not beaten by its eight neighbours is checked against its whole neighbourhood by all threads of
+// the block, and what remains joins a list. Two members of a list are at least the distance apart
+// in x or y, which bounds its length. The second sorts each list (bitonic, in shared memory) and
+// keeps the best.
+#include "../score.hpp"
+#include "launch.cuh"
+
+namespace xcorr::cuda {
+namespace {
+
+constexpr int block_width = 32, block_height = 8, block_size = block_width * block_height;
+constexpr int sort_threads = 512, sort_size = 2048;  // at least twice MatchSettings::max_peaks
+using Key = unsigned long long;
+
+/// Orders shifts: the better score, then the earlier in raster order, has the larger key; 0 is none.
+__device__ Key key_of(float score, bool minimum, unsigned index) {
+  const unsigned bits = __float_as_uint((minimum ? -score : score) + 0.0f);  // -0 becomes +0
+  const unsigned ordered = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+  return Key{ordered} << 32 | ~index;
+}
+
+std::int64_t list_length(const MatchProblem& p) {
+  const Rect s = p.correlate.shifts;
+  return std::int64_t{ceil_div(s.width, p.distance_x)} * ceil_div(s.height, p.distance_y);
+}
+
+struct Surface {
+  const float* scores;
+  int width, height;
+  bool minimum;
+  __device__ Key key(int x, int y) const {
+    const unsigned i = static_cast<unsigned>(y) * width + x;
+    return key_of(scores[i], minimum, i);
+  }
+};
+
+/// Whether any element within |dx| <= reach_x, |dy| <= reach_y beats `key`; one thread.
+__device__ bool beaten_nearby(const Surface& s, int x, int y, int reach_x, int reach_y, Key key) {
+  for (int j = max(0, y - reach_y); j <= min(s.height - 1, y + reach_y); ++j)
+    for (int i = max(0, x - reach_x); i <= min(s.width - 1, x + reach_x); ++i)
+      if (s.key(i, j) > key) return true;
+  return false;
+}
+
+/// The same by the whole block, several loads of each thread in flight.
+__device__ bool beaten(const Surface& s, int x, int y, int reach_x, int reach_y, Key key) {
+  constexpr int unroll = 8;
+  const int x0 = max(0, x - reach_x), y0 = max(0, y - reach_y);
+  const unsigned width = min(s.width - 1, x + reach_x) - x0 + 1;
+  const unsigned count = width * (min(s.height - 1, y + reach_y) - y0 + 1);
+  const unsigned thread = threadIdx.y * block_width + threadIdx.x;
+  for (unsigned base = 0; base < count; base += block_size * unroll) {
+    bool found = false;
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+      const unsigned i = base + u * block_size + thread;
+      if (i < count) found |= s.key(x0 + i % width, y0 + i / width) > key;
+    }
+    if (__syncthreads_or(found)) return true;
+  }
+  return false;
+}
+
+__global__ void __launch_bounds__(block_size)
+    find_peaks(MatchProblem p, const float* scores, int first_right, int right_count,
+               const RightSums* right_sums, unsigned* found, Key* lists, std::int64_t list_length) {
+  __shared__ struct {
+    int x, y;
+    Key key;
+  } survivors[block_size];
+  __shared__ int survivor_count;
+
+  const Rect area = p.correlate.shifts;
+  const bool minimum = info(p.method).minimum;
+  const int x = blockIdx.x * block_width + threadIdx.x, y = blockIdx.y * block_height + threadIdx.y;
+  const int reach_x = p.distance_x - 1, reach_y = p.distance_y - 1;
+
+  for (int r = blockIdx.z; r < right_count; r += gridDim.z) {
+    const Surface surface{scores + r * area.size().area(), area.width, area.height, minimum};
+    const double limit = score_limit(p.method, p.threshold, double(p.correlate.right.area()),
+                                     right_sums[first_right + r]);
+    if (threadIdx.x == 0 && threadIdx.y == 0) survivor_count = 0;
+    __syncthreads();
+    if (x < area.width && y < area.height) {
+      const float score = surface.scores[std::int64_t{y} * area.width + x];
+      if (minimum ? score <= limit : score >= limit) {
+        const Key key = surface.key(x, y);
+        if (!beaten_nearby(surface, x, y, min(reach_x, 1), min(reach_y, 1), key))
+          survivors[atomicAdd(&survivor_count, 1)] = {x, y, key};
+      }
+    }
+    __syncthreads();
+    for (int i = 0; i < survivor_count; ++i) {
+      const auto [sx, sy, key] = survivors[i];
+      if (beaten(surface, sx, sy, reach_x, reach_y, key)) continue;
+      if (threadIdx.x == 0 && threadIdx.y == 0)
+        lists[r * list_length + atomicAdd(&found[r], 1u)] = key;
+    }
+    __syncthreads();  // survivors are written anew
+  }
+}
+
+/// Descending, `size` a power of two.
+__device__ void bitonic_sort(Key* keys, int size) {
+  for (int run = 2; run <= size; run *= 2)
+    for (int step = run / 2; step > 0; step /= 2) {
+      for (int i = threadIdx.x; i < size / 2; i += sort_threads) {
+        const int low = 2 * i - (i & (step - 1)), high = low + step;
+        const bool descending = (low & run) == 0;
+        if ((keys[low] < keys[high]) == descending) {
+          const Key t = keys[low];
+          keys[low] = keys[high];
+          keys[high] = t;
+        }
+      }
+      __syncthreads();
+    }
+}
+
+__global__ void __launch_bounds__(sort_threads)
+    keep_best(MatchProblem p, const float* scores, int first_right, const unsigned* found,
+              const Key* lists, std::int64_t list_length, Candidate* candidates,
+              std::uint32_t* counts) {
+  __shared__ Key keys[sort_size];
+  const int r = blockIdx.x;
+  const Key* list = lists + r * list_length;
+  const unsigned total = found[r];
+  const unsigned most = p.max_peaks;
+  unsigned kept = 0;
+  for (unsigned next = 0; next < total;) {
+    const unsigned take = min(total - next, sort_size - kept);
+    unsigned size = 2;
+    while (size < kept + take) size *= 2;
+    for (unsigned i = kept + threadIdx.x; i < size; i += sort_threads)
+      keys[i] = i < kept + take ? list[next + i - kept] : 0;
+    __syncthreads();
+    bitonic_sort(keys, size);
+    next += take;
+    kept = min(most, kept + take);
+  }
+  const int width = p.correlate.shifts.width;
+  const std::int64_t place = std::int64_t{first_right + r} * p.max_peaks;
+  for (unsigned i = threadIdx.x; i < kept; i += sort_threads) {
+    const unsigned index = ~static_cast<unsigned>(keys[i]);
+    candidates[place + i] = {scores[r * p.correlate.shifts.size().area() + index],
+                             static_cast<std::int32_t>(index % width),
+                             static_cast<std::int32_t>(index / width)};
+  }
+  if (threadIdx.x == 0) counts[first_right + r] = kept;
+}
+
+/// The lists, then their lengths.
+std::size_t workspace(const MatchProblem& p, const Device&) {
+  return p.batch * (list_length(p) * sizeof(Key) + sizeof(unsigned));
+}
+
+Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*) {
+  const Rect area = p.correlate.shifts;
+  const std::int64_t length = list_length(p);
+  auto* lists = static_cast<Key*>(b.workspace);
+  auto* found = reinterpret_cast<unsigned*>(lists + b.right_count * length);
+  cudaStream_t stream = native(b.stream);
+  if (Status s = check(cudaMemsetAsync(found, 0, b.right_count * sizeof(unsigned), stream), "peaks");
+      !s.ok())
+    return s;
+  const dim3 grid(ceil_div(area.width, block_width), ceil_div(area.height, block_height),
+                  grid_extent(b.right_count));
+  find_peaks<<<grid, dim3(block_width, block_height), 0, stream>>>(
+      p, b.scores, b.first_right, b.right_count, b.right_sums, found, lists, length);
+  if (Status s = launched("find_peaks"); !s.ok()) return s;
+  keep_best<<<b.right_count, sort_threads, 0, stream>>>(p, b.scores, b.first_right, found, lists,
+                                                        length, b.candidates, b.counts);
+  return launched("keep_best");
+}
+
+/// An element's number must fit 32 bits.
+bool supports(const MatchProblem& p, const Device& device) {
+  return supports_matching(p, device) && p.correlate.shifts.size().area() < 0xffffffffLL &&
+         p.correlate.shifts.height <= 65535LL * block_height && p.max_peaks <= sort_size / 2;
+}
+
+constexpr Variant table[] = {
+    {"peaks", Stage::peaks, Backend::cuda, true, supports, workspace, launch},
+};
+
+}  // namespace
+
+Family peaks_family() { return table; }
+
+}  // namespace xcorr::cuda

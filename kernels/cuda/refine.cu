@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Exact scores of the candidates and their four neighbours, recomputed from the pixels, and the
+// sub-pixel place by a parabola through three of them on each axis. It needs no score surface, so
+// it gives the same peaks whichever way they were found. A block does one candidate, a row of its
+// threads one of the five places.
+#include <cub/warp/warp_reduce.cuh>
+
+#include "../score.hpp"
+#include "launch.cuh"
+
+namespace xcorr::cuda {
+namespace {
+
+constexpr int threads = 128, warps = threads / 32, places = 5;
+
+/// Sums `value` over the threads of a row (threadIdx.y); every one of them gets the sum, and the
+/// order of additions is the same for all sums.
+template <class T>
+__device__ T row_sum(T value) {
+  using Reduce = cub::WarpReduce<T>;
+  __shared__ typename Reduce::TempStorage scratch[places][warps];
+  __shared__ T partial[places][warps];
+  const int row = threadIdx.y, warp = threadIdx.x / 32;
+  const T sum = Reduce(scratch[row][warp]).Sum(value);
+  if (threadIdx.x % 32 == 0) partial[row][warp] = sum;
+  __syncthreads();
+  T total = 0;
+  for (int i = 0; i < warps; ++i) total += partial[row][i];
+  __syncthreads();  // partial is written anew by the next sum
+  return total;
+}
+
+/// The window and the template, pixel by pixel, shared among the threads of a row.
+template <class In, class F>
+__device__ void for_pixels(const Problem& p, const std::byte* window, const In* right, F f) {
+  const int pixels = p.right.width * p.right.height;
+  for (int i = threadIdx.x; i < pixels; i += threads) {
+    const int x = i % p.right.width, y = i / p.right.width;
+    f(reinterpret_cast<const In*>(window + y * p.left_pitch)[x],
+      reinterpret_cast<const In*>(reinterpret_cast<const std::byte*>(right) + y * p.right_pitch)[x]);
+  }
+}
+
+__device__ double exact_score(const MatchProblem& p, const std::byte* window,
+                              const std::uint8_t* right, const RightSums& sums) {
+  unsigned long long product = 0, sum = 0, squares = 0;
+  for_pixels(p.correlate, window, right, [&](unsigned f, unsigned t) {
+    product += f * t;
+    sum += f;
+    squares += f * f;
+  });
+  using T = std::int64_t;
+  return score(p.method,
+               WindowTerms<T>{p.correlate.right.area(), static_cast<T>(row_sum(product)),
+                              static_cast<T>(row_sum(sum)), static_cast<T>(row_sum(squares)),
+                              static_cast<T>(sums.sum), static_cast<T>(sums.squares)});
+}
+
+__device__ double exact_score(const MatchProblem& p, const std::byte* window, const float* right,
+                              const RightSums&) {
+  double left_sum = 0, right_sum = 0;
+  for_pixels(p.correlate, window, right, [&](double f, double t) {
+    left_sum += f;
+    right_sum += t;
+  });
+  const double n = static_cast<double>(p.correlate.right.area());
+  const double left_mean = row_sum(left_sum) / n, right_mean = row_sum(right_sum) / n;
+  CentredTerms w{};
+  for_pixels(p.correlate, window, right, [&](double f, double t) {
+    const double a = f - left_mean, b = t - right_mean;
+    w.left_squares += f * f;
+    w.right_squares += t * t;
+    w.product += f * t;
+    w.difference += (f - t) * (f - t);
+    w.left_deviation += a * a;
+    w.right_deviation += b * b;
+    w.covariance += a * b;
+  });
+  for (double* sum : {&w.left_squares, &w.right_squares, &w.product, &w.difference,
+                      &w.left_deviation, &w.right_deviation, &w.covariance})
+    *sum = row_sum(*sum);
+  return score(p.method, w);
+}
+
+template <class In>
+__global__ void __launch_bounds__(threads* places)
+    refine(MatchProblem p, const std::byte* left, const std::byte* templates,
+           const RightSums* right_sums, int first_right, int right_count,
+           const Candidate* candidates, const std::uint32_t* counts, RefinedPeak* peaks) {
+  __shared__ double scores[places];
+  constexpr int offset_x[places] = {0, -1, 1, 0, 0}, offset_y[places] = {0, 0, 0, -1, 1};
+  const Rect area = p.correlate.shifts;
+  for (int r = first_right + blockIdx.y; r < first_right + right_count; r += gridDim.y) {
+    if (blockIdx.x >= counts[r]) continue;
+    const std::int64_t place = std::int64_t{r} * p.max_peaks + blockIdx.x;
+    const Candidate c = candidates[place];
+    const bool fits_x = p.subpixel && c.x > 0 && c.x < area.width - 1;
+    const bool fits_y = p.subpixel && c.y > 0 && c.y < area.height - 1;
+    // A place that is not wanted repeats the middle, so that all threads reach the barriers.
+    const int x = area.x + c.x + (fits_x ? offset_x[threadIdx.y] : 0);
+    const int y = area.y + c.y + (fits_y ? offset_y[threadIdx.y] : 0);
+    const double exact = exact_score(
+        p, left + y * p.correlate.left_pitch + x * static_cast<int>(sizeof(In)),
+        reinterpret_cast<const In*>(templates + r * p.correlate.right_stride), right_sums[r]);
+    if (threadIdx.x == 0) scores[threadIdx.y] = exact;
+    __syncthreads();
+    if (threadIdx.x == 0 && threadIdx.y == 0)
+      peaks[place] = {scores[0], fits_x ? parabola_offset(scores[1], scores[0], scores[2]) : 0.0,
+                      fits_y ? parabola_offset(scores[3], scores[0], scores[4]) : 0.0, c.x, c.y};
+    __syncthreads();
+  }
+}
+
+Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*) {
+  const auto kernel = p.correlate.type == ElementType::u8 ? refine<std::uint8_t> : refine<float>;
+  kernel<<<dim3(p.max_peaks, grid_extent(b.right_count)), dim3(threads, places), 0,
+           native(b.stream)>>>(p, static_cast<const std::byte*>(b.lefts),
+                               static_cast<const std::byte*>(b.templates), b.right_sums,
+                               b.first_right, b.right_count, b.candidates, b.counts, b.peaks);
+  return launched("refine");
+}
+
+constexpr Variant table[] = {
+    {"refine", Stage::refine, Backend::cuda, true, supports_matching, no_workspace, launch},
+};
+
+}  // namespace
+
+Family refine_family() { return table; }
+
+}  // namespace xcorr::cuda

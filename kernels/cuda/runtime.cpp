@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// CUDA's memory, streams and devices. Nothing here selects a device but make_current: whoever
+// brings a context of their own (GStreamer's CUDA library does) makes it current, and the runtime
+// API works in it.
+#include "runtime.hpp"
+
+#include <string>
+
+#include "check.hpp"
+
+namespace xcorr::cuda {
+namespace {
+
+Result<void*> allocate(std::size_t bytes, Memory memory) {
+  void* pointer = nullptr;
+  const cudaError_t error = memory == Memory::device
+                                ? cudaMalloc(&pointer, bytes)
+                                : cudaHostAlloc(&pointer, bytes, cudaHostAllocDefault);
+  if (error != cudaSuccess)
+    return check(error, std::to_string(bytes) +
+                            (memory == Memory::device ? " bytes of device memory" : " bytes of pinned memory"));
+  return pointer;
+}
+
+void release(void* pointer, Memory memory) {
+  if (memory == Memory::device)
+    cudaFree(pointer);
+  else
+    cudaFreeHost(pointer);
+}
+
+cudaMemcpyKind kind(Memory from, Memory to) {
+  if (from == Memory::host) return to == Memory::host ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
+  return to == Memory::host ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
+}
+
+Status copy(const Copy& c, Memory from, Memory to, Stream stream) {
+  return check(cudaMemcpy2DAsync(c.to, c.to_pitch, c.from, c.from_pitch, c.bytes, c.rows,
+                                 kind(from, to), native(stream)),
+               "copy");
+}
+
+Result<Stream> create_stream() {
+  cudaStream_t stream;
+  if (cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking))
+    return check(error, "stream");
+  return Stream{stream};
+}
+
+constexpr Runtime cuda_runtime = {
+    allocate, release, copy, create_stream,
+    [](Stream stream) { cudaStreamDestroy(native(stream)); },
+    [](Stream stream) { return check(cudaStreamSynchronize(native(stream)), "wait for the GPU"); },
+};
+
+}  // namespace
+
+const Runtime& runtime() { return cuda_runtime; }
+
+Result<Device> open_device(int ordinal) {
+  int count = 0;
+  if (cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess)
+    return Status(Code::not_found, check(error, "no CUDA device").message());
+  if (count == 0 || ordinal >= count)
+    return Status(Code::not_found, "no CUDA device " + std::to_string(ordinal) + ", there are " +
+                                       std::to_string(count));
+  Device device{.backend = Backend::cuda, .ordinal = ordinal < 0 ? 0 : ordinal};
+  cudaDeviceProp properties;
+  if (cudaError_t error = cudaGetDeviceProperties(&properties, device.ordinal))
+    return check(error, "CUDA device " + std::to_string(device.ordinal));
+  device.compute_capability = properties.major * 10 + properties.minor;
+  device.multiprocessors = properties.multiProcessorCount;
+  device.name = properties.name;
+  if (device.compute_capability < 75)
+    return Status(Code::not_found, device.name + ": compute capability below 7.5");
+  return device;
+}
+
+Status make_current(const Device& device) {
+  return check(cudaSetDevice(device.ordinal), device.name);
+}
+
+}  // namespace xcorr::cuda

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <xcorr/match.hpp>
+
+#include <optional>
+
+#include "bank.hpp"
+#include "match_plan.hpp"
+
+namespace xcorr {
+namespace {
+
+Status check_settings(const MatchSettings& s) {
+  const auto bad = [](const char* what) { return Status(Code::invalid_argument, what); };
+  if (static_cast<std::size_t>(s.method) >= methods().size()) return bad("no such method");
+  if (!(s.threshold >= -1 && s.threshold <= 1)) return bad("the threshold must be in [-1, 1]");
+  if (s.max_peaks < 1 || s.max_peaks > 1024) return bad("max_peaks must be in [1, 1024]");
+  if (s.min_peak_distance < 0) return bad("min_peak_distance must not be negative");
+  return {};
+}
+
+}  // namespace
+
+struct Matcher::Impl {
+  Device device;
+  Stream own_stream;
+  std::vector<BankTemplate> bank;
+  std::optional<MatchPlan> plan;  ///< none: the bank changed since, or prepare() was not called
+  std::optional<Stream> pending;  ///< where an enqueued frame's work runs
+
+  ~Impl() {
+    plan.reset();
+    runtime(device.backend).destroy_stream(own_stream);
+  }
+};
+
+Matcher::Matcher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Matcher::Matcher(Matcher&&) noexcept = default;
+Matcher& Matcher::operator=(Matcher&&) noexcept = default;
+Matcher::~Matcher() = default;
+
+Result<Matcher> Matcher::create(const Device& device) {
+  auto stream = runtime(device.backend).create_stream();
+  if (!stream.ok()) return stream.status();
+  auto impl = std::make_unique<Impl>();
+  impl->device = device;
+  impl->own_stream = stream.value();
+  return Matcher(std::move(impl));
+}
+
+Status Matcher::set_templates(std::span<const MatrixView> templates) {
+  auto bank = make_bank(templates);
+  if (!bank.ok()) return bank.status();
+  impl_->bank = std::move(bank.value());
+  impl_->plan.reset();
+  return {};
+}
+
+Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& settings) {
+  if (Status status = check_settings(settings); !status.ok()) return status;
+  if (frame.empty()) return {Code::invalid_argument, "the frame is empty"};
+  if (!impl_->bank.empty() && impl_->bank.front().type != type)
+    return {Code::invalid_argument, std::string("frames of ") + name_of(type) +
+                                        ", templates of " + name_of(impl_->bank.front().type)};
+  auto& plan = impl_->plan;
+  if (plan && plan->type() == type && plan->frame() == frame && plan->adopt(settings)) return {};
+  auto made = MatchPlan::make(impl_->device, impl_->bank, type, frame, settings, impl_->own_stream);
+  if (!made.ok()) return made.status();
+  plan = std::move(made.value());
+  return {};
+}
+
+Status Matcher::enqueue(const MatrixView& frame, Stream stream) {
+  if (!impl_->plan) return {Code::invalid_argument, "prepare() has not been called"};
+  if (frame.type != impl_->plan->type() || frame.size != impl_->plan->frame())
+    return {Code::invalid_argument, "the frame is not of the prepared type and size"};
+  if (!frame.data) return {Code::invalid_argument, "the frame has no data"};
+  impl_->pending = stream.handle ? stream : impl_->own_stream;
+  return impl_->plan->enqueue(frame, *impl_->pending);
+}
+
+Status Matcher::collect(std::vector<Peak>& peaks) {
+  peaks.clear();
+  if (!impl_->pending || !impl_->plan) return {Code::invalid_argument, "no frame is enqueued"};
+  const Stream stream = *impl_->pending;
+  impl_->pending.reset();
+  if (Status status = runtime(impl_->device.backend).wait(stream); !status.ok()) return status;
+  impl_->plan->collect(impl_->bank, peaks);
+  return {};
+}
+
+std::string Matcher::kernel() const { return impl_->plan ? impl_->plan->kernel() : ""; }
+
+}  // namespace xcorr

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "match_plan.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "registry.hpp"
+#include "score.hpp"
+
+namespace xcorr {
+namespace {
+
+/// Surfaces in flight: enough to fill a GPU, little enough for a small one.
+constexpr std::size_t surface_budget = std::size_t{128} << 20;
+
+Rect clip(Rect r, Size frame) {
+  if (r.empty()) return {0, 0, frame.width, frame.height};
+  const int x0 = std::clamp(r.x, 0, frame.width), y0 = std::clamp(r.y, 0, frame.height);
+  const auto end = [](int at, int length, int limit) {
+    return static_cast<int>(std::clamp<std::int64_t>(std::int64_t{at} + length, 0, limit));
+  };
+  return {x0, y0, end(r.x, r.width, frame.width) - x0, end(r.y, r.height, frame.height) - y0};
+}
+
+/// What the correlate stage of this variant writes for this problem.
+ElementType products_of(const Problem& problem, const Variant& variant) {
+  return variant.exact ? problem.output_type() : ElementType::f32;
+}
+
+/// How far the peaks stage goes below the threshold, so that rounding of the scores it sees loses
+/// nothing; collect() applies the threshold to exact scores.
+double slack(const MatchProblem& problem) {
+  return problem.products == ElementType::f32 ? noise_share : 1e-6;
+}
+
+Status to_device(Backend backend, const void* from, std::size_t bytes, Block& to, Stream stream) {
+  auto block = Block::make(backend, bytes);
+  if (!block.ok()) return block.status();
+  to = std::move(block.value());
+  const auto pitch = static_cast<std::ptrdiff_t>(bytes);
+  return runtime(backend).copy({to.data(), pitch, from, pitch, bytes, 1}, Memory::host,
+                               Memory::device, stream);
+}
+
+}  // namespace
+
+Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTemplate>& bank,
+                                  ElementType type, Size frame, const MatchSettings& settings,
+                                  Stream stream) {
+  MatchPlan plan;
+  plan.device_ = device;
+  plan.runtime_ = &runtime(device.backend);
+  plan.type_ = type;
+  plan.frame_ = frame;
+  plan.settings_ = settings;
+  plan.region_ = clip(settings.search_region, frame);
+
+  std::map<std::pair<int, int>, std::vector<std::uint32_t>> sizes;
+  for (std::uint32_t i = 0; i < bank.size(); ++i) {
+    const Size size = bank[i].size;
+    if (size.width <= plan.region_.width && size.height <= plan.region_.height)
+      sizes[{size.width, size.height}].push_back(i);
+  }
+  for (auto& [size, members] : sizes)
+    if (Status status = plan.add_group(bank, std::move(members), stream); !status.ok())
+      return status;
+  if (Status status = plan.allocate(); !status.ok()) return status;
+  if (Status status = plan.runtime_->wait(stream); !status.ok()) return status;
+  return plan;
+}
+
+Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
+                            std::vector<std::uint32_t> members, Stream stream) {
+  const Size size = bank[members.front()].size;
+  const int count = static_cast<int>(members.size());
+  Group group{};
+  group.members = std::move(members);
+  group.first = matched_;
+  matched_ += count;
+
+  MatchProblem& p = group.problem;
+  p.correlate = dense_problem(type_, count == 1 ? Form::one_to_one : Form::one_to_many,
+                              region_.size(), size, 1, count,
+                              valid_shifts(region_.size(), size));
+  p.products = p.correlate.output_type();
+  p.batch = count;
+  p.max_peaks = settings_.max_peaks;
+  const int distance = settings_.min_peak_distance;
+  p.distance_x = distance ? distance : std::max(1, size.width / 2);
+  p.distance_y = distance ? distance : std::max(1, size.height / 2);
+
+  auto correlate = select_variant(Stage::correlate, p, device_, settings_.kernel);
+  if (!correlate.ok()) return correlate.status();
+  group.correlate = correlate.value();
+  p.products = products_of(p.correlate, *group.correlate);
+  const std::size_t surface =
+      p.correlate.shifts.size().area() * (size_of(p.products) + sizeof(float));
+  p.batch = static_cast<int>(std::clamp<std::size_t>(surface_budget / surface, 1, count));
+  const std::pair<Stage, const Variant**> rest[] = {{Stage::window_sums, &group.window_sums},
+                                                    {Stage::normalise, &group.normalise},
+                                                    {Stage::peaks, &group.peaks},
+                                                    {Stage::refine, &group.refine}};
+  for (auto [stage, slot] : rest) {
+    auto variant = select_variant(stage, p, device_);
+    if (!variant.ok()) return variant.status();
+    *slot = variant.value();
+  }
+
+  std::vector<std::byte> operands, pixels;
+  std::vector<RightSums> sums;
+  for (std::uint32_t member : group.members) {
+    const BankTemplate& t = bank[member];
+    pixels.insert(pixels.end(), t.pixels.begin(), t.pixels.end());
+    operands.insert(operands.end(), t.operand.begin(), t.operand.end());
+    sums.push_back(t.sums);
+  }
+  const Backend backend = device_.backend;
+  if (Status s = to_device(backend, pixels.data(), pixels.size(), group.templates, stream); !s.ok())
+    return s;
+  if (!operands.empty())
+    if (Status s = to_device(backend, operands.data(), operands.size(), group.rights, stream);
+        !s.ok())
+      return s;
+  if (Status s = to_device(backend, sums.data(), sums.size() * sizeof(RightSums), group.right_sums,
+                           stream);
+      !s.ok())
+    return s;
+
+  if (group.correlate->plan) {
+    auto state = group.correlate->plan(p, device_);
+    if (!state.ok()) return state.status();
+    group.state = std::move(state.value());
+    const void* rights = operands.empty() ? group.templates.data() : group.rights.data();
+    if (Status s = group.state->set_rights(rights, stream); !s.ok()) return s;
+  }
+  groups_.push_back(std::move(group));
+  return {};
+}
+
+Status MatchPlan::allocate() {
+  std::size_t products = 0, scores = 0, sums = 0, squares = 0, workspace = 0;
+  for (const Group& group : groups_) {
+    const std::size_t shifts = group.problem.correlate.shifts.size().area();
+    products = std::max(products, group.problem.batch * shifts * size_of(group.problem.products));
+    scores = std::max(scores, group.problem.batch * shifts * sizeof(float));
+    sums = std::max(sums, shifts * (type_ == ElementType::u8 ? 4 : 8));
+    squares = std::max(squares, shifts * 8);
+    for (const Variant* variant :
+         {group.correlate, group.window_sums, group.normalise, group.peaks, group.refine})
+      workspace = std::max(workspace, variant->workspace(group.problem, device_));
+  }
+  const std::size_t counts = matched_ * sizeof(std::uint32_t);
+  const std::size_t peaks = matched_ * settings_.max_peaks * sizeof(RefinedPeak);
+  const struct {
+    Block* block;
+    std::size_t bytes;
+    Memory memory = Memory::device;
+  } wanted[] = {
+      {&upload_, device_.backend == Backend::cpu ? 0 : region_.size().area() * size_of(type_)},
+      {&products_, products},
+      {&scores_, scores},
+      {&window_sums_, sums},
+      {&window_squares_, squares},
+      {&workspace_, workspace},
+      {&candidates_, matched_ * settings_.max_peaks * sizeof(Candidate)},
+      {&counts_, counts},
+      {&peaks_, peaks},
+      {&host_counts_, counts, Memory::host},
+      {&host_peaks_, peaks, Memory::host},
+  };
+  for (const auto& want : wanted) {
+    auto block = Block::make(device_.backend, want.bytes, want.memory);
+    if (!block.ok()) return block.status();
+    *want.block = std::move(block.value());
+  }
+  return {};
+}
+
+bool MatchPlan::adopt(const MatchSettings& settings) {
+  if (settings.max_peaks != settings_.max_peaks || settings.kernel != settings_.kernel ||
+      settings.min_peak_distance != settings_.min_peak_distance)
+    return false;
+  const Rect region = clip(settings.search_region, frame_);
+  if (region.size() != region_.size()) return false;
+  settings_ = settings;
+  region_ = region;
+  return true;
+}
+
+Result<Buffers> MatchPlan::left_buffers(const MatrixView& frame, Stream stream,
+                                        std::int64_t& pitch) {
+  Buffers buffers;
+  const std::size_t element = size_of(type_);
+  const auto* origin = static_cast<const std::byte*>(frame.data) + region_.y * frame.pitch +
+                       region_.x * static_cast<std::ptrdiff_t>(element);
+  buffers.stream = stream;
+  buffers.lefts = origin;
+  pitch = frame.pitch;
+  if (device_.backend != Backend::cpu && frame.memory == Memory::host) {
+    pitch = region_.width * static_cast<std::int64_t>(element);
+    if (Status s = runtime_->copy({upload_.data(), pitch, origin, frame.pitch,
+                                   static_cast<std::size_t>(pitch),
+                                   static_cast<std::size_t>(region_.height)},
+                                  Memory::host, Memory::device, stream);
+        !s.ok())
+      return s;
+    buffers.lefts = upload_.data();
+  }
+  return buffers;
+}
+
+Status MatchPlan::enqueue(const MatrixView& frame, Stream stream) {
+  if (groups_.empty()) return {};
+  std::int64_t pitch = 0;
+  auto left = left_buffers(frame, stream, pitch);
+  if (!left.ok()) return left.status();
+  Buffers buffers = left.value();
+  buffers.products = products_.data();
+  buffers.scores = scores_.as<float>();
+  buffers.window_sums = window_sums_.data();
+  buffers.window_squares = window_squares_.data();
+  buffers.workspace = workspace_.data();
+
+  for (Group& group : groups_) {
+    MatchProblem& p = group.problem;
+    p.correlate.left_pitch = pitch;
+    p.method = settings_.method;
+    p.threshold = settings_.threshold;
+    p.subpixel = settings_.subpixel;
+    buffers.templates = group.templates.data();
+    buffers.rights = group.rights.data() ? group.rights.data() : group.templates.data();
+    buffers.right_sums = group.right_sums.as<RightSums>();
+    buffers.product_error = group.state ? group.state->product_error() : nullptr;
+    const std::size_t results = group.first * settings_.max_peaks;
+    buffers.candidates = candidates_.as<Candidate>() + results;
+    buffers.counts = counts_.as<std::uint32_t>() + group.first;
+    buffers.peaks = peaks_.as<RefinedPeak>() + results;
+    if (Status s = run(group, buffers); !s.ok()) return s;
+  }
+
+  for (auto [from, to] : {std::pair{&counts_, &host_counts_}, std::pair{&peaks_, &host_peaks_}}) {
+    const auto bytes = static_cast<std::ptrdiff_t>(from->bytes());
+    if (Status s = runtime_->copy({to->data(), bytes, from->data(), bytes, from->bytes(), 1},
+                                  Memory::device, Memory::host, stream);
+        !s.ok())
+      return s;
+  }
+  return {};
+}
+
+Status MatchPlan::run(Group& group, Buffers buffers) {
+  const int count = group.problem.correlate.rights;
+  MatchProblem lax = group.problem;
+  lax.threshold -= slack(lax);
+  if (Status s = group.window_sums->launch(group.problem, device_, buffers, nullptr); !s.ok())
+    return s;
+  for (int first = 0; first < count; first += group.problem.batch) {
+    buffers.first_right = first;
+    buffers.right_count = std::min(group.problem.batch, count - first);
+    buffers.new_left = first == 0;
+    if (Status s = group.correlate->launch(group.problem, device_, buffers, group.state.get());
+        !s.ok())
+      return s;
+    if (Status s = group.normalise->launch(group.problem, device_, buffers, nullptr); !s.ok())
+      return s;
+    if (Status s = group.peaks->launch(lax, device_, buffers, nullptr); !s.ok()) return s;
+  }
+  buffers.first_right = 0;
+  buffers.right_count = count;
+  return group.refine->launch(group.problem, device_, buffers, nullptr);
+}
+
+void MatchPlan::collect(const std::vector<BankTemplate>& bank, std::vector<Peak>& peaks) const {
+  peaks.clear();
+  const bool minimum = info(settings_.method).minimum;
+  for (const Group& group : groups_) {
+    for (std::size_t i = 0; i < group.members.size(); ++i) {
+      const BankTemplate& t = bank[group.members[i]];
+      const double limit =
+          score_limit(settings_.method, settings_.threshold, double(t.size.area()), t.sums);
+      const std::size_t place = group.first + i;
+      const auto* refined = host_peaks_.as<RefinedPeak>() + place * settings_.max_peaks;
+      for (std::uint32_t k = 0; k < host_counts_.as<std::uint32_t>()[place]; ++k) {
+        const RefinedPeak& r = refined[k];
+        if (minimum ? r.score > limit : r.score < limit) continue;
+        peaks.push_back({group.members[i], region_.x + r.x + r.dx, region_.y + r.y + r.dy,
+                         t.size.width, t.size.height, r.score});
+      }
+    }
+  }
+  // Exact scores may order close ones anew; a stable sort keeps the raster order of equal ones.
+  std::stable_sort(peaks.begin(), peaks.end(), [minimum](const Peak& a, const Peak& b) {
+    if (a.template_index != b.template_index) return a.template_index < b.template_index;
+    return minimum ? a.score < b.score : a.score > b.score;
+  });
+}
+
+}  // namespace xcorr

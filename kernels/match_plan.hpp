@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Everything a matcher needs for frames of one size: the templates grouped by size, each group a
+// one-to-many problem with its variants and plan, and the memory they share.
+#pragma once
+
+#include <vector>
+
+#include <xcorr/match.hpp>
+
+#include "bank.hpp"
+#include "runtime.hpp"
+
+namespace xcorr {
+
+class MatchPlan {
+ public:
+  static Result<MatchPlan> make(const Device& device, const std::vector<BankTemplate>& bank,
+                                ElementType type, Size frame, const MatchSettings& settings,
+                                Stream stream);
+
+  /// Takes over what needs no new plan; false when the settings differ in more.
+  bool adopt(const MatchSettings& settings);
+
+  Status enqueue(const MatrixView& frame, Stream stream);
+
+  /// After waiting for the stream.
+  void collect(const std::vector<BankTemplate>& bank, std::vector<Peak>& peaks) const;
+
+  const char* kernel() const { return groups_.empty() ? "" : groups_.front().correlate->name; }
+  ElementType type() const { return type_; }
+  Size frame() const { return frame_; }
+
+ private:
+  /// Templates of one size.
+  struct Group {
+    MatchProblem problem;
+    const Variant *correlate, *window_sums, *normalise, *peaks, *refine;
+    std::unique_ptr<PlanState> state;
+    std::vector<std::uint32_t> members;  ///< positions in the bank
+    Block rights, templates, right_sums;
+    std::size_t first;                   ///< its first template's place in the results
+  };
+
+  Status add_group(const std::vector<BankTemplate>& bank, std::vector<std::uint32_t> members,
+                   Stream stream);
+  Status allocate();
+  Status run(Group& group, Buffers buffers);
+  Result<Buffers> left_buffers(const MatrixView& frame, Stream stream, std::int64_t& pitch);
+
+  Device device_;
+  const Runtime* runtime_ = nullptr;
+  ElementType type_ = ElementType::u8;
+  Size frame_;
+  MatchSettings settings_;
+  Rect region_;  ///< searched, clipped to the frame
+  std::vector<Group> groups_;
+  std::size_t matched_ = 0;  ///< templates in all groups
+
+  Block upload_;                         ///< the region of a frame in host memory
+  Block products_, scores_, window_sums_, window_squares_, workspace_, candidates_;
+  Block counts_, peaks_;                 ///< results on the device's side ...
+  Block host_counts_, host_peaks_;       ///< ... and here
+};
+
+}  // namespace xcorr

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The CPU's memory and streams, and what stands in for CUDA in a build without it.
+#include "runtime.hpp"
+
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "cuda/runtime.hpp"
+
+namespace xcorr {
+namespace {
+
+constexpr std::align_val_t alignment{64};
+
+Result<void*> allocate(std::size_t bytes, Memory) {
+  void* pointer = ::operator new(bytes, alignment, std::nothrow);
+  if (!pointer) return Status(Code::out_of_memory, std::to_string(bytes) + " bytes of host memory");
+  return pointer;
+}
+
+void release(void* pointer, Memory) { ::operator delete(pointer, alignment); }
+
+Status copy(const Copy& copy, Memory, Memory, Stream) {
+  auto* to = static_cast<std::byte*>(copy.to);
+  auto* from = static_cast<const std::byte*>(copy.from);
+  for (std::size_t row = 0; row < copy.rows; ++row, to += copy.to_pitch, from += copy.from_pitch)
+    std::memcpy(to, from, copy.bytes);
+  return {};
+}
+
+constexpr Runtime cpu_runtime = {
+    allocate, release, copy,
+    [] { return Result<Stream>(Stream{}); },
+    [](Stream) {},
+    [](Stream) { return Status(); },
+};
+
+}  // namespace
+
+const Runtime& runtime(Backend backend) {
+  return backend == Backend::cpu ? cpu_runtime : cuda::runtime();
+}
+
+Result<Device> open_device(Backend backend, int ordinal) {
+  if (backend == Backend::cpu) return Device{.name = "CPU"};
+  return cuda::open_device(ordinal);
+}
+
+Status make_current(const Device& device) {
+  return device.backend == Backend::cpu ? Status() : cuda::make_current(device);
+}
+
+Result<Block> Block::make(Backend backend, std::size_t bytes, Memory memory) {
+  Block block;
+  block.runtime_ = &xcorr::runtime(backend);
+  Result<void*> data = block.runtime_->allocate(bytes ? bytes : 1, memory);
+  if (!data.ok()) return data.status();
+  block.data_ = data.value();
+  block.bytes_ = bytes;
+  block.memory_ = memory;
+  return block;
+}
+
+}  // namespace xcorr
