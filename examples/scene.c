@@ -14,7 +14,7 @@
 
 typedef struct {
   int width, height;
-  float *values; /* CHANNELS a pixel, 0..255 */
+  float* values; /* CHANNELS a pixel, 0..255 */
 } Texture;
 
 struct _Scene {
@@ -43,13 +43,14 @@ static float noise(guint32 seed, float x, float y) {
 
 /* `coarsest`: the widest grid, pixels; each further one is half as wide and 0.7 as strong. */
 static Texture texture_new(int width, int height, guint32 seed, float coarsest) {
-  Texture texture = {width, height, g_new(float, (gsize)width * height * CHANNELS)};
+  Texture texture = {width, height, g_new(float, (gsize)width* height* CHANNELS)};
   for (int y = 0; y < height; y++)
     for (int x = 0; x < width; x++)
       for (int c = 0; c < CHANNELS; c++) {
         float sum = 0, strength = 1, total = 0;
         for (float grid = coarsest; grid >= 3; grid /= 2, strength *= 0.7f) {
-          sum += strength * noise(seed + (guint32)c + (guint32)grid * 8, (float)x / grid, (float)y / grid);
+          sum += strength *
+                 noise(seed + (guint32)c + (guint32)grid * 8, (float)x / grid, (float)y / grid);
           total += strength;
         }
         /* Sums of noise crowd round the middle: stretch them. */
@@ -60,7 +61,7 @@ static Texture texture_new(int width, int height, guint32 seed, float coarsest) 
 }
 
 /* Bilinear, and black with no weight outside: returns how much of the pixel the texture covers. */
-static float sample(const Texture *texture, double x, double y, float rgb[CHANNELS]) {
+static float sample(const Texture* texture, double x, double y, float rgb[CHANNELS]) {
   int x0 = (int)floor(x), y0 = (int)floor(y);
   float tx = (float)(x - x0), ty = (float)(y - y0), covered = 0;
   rgb[0] = rgb[1] = rgb[2] = 0;
@@ -68,45 +69,45 @@ static float sample(const Texture *texture, double x, double y, float rgb[CHANNE
     int cx = x0 + (corner & 1), cy = y0 + (corner >> 1);
     float weight = ((corner & 1) ? tx : 1 - tx) * ((corner >> 1) ? ty : 1 - ty);
     if (cx < 0 || cy < 0 || cx >= texture->width || cy >= texture->height) continue;
-    const float *value = &texture->values[((gsize)cy * texture->width + cx) * CHANNELS];
+    const float* value = &texture->values[((gsize)cy * texture->width + cx) * CHANNELS];
     for (int c = 0; c < CHANNELS; c++) rgb[c] += weight * value[c];
     covered += weight;
   }
   return covered;
 }
 
-Scene *scene_new(void) {
-  Scene *scene = g_new(Scene, 1);
+Scene* scene_new(void) {
+  Scene* scene = g_new(Scene, 1);
   scene->world = texture_new(WORLD_WIDTH, WORLD_HEIGHT, 1, 96);
   scene->target = texture_new(TARGET_WIDTH, TARGET_HEIGHT, 1000, 24);
   return scene;
 }
 
-void scene_free(Scene *scene) {
+void scene_free(Scene* scene) {
   g_free(scene->world.values);
   g_free(scene->target.values);
   g_free(scene);
 }
 
-void scene_target_position(int index, double *x, double *y) {
+void scene_target_position(int index, double* x, double* y) {
   double t = index / (double)SCENE_FPS;
   *x = (SCENE_WIDTH - TARGET_WIDTH) * (0.5 + 0.45 * sin(1.3 * t + 0.4));
   *y = (SCENE_HEIGHT - TARGET_HEIGHT) * (0.5 + 0.45 * sin(2.1 * t));
 }
 
 /* The world's point in the frame's top-left corner: a slow pan and a hand's shake. */
-static void camera_position(int index, double *x, double *y) {
+static void camera_position(int index, double* x, double* y) {
   double t = index / (double)SCENE_FPS;
   *x = (WORLD_WIDTH - SCENE_WIDTH) * (0.5 + 0.45 * sin(0.8 * t)) + 2.5 * sin(17 * t);
   *y = (WORLD_HEIGHT - SCENE_HEIGHT) * (0.5 + 0.45 * cos(0.6 * t)) + 2.5 * sin(23 * t + 1);
 }
 
-static void put_pixel(guint8 *pixel, const float rgb[CHANNELS], float gain) {
+static void put_pixel(guint8* pixel, const float rgb[CHANNELS], float gain) {
   for (int c = 0; c < CHANNELS; c++) pixel[c] = (guint8)CLAMP(rgb[c] * gain + 0.5f, 0, 255);
   pixel[3] = 0;
 }
 
-void scene_draw_frame(const Scene *scene, int index, guint8 *rgbx) {
+void scene_draw_frame(const Scene* scene, int index, guint8* rgbx) {
   double camera_x, camera_y, target_x, target_y;
   float exposure = 0.85f + 0.12f * (float)sin(1.7 * index / SCENE_FPS);
   camera_position(index, &camera_x, &camera_y);
@@ -121,7 +122,7 @@ void scene_draw_frame(const Scene *scene, int index, guint8 *rgbx) {
     }
 }
 
-void scene_draw_target(const Scene *scene, guint8 *rgbx) {
+void scene_draw_target(const Scene* scene, guint8* rgbx) {
   for (int i = 0; i < TARGET_WIDTH * TARGET_HEIGHT; i++)
     put_pixel(rgbx + 4 * i, &scene->target.values[(gsize)i * CHANNELS], 1);
 }

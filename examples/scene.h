@@ -17,16 +17,16 @@ G_BEGIN_DECLS
 
 typedef struct _Scene Scene;
 
-Scene *scene_new(void);
-void scene_free(Scene *scene);
+Scene* scene_new(void);
+void scene_free(Scene* scene);
 
 /* The target's top-left corner in frame `index`, pixels, with a fraction. */
-void scene_target_position(int index, double *x, double *y);
+void scene_target_position(int index, double* x, double* y);
 
 /* Draws frame `index`: SCENE_WIDTH x SCENE_HEIGHT pixels of 4 bytes, R G B and an unused one. */
-void scene_draw_frame(const Scene *scene, int index, guint8 *rgbx);
+void scene_draw_frame(const Scene* scene, int index, guint8* rgbx);
 
 /* Draws the target alone: TARGET_WIDTH x TARGET_HEIGHT pixels of 4 bytes. */
-void scene_draw_target(const Scene *scene, guint8 *rgbx);
+void scene_draw_target(const Scene* scene, guint8* rgbx);
 
 G_END_DECLS

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs the examples and the README's launch lines as a user would, on a clip that the demo makes.
+
+    test_examples.py NAME PROGRAMS SOURCE
+
+NAME is one of the functions test_* below, PROGRAMS the folder with the built examples, SOURCE the
+checkout. Exits with 77, Meson's code for a skipped test, when something of the system is missing.
+"""
+import csv
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+FRAMES = 30
+SKIPPED = 77
+
+
+def run(command, **options):
+    """Standard output of a command; fails with its errors when it fails."""
+    done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, text=True,
+                          capture_output=True, **options)
+    if done.returncode == SKIPPED:
+        print(done.stderr, end="")
+        sys.exit(SKIPPED)
+    assert done.returncode == 0, f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def make_clip(programs, folder, backend="cpu"):
+    """clip.mp4, patch.png and the true positions, which it returns; and what the demo printed."""
+    printed = run([programs / "demo", f"--out={folder}", f"--backend={backend}",
+                   f"--frames={FRAMES}"])
+    with open(folder / "truth.csv", newline="") as file:
+        truth = [(float(row["x"]), float(row["y"])) for row in csv.DictReader(file)]
+    assert len(truth) == FRAMES
+    return truth, printed
+
+
+def check_demo(programs, folder, backend):
+    lines = make_clip(programs, folder, backend)[1].splitlines()
+    summary = dict(field.split("=") for field in lines[-1].split())
+    assert list(summary) == ["frames", "found", "max_error_px", "backend", "fps"], lines[-1]
+    assert len(lines) == FRAMES + 2 and summary["found"] == str(FRAMES), lines
+    assert float(summary["max_error_px"]) <= 1 and float(summary["fps"]) > 0, lines[-1]
+    assert summary["backend"] == backend, lines[-1]
+
+
+def test_demo_cpu(programs, source, folder):
+    check_demo(programs, folder, "cpu")
+
+
+def test_demo_cuda(programs, source, folder):
+    check_demo(programs, folder, "cuda")
+
+
+def test_demo_fails(programs, source, folder):
+    """The demo's check can fail: no frame of a compressed clip is an exact copy."""
+    done = subprocess.run([str(programs / "demo"), f"--out={folder}", "--backend=cpu",
+                           "--frames=3", "--threshold=1"], capture_output=True, text=True)
+    assert done.returncode == 1 and "frames=3 found=0 " in done.stdout, done
+
+
+def test_follow(programs, source, folder):
+    truth, _ = make_clip(programs, folder)
+    printed = run([programs / "follow", folder / "clip.mp4", folder / "patch.png"])
+    found = re.findall(r"^[\d.]+ patch x=(\S+) y=(\S+) score=(\S+)$", printed, re.MULTILINE)
+    assert len(found) == FRAMES, printed
+    for (x, y, score), (true_x, true_y) in zip(found, truth):
+        assert abs(float(x) - true_x) < 1 and abs(float(y) - true_y) < 1, (x, y, true_x, true_y)
+        assert 0.5 <= float(score) <= 1, score
+
+
+def test_follow_source(programs, source, folder):
+    """From a source given as text: the patch is not in its picture."""
+    make_clip(programs, folder)
+    printed = run([programs / "follow", "--source=videotestsrc num-buffers=3 pattern=black",
+                   folder / "patch.png"])
+    assert re.fullmatch(r"([\d.]+ -\n){3}", printed), printed
+
+
+def test_follow_missing_template(programs, source, folder):
+    done = subprocess.run([str(programs / "follow"), "--source=videotestsrc num-buffers=1",
+                           "no such.png"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 1 and "no such.png" in done.stderr, done
+
+
+def launch_lines(source):
+    """The gst-launch-1.0 commands in the README's code blocks, as words."""
+    text = (source / "README.md").read_text()
+    blocks = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    commands = blocks.replace("\\\n", " ").splitlines()
+    return [shlex.split(c, comments=True) for c in commands if c.startswith("gst-launch-1.0")]
+
+
+def has_element(name):
+    return subprocess.run(["gst-inspect-1.0", "--exists", name], check=False).returncode == 0
+
+
+def split_at_links(words):
+    """[[element, property=value, ...], ...]"""
+    elements = [[]]
+    for word in words:
+        if word == "!":
+            elements.append([])
+        else:
+            elements[-1].append(word)
+    return elements
+
+
+def check_properties(element):
+    known = run(["gst-inspect-1.0", element[0]])
+    for setting in element[1:]:
+        name = setting.split("=")[0]
+        assert re.search(rf"^  {re.escape(name)} +: ", known, re.MULTILINE), (element[0], name)
+
+
+# What stands in for a device that no test machine has.
+CAMERA = ["videotestsrc", f"num-buffers={FRAMES}"]
+NETWORK = ["filesrc", "location=clip.mp4"]
+STAND_INS = {"v4l2src": CAMERA, "rtspsrc": NETWORK, "autovideosink": ["fakesink"]}
+
+
+def test_readme(programs, source, folder):
+    """Each launch line of the README runs to its end; sources and sinks that need a device are
+    checked for being there with the properties named, and replaced."""
+    make_clip(programs, folder)
+    for copy in ("left.png", "right.png"):
+        (folder / copy).write_bytes((folder / "patch.png").read_bytes())
+    lines = launch_lines(source)
+    replaced = set()
+    for words in lines:
+        elements = split_at_links(words[words.index("-m") + 1:])
+        for i, element in enumerate(elements):
+            if element[0] in STAND_INS:
+                replaced.add(element[0])
+                if has_element(element[0]):
+                    check_properties(element)
+                elements[i] = STAND_INS[element[0]]
+        chain = " ! ".join(" ".join(map(shlex.quote, element)) for element in elements)
+        printed = run(["gst-launch-1.0", "-m", *shlex.split(chain)], cwd=folder)
+        messages = printed.count("cudaxcorr, timestamp=")
+        assert messages == FRAMES, (words, messages, printed)
+    assert len(lines) >= 3 and {"v4l2src", "rtspsrc"} <= replaced, lines
+
+
+def test_installed_library(programs, source, folder):
+    """correlate.cpp builds against an installation, found by pkg-config, and runs."""
+    build = programs.parent
+    run(["meson", "install", "--no-rebuild", "--quiet", "-C", build, "--destdir", folder / "root"])
+    (config,) = (folder / "root").rglob("xcorr.pc")
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(config.parent),
+                   "PKG_CONFIG_SYSROOT_DIR": str(folder / "root")}
+    flags = shlex.split(run(["pkg-config", "--cflags", "--libs", "xcorr"], env=environment))
+    compiler = os.environ.get("CXX", "c++")
+    run([*shlex.split(compiler), "-std=c++20", source / "examples/correlate.cpp", "-o",
+         folder / "correlate", *flags])
+    printed = run([folder / "correlate"],
+                  env={**os.environ, "LD_LIBRARY_PATH": str(config.parent.parent)})
+    assert printed == "4 11 6\n14 30 14\n", printed
+
+
+def main():
+    name, programs, source = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    with tempfile.TemporaryDirectory(prefix="cudaxcorr test ") as folder:
+        globals()[f"test_{name}"](programs, source, Path(folder))
+
+
+if __name__ == "__main__":
+    main()
