@@ -68,16 +68,23 @@ struct BytePairs {
   static Cell cell(const Pixel* p) { return p[0] | Cell{p[1]} << 16; }
 
   struct Accumulator {
-    V low = hn::Zero(D()), high = hn::Zero(D());  ///< high: stays zero where it is not needed
+    V low, high;  ///< high stays zero where the instruction sets need but one
   };
+  static HWY_INLINE Accumulator zero() { return {hn::Zero(D()), hn::Zero(D())}; }
   static HWY_INLINE V load(const Cell* p) {
     return hn::LoadU(D(), reinterpret_cast<const std::int32_t*>(p));
   }
   static HWY_INLINE V broadcast(Cell c) { return hn::Set(D(), static_cast<std::int32_t>(c)); }
   static HWY_INLINE void add(Accumulator& sum, V left, V tap) {
+#if HWY_TARGET == HWY_SCALAR  // a vector of one lane has no halves
+    const V mask = hn::Set(D(), 0xffff);
+    sum.low = hn::MulAdd(hn::And(left, mask), hn::And(tap, mask), sum.low);
+    sum.low = hn::MulAdd(hn::ShiftRight<16>(left), hn::ShiftRight<16>(tap), sum.low);
+#else
     const hn::Repartition<std::int16_t, D> d16;
     sum.low = hn::ReorderWidenMulAccumulate(D(), hn::BitCast(d16, left), hn::BitCast(d16, tap),
                                             sum.low, sum.high);
+#endif
   }
   template <class Sum>
   static HWY_INLINE void store_added(const Accumulator& sum, Sum* out) {
@@ -99,8 +106,9 @@ struct Doubles {
   static Cell cell(const Pixel* p) { return *p; }
 
   struct Accumulator {
-    V sum = hn::Zero(D());
+    V sum;
   };
+  static HWY_INLINE Accumulator zero() { return {hn::Zero(D())}; }
   static HWY_INLINE V load(const Cell* p) { return hn::LoadU(D(), p); }
   static HWY_INLINE V broadcast(Cell c) { return hn::Set(D(), c); }
   static HWY_INLINE void add(Accumulator& sum, V left, V tap) {
@@ -118,6 +126,8 @@ HWY_INLINE void add_block(const typename Op::Cell* left, const typename Op::Cell
                           int block_rows, int block_cells, Sum* out) {
   constexpr int lanes = hn::MaxLanes(typename Op::D());
   typename Op::Accumulator sums[row_group][vectors];
+  for (auto& row : sums)
+    for (auto& sum : row) sum = Op::zero();
   for (int row = 0; row < block_rows + row_group - 1; ++row) {
     const auto* line = left + row * region_pitch;
     const auto* tap = taps + row * block_side;  // of the last of the output rows
@@ -235,9 +245,16 @@ class TileRun {
   Matrix<Pixel> left_;
 };
 
-void run_u8_u32(const Job& job) { TileRun<BytePairs, std::uint32_t, std::uint32_t>(job).run(); }
-void run_u8_u64(const Job& job) { TileRun<BytePairs, std::uint64_t, std::uint64_t>(job).run(); }
-void run_f32(const Job& job) { TileRun<Doubles, double, float>(job).run(); }
+void run(const Job& job) {
+  switch (job.problem->output_type()) {
+    case ElementType::u32:
+      return TileRun<BytePairs, std::uint32_t, std::uint32_t>(job).run();
+    case ElementType::u64:
+      return TileRun<BytePairs, std::uint64_t, std::uint64_t>(job).run();
+    default:
+      return TileRun<Doubles, double, float>(job).run();
+  }
+}
 
 }  // namespace xcorr::cpu::direct::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -246,19 +263,7 @@ HWY_AFTER_NAMESPACE();
 namespace xcorr::cpu {
 namespace direct {
 
-HWY_EXPORT(run_u8_u32);
-HWY_EXPORT(run_u8_u64);
-HWY_EXPORT(run_f32);
-
-using Run = void (*)(const Job&);
-
-Run run_for(ElementType products) {
-  switch (products) {
-    case ElementType::u32: return HWY_DYNAMIC_POINTER(run_u8_u32);
-    case ElementType::u64: return HWY_DYNAMIC_POINTER(run_u8_u64);
-    default: return HWY_DYNAMIC_POINTER(run_f32);
-  }
-}
+HWY_EXPORT(run);
 
 /// How the outputs are cut: into so many columns, rows and groups of rights that every core has
 /// several pieces.
@@ -285,7 +290,6 @@ Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers
   const Problem& p = problem.correlate;
   const Cut cut(p, buffers.right_count);
   const SlotMemory memory(buffers.workspace, scratch_bytes);
-  const Run run = run_for(problem.products);
   const std::int64_t count = std::int64_t{p.lefts} * cut.groups * cut.rows * cut.columns;
   parallel_slots(slot_count(), count, [&](int slot, std::int64_t index) {
     const auto next = [&index](int extent) {
@@ -295,7 +299,8 @@ Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers
     };
     const int x = next(cut.columns) * tile_columns, y = next(cut.rows) * cut.rows_each;
     const int right = next(cut.groups) * cut.rights_each;
-    run({&p, &buffers, static_cast<int>(index), right,
+    HWY_DYNAMIC_DISPATCH(run)
+    ({&p, &buffers, static_cast<int>(index), right,
          std::min(cut.rights_each, buffers.right_count - right),
          {x, y, std::min(tile_columns, p.shifts.width - x),
           std::min(cut.rows_each, p.shifts.height - y)},
