@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "analyser.h"
+
+#include <algorithm>
+
+namespace cudaxcorr {
+namespace {
+
+std::string text_of(xcorr::Size size) {
+  return std::to_string(size.width) + "x" + std::to_string(size.height);
+}
+
+/// What is left of the region inside the frame, 64-bit since x + width may not fit into an int.
+xcorr::Size searched(xcorr::Size frame, const xcorr::Rect& region) {
+  if (region.empty()) return frame;
+  const auto extent = [](std::int64_t start, std::int64_t length, int limit) {
+    const auto end = std::clamp<std::int64_t>(start + length, 0, limit);
+    return static_cast<int>(end - std::clamp<std::int64_t>(start, 0, end));
+  };
+  return {extent(region.x, region.width, frame.width),
+          extent(region.y, region.height, frame.height)};
+}
+
+xcorr::Result<xcorr::Device> open_device(BackendChoice backend, int cuda_device_id,
+                                         std::string& note) {
+  if (backend == BackendChoice::cpu) return xcorr::open_device(xcorr::Backend::cpu);
+  auto gpu = xcorr::open_device(xcorr::Backend::cuda, cuda_device_id);
+  if (gpu.ok()) return gpu;
+  // A build without CUDA has no GPU to offer either.
+  if (backend == BackendChoice::cuda)
+    return xcorr::Status(xcorr::Code::not_found, gpu.status().message());
+  note = gpu.status().message();
+  return xcorr::open_device(xcorr::Backend::cpu);
+}
+
+}  // namespace
+
+xcorr::Result<Analyser> Analyser::open(BackendChoice backend, int cuda_device_id,
+                                       std::string& note) {
+  auto device = open_device(backend, cuda_device_id, note);
+  if (!device.ok()) return device.status();
+  if (auto status = xcorr::make_current(device.value()); !status.ok()) return status;
+  auto matcher = xcorr::Matcher::create(device.value());
+  if (!matcher.ok()) return matcher.status();
+  return Analyser(std::move(device.value()), std::move(matcher.value()));
+}
+
+Analyser::Analyser(xcorr::Device device, xcorr::Matcher matcher)
+    : device_(std::move(device)), matcher_(std::move(matcher)) {
+  gst_video_info_init(&format_);
+}
+
+Analyser::~Analyser() {
+  // The matcher's memory goes back from whichever thread stops the element. A failure here was
+  // already reported by the calls before.
+  static_cast<void>(xcorr::make_current(device_));
+}
+
+void Analyser::set_format(const GstVideoInfo& format) {
+  format_ = format;
+  loaded_.reset();
+  ready_ = false;
+  told_.clear();
+}
+
+xcorr::Status Analyser::configure(const Task& task) {
+  if (auto status = xcorr::make_current(device_); !status.ok()) return status;
+  if (ready_ && task == task_) return {};
+  ready_ = false;
+  if (task.bank != loaded_)
+    if (auto status = load(task.bank); !status.ok()) return status;
+  const xcorr::Size frame{format_.width, format_.height};
+  if (auto status = matcher_.prepare(xcorr::ElementType::u8, frame, task.match); !status.ok())
+    return status;
+  task_ = task;
+  ready_ = true;
+  check(task);
+  return {};
+}
+
+xcorr::Status Analyser::load(const std::shared_ptr<const Bank>& bank) {
+  std::vector<LumaImage> images;
+  std::vector<xcorr::MatrixView> views;
+  for (std::size_t i = 0; i < bank->size(); ++i) {
+    auto image = luma_in(format_, (*bank)[i]);
+    if (!image)
+      return {xcorr::Code::invalid_argument,
+              "Cannot convert the template '" + (*bank)[i].file + "' to the frames' format"};
+    images.push_back(std::move(*image));
+    views.push_back(images.back().view());
+  }
+  if (auto status = matcher_.set_templates(views); !status.ok()) return status;
+  images_ = std::move(images);
+  loaded_ = bank;
+  told_.clear();
+  return {};
+}
+
+void Analyser::check(const Task& task) {
+  const xcorr::Size area = searched({format_.width, format_.height}, task.match.search_region);
+  for (std::size_t i = 0; i < images_.size(); ++i) {
+    const LumaImage& image = images_[i];
+    const std::string name = "The template '" + (*task.bank)[i].file + "'";
+    if (image.size.width > area.width || image.size.height > area.height)
+      warn(name + " of " + text_of(image.size) + " pixels is larger than the " + text_of(area) +
+           " that are searched: it cannot match");
+    if (xcorr::info(task.match.method).centred && xcorr::is_flat(image.view()))
+      warn(name + " is flat: it has no contrast that the method '" +
+           xcorr::info(task.match.method).name + "' could match");
+  }
+}
+
+void Analyser::warn(std::string text) {
+  if (std::find(told_.begin(), told_.end(), text) != told_.end()) return;
+  told_.push_back(text);
+  warnings_.push_back(std::move(text));
+}
+
+std::vector<std::string> Analyser::take_warnings() { return std::exchange(warnings_, {}); }
+
+xcorr::Status Analyser::analyse(const GstVideoFrame& frame, std::vector<xcorr::Peak>& peaks) {
+  if (auto status = matcher_.enqueue(luma_.view(frame)); !status.ok()) return status;
+  return matcher_.collect(peaks);
+}
+
+}  // namespace cudaxcorr

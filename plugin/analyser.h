@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The work of the streaming thread: templates in the pipeline's format, a Matcher kept ready for
+// the frames, their peaks. Knows nothing of the element, its lock or its bus.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gst/video/video.h>
+
+#include <xcorr/match.hpp>
+
+#include "frame.h"
+#include "properties.h"
+#include "templates.h"
+
+namespace cudaxcorr {
+
+/// What the frames are matched against, and how.
+struct Task {
+  std::shared_ptr<const Bank> bank;
+  xcorr::MatchSettings match;
+
+  bool operator==(const Task&) const = default;
+};
+
+class Analyser {
+ public:
+  /// Opens the backend. `note` is set when there is no GPU and the CPU stands in for it.
+  static xcorr::Result<Analyser> open(BackendChoice backend, int cuda_device_id, std::string& note);
+  Analyser(Analyser&&) = default;
+  Analyser& operator=(Analyser&&) = delete;
+  ~Analyser();
+
+  xcorr::Backend backend() const { return device_.backend; }
+  std::string kernel() const { return matcher_.kernel(); }
+
+  void set_format(const GstVideoInfo& format);
+
+  /// Makes everything ready for a task; nothing to do while it and the format stay the same. When
+  /// it fails, the next frame needs a task that succeeds.
+  xcorr::Status configure(const Task& task);
+  /// The last task that could be done in this or an earlier format.
+  const std::optional<Task>& task() const { return task_; }
+
+  /// What users should know of the task: templates that cannot match. Each is told once for a bank
+  /// and a format.
+  std::vector<std::string> take_warnings();
+
+  /// The peaks of a mapped frame.
+  xcorr::Status analyse(const GstVideoFrame& frame, std::vector<xcorr::Peak>& peaks);
+
+ private:
+  Analyser(xcorr::Device device, xcorr::Matcher matcher);
+  xcorr::Status load(const std::shared_ptr<const Bank>& bank);
+  void check(const Task& task);
+  void warn(std::string text);
+
+  xcorr::Device device_;
+  xcorr::Matcher matcher_;
+  Luma luma_;
+  GstVideoInfo format_;
+  std::shared_ptr<const Bank> loaded_;  ///< the bank whose luma the matcher holds
+  std::vector<LumaImage> images_;
+  std::optional<Task> task_;
+  bool ready_ = false;                  ///< for task_ in this format
+  std::vector<std::string> warnings_, told_;
+};
+
+}  // namespace cudaxcorr

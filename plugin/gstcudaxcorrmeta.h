@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Reading what the element `cudaxcorr` found: plain C, inline, needs nothing but GStreamer.
+ *
+ * The element attaches a custom meta "GstCudaXCorrMeta" to each frame, which is a GstStructure and
+ * can be read without this header too (from Python, say). Being bound to no size it passes through
+ * videoconvert, videoscale, tee and queues as it is: the peaks stay in pixels of the frame that was
+ * analysed, see gst_cuda_xcorr_peak_rescale().
+ *
+ *   const GstStructure *result = gst_cuda_xcorr_get_result (buffer);
+ *   guint n = gst_cuda_xcorr_get_n_peaks (result);
+ *   for (guint i = 0; i < n; i++) {
+ *     GstCudaXCorrPeak peak;
+ *     if (gst_cuda_xcorr_get_peak (result, i, &peak))
+ *       g_print ("%s at %.2f,%.2f\n", peak.label, peak.x, peak.y);
+ *   }
+ *
+ * Fields of the structure, which are also those of the element message "cudaxcorr":
+ *   frame-width, frame-height (int), pts (guint64), processing-time (guint64, ns),
+ *   backend, kernel (string), analysed (boolean; FALSE for a frame that `interval` skipped),
+ *   peaks (GstValueArray of GstStructure "peak"; best first within a template, templates in order)
+ */
+#ifndef GST_CUDA_XCORR_META_H
+#define GST_CUDA_XCORR_META_H
+
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+/**
+ * GST_CUDA_XCORR_META_NAME:
+ *
+ * Name of the custom meta.
+ *
+ * Since: 0.1
+ */
+#define GST_CUDA_XCORR_META_NAME "GstCudaXCorrMeta"
+
+/**
+ * GstCudaXCorrPeak:
+ * @template_index: which template, counted from 0
+ * @label: (transfer none): the template's file name without extension; lives as long as the result
+ * @id: number of the track that this peak belongs to, 0: none
+ * @x: left edge in pixels of the analysed frame, to a part of a pixel with `subpixel`
+ * @y: top edge
+ * @width: the template's width in pixels of the analysed frame
+ * @height: the template's height
+ * @nx: left edge as a share of the frame's width
+ * @ny: top edge as a share of the frame's height
+ * @nwidth: width as a share of the frame's
+ * @nheight: height as a share of the frame's
+ * @score: the method's score at the whole-pixel position
+ * @lost: %TRUE when the track was not found in this frame
+ *
+ * Where a template was found.
+ *
+ * Since: 0.1
+ */
+typedef struct
+{
+  guint template_index;
+  const gchar *label;
+  guint64 id;
+  gdouble x, y, width, height;
+  gdouble nx, ny, nwidth, nheight;
+  gdouble score;
+  gboolean lost;
+} GstCudaXCorrPeak;
+
+/**
+ * gst_cuda_xcorr_get_result:
+ * @buffer: a buffer
+ *
+ * Returns: (transfer none) (nullable): what the first `cudaxcorr` that the buffer passed found, or
+ *     %NULL when it has passed none. Lives as long as the buffer.
+ *
+ * Since: 0.1
+ */
+static inline const GstStructure *
+gst_cuda_xcorr_get_result (GstBuffer * buffer)
+{
+  GstCustomMeta *meta;
+
+  /* Without the element in the process nobody has registered the meta. */
+  if (gst_meta_get_info (GST_CUDA_XCORR_META_NAME) == NULL)
+    return NULL;
+  meta = gst_buffer_get_custom_meta (buffer, GST_CUDA_XCORR_META_NAME);
+  return meta ? gst_custom_meta_get_structure (meta) : NULL;
+}
+
+/**
+ * gst_cuda_xcorr_get_n_peaks:
+ * @result: (nullable): a meta's or a message's structure
+ *
+ * Returns: the number of peaks, 0 without a result
+ *
+ * Since: 0.1
+ */
+static inline guint
+gst_cuda_xcorr_get_n_peaks (const GstStructure * result)
+{
+  const GValue *peaks = result ? gst_structure_get_value (result, "peaks") : NULL;
+
+  return peaks && GST_VALUE_HOLDS_ARRAY (peaks) ? gst_value_array_get_size (peaks) : 0;
+}
+
+/**
+ * gst_cuda_xcorr_get_peak:
+ * @result: (nullable): a meta's or a message's structure
+ * @index: which peak, below gst_cuda_xcorr_get_n_peaks()
+ * @peak: (out caller-allocates): the peak
+ *
+ * Returns: %FALSE, with @peak undefined, when there is no such peak
+ *
+ * Since: 0.1
+ */
+static inline gboolean
+gst_cuda_xcorr_get_peak (const GstStructure * result, guint index, GstCudaXCorrPeak * peak)
+{
+  const GstStructure *fields;
+
+  if (index >= gst_cuda_xcorr_get_n_peaks (result))
+    return FALSE;
+  fields = gst_value_get_structure (gst_value_array_get_value (
+          gst_structure_get_value (result, "peaks"), index));
+  peak->label = gst_structure_get_string (fields, "label");
+  return gst_structure_get (fields,
+      "template", G_TYPE_UINT, &peak->template_index, "id", G_TYPE_UINT64, &peak->id,
+      "x", G_TYPE_DOUBLE, &peak->x, "y", G_TYPE_DOUBLE, &peak->y,
+      "width", G_TYPE_DOUBLE, &peak->width, "height", G_TYPE_DOUBLE, &peak->height,
+      "nx", G_TYPE_DOUBLE, &peak->nx, "ny", G_TYPE_DOUBLE, &peak->ny,
+      "nwidth", G_TYPE_DOUBLE, &peak->nwidth, "nheight", G_TYPE_DOUBLE, &peak->nheight,
+      "score", G_TYPE_DOUBLE, &peak->score, "lost", G_TYPE_BOOLEAN, &peak->lost, NULL);
+}
+
+/**
+ * gst_cuda_xcorr_peak_rescale:
+ * @peak: a peak
+ * @width: the buffer's present width in pixels, from its caps
+ * @height: the buffer's present height
+ *
+ * Expresses the peak's place and size in pixels of a frame that was scaled as a whole since the
+ * analysis. Cropping and turning cannot be undone so.
+ *
+ * Since: 0.1
+ */
+static inline void
+gst_cuda_xcorr_peak_rescale (GstCudaXCorrPeak * peak, gint width, gint height)
+{
+  peak->x = peak->nx * width;
+  peak->y = peak->ny * height;
+  peak->width = peak->nwidth * width;
+  peak->height = peak->nheight * height;
+}
+
+G_END_DECLS
+
+#endif

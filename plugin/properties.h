@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The element's properties as one table. A new property is a row in properties.cpp and a field of
+// Settings (or of Report, when it is read-only).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gst/gst.h>
+
+#include <xcorr/match.hpp>
+
+#include "templates.h"
+
+namespace cudaxcorr {
+
+enum class BackendChoice { automatic, cuda, cpu };
+
+/// What the user wants. Guarded by the object lock.
+struct Settings {
+  std::string template_file;
+  std::vector<std::string> template_files;
+  xcorr::MatchSettings match;
+  unsigned interval = 1;
+  bool post_messages = true;
+  bool attach_roi_meta = true;
+  BackendChoice backend = BackendChoice::automatic;
+  int cuda_device_id = -1;
+};
+
+/// What the element tells. Guarded by the object lock.
+struct Report {
+  BackendChoice active_backend = BackendChoice::automatic;  ///< automatic: not started
+  std::uint64_t frames = 0, analysed = 0;
+  std::uint64_t total_ns = 0, last_ns = 0;  ///< spent on the analysed ones
+  std::string kernel;
+};
+
+struct Property {
+  GParamSpec* spec;
+  /// Null: read-only. False: the value is malformed and nothing was changed.
+  bool (*set)(Settings& settings, const GValue* value);
+  void (*get)(const Settings& settings, const Report& report, GValue* value);
+  /// The pictures that are read from files when this property is set, or null.
+  Pictures Bank::*pictures = nullptr;
+};
+
+/// The table; a property's id is its index plus one.
+const std::vector<Property>& properties();
+
+/// The files that a property with `pictures` names.
+std::vector<std::string> files_of(const Settings& settings, Pictures Bank::*pictures);
+
+/// Marks the properties' own types as part of the plugin's interface, for its documentation.
+void mark_property_types();
+
+}  // namespace cudaxcorr
