@@ -126,6 +126,8 @@ class Fft final : public PlanState {
   Status pad_to_spectrum(const void* in, ElementType type, std::int64_t pitch, Size size,
                          float offset, const double* mean, float* energy, cufftComplex* spectrum,
                          Stream stream);
+  Status crop_to(void* out, const MatchProblem& problem, int right, Stream stream) const;
+  float left_offset() const { return u8() ? u8_middle : 0; }
   /// Products of the plain sums are wanted: of u8, exact but for the transform's error.
   bool plain() const { return problem_.products != ElementType::f32; }
   bool u8() const { return problem_.correlate.type == ElementType::u8; }
@@ -199,17 +201,32 @@ Status Fft::set_rights(const void* rights, Stream stream) {
   return {};
 }
 
+Status Fft::crop_to(void* out, const MatchProblem& problem, int right, Stream stream) const {
+  const Rect shifts = problem.correlate.shifts;
+  const dim3 block(block_width, block_height);
+  const dim3 grid(ceil_div(shifts.width, block_width), ceil_div(shifts.height, block_height));
+  const auto crop_as = [&](auto* typed_out) {
+    crop<<<grid, block, 0, native(stream)>>>(padded_.as<float>(), size_, shifts, left_offset(),
+                                             means_.as<double>() + right, typed_out);
+  };
+  switch (problem.products) {
+    case ElementType::u32: crop_as(static_cast<std::uint32_t*>(out)); break;
+    case ElementType::u64: crop_as(static_cast<unsigned long long*>(out)); break;
+    default: crop_as(static_cast<float*>(out));
+  }
+  return launched("crop");
+}
+
 Status Fft::run(const MatchProblem& problem, const Buffers& b) {
   const Problem& p = problem.correlate;
   cudaStream_t stream = native(b.stream);
   auto* left = left_.as<cufftComplex>();
   auto* product = product_.as<cufftComplex>();
   float* energy = energy_.as<float>();
-  const float offset = u8() ? u8_middle : 0;
   if (b.new_left) {
     if (Status s = check(cudaMemsetAsync(energy, 0, sizeof(float), stream), "fft"); !s.ok())
       return s;
-    if (Status s = pad_to_spectrum(b.lefts, p.type, p.left_pitch, p.left, offset, nullptr, energy,
+    if (Status s = pad_to_spectrum(b.lefts, p.type, p.left_pitch, p.left, left_offset(), nullptr, energy,
                                    left, b.stream);
         !s.ok())
       return s;
@@ -222,20 +239,8 @@ Status Fft::run(const MatchProblem& problem, const Buffers& b) {
         left, rights_.as<cufftComplex>() + r * bins_, bins_, scale, product, energy, energy + 1);
     if (Status s = launched("multiply"); !s.ok()) return s;
     if (Status s = inverse_.inverse(product, padded_.as<float>(), b.stream); !s.ok()) return s;
-    const auto crop_to = [&](auto* out) {
-      crop<<<dim3(ceil_div(p.shifts.width, block_width), ceil_div(p.shifts.height, block_height)),
-             dim3(block_width, block_height), 0, stream>>>(padded_.as<float>(), size_, p.shifts,
-                                                           offset, means_.as<double>() + r,
-                                                           out + i * shifts);
-      return launched("crop");
-    };
-    Status s;
-    switch (problem.products) {
-      case ElementType::u32: s = crop_to(static_cast<std::uint32_t*>(b.products)); break;
-      case ElementType::u64: s = crop_to(static_cast<unsigned long long*>(b.products)); break;
-      default: s = crop_to(static_cast<float*>(b.products));
-    }
-    if (!s.ok()) return s;
+    auto* out = static_cast<std::byte*>(b.products) + i * shifts * size_of(problem.products);
+    if (Status s = crop_to(out, problem, r, b.stream); !s.ok()) return s;
   }
   return {};
 }

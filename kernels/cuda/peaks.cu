@@ -65,7 +65,7 @@ __device__ bool beaten(const Surface& s, int x, int y, int reach_x, int reach_y,
 }
 
 __global__ void __launch_bounds__(block_size)
-    find_peaks(MatchProblem p, const float* scores, int first_right, int right_count,
+    find_peaks(MatchProblem p, bool minimum, const float* scores, int first_right, int right_count,
                const RightSums* right_sums, unsigned* found, Key* lists, std::int64_t list_length) {
   __shared__ struct {
     int x, y;
@@ -74,7 +74,6 @@ __global__ void __launch_bounds__(block_size)
   __shared__ int survivor_count;
 
   const Rect area = p.correlate.shifts;
-  const bool minimum = info(p.method).minimum;
   const int x = blockIdx.x * block_width + threadIdx.x, y = blockIdx.y * block_height + threadIdx.y;
   const int reach_x = p.distance_x - 1, reach_y = p.distance_y - 1;
 
@@ -169,7 +168,8 @@ Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*
   const dim3 grid(ceil_div(area.width, block_width), ceil_div(area.height, block_height),
                   grid_extent(b.right_count));
   find_peaks<<<grid, dim3(block_width, block_height), 0, stream>>>(
-      p, b.scores, b.first_right, b.right_count, b.right_sums, found, lists, length);
+      p, info(p.method).minimum, b.scores, b.first_right, b.right_count, b.right_sums, found, lists,
+      length);
   if (Status s = launched("find_peaks"); !s.ok()) return s;
   keep_best<<<b.right_count, sort_threads, 0, stream>>>(p, b.scores, b.first_right, found, lists,
                                                         length, b.candidates, b.counts);

@@ -65,7 +65,9 @@ Result<Device> open_device(int ordinal) {
   if (count == 0 || ordinal >= count)
     return Status(Code::not_found, "no CUDA device " + std::to_string(ordinal) + ", there are " +
                                        std::to_string(count));
-  Device device{.backend = Backend::cuda, .ordinal = ordinal < 0 ? 0 : ordinal};
+  Device device;
+  device.backend = Backend::cuda;
+  device.ordinal = ordinal < 0 ? 0 : ordinal;
   cudaDeviceProp properties;
   if (cudaError_t error = cudaGetDeviceProperties(&properties, device.ordinal))
     return check(error, "CUDA device " + std::to_string(device.ordinal));
