@@ -1,92 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "templates.h"
 
-#include <cerrno>
-
-#include <unistd.h>
-
-#include <glib/gstdio.h>
-#include <gst/app/gstappsink.h>
-
 #include "frame.h"
 
 namespace cudaxcorr {
 namespace {
 
-constexpr GstClockTime decode_timeout = 10 * GST_SECOND;
-
-struct ObjectUnref {
-  void operator()(gpointer object) const { gst_object_unref(object); }
-};
-template <class T>
-using Ref = std::unique_ptr<T, ObjectUnref>;
-
-using Free = decltype([](gchar* text) { g_free(text); });
-using Text = std::unique_ptr<gchar, Free>;
-
 std::string label_of(const std::string& file) {
-  const Text base(g_path_get_basename(file.c_str()));
-  const std::string name = base.get();
+  gchar* base = g_path_get_basename(file.c_str());
+  const std::string name = base;
+  g_free(base);
   const auto dot = name.rfind('.');
   return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
-/// Empty when the file can be opened and is one: opening a pipe could wait for ever.
-std::string why_unreadable(const std::string& file) {
-  if (g_access(file.c_str(), R_OK) != 0) return g_strerror(errno);
-  if (!g_file_test(file.c_str(), G_FILE_TEST_IS_REGULAR)) return "not a regular file";
-  return {};
-}
-
-std::string text_of(GstMessage* error) {
-  GError* parsed = nullptr;
-  gst_message_parse_error(error, &parsed, nullptr);
-  const std::string text = parsed->message;
-  g_error_free(parsed);
-  return text;
-}
-
-/// The first error on the bus, or empty. Waits until the pipeline is prerolled or has failed.
-std::string wait_for_preroll(GstElement* pipeline) {
-  const Ref<GstBus> bus(gst_element_get_bus(pipeline));
-  gst_element_set_state(pipeline, GST_STATE_PAUSED);
-  GstMessage* message = gst_bus_timed_pop_filtered(
-      bus.get(), decode_timeout,
-      static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_ASYNC_DONE));
-  if (!message) return "decoding took too long";
-  std::string error;
-  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) error = text_of(message);
-  gst_message_unref(message);
-  return error;
-}
-
-/// The file's first picture. Null with the reason when there is none.
-GstSample* decode(const std::string& file, std::string& reason) {
-  GError* error = nullptr;
-  const Ref<GstElement> pipeline(
-      gst_parse_launch("filesrc name=file ! decodebin force-sw-decoders=true ! "
-                       "appsink name=picture caps=video/x-raw sync=false enable-last-sample=false",
-                       &error));
-  if (error) {
-    reason = error->message;
-    g_error_free(error);
-    return nullptr;
-  }
-  const Ref<GstElement> source(gst_bin_get_by_name(GST_BIN(pipeline.get()), "file"));
-  const Ref<GstElement> sink(gst_bin_get_by_name(GST_BIN(pipeline.get()), "picture"));
-  g_object_set(source.get(), "location", file.c_str(), nullptr);
-
-  reason = wait_for_preroll(pipeline.get());
-  GstSample* sample =
-      reason.empty() ? gst_app_sink_try_pull_preroll(GST_APP_SINK(sink.get()), 0) : nullptr;
-  gst_element_set_state(pipeline.get(), GST_STATE_NULL);
-  if (!sample && reason.empty()) reason = "there is no complete picture in it";
-  return sample;
-}
-
 std::shared_ptr<const Picture> load_one(const std::string& file, Fault& fault) {
-  std::string reason = why_unreadable(file);
-  GstSample* sample = reason.empty() ? decode(file, reason) : nullptr;
+  std::string reason;
+  Sample sample = decode(file, reason);
   if (!sample) {
     fault = {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
              "Cannot read the template file '" + file + "': " + reason};
@@ -95,7 +25,7 @@ std::shared_ptr<const Picture> load_one(const std::string& file, Fault& fault) {
   auto picture = std::make_shared<Picture>();
   picture->file = file;
   picture->label = label_of(file);
-  picture->sample.reset(sample);
+  picture->sample = std::move(sample);
   return picture;
 }
 

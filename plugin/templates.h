@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Template files. GStreamer decodes them; the picture is kept as decoded and converted to the
+// Template files. The picture is kept as decoded and converted to the
 // pipeline's own format and colorimetry when that is known, so that its luma comes about as the
 // frames' does and an exact copy scores 1 in every format.
 #pragma once
@@ -15,18 +15,15 @@
 
 #include <xcorr/types.hpp>
 
+#include "decode.h"
 #include "fault.h"
 
 namespace cudaxcorr {
 
-struct SampleUnref {
-  void operator()(GstSample* sample) const { gst_sample_unref(sample); }
-};
-
 struct Picture {
   std::string file;
   std::string label;  ///< the file's base name without its extension
-  std::unique_ptr<GstSample, SampleUnref> sample;
+  Sample sample;
 };
 
 using Pictures = std::vector<std::shared_ptr<const Picture>>;
