@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// checkcorr's parts: options, which variants are meant, the check and the bench.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkcorr_session.hpp"
+
+namespace checkcorr {
+
+enum class Output : std::uint8_t { console, csv, json };
+
+struct Options {
+  std::string filter = "*";
+  std::optional<xcorr::Backend> backend;  ///< none: all
+  std::uint64_t seed = 1;
+  Output output = Output::console;
+  bool list = false, bench = false, coverage = false;
+};
+
+/// The device of each backend, or why there is none.
+using Devices = std::map<xcorr::Backend, xcorr::Result<xcorr::Device>>;
+
+/// What was found of one variant.
+struct Tally {
+  const xcorr::Variant* variant;
+  int passed = 0, failed = 0;
+  double worst = 0;  ///< largest error as a share of its bound
+};
+
+/// `backend/stage/variant`.
+std::string id_of(const xcorr::Variant& variant);
+
+/// `backend/stage/variant/type/case`: what --filter is matched with, and --list prints.
+std::string id_of(const xcorr::Variant& variant, const Case& c);
+
+bool matches(const Options& options, const std::string& id);
+
+/// Every case with every variant in `tallies` that supports it; prints failures.
+void check_all(const Options& options, const Devices& devices, std::vector<Tally>& tallies);
+
+/// Times every bench case and prints the results. False when a launch failed.
+bool bench_all(const Options& options, const Devices& devices);
+
+}  // namespace checkcorr

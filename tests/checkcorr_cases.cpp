@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The test problems, a row each. Sizes lie around the edges of warps and tiles (1 31 32 33 63 65),
+// of vectors, and at primes; see Case for the columns' defaults.
+#include "checkcorr_cases.hpp"
+
+namespace checkcorr {
+namespace {
+
+constexpr auto u8 = ElementType::u8;
+constexpr auto f32 = ElementType::f32;
+using enum Fill;
+using enum Form;
+using enum Shifts;
+
+// clang-format off
+constexpr Case table[] = {
+    // ---- smallest extents ----
+    {.name = "pixel", .type = u8, .left = {1, 1}, .right = {1, 1}},
+    {.name = "pixel", .type = f32, .left = {1, 1}, .right = {1, 1}, .fill = integers},
+    {.name = "right-pixel", .type = u8, .left = {33, 7}, .right = {1, 1}},
+    {.name = "right-pixel", .type = f32, .left = {33, 7}, .right = {1, 1}},
+    {.name = "row", .type = u8, .left = {65, 1}, .right = {31, 1}},
+    {.name = "row", .type = f32, .left = {65, 1}, .right = {31, 1}, .shifts = full, .fill = integers},
+    {.name = "column", .type = u8, .left = {1, 65}, .right = {1, 31}, .shifts = full},
+    {.name = "column", .type = f32, .left = {1, 65}, .right = {1, 31}},
+    {.name = "same-size", .type = u8, .left = {33, 31}, .right = {33, 31}},
+    {.name = "same-size", .type = f32, .left = {33, 31}, .right = {33, 31}, .fill = integers},
+    {.name = "same-size-full", .type = u8, .left = {32, 32}, .right = {32, 32}, .shifts = full},
+    {.name = "same-size-full", .type = f32, .left = {32, 32}, .right = {32, 32}, .shifts = full, .fill = integers},
+
+    // ---- warp and tile edges, primes, asymmetric ----
+    {.name = "31", .type = u8, .left = {63, 65}, .right = {31, 31}},
+    {.name = "32", .type = u8, .left = {64, 64}, .right = {32, 32}},
+    {.name = "33", .type = u8, .left = {65, 63}, .right = {33, 33}},
+    {.name = "63", .type = u8, .left = {97, 95}, .right = {63, 63}},
+    {.name = "65", .type = u8, .left = {97, 101}, .right = {65, 65}},
+    {.name = "31", .type = f32, .left = {63, 65}, .right = {31, 31}, .fill = integers},
+    {.name = "32", .type = f32, .left = {64, 64}, .right = {32, 32}, .fill = integers},
+    {.name = "33", .type = f32, .left = {65, 63}, .right = {33, 33}, .fill = integers},
+    {.name = "63", .type = f32, .left = {97, 95}, .right = {63, 63}, .fill = integers},
+    {.name = "65", .type = f32, .left = {97, 101}, .right = {65, 65}, .fill = integers},
+    {.name = "wide-right", .type = u8, .left = {131, 37}, .right = {97, 3}},
+    {.name = "wide-right", .type = f32, .left = {131, 37}, .right = {97, 3}},
+    {.name = "tall-right", .type = u8, .left = {37, 131}, .right = {3, 97}},
+    {.name = "tall-right", .type = f32, .left = {37, 131}, .right = {3, 97}},
+    {.name = "right-4x4", .type = u8, .left = {257, 67}, .right = {4, 4}},
+    {.name = "right-8x8", .type = u8, .left = {160, 120}, .right = {8, 8}},
+    {.name = "right-16x16", .type = u8, .left = {160, 120}, .right = {16, 16}},
+    {.name = "right-17x5", .type = u8, .left = {151, 83}, .right = {17, 5}},
+    {.name = "right-17x5", .type = f32, .left = {151, 83}, .right = {17, 5}},
+    {.name = "right-64x64", .type = u8, .left = {127, 113}, .right = {64, 64}},
+    {.name = "right-64x64", .type = f32, .left = {127, 113}, .right = {64, 64}},
+
+    // ---- rectangles of shifts ----
+    {.name = "full", .type = u8, .left = {47, 29}, .right = {11, 13}, .shifts = full},
+    {.name = "full", .type = f32, .left = {47, 29}, .right = {11, 13}, .shifts = full, .fill = integers},
+    {.name = "full-reals", .type = f32, .left = {47, 29}, .right = {11, 13}, .shifts = full},
+    {.name = "right-larger", .type = u8, .left = {13, 11}, .right = {29, 47}, .shifts = full},
+    {.name = "right-larger", .type = f32, .left = {13, 11}, .right = {29, 47}, .shifts = full, .fill = integers},
+    {.name = "part-of-full", .type = u8, .left = {33, 31}, .right = {9, 7}, .shifts = rectangle, .rectangle = {-5, -3, 17, 11}},
+    {.name = "part-of-full", .type = f32, .left = {33, 31}, .right = {9, 7}, .shifts = rectangle, .rectangle = {-5, -3, 17, 11}},
+    {.name = "part-of-valid", .type = u8, .left = {65, 61}, .right = {9, 7}, .shifts = rectangle, .rectangle = {7, 11, 33, 19}},
+    {.name = "part-of-valid", .type = f32, .left = {65, 61}, .right = {9, 7}, .shifts = rectangle, .rectangle = {7, 11, 33, 19}},
+    {.name = "one-shift", .type = u8, .left = {65, 61}, .right = {9, 7}, .shifts = rectangle, .rectangle = {40, 20, 1, 1}},
+    {.name = "past-the-end", .type = u8, .left = {33, 31}, .right = {9, 7}, .shifts = rectangle, .rectangle = {20, 18, 30, 30}},
+    {.name = "past-the-end", .type = f32, .left = {33, 31}, .right = {9, 7}, .shifts = rectangle, .fill = integers, .rectangle = {20, 18, 30, 30}},
+
+    // ---- padded and misaligned ----
+    {.name = "padded", .type = u8, .left = {61, 47}, .right = {13, 17}, .pad = 3},
+    {.name = "padded", .type = f32, .left = {61, 47}, .right = {13, 17}, .pad = 3},
+    {.name = "padded-64", .type = u8, .left = {64, 48}, .right = {16, 16}, .pad = 64},
+    {.name = "misaligned", .type = u8, .left = {64, 48}, .right = {16, 16}, .misalign = 1},
+    {.name = "misaligned", .type = f32, .left = {64, 48}, .right = {16, 16}, .misalign = 1},
+    {.name = "padded-misaligned-many", .type = u8, .left = {71, 53}, .right = {19, 11}, .form = one_to_many, .rights = 5, .pad = 5, .misalign = 3},
+    {.name = "padded-misaligned-many", .type = f32, .left = {71, 53}, .right = {19, 11}, .form = one_to_many, .rights = 5, .pad = 5, .misalign = 3},
+    {.name = "padded-full-n-to-m", .type = u8, .left = {23, 19}, .right = {7, 11}, .shifts = full, .form = n_to_m, .lefts = 3, .rights = 2, .pad = 1, .misalign = 1},
+
+    // ---- forms ----
+    {.name = "many", .type = u8, .left = {67, 45}, .right = {12, 12}, .form = one_to_many, .rights = 3},
+    {.name = "many", .type = f32, .left = {67, 45}, .right = {12, 12}, .fill = integers, .form = one_to_many, .rights = 3},
+    {.name = "many-33", .type = u8, .left = {40, 36}, .right = {8, 8}, .form = one_to_many, .rights = 33},
+    {.name = "many-33", .type = f32, .left = {40, 36}, .right = {8, 8}, .form = one_to_many, .rights = 33},
+    {.name = "many-one", .type = u8, .left = {40, 36}, .right = {8, 8}, .form = one_to_many, .rights = 1},
+    {.name = "many-full", .type = f32, .left = {32, 32}, .right = {32, 32}, .shifts = full, .fill = integers, .form = one_to_many, .rights = 3},
+    {.name = "n-to-mn", .type = u8, .left = {33, 31}, .right = {5, 7}, .form = n_to_mn, .lefts = 3, .rights = 2},
+    {.name = "n-to-mn-full", .type = f32, .left = {33, 31}, .right = {5, 7}, .shifts = full, .fill = integers, .form = n_to_mn, .lefts = 3, .rights = 2},
+    {.name = "n-to-mn-n-to-n", .type = f32, .left = {16, 16}, .right = {16, 16}, .shifts = full, .form = n_to_mn, .lefts = 7, .rights = 1},
+    {.name = "n-to-m", .type = u8, .left = {33, 31}, .right = {5, 7}, .form = n_to_m, .lefts = 2, .rights = 3},
+    {.name = "n-to-m-full", .type = f32, .left = {33, 31}, .right = {5, 7}, .shifts = full, .fill = integers, .form = n_to_m, .lefts = 2, .rights = 3},
+    {.name = "n-to-m-reals", .type = f32, .left = {64, 64}, .right = {32, 32}, .form = n_to_m, .lefts = 3, .rights = 3},
+
+    // ---- values ----
+    {.name = "integers", .type = u8, .left = {75, 53}, .right = {21, 17}, .fill = integers},
+    {.name = "wide", .type = f32, .left = {75, 53}, .right = {21, 17}, .fill = wide},
+    {.name = "constant", .type = u8, .left = {64, 48}, .right = {16, 16}, .fill = constant},
+    {.name = "constant", .type = f32, .left = {64, 48}, .right = {16, 16}, .fill = constant},
+    {.name = "extremes", .type = u8, .left = {97, 89}, .right = {64, 64}, .fill = extremes},
+    {.name = "extremes-181", .type = u8, .left = {185, 184}, .right = {182, 182}, .fill = extremes},
+    {.name = "zeros", .type = u8, .left = {40, 36}, .right = {8, 8}, .fill = zeros},
+    {.name = "zeros", .type = f32, .left = {40, 36}, .right = {8, 8}, .fill = zeros},
+    {.name = "flat-right", .type = u8, .left = {64, 48}, .right = {16, 16}, .fill = flat_right},
+    {.name = "flat-right", .type = f32, .left = {64, 48}, .right = {16, 16}, .fill = flat_right},
+    {.name = "flat-left", .type = u8, .left = {64, 48}, .right = {16, 16}, .fill = flat_left},
+    {.name = "flat-left", .type = f32, .left = {64, 48}, .right = {16, 16}, .fill = flat_left},
+    {.name = "near-flat", .type = u8, .left = {64, 48}, .right = {16, 16}, .fill = near_flat},
+    {.name = "near-flat", .type = f32, .left = {64, 48}, .right = {16, 16}, .fill = near_flat},
+    {.name = "low-contrast", .type = u8, .left = {64, 48}, .right = {16, 16}, .fill = low_contrast},
+    {.name = "low-contrast", .type = f32, .left = {64, 48}, .right = {16, 16}, .fill = low_contrast},
+    {.name = "copies", .type = u8, .left = {96, 80}, .right = {24, 16}, .fill = copies, .form = one_to_many, .rights = 3, .threshold = 0.9},
+    {.name = "copies", .type = f32, .left = {96, 80}, .right = {24, 16}, .fill = copies, .form = one_to_many, .rights = 3, .threshold = 0.9},
+    {.name = "copies-at-threshold-1", .type = u8, .left = {96, 80}, .right = {24, 16}, .fill = copies, .threshold = 1},
+
+    // ---- sums past 32 bits ----
+    {.name = "u32-limit", .type = u8, .left = {259, 258}, .right = {256, 257}, .fill = extremes},
+    {.name = "u64", .type = u8, .left = {261, 262}, .right = {257, 258}, .fill = extremes},
+    {.name = "u64-bytes", .type = u8, .left = {267, 263}, .right = {257, 258}, .form = one_to_many, .rights = 2},
+    {.name = "u64-flat", .type = u8, .left = {600, 150}, .right = {597, 147}, .fill = flat_right},
+
+    // ---- peaks ----
+    {.name = "ties", .type = u8, .left = {80, 60}, .right = {2, 2}, .fill = binary, .max_peaks = 1024, .distance = 1, .threshold = -1},
+    {.name = "ties-apart", .type = u8, .left = {80, 60}, .right = {3, 3}, .fill = binary, .max_peaks = 100, .distance = 5, .threshold = -1},
+    {.name = "ties", .type = f32, .left = {80, 60}, .right = {2, 2}, .fill = binary, .form = one_to_many, .rights = 3, .max_peaks = 37, .distance = 2},
+    {.name = "every-shift", .type = u8, .left = {201, 167}, .right = {2, 2}, .max_peaks = 1024, .distance = 1, .threshold = -1},
+    {.name = "every-shift-many", .type = u8, .left = {129, 67}, .right = {3, 2}, .form = one_to_many, .rights = 4, .max_peaks = 1000, .distance = 1, .threshold = -1},
+    {.name = "far-apart", .type = u8, .left = {150, 140}, .right = {5, 5}, .max_peaks = 64, .distance = 40, .threshold = -1},
+    {.name = "distance-past-the-frame", .type = u8, .left = {50, 40}, .right = {5, 5}, .max_peaks = 8, .distance = 1000, .threshold = -1},
+    {.name = "constant-surface", .type = u8, .left = {70, 50}, .right = {4, 4}, .fill = constant, .max_peaks = 1024, .distance = 3, .threshold = -1},
+    {.name = "no-subpixel", .type = u8, .left = {60, 50}, .right = {7, 5}, .max_peaks = 10, .distance = 2, .threshold = -1, .subpixel = false},
+    {.name = "no-subpixel", .type = f32, .left = {60, 50}, .right = {7, 5}, .max_peaks = 10, .distance = 2, .threshold = -1, .subpixel = false},
+    {.name = "nothing-reaches", .type = u8, .left = {60, 50}, .right = {7, 5}, .threshold = 1},
+
+    // ---- sizes past one block of a kernel ----
+    {.name = "frame", .type = u8, .left = {320, 240}, .right = {24, 24}},
+    {.name = "frame", .type = f32, .left = {320, 240}, .right = {24, 24}},
+    {.name = "frame-many", .type = u8, .left = {333, 217}, .right = {13, 11}, .form = one_to_many, .rights = 4},
+
+    // ---- timed only ----
+    {.name = "1080p-8", .type = u8, .left = {1920, 1080}, .right = {8, 8}, .bench = true},
+    {.name = "1080p-16", .type = u8, .left = {1920, 1080}, .right = {16, 16}, .bench = true},
+    {.name = "1080p-32", .type = u8, .left = {1920, 1080}, .right = {32, 32}, .bench = true},
+    {.name = "1080p-64", .type = u8, .left = {1920, 1080}, .right = {64, 64}, .bench = true},
+    {.name = "1080p-128", .type = u8, .left = {1920, 1080}, .right = {128, 128}, .bench = true},
+    {.name = "1080p-256", .type = u8, .left = {1920, 1080}, .right = {256, 256}, .bench = true},
+    {.name = "480p-8", .type = u8, .left = {640, 480}, .right = {8, 8}, .bench = true},
+    {.name = "480p-16", .type = u8, .left = {640, 480}, .right = {16, 16}, .bench = true},
+    {.name = "480p-32", .type = u8, .left = {640, 480}, .right = {32, 32}, .bench = true},
+    {.name = "480p-64", .type = u8, .left = {640, 480}, .right = {64, 64}, .bench = true},
+    {.name = "480p-128", .type = u8, .left = {640, 480}, .right = {128, 128}, .bench = true},
+    {.name = "around-16", .type = u8, .left = {48, 48}, .right = {16, 16}, .bench = true},
+    {.name = "around-64", .type = u8, .left = {96, 96}, .right = {64, 64}, .bench = true},
+    {.name = "around-128", .type = u8, .left = {160, 160}, .right = {128, 128}, .bench = true},
+    {.name = "around-256", .type = u8, .left = {320, 320}, .right = {256, 256}, .bench = true},
+    {.name = "1080p-16-f32", .type = f32, .left = {1920, 1080}, .right = {16, 16}, .bench = true},
+    {.name = "1080p-64-f32", .type = f32, .left = {1920, 1080}, .right = {64, 64}, .bench = true},
+    {.name = "1080p-128-f32", .type = f32, .left = {1920, 1080}, .right = {128, 128}, .bench = true},
+    {.name = "480p-8-f32", .type = f32, .left = {640, 480}, .right = {8, 8}, .bench = true},
+    {.name = "480p-32-f32", .type = f32, .left = {640, 480}, .right = {32, 32}, .bench = true},
+    {.name = "around-16-f32", .type = f32, .left = {48, 48}, .right = {16, 16}, .bench = true},
+    {.name = "around-64-f32", .type = f32, .left = {96, 96}, .right = {64, 64}, .bench = true},
+    {.name = "1080p-16-by-32", .type = u8, .left = {1920, 1080}, .right = {16, 16}, .form = one_to_many, .rights = 32, .bench = true},
+    {.name = "1080p-32-by-32", .type = u8, .left = {1920, 1080}, .right = {32, 32}, .form = one_to_many, .rights = 32, .bench = true},
+    {.name = "1080p-64-by-32", .type = u8, .left = {1920, 1080}, .right = {64, 64}, .form = one_to_many, .rights = 32, .bench = true},
+    {.name = "1080p-128-by-32", .type = u8, .left = {1920, 1080}, .right = {128, 128}, .form = one_to_many, .rights = 32, .bench = true},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Case> cases() { return table; }
+
+xcorr::Problem problem_of(const Case& c) {
+  const Rect shifts = c.shifts == Shifts::valid  ? xcorr::valid_shifts(c.left, c.right)
+                      : c.shifts == Shifts::full ? xcorr::full_shifts(c.left, c.right)
+                                                 : c.rectangle;
+  xcorr::Problem p =
+      xcorr::dense_problem(c.type, c.form, c.left, c.right, c.lefts, c.rights, shifts);
+  const auto pad = static_cast<std::int64_t>(xcorr::size_of(c.type)) * c.pad;
+  p.left_pitch += pad;
+  p.right_pitch += pad;
+  p.left_stride = p.left_pitch * (c.left.height + (c.pad ? 1 : 0));
+  p.right_stride = p.right_pitch * (c.right.height + (c.pad ? 1 : 0));
+  return p;
+}
+
+bool is_matching(const Case& c) {
+  const Rect s = problem_of(c).shifts;
+  return c.lefts == 1 && c.form != Form::n_to_m && c.form != Form::n_to_mn && s.x >= 0 &&
+         s.y >= 0 && s.x + s.width + c.right.width - 1 <= c.left.width &&
+         s.y + s.height + c.right.height - 1 <= c.left.height;
+}
+
+}  // namespace checkcorr

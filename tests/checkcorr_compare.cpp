@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "checkcorr_compare.hpp"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <iomanip>
+#include <sstream>
+
+#include "score.hpp"
+
+namespace checkcorr {
+namespace {
+
+using xcorr::Method;
+using xcorr::RightSums;
+using xcorr::Variant;
+
+/// Collects the elements that differ by more than their bound.
+class Comparison {
+ public:
+  explicit Comparison(const MatchProblem& problem) : problem_(problem) {}
+
+  /// `place` names the value when it is wrong. A NaN is never within a bound.
+  template <class T, class Place>
+  void value(Place place, T expected, T got, double bound) {
+    if (expected == got) return;
+    const double error = std::abs(static_cast<double>(got) - static_cast<double>(expected));
+    if (error <= bound) {
+      worst_ = std::max(worst_, error / bound);
+      return;
+    }
+    if (++count_ > 1) return;
+    std::ostringstream text;
+    text << std::setprecision(17) << place() << ": expected " << +expected << ", got " << +got
+         << ", bound " << std::setprecision(3) << bound;
+    first_ = text.str();
+  }
+
+  /// Element `index` of whole surfaces.
+  template <class T>
+  void element(Role role, std::size_t index, T expected, T got, double bound) {
+    const auto place = [&] {
+      const auto area = static_cast<std::size_t>(problem_.correlate.shifts.size().area());
+      const auto width = static_cast<std::size_t>(problem_.correlate.shifts.width);
+      std::ostringstream text;
+      text << name_of(role) << '[' << index << "] (output " << index / area << ", x "
+           << index % area % width << ", y " << index % area / width << ')';
+      return text.str();
+    };
+    value(place, expected, got, bound);
+  }
+
+  Verdict verdict() const {
+    if (!count_) return {std::nullopt, worst_};
+    return {first_ + (count_ > 1 ? ", and " + std::to_string(count_ - 1) + " more" : ""), worst_};
+  }
+
+ private:
+  const MatchProblem& problem_;
+  std::int64_t count_ = 0;
+  std::string first_;
+  double worst_ = 0;
+};
+
+template <class T>
+void compare_exactly(Comparison& comparison, Role role, const Values& expected, const Values& got) {
+  const auto a = view<T>(expected, role), b = view<T>(got, role);
+  for (std::size_t i = 0; i < a.size(); ++i) comparison.element(role, i, a[i], b[i], 0);
+}
+
+// ---- correlate ------------------------------------------------------------------------------
+
+/// The square root of the sum of squares of a matrix, with `centred` of it less its mean.
+template <class T>
+double norm_of(const Values& values, Role role, Size size, std::int64_t pitch, std::int64_t offset,
+               bool centred) {
+  const std::byte* data = values[static_cast<std::size_t>(role)].data() + offset;
+  const double n = static_cast<double>(size.area());
+  double sum = 0, squares = 0;
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x) {
+      const double v = reinterpret_cast<const T*>(data + y * pitch)[x];
+      sum += v;
+      squares += v * v;
+    }
+  return std::sqrt(std::max(0.0, centred ? squares - sum * sum / n : squares));
+}
+
+double left_norm(const Truth& t, std::int64_t index) {
+  const Problem& p = t.problem.correlate;
+  return p.type == ElementType::u8
+             ? norm_of<std::uint8_t>(t.values, Role::lefts, p.left, p.left_pitch,
+                                     index * p.left_stride, false)
+             : norm_of<float>(t.values, Role::lefts, p.left, p.left_pitch, index * p.left_stride,
+                              false);
+}
+
+/// Of the right as it is multiplied.
+double right_norm(const Truth& t, std::int64_t index) {
+  const Problem& p = t.problem.correlate;
+  const bool centred = t.problem.products == ElementType::f32;
+  return p.type == ElementType::u8
+             ? norm_of<std::uint8_t>(t.values, Role::rights, p.right, p.right_pitch,
+                                     index * p.right_stride, centred)
+             : norm_of<float>(t.values, Role::rights, p.right, p.right_pitch,
+                              index * p.right_stride, false);
+}
+
+void compare_float_products(Comparison& comparison, const Variant& variant, const Truth& t,
+                            const Values& got) {
+  const Problem& p = t.problem.correlate;
+  const auto expected = view<float>(t.values, Role::products),
+             actual = view<float>(got, Role::products);
+  const auto area = static_cast<std::size_t>(p.shifts.size().area());
+  const bool by_element = variant.exact && p.type == ElementType::f32;
+  const auto magnitudes =
+      by_element ? view<float>(*t.magnitudes, Role::products) : std::span<const float>();
+  for (std::int64_t output = 0; output < p.outputs(); ++output) {
+    const double norms = left_norm(t, output / p.rights) * right_norm(t, p.right_of(output));
+    for (std::size_t i = output * area; i < (output + 1) * area; ++i) {
+      double bound = 8 * double{FLT_EPSILON} * norms;
+      if (by_element)
+        bound = t.test.fill == Fill::integers ? 0 : 16 * double{FLT_EPSILON} * magnitudes[i];
+      comparison.element(Role::products, i, expected[i], actual[i], bound);
+    }
+  }
+}
+
+void compare_products(Comparison& comparison, const Variant& variant, const Truth& t,
+                      const Values& got) {
+  switch (t.problem.products) {
+    case ElementType::u32:
+      return compare_exactly<std::uint32_t>(comparison, Role::products, t.values, got);
+    case ElementType::u64:
+      return compare_exactly<std::uint64_t>(comparison, Role::products, t.values, got);
+    default:
+      return compare_float_products(comparison, variant, t, got);
+  }
+}
+
+// ---- window sums ----------------------------------------------------------------------------
+
+void compare_window_sums(Comparison& comparison, const Truth& t, const Values& got) {
+  const Problem& p = t.problem.correlate;
+  if (p.type == ElementType::u8) {
+    compare_exactly<std::uint32_t>(comparison, Role::window_sums, t.values, got);
+    compare_exactly<std::uint64_t>(comparison, Role::window_squares, t.values, got);
+    return;
+  }
+  const double squares = left_norm(t, 0) * left_norm(t, 0);
+  const double magnitudes = std::sqrt(squares * static_cast<double>(p.left.area()));
+  for (const auto& [role, whole] :
+       {std::pair{Role::window_sums, magnitudes}, std::pair{Role::window_squares, squares}}) {
+    const auto expected = view<double>(t.values, role), actual = view<double>(got, role);
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      comparison.element(role, i, expected[i], actual[i], 16 * DBL_EPSILON * whole);
+  }
+}
+
+// ---- normalise and refine -------------------------------------------------------------------
+
+/// One window's sums, as doubles.
+struct Window {
+  double n, sum, squares;
+
+  double spread() const { return squares - sum * sum / n; }
+  /// How much larger the terms are than their difference, the spread.
+  double cancellation() const { return squares / std::max(spread(), DBL_MIN); }
+  /// So close to the limit of no variance that rounding decides.
+  bool undecided() const { return std::abs(spread() / squares / xcorr::flat_share - 1) < 0.1; }
+};
+
+Window window_at(const Truth& t, std::size_t place) {
+  const double n = static_cast<double>(t.problem.correlate.right.area());
+  if (t.problem.correlate.type == ElementType::u8)
+    return {n, double(view<std::uint32_t>(t.values, Role::window_sums)[place]),
+            double(view<std::uint64_t>(t.values, Role::window_squares)[place])};
+  return {n, view<double>(t.values, Role::window_sums)[place],
+          view<double>(t.values, Role::window_squares)[place]};
+}
+
+/// How far two ways in double to compute the score of floating-point data may lie apart.
+double score_bound(Method method, const Window& w, const RightSums& right, double expected) {
+  constexpr double eps = 32 * DBL_EPSILON;
+  const double energy = std::sqrt(w.squares * right.squares);
+  const double terms = w.squares + 2 * energy + right.squares;
+  switch (method) {
+    case Method::sqdiff:
+      return eps * terms;
+    case Method::sqdiff_normed:
+      return energy > 0 ? eps * terms / energy : 0;
+    case Method::ccorr:
+      return eps * energy;
+    case Method::ccorr_normed:
+      return eps;
+    case Method::ccoeff:
+      return eps * energy;
+    case Method::ccoeff_normed:
+      if (w.undecided()) return 2;
+      return eps * (std::abs(expected) * w.cancellation() + std::sqrt(w.cancellation()));
+  }
+  return 0;
+}
+
+void compare_scores(Comparison& comparison, const Truth& t, const Values& got) {
+  const auto expected = view<float>(t.values, Role::scores),
+             actual = view<float>(got, Role::scores);
+  const auto rights = view<RightSums>(t.values, Role::right_sums);
+  const bool exact = t.problem.products != ElementType::f32;
+  const auto area = static_cast<std::size_t>(t.problem.correlate.shifts.size().area());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double bound = exact ? 0
+                               : FLT_EPSILON * std::abs(expected[i]) +
+                                     score_bound(t.problem.method, window_at(t, i % area),
+                                                 rights[i / area], expected[i]);
+    comparison.element(Role::scores, i, expected[i], actual[i], bound);
+  }
+}
+
+void compare_candidates(Comparison& comparison, const Truth& t, const Values& got) {
+  const auto counts = view<std::uint32_t>(t.values, Role::counts);
+  const auto actual_counts = view<std::uint32_t>(got, Role::counts);
+  const auto expected = view<xcorr::Candidate>(t.values, Role::candidates);
+  const auto actual = view<xcorr::Candidate>(got, Role::candidates);
+  for (std::size_t r = 0; r < counts.size(); ++r) {
+    comparison.value([&] { return "counts[" + std::to_string(r) + "]"; }, counts[r],
+                     actual_counts[r], 0);
+    for (std::size_t k = 0; k < std::min(counts[r], actual_counts[r]); ++k) {
+      const std::size_t i = r * static_cast<std::size_t>(t.problem.max_peaks) + k;
+      const auto place = [&](const char* member) {
+        return [=] {
+          return "candidates[" + std::to_string(i) + "]." + member + " (right " +
+                 std::to_string(r) + ", peak " + std::to_string(k) + ")";
+        };
+      };
+      comparison.value(place("score"), expected[i].score, actual[i].score, 0);
+      comparison.value(place("x"), expected[i].x, actual[i].x, 0);
+      comparison.value(place("y"), expected[i].y, actual[i].y, 0);
+    }
+  }
+}
+
+void compare_peaks(Comparison& comparison, const Truth& t, const Values& got) {
+  constexpr double place_bound = 1e-5;  // pixels, for f32
+  const bool exact = t.problem.correlate.type == ElementType::u8;
+  const auto counts = view<std::uint32_t>(t.values, Role::counts);
+  const auto rights = view<RightSums>(t.values, Role::right_sums);
+  const auto expected = view<xcorr::RefinedPeak>(t.values, Role::peaks);
+  const auto actual = view<xcorr::RefinedPeak>(got, Role::peaks);
+  for (std::size_t r = 0; r < counts.size(); ++r)
+    for (std::size_t k = 0; k < counts[r]; ++k) {
+      const std::size_t i = r * static_cast<std::size_t>(t.problem.max_peaks) + k;
+      const auto &e = expected[i], &a = actual[i];
+      const auto place = [&](const char* member) {
+        return [=] {
+          return "peaks[" + std::to_string(i) + "]." + member + " (right " + std::to_string(r) +
+                 ", x " + std::to_string(e.x) + ", y " + std::to_string(e.y) + ")";
+        };
+      };
+      comparison.value(place("x"), e.x, a.x, 0);
+      comparison.value(place("y"), e.y, a.y, 0);
+      const auto element = static_cast<std::size_t>(e.y) * t.problem.correlate.shifts.width + e.x;
+      const double bound =
+          exact ? 0 : score_bound(t.problem.method, window_at(t, element), rights[r], e.score);
+      comparison.value(place("score"), e.score, a.score, bound);
+      comparison.value(place("dx"), e.dx, a.dx, exact ? 0 : place_bound);
+      comparison.value(place("dy"), e.dy, a.dy, exact ? 0 : place_bound);
+    }
+}
+
+}  // namespace
+
+Verdict compare(const Variant& variant, const Truth& truth, const Values& got) {
+  Comparison comparison(truth.problem);
+  switch (variant.stage) {
+    case Stage::correlate:
+      compare_products(comparison, variant, truth, got);
+      break;
+    case Stage::window_sums:
+      compare_window_sums(comparison, truth, got);
+      break;
+    case Stage::normalise:
+      compare_scores(comparison, truth, got);
+      break;
+    case Stage::peaks:
+      compare_candidates(comparison, truth, got);
+      break;
+    case Stage::refine:
+      compare_peaks(comparison, truth, got);
+      break;
+  }
+  return comparison.verdict();
+}
+
+}  // namespace checkcorr

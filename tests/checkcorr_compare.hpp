@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Whether a variant's outputs are right, given the reference's. Integers and everything made from
+// them are compared bit for bit; floating point with bounds that follow from the arithmetic:
+//   products, direct:        16 eps sum |l r|, and bit for bit when the fill is small integers
+//   products, not exact:      8 eps ||left|| ||right||, as of a float32 FFT
+//   window sums of f32:      16 eps64 sum |f|, over the whole left
+//   scores from f32:         eps |score| and what the formula's cancellation makes of eps64
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "checkcorr_values.hpp"
+
+namespace checkcorr {
+
+/// What a comparison knows: the problem, the inputs and the reference's outputs in one.
+struct Truth {
+  const Case& test;
+  const MatchProblem& problem;
+  const Values& values;
+  const Values* magnitudes;  ///< products of absolute values, for the bound of f32 products
+};
+
+struct Verdict {
+  std::optional<std::string> mismatch;  ///< first one: index, expected, got, bound; how many
+  double worst = 0;                     ///< largest error as a share of its bound
+};
+
+Verdict compare(const xcorr::Variant& variant, const Truth& truth, const Values& got);
+
+}  // namespace checkcorr

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "checkcorr_values.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string_view>
+
+namespace checkcorr {
+namespace {
+
+using Random = std::mt19937_64;
+
+std::uint64_t hash(std::string_view text, std::uint64_t seed) {
+  for (const char c : text) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return seed;
+}
+
+double uniform(Random& random, double low, double high) {
+  return std::uniform_real_distribution<double>(low, high)(random);
+}
+
+/// One element of a fill. `flat`: of a matrix that the fill makes constant.
+float draw(Fill fill, bool flat, float, Random& random) {
+  if (flat) return 3;
+  switch (fill) {
+    case Fill::integers:
+      return static_cast<float>(static_cast<int>(random() % 31) - 15);
+    case Fill::wide:
+      return static_cast<float>(
+          std::ldexp(uniform(random, -1, 1), static_cast<int>(random() % 21) - 10));
+    case Fill::binary:
+      return static_cast<float>(random() & 1);
+    case Fill::constant:
+      return 3;
+    case Fill::extremes:
+      return 255;
+    case Fill::zeros:
+      return 0;
+    case Fill::near_flat:
+      return static_cast<float>(0.5 + 1e-9 * std::normal_distribution<double>()(random));
+    case Fill::low_contrast:
+      return static_cast<float>(100 + 0.01 * std::normal_distribution<double>()(random));
+    default:
+      return static_cast<float>(uniform(random, -1, 1));
+  }
+}
+
+std::uint8_t draw(Fill fill, bool flat, std::uint8_t, Random& random) {
+  if (flat) return 100;
+  switch (fill) {
+    case Fill::integers:
+      return random() % 16;
+    case Fill::binary:
+      return random() & 1;
+    case Fill::constant:
+      return 100;
+    case Fill::extremes:
+      return 255;
+    case Fill::zeros:
+      return 0;
+    case Fill::near_flat:
+      return random() % 97 ? 128 : 129;
+    case Fill::low_contrast:
+      return 199 + (random() & 1);
+    default:
+      return random() & 255;
+  }
+}
+
+/// The bytes from the first element of the first matrix to the last element of the last one.
+std::size_t extent(Size size, std::int64_t pitch, std::int64_t stride, std::int64_t count,
+                   ElementType type) {
+  return static_cast<std::size_t>((count - 1) * stride + (size.height - 1) * pitch) +
+         size.width * xcorr::size_of(type);
+}
+
+/// Calls visit(matrix, x, y, element) for every element of one side.
+template <class T, class Visit>
+void for_each_element(std::vector<std::byte>& bytes, Size size, std::int64_t pitch,
+                      std::int64_t stride, std::int64_t count, Visit visit) {
+  for (std::int64_t m = 0; m < count; ++m)
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x)
+        visit(m, x, y, reinterpret_cast<T*>(bytes.data() + m * stride + y * pitch)[x]);
+}
+
+template <class T>
+void fill_sides(const Case& c, const Problem& p, Random& random, std::vector<std::byte>& lefts,
+                std::vector<std::byte>& rights) {
+  for_each_element<T>(lefts, p.left, p.left_pitch, p.left_stride, p.lefts,
+                      [&](std::int64_t, int, int, T& v) {
+                        v = draw(c.fill, c.fill == Fill::flat_left, T{}, random);
+                      });
+  const int room_x = p.left.width - p.right.width + 1, room_y = p.left.height - p.right.height + 1;
+  for_each_element<T>(
+      rights, p.right, p.right_pitch, p.right_stride, p.total_rights(),
+      [&](std::int64_t m, int x, int y, T& v) {
+        if (c.fill == Fill::copies) {
+          const auto from_x = x + (5 + 17 * m) % room_x, from_y = y + (3 + 7 * m) % room_y;
+          v = reinterpret_cast<const T*>(lefts.data() + from_y * p.left_pitch)[from_x];
+        } else {
+          v = draw(c.fill, c.fill == Fill::flat_right, T{}, random);
+        }
+      });
+}
+
+template <class T>
+std::vector<xcorr::RightSums> right_sums_of(const Problem& p, std::vector<std::byte>& rights) {
+  std::vector<xcorr::RightSums> sums(static_cast<std::size_t>(p.total_rights()));
+  const auto each = [&](auto visit) {
+    for_each_element<T>(rights, p.right, p.right_pitch, p.right_stride, p.total_rights(), visit);
+  };
+  each([&](std::int64_t m, int, int, T v) {
+    sums[m].sum += v;
+    sums[m].squares += double(v) * v;
+  });
+  const double n = static_cast<double>(p.right.area());
+  each([&](std::int64_t m, int, int, T v) {
+    sums[m].deviation += (v - sums[m].sum / n) * (v - sums[m].sum / n);
+  });
+  for (auto& s : sums) {
+    s.deviation *= n;
+    if (p.type == ElementType::u8) {
+      const auto sum = static_cast<std::int64_t>(s.sum);
+      s.deviation =
+          static_cast<double>(p.right.area() * static_cast<std::int64_t>(s.squares) - sum * sum);
+    }
+  }
+  return sums;
+}
+
+template <class T>
+void append(std::vector<std::byte>& bytes, std::span<const T> values) {
+  const auto* first = reinterpret_cast<const std::byte*>(values.data());
+  bytes.assign(first, first + values.size_bytes());
+}
+
+constexpr Role correlate_in[] = {Role::lefts, Role::rights};
+constexpr Role correlate_out[] = {Role::products};
+constexpr Role window_sums_in[] = {Role::lefts};
+constexpr Role window_sums_out[] = {Role::window_sums, Role::window_squares};
+constexpr Role normalise_in[] = {Role::products, Role::window_sums, Role::window_squares,
+                                 Role::right_sums, Role::product_error};
+constexpr Role normalise_out[] = {Role::scores};
+constexpr Role peaks_in[] = {Role::scores, Role::right_sums};
+constexpr Role peaks_out[] = {Role::candidates, Role::counts};
+constexpr Role refine_in[] = {Role::lefts, Role::templates, Role::right_sums, Role::candidates,
+                              Role::counts};
+constexpr Role refine_out[] = {Role::peaks};
+
+}  // namespace
+
+const char* name_of(Role role) {
+  constexpr const char* names[role_count] = {
+      "lefts",          "rights",        "templates", "right_sums", "products", "window_sums",
+      "window_squares", "product_error", "scores",    "candidates", "counts",   "peaks"};
+  return names[static_cast<std::size_t>(role)];
+}
+
+StageRoles roles_of(Stage stage) {
+  switch (stage) {
+    case Stage::correlate:
+      return {correlate_in, correlate_out};
+    case Stage::window_sums:
+      return {window_sums_in, window_sums_out};
+    case Stage::normalise:
+      return {normalise_in, normalise_out};
+    case Stage::peaks:
+      return {peaks_in, peaks_out};
+    case Stage::refine:
+      return {refine_in, refine_out};
+  }
+  return {};
+}
+
+std::size_t bytes_of(Role role, const MatchProblem& problem) {
+  const Problem& p = problem.correlate;
+  const auto shifts = static_cast<std::size_t>(p.shifts.size().area());
+  const auto outputs = static_cast<std::size_t>(p.outputs());
+  const auto rights = static_cast<std::size_t>(p.total_rights());
+  const auto slots = rights * static_cast<std::size_t>(problem.max_peaks);
+  switch (role) {
+    case Role::lefts:
+      return extent(p.left, p.left_pitch, p.left_stride, p.lefts, p.type);
+    case Role::rights:
+    case Role::templates:
+      return extent(p.right, p.right_pitch, p.right_stride, p.total_rights(), p.type);
+    case Role::right_sums:
+      return rights * sizeof(xcorr::RightSums);
+    case Role::products:
+      return outputs * shifts * xcorr::size_of(problem.products);
+    case Role::window_sums:
+      return shifts * (p.type == ElementType::u8 ? 4 : 8);
+    case Role::window_squares:
+      return shifts * 8;
+    case Role::product_error:
+      return sizeof(float);
+    case Role::scores:
+      return outputs * shifts * sizeof(float);
+    case Role::candidates:
+      return slots * sizeof(xcorr::Candidate);
+    case Role::counts:
+      return rights * sizeof(std::uint32_t);
+    case Role::peaks:
+      return slots * sizeof(xcorr::RefinedPeak);
+  }
+  return 0;
+}
+
+Values make_inputs(const Case& c, std::uint64_t seed, bool centred) {
+  const MatchProblem problem{.correlate = problem_of(c)};
+  const Problem& p = problem.correlate;
+  Values values;
+  auto& lefts = values[static_cast<std::size_t>(Role::lefts)];
+  auto& rights = values[static_cast<std::size_t>(Role::rights)];
+  auto& sums = values[static_cast<std::size_t>(Role::right_sums)];
+  // What lies between rows and matrices spoils any result that it gets into: 255, or NaN.
+  lefts.assign(bytes_of(Role::lefts, problem), std::byte{0xff});
+  rights.assign(bytes_of(Role::rights, problem), std::byte{0xff});
+
+  Random random(hash(c.name, seed));
+  if (c.type == ElementType::u8) {
+    fill_sides<std::uint8_t>(c, p, random, lefts, rights);
+    append<xcorr::RightSums>(sums, right_sums_of<std::uint8_t>(p, rights));
+  } else {
+    fill_sides<float>(c, p, random, lefts, rights);
+    append<xcorr::RightSums>(sums, right_sums_of<float>(p, rights));
+  }
+  values[static_cast<std::size_t>(Role::templates)] = rights;
+  if (centred && c.type == ElementType::f32) {
+    const auto each = view<xcorr::RightSums>(values, Role::right_sums);
+    for_each_element<float>(rights, p.right, p.right_pitch, p.right_stride, p.total_rights(),
+                            [&](std::int64_t m, int, int, float& v) {
+                              v = static_cast<float>(v - each[m].sum / double(p.right.area()));
+                            });
+  }
+  return values;
+}
+
+Values absolute(const Case& c, const Values& inputs) {
+  Values values = inputs;
+  if (c.type == ElementType::u8) return values;
+  const Problem p = problem_of(c);
+  const auto positive = [](std::int64_t, int, int, float& v) { v = std::abs(v); };
+  for_each_element<float>(values[static_cast<std::size_t>(Role::lefts)], p.left, p.left_pitch,
+                          p.left_stride, p.lefts, positive);
+  for_each_element<float>(values[static_cast<std::size_t>(Role::rights)], p.right, p.right_pitch,
+                          p.right_stride, p.total_rights(), positive);
+  return values;
+}
+
+}  // namespace checkcorr

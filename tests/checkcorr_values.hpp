@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the stages read and write, as an array in host memory for each member of Buffers: filled
+// for a case from its seed, or written by a variant.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "checkcorr_cases.hpp"
+#include "variant.hpp"
+
+namespace checkcorr {
+
+using xcorr::MatchProblem;
+using xcorr::Problem;
+using xcorr::Stage;
+
+/// A pointer of Buffers.
+enum class Role : std::uint8_t {
+  lefts,
+  rights,
+  templates,
+  right_sums,
+  products,
+  window_sums,
+  window_squares,
+  product_error,
+  scores,
+  candidates,
+  counts,
+  peaks,
+};
+inline constexpr std::size_t role_count = 12;
+
+const char* name_of(Role role);
+
+/// What a stage reads and what it writes.
+struct StageRoles {
+  std::span<const Role> inputs, outputs;
+};
+StageRoles roles_of(Stage stage);
+
+/// Bytes of that array for the problem, of `rights` rights where it has a part for each.
+std::size_t bytes_of(Role role, const MatchProblem& problem);
+
+using Values = std::array<std::vector<std::byte>, role_count>;
+
+template <class T>
+std::span<const T> view(const Values& values, Role role) {
+  const auto& bytes = values[static_cast<std::size_t>(role)];
+  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+/// The case's matrices and the sums of its rights. `centred`: f32 rights less their mean, as they
+/// are when matching.
+Values make_inputs(const Case& c, std::uint64_t seed, bool centred);
+
+/// The same inputs with every element's sign taken away.
+Values absolute(const Case& c, const Values& inputs);
+
+}  // namespace checkcorr
