@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The Engine of fft_engine.hpp on vectors of columns, once for each of Highway's targets.
+#if defined(XCORR_CPU_FFT_ENGINE_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef XCORR_CPU_FFT_ENGINE_INL
+#undef XCORR_CPU_FFT_ENGINE_INL
+#else
+#define XCORR_CPU_FFT_ENGINE_INL
+#endif
+
+#include <type_traits>
+
+#include "fft_engine.hpp"
+#include "fft_lanes-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace xcorr::cpu::fft::HWY_NAMESPACE {
+
+/// Pixels x .. x + lanes of row y of a source.
+template <class T>
+HWY_INLINE void load_pixels(const Source& source, int x, int y, double* to) {
+  x += source.x;
+  y += source.y;
+  const auto* row = reinterpret_cast<const T*>(source.data + y * source.pitch);
+  if (!source.data || y < 0 || y >= source.size.height) {
+    for (int k = 0; k < lanes; ++k) to[k] = 0;
+  } else if (x >= 0 && x + lanes <= source.size.width) {
+    for (int k = 0; k < lanes; ++k) to[k] = row[x + k];
+  } else {
+    for (int k = 0; k < lanes; ++k)
+      to[k] = x + k >= 0 && x + k < source.size.width ? row[x + k] : 0;
+  }
+}
+
+/// Sums to outputs. Integers: adding 2^52 rounds to one and leaves it in the low bits.
+template <class Out>
+HWY_INLINE void store_outputs(V sums, Out* out, int count) {
+  constexpr bool whole = std::is_integral_v<Out>;
+  alignas(64) std::conditional_t<whole, std::uint64_t, double> values[lanes];
+  if constexpr (whole) {
+    const hn::RebindToUnsigned<D> bits;
+    const auto rounded = hn::BitCast(bits, hn::Add(sums, hn::Set(D(), 0x1p52)));
+    hn::Store(hn::And(rounded, hn::Set(bits, (std::uint64_t{1} << 52) - 1)), bits, values);
+  } else {
+    hn::Store(sums, D(), values);
+  }
+  if (count >= lanes)
+    for (int k = 0; k < lanes; ++k) out[k] = static_cast<Out>(values[k]);
+  else
+    for (int k = 0; k < count; ++k) out[k] = static_cast<Out>(values[k]);
+}
+
+class LanesEngine final : public Engine {
+ public:
+  explicit LanesEngine(const Tiling& t)
+      : rows_(t.rows),
+        columns_(t.columns),
+        column_forward_(t.rows, false),
+        column_inverse_(t.rows, true),
+        row_forward_(t.columns, false),
+        row_inverse_(t.columns, true) {}
+
+  int lanes() const override { return HWY_NAMESPACE::lanes; }
+
+  void forward_columns(int group, ElementType type, const Source& real, const Source& imag,
+                       Complex* surface, Complex* a) const override {
+    if (type == ElementType::u8)
+      load<std::uint8_t>(group, real, imag, cells(a));
+    else
+      load<float>(group, real, imag, cells(a));
+    column_forward_.transform(cells(a), cells(surface) + column(group));
+  }
+
+  void forward_rows(int group, const Complex* surface, Complex* spectrum,
+                    Complex* a) const override {
+    for (int x = 0; x < columns_; x += N)
+      transpose(cells(surface) + column(x / N) + group * N, cells(a) + x);
+    row_forward_.transform(cells(a), cells(spectrum));
+  }
+
+  void inverse_rows(int group, const Complex* spectrum, const Complex* right, Complex* surface,
+                    Complex* a, Complex* b) const override {
+    for (int x = 0; x < columns_; ++x)
+      cells(a)[x] = times_conjugate(cells(spectrum)[x], cells(right)[x]);
+    row_inverse_.transform(cells(a), cells(b));
+    for (int x = 0; x < columns_; x += N)
+      transpose(cells(b) + x, cells(surface) + column(x / N) + group * N);
+  }
+
+  void inverse_columns(int group, const Complex* surface, ElementType type, const Target& real,
+                       const Target& imag, Complex* a) const override {
+    column_inverse_.transform(cells(surface) + column(group), cells(a));
+    switch (type) {
+      case ElementType::u32: return store<std::uint32_t>(group, cells(a), real, imag);
+      case ElementType::u64: return store<std::uint64_t>(group, cells(a), real, imag);
+      default: return store<float>(group, cells(a), real, imag);
+    }
+  }
+
+ private:
+  static constexpr int N = HWY_NAMESPACE::lanes;
+
+  static ComplexLanes* cells(Complex* p) { return reinterpret_cast<ComplexLanes*>(p); }
+  static const ComplexLanes* cells(const Complex* p) {
+    return reinterpret_cast<const ComplexLanes*>(p);
+  }
+  /// Where a group's columns begin in a surface. The gap between groups keeps a row's blocks in
+  /// different sets of the cache.
+  std::int64_t column(int group) const { return std::int64_t{group} * (rows_ + N); }
+
+  template <class T>
+  void load(int group, const Source& real, const Source& imag, ComplexLanes* to) const {
+    for (int y = 0; y < rows_; ++y) {
+      double* cell = reinterpret_cast<double*>(to + y);
+      load_pixels<T>(real, group * N, y, cell);
+      load_pixels<T>(imag, group * N, y, cell + N);
+    }
+  }
+
+  template <class Out>
+  void store(int group, const ComplexLanes* from, const Target& real, const Target& imag) const {
+    const V scale = hn::Set(D(), 1.0 / (static_cast<double>(rows_) * columns_));
+    const auto part = [&](const Target& target, auto&& sums_at) {
+      Out* out = static_cast<Out*>(target.out) + group * N;
+      const int count = target.columns - group * N;
+      for (int y = 0; y < target.rows; ++y)
+        store_outputs(hn::Mul(sums_at(y).get(), scale), out + y * target.pitch, count);
+    };
+    if (real.out) part(real, [&](int y) HWY_ATTR -> const Lanes& { return from[y].real(); });
+    if (imag.out) part(imag, [&](int y) HWY_ATTR -> const Lanes& { return from[y].imag(); });
+  }
+
+  int rows_, columns_;
+  kissfft<Lanes> column_forward_, column_inverse_, row_forward_, row_inverse_;
+};
+
+Engine* make_engine(const Tiling& tiling) { return new LanesEngine(tiling); }
+
+}  // namespace xcorr::cpu::fft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The steps of a tile's transforms, as the FFT family's driver sees them; fft_engine-inl.hpp has
+// them for each instruction set.
+#pragma once
+
+#include <complex>
+
+#include "common.hpp"
+#include "fft_tiles.hpp"
+
+namespace xcorr::cpu::fft {
+
+using Complex = std::complex<double>;
+
+/// Pixels that a tile reads; zero outside of the matrix.
+struct Source {
+  const std::byte* data = nullptr;  ///< null: all zero
+  std::int64_t pitch = 0;
+  Size size;
+  int x = 0, y = 0;  ///< the tile's first pixel
+};
+
+/// Where a tile's outputs go.
+struct Target {
+  void* out = nullptr;  ///< null: nowhere
+  std::int64_t pitch = 0;  ///< elements
+  int columns = 0, rows = 0;
+};
+
+constexpr int most_lanes = 8;  ///< columns or rows of a group, at most
+
+/// The transforms of a tile, in steps on some of its columns or rows (a group, as many as a vector
+/// has lanes), so that groups can run in parallel. A surface is what lies between the steps by
+/// column and the steps by row; a spectrum is a group's, in order of the groups. `a`, `b`:
+/// scratch lines.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual int lanes() const = 0;
+  virtual void forward_columns(int group, ElementType type, const Source& real, const Source& imag,
+                               Complex* surface, Complex* a) const = 0;
+  virtual void forward_rows(int group, const Complex* surface, Complex* spectrum,
+                            Complex* a) const = 0;
+  /// The spectrum times the conjugate of the right's. `spectrum` may be `b`.
+  virtual void inverse_rows(int group, const Complex* spectrum, const Complex* right,
+                            Complex* surface, Complex* a, Complex* b) const = 0;
+  virtual void inverse_columns(int group, const Complex* surface, ElementType type,
+                               const Target& real, const Target& imag, Complex* a) const = 0;
+};
+
+}  // namespace xcorr::cpu::fft

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// KissFFT on vectors: its template transforms one column of numbers; with a vector of doubles as
+// the number it transforms `lanes` columns at a time. Included once for each of Highway's targets,
+// and with it kissfft.hh, whose loops are thereby compiled for that target.
+#if defined(XCORR_CPU_FFT_LANES_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef XCORR_CPU_FFT_LANES_INL
+#undef XCORR_CPU_FFT_LANES_INL
+#else
+#define XCORR_CPU_FFT_LANES_INL
+#endif
+
+// All that kissfft.hh includes, outside of the namespaces below.
+#include <cmath>
+#include <complex>
+#include <utility>
+#include <vector>
+
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace xcorr::cpu::fft::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::CappedTag<double, 8>;
+using V = hn::Vec<D>;
+constexpr int lanes = hn::MaxLanes(D());
+
+/// A vector in memory, not in a register: functions that are not inlined then pass it the same way
+/// whatever target they are compiled for. The optimiser removes the loads and stores.
+struct Lanes {
+  alignas(64 < 8 * lanes ? 64 : 8 * lanes) double v[lanes];
+
+  Lanes() = default;
+  Lanes(double value) {
+    for (double& lane : v) lane = value;
+  }
+  HWY_INLINE explicit Lanes(V vector) { hn::Store(vector, D(), v); }
+  HWY_INLINE V get() const { return hn::Load(D(), v); }
+
+  HWY_INLINE Lanes& operator+=(const Lanes& b) { return *this = Lanes(hn::Add(get(), b.get())); }
+  HWY_INLINE Lanes& operator-=(const Lanes& b) { return *this = Lanes(hn::Sub(get(), b.get())); }
+  HWY_INLINE Lanes& operator*=(const Lanes& b) { return *this = Lanes(hn::Mul(get(), b.get())); }
+};
+HWY_INLINE Lanes operator+(const Lanes& a, const Lanes& b) { return Lanes(hn::Add(a.get(), b.get())); }
+HWY_INLINE Lanes operator-(const Lanes& a, const Lanes& b) { return Lanes(hn::Sub(a.get(), b.get())); }
+HWY_INLINE Lanes operator*(const Lanes& a, const Lanes& b) { return Lanes(hn::Mul(a.get(), b.get())); }
+HWY_INLINE Lanes operator/(const Lanes& a, const Lanes& b) { return Lanes(hn::Div(a.get(), b.get())); }
+HWY_INLINE Lanes operator-(const Lanes& a) { return Lanes(hn::Neg(a.get())); }
+
+}  // namespace xcorr::cpu::fft::HWY_NAMESPACE
+
+namespace std {
+
+/// Complex vectors. KissFFT's operations on them, compiled for the target as well.
+template <>
+class complex<xcorr::cpu::fft::HWY_NAMESPACE::Lanes> {
+  using Lanes = xcorr::cpu::fft::HWY_NAMESPACE::Lanes;
+
+ public:
+  using value_type = Lanes;
+
+  complex() = default;
+  complex(const Lanes& real, const Lanes& imag) : real_(real), imag_(imag) {}
+
+  HWY_INLINE const Lanes& real() const { return real_; }
+  HWY_INLINE const Lanes& imag() const { return imag_; }
+  HWY_INLINE void imag(const Lanes& value) { imag_ = value; }
+
+  HWY_INLINE complex& operator+=(const complex& b) {
+    real_ += b.real_;
+    imag_ += b.imag_;
+    return *this;
+  }
+  HWY_INLINE complex& operator*=(const Lanes& b) {
+    real_ *= b;
+    imag_ *= b;
+    return *this;
+  }
+
+ private:
+  Lanes real_, imag_;
+};
+
+// KissFFT makes its twiddle factors with these; all lanes are alike.
+inline xcorr::cpu::fft::HWY_NAMESPACE::Lanes acos(
+    const xcorr::cpu::fft::HWY_NAMESPACE::Lanes& x) {
+  return acos(x.v[0]);
+}
+inline complex<xcorr::cpu::fft::HWY_NAMESPACE::Lanes> exp(
+    const complex<xcorr::cpu::fft::HWY_NAMESPACE::Lanes>& z) {
+  const complex<double> value = exp(complex<double>(z.real().v[0], z.imag().v[0]));
+  return {value.real(), value.imag()};
+}
+
+}  // namespace std
+
+namespace xcorr::cpu::fft::HWY_NAMESPACE {
+
+using ComplexLanes = std::complex<Lanes>;
+
+HWY_INLINE ComplexLanes operator+(const ComplexLanes& a, const ComplexLanes& b) {
+  return {a.real() + b.real(), a.imag() + b.imag()};
+}
+HWY_INLINE ComplexLanes operator-(const ComplexLanes& a, const ComplexLanes& b) {
+  return {a.real() - b.real(), a.imag() - b.imag()};
+}
+HWY_INLINE ComplexLanes operator*(const ComplexLanes& a, const ComplexLanes& b) {
+  const V ar = a.real().get(), ai = a.imag().get(), br = b.real().get(), bi = b.imag().get();
+  return {Lanes(hn::NegMulAdd(ai, bi, hn::Mul(ar, br))), Lanes(hn::MulAdd(ai, br, hn::Mul(ar, bi)))};
+}
+HWY_INLINE ComplexLanes operator*(const ComplexLanes& a, const Lanes& b) {
+  return {a.real() * b, a.imag() * b};
+}
+/// a times the conjugate of b.
+HWY_INLINE ComplexLanes times_conjugate(const ComplexLanes& a, const ComplexLanes& b) {
+  const V ar = a.real().get(), ai = a.imag().get(), br = b.real().get(), bi = b.imag().get();
+  return {Lanes(hn::MulAdd(ai, bi, hn::Mul(ar, br))), Lanes(hn::NegMulAdd(ar, bi, hn::Mul(ai, br)))};
+}
+
+#undef KISSFFT_CLASS_HH
+#include <kissfft.hh>
+
+/// Exchanges bit `step` of row number and lane number between all rows: in turn for 1, 2 and 4, a
+/// transposition.
+template <int step>
+HWY_INLINE void exchange([[maybe_unused]] V (&rows)[lanes]) {
+#if HWY_TARGET != HWY_SCALAR  // which has one lane, and not these operations
+  if constexpr (step < lanes) {
+    for (int r = 0; r < lanes; ++r) {
+      if (r & step) continue;
+      const V a = rows[r], b = rows[r + step];
+      if constexpr (step == 1) {
+        rows[r] = hn::InterleaveLower(D(), a, b);
+        rows[r + step] = hn::InterleaveUpper(D(), a, b);
+      } else if constexpr (step == 2) {
+        rows[r] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(b), a);
+        rows[r + step] = hn::OddEvenBlocks(b, hn::SwapAdjacentBlocks(a));
+      } else {
+        rows[r] = hn::ConcatLowerLower(D(), b, a);
+        rows[r + step] = hn::ConcatUpperUpper(D(), b, a);
+      }
+    }
+  }
+#endif
+}
+
+/// Transposes a block of lanes x lanes doubles; rows `stride` doubles apart on both sides.
+HWY_INLINE void transpose(const double* from, double* to, std::ptrdiff_t stride) {
+  V rows[lanes];
+  for (int r = 0; r < lanes; ++r) rows[r] = hn::Load(D(), from + r * stride);
+  exchange<1>(rows);
+  exchange<2>(rows);
+  exchange<4>(rows);
+  for (int r = 0; r < lanes; ++r) hn::Store(rows[r], D(), to + r * stride);
+}
+
+/// The same of complex vectors that lie one behind the other.
+HWY_INLINE void transpose(const ComplexLanes* from, ComplexLanes* to) {
+  const auto* source = reinterpret_cast<const double*>(from);
+  auto* target = reinterpret_cast<double*>(to);
+  transpose(source, target, 2 * lanes);
+  transpose(source + lanes, target + lanes, 2 * lanes);
+}
+
+}  // namespace xcorr::cpu::fft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
