@@ -59,21 +59,31 @@ bool is_cut_off(GstBuffer* buffer) {
   return cut;
 }
 
-/// Waits until the pipeline is prerolled or has failed; then the reason is set.
+std::string reason_of(GstMessage* message) {
+  GError* error = nullptr;
+  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error(message, &error, nullptr);
+  else
+    gst_message_parse_warning(message, &error, nullptr);
+  // The decoded stream was of no use to the sink of pictures.
+  const bool no_link = error->domain == GST_PARSE_ERROR;
+  const std::string text = take_text(error);
+  return no_link ? "there is no picture in it" : text;
+}
+
+/// Waits until the pipeline is prerolled or has failed; then the reason is set. Decoders warn of
+/// damaged pictures: that is a failure here.
 void wait_for_preroll(GstElement* pipeline, std::string& reason) {
   const Ref<GstBus> bus(gst_element_get_bus(pipeline));
   GstMessage* message = gst_bus_timed_pop_filtered(
       bus.get(), time_limit,
-      static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_ASYNC_DONE));
+      static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING |
+                                  GST_MESSAGE_ASYNC_DONE));
   if (!message) {
     reason = "decoding took too long";
     return;
   }
-  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
-    GError* error = nullptr;
-    gst_message_parse_error(message, &error, nullptr);
-    reason = take_text(error);
-  }
+  if (GST_MESSAGE_TYPE(message) != GST_MESSAGE_ASYNC_DONE) reason = reason_of(message);
   gst_message_unref(message);
 }
 
@@ -87,9 +97,8 @@ Sample decode(const std::string& file, std::string& reason) {
   GError* error = nullptr;
   const Ref<GstElement> pipeline(
       gst_parse_launch("appsrc name=file ! "
-                       "decodebin force-sw-decoders=true caps=video/x-raw "
-                       "expose-all-streams=false ! "
-                       "appsink name=picture sync=false enable-last-sample=false",
+                       "decodebin force-sw-decoders=true ! "
+                       "appsink name=picture caps=video/x-raw sync=false enable-last-sample=false",
                        &error));
   if (error) {
     gst_buffer_unref(contents);
