@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The best places that no other beats nearby. A run of scores is skipped when none reaches the
+// limit; one that does is compared with its neighbours first, which ends nearly all, then row
+// by row outwards. Each slot keeps its best max_peaks in a heap, and the heaps are merged.
+#include <functional>
+
+#include "../score.hpp"
+#include "common.hpp"
+
+namespace xcorr::cpu {
+namespace {
+
+/// One right's scores. Better: std::greater or std::less.
+template <class Better>
+struct Surface {
+  const float* scores;
+  Size size;
+  int reach_x, reach_y;  ///< how far others can suppress
+  float limit;
+
+  static constexpr Better better{};
+
+  const float* row(int y) const { return scores + std::int64_t{y} * size.width; }
+
+  bool reaches(float score) const { return !better(limit, score); }
+
+  /// The order of places: better first, equal ones as in raster order.
+  static bool before(const Candidate& a, const Candidate& b) {
+    if (a.score != b.score) return better(a.score, b.score);
+    return a.y != b.y ? a.y < b.y : a.x < b.x;
+  }
+
+  /// Whether any of a row's scores [begin, end) beats `score`, or equals it when `or_equal`.
+  bool is_beaten_in(int y, int begin, int end, float score, bool or_equal) const {
+    const float* s = row(y);
+    constexpr int run = 32;
+    for (int x = begin; x < end; x += run) {
+      const int count = std::min(run, end - x);
+      bool beaten = false;
+      for (int k = 0; k < count; ++k)
+        beaten |= better(s[x + k], score) || (or_equal && s[x + k] == score);
+      if (beaten) return true;
+    }
+    return false;
+  }
+
+  bool is_beaten_within(int x, int y, int reach, int rows, float score) const {
+    const int begin = std::max(0, x - reach), end = std::min(size.width, x + reach + 1);
+    if (is_beaten_in(y, begin, x, score, true) || is_beaten_in(y, x + 1, end, score, false))
+      return true;
+    for (int dy = 1; dy <= rows; ++dy) {
+      if (y - dy >= 0 && is_beaten_in(y - dy, begin, end, score, true)) return true;
+      if (y + dy < size.height && is_beaten_in(y + dy, begin, end, score, false)) return true;
+    }
+    return false;
+  }
+
+  bool is_peak(int x, int y) const {
+    const float score = row(y)[x];
+    return !is_beaten_within(x, y, std::min(reach_x, 1), std::min(reach_y, 1), score) &&
+           !is_beaten_within(x, y, reach_x, reach_y, score);
+  }
+};
+
+/// The best `capacity` seen so far: a heap with the worst of them on top.
+template <class Better>
+struct Best {
+  Candidate* items;
+  std::uint32_t& count;
+  std::uint32_t capacity;
+
+  void add(const Candidate& candidate) {
+    constexpr auto before = Surface<Better>::before;
+    if (count == capacity) {
+      if (!before(candidate, items[0])) return;
+      std::pop_heap(items, items + count, before);
+      --count;
+    }
+    items[count++] = candidate;
+    std::push_heap(items, items + count, before);
+  }
+};
+
+template <class Better>
+void search_row(const Surface<Better>& surface, int y, Best<Better>& best) {
+  constexpr int run = 32;
+  const float* s = surface.row(y);
+  for (int x = 0; x < surface.size.width; x += run) {
+    const int count = std::min(run, surface.size.width - x);
+    bool any = false;
+    for (int k = 0; k < count; ++k) any |= surface.reaches(s[x + k]);
+    if (!any) continue;
+    for (int k = 0; k < count; ++k)
+      if (surface.reaches(s[x + k]) && surface.is_peak(x + k, y)) best.add({s[x + k], x + k, y});
+  }
+}
+
+/// Scratch memory of a slot: a count, on a line of its own, and the heap.
+std::size_t slot_bytes(const MatchProblem& problem) {
+  return SlotMemory::line + sizeof(Candidate) * problem.max_peaks;
+}
+
+template <class Better>
+void find_peaks(const MatchProblem& problem, const Buffers& buffers) {
+  const Problem& p = problem.correlate;
+  const int slots = slot_count();
+  const SlotMemory memory(buffers.workspace, slot_bytes(problem));
+  const auto capacity = static_cast<std::uint32_t>(problem.max_peaks);
+  const auto best_of = [&](int slot) {
+    std::byte* piece = memory.of(slot);
+    return Best<Better>{reinterpret_cast<Candidate*>(piece + SlotMemory::line),
+                        *reinterpret_cast<std::uint32_t*>(piece), capacity};
+  };
+  for (int i = 0; i < buffers.right_count; ++i) {
+    const int r = buffers.first_right + i;
+    const Surface<Better> surface{
+        buffers.scores + i * p.shifts.size().area(), p.shifts.size(), problem.distance_x - 1,
+        problem.distance_y - 1,
+        static_cast<float>(score_limit(problem.method, problem.threshold,
+                                       static_cast<double>(p.right.area()),
+                                       buffers.right_sums[r]))};
+    for (int slot = 0; slot < slots; ++slot) best_of(slot).count = 0;
+    constexpr int rows = 16;
+    parallel_slots(slots, ceil_div(p.shifts.height, rows), [&](int slot, std::int64_t band) {
+      Best<Better> best = best_of(slot);
+      const int first = static_cast<int>(band) * rows;
+      for (int y = first; y < std::min(first + rows, p.shifts.height); ++y)
+        search_row(surface, y, best);
+    });
+    std::uint32_t& count = buffers.counts[r];
+    count = 0;
+    Best<Better> best{buffers.candidates + std::int64_t{r} * problem.max_peaks, count, capacity};
+    for (int slot = 0; slot < slots; ++slot) {
+      const Best<Better> part = best_of(slot);
+      for (std::uint32_t k = 0; k < part.count; ++k) best.add(part.items[k]);
+    }
+    std::sort_heap(best.items, best.items + count, Surface<Better>::before);
+  }
+}
+
+Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers, PlanState*) {
+  if (info(problem.method).minimum)
+    find_peaks<std::less<float>>(problem, buffers);
+  else
+    find_peaks<std::greater<float>>(problem, buffers);
+  return {};
+}
+
+std::size_t workspace(const MatchProblem& problem, const Device&) {
+  return SlotMemory::total(slot_bytes(problem));
+}
+
+constexpr Variant variants[] = {
+    {"peaks", Stage::peaks, Backend::cpu, true, supports_match, workspace, launch},
+};
+
+}  // namespace
+
+Family peaks_family() { return variants; }
+
+}  // namespace xcorr::cpu

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Exact scores of the few places that are left, from the pixels themselves, and the sub-pixel
+// place: the extremum of a parabola through the score and its two neighbours on each axis.
+#include "../score.hpp"
+#include "common.hpp"
+
+namespace xcorr::cpu {
+namespace {
+
+/// 8-bit pixels: integer sums. Rows are cut where their products would pass 32 bits.
+double exact_score(Method method, const Matrix<std::uint8_t>& window,
+                   const Matrix<std::uint8_t>& right, const RightSums& sums) {
+  constexpr int most = 32768;
+  WindowTerms<std::int64_t> terms{right.size.area(), 0, 0, 0,
+                                  static_cast<std::int64_t>(sums.sum),
+                                  static_cast<std::int64_t>(sums.squares)};
+  for (int y = 0; y < right.size.height; ++y)
+    for (int x = 0; x < right.size.width; x += most) {
+      const std::uint8_t* f = window.row(y) + x;
+      const std::uint8_t* t = right.row(y) + x;
+      std::uint32_t product = 0, sum = 0, squares = 0;
+      const int count = std::min(most, right.size.width - x);
+      for (int k = 0; k < count; ++k) {
+        product += std::uint32_t{f[k]} * t[k];
+        sum += f[k];
+        squares += std::uint32_t{f[k]} * f[k];
+      }
+      terms.product += product;
+      terms.left_sum += sum;
+      terms.left_squares += squares;
+    }
+  return score(method, terms);
+}
+
+double mean_of(const Matrix<float>& m) {
+  double sum = 0;
+  for (int y = 0; y < m.size.height; ++y)
+    for (int x = 0; x < m.size.width; ++x) sum += m.row(y)[x];
+  return sum / static_cast<double>(m.size.area());
+}
+
+/// Sums over pixels less the means given. All three sums add in the same order, so that those of
+/// a copy are equal; in eight parts each, for the sake of speed.
+WindowTerms<double> centred_terms(const Matrix<float>& window, const Matrix<float>& right,
+                                  double left_mean, double right_mean) {
+  constexpr int parts = 8;
+  double product[parts] = {}, left[parts] = {}, squares[parts] = {};
+  for (int y = 0; y < right.size.height; ++y)
+    for (int x = 0; x < right.size.width; x += parts) {
+      const int count = std::min(parts, right.size.width - x);
+      for (int k = 0; k < count; ++k) {
+        const double f = window.row(y)[x + k] - left_mean, t = right.row(y)[x + k] - right_mean;
+        product[k] += f * t;
+        left[k] += f * f;
+        squares[k] += t * t;
+      }
+    }
+  WindowTerms<double> terms{static_cast<double>(right.size.area()), 0, 0, 0, 0, 0};
+  for (int k = 0; k < parts; ++k) {
+    terms.product += product[k];
+    terms.left_squares += left[k];
+    terms.right_squares += squares[k];
+  }
+  return terms;
+}
+
+/// Float pixels: the methods that centre get pixels that are centred already.
+double exact_score(Method method, const Matrix<float>& window, const Matrix<float>& right,
+                   const RightSums& sums) {
+  if (!info(method).centred) return score(method, centred_terms(window, right, 0, 0));
+  const double left_mean = mean_of(window);
+  const WindowTerms<double> terms = centred_terms(window, right, left_mean, mean_of(right));
+  // What is noise next to the pixels' own squares, score() cannot see in the centred ones.
+  const double left_squares = terms.left_squares + terms.n * left_mean * left_mean;
+  if (method == Method::ccoeff_normed &&
+      (is_flat_variance(terms.left_squares, left_squares) ||
+       is_flat_variance(terms.right_squares, sums.squares)))
+    return 0;
+  return score(method, terms);
+}
+
+/// Where the parabola through (-1, before), (0, here), (1, after) has its extremum; 0 where it has
+/// none of the sort wanted.
+double parabola_offset(double before, double here, double after, bool minimum) {
+  const double curvature = before - 2 * here + after;
+  if (minimum ? !(curvature > 0) : !(curvature < 0)) return 0;
+  return std::clamp(0.5 * (before - after) / curvature, -0.5, 0.5);
+}
+
+template <class T>
+RefinedPeak refined(const MatchProblem& problem, const Buffers& buffers, int r,
+                    const Candidate& at) {
+  const Problem& p = problem.correlate;
+  const auto right = right_of<T>(p, buffers.templates, r);
+  const auto score_at = [&](int x, int y) {
+    auto window = left_of<T>(p, buffers.lefts, 0);
+    window.data = reinterpret_cast<const std::byte*>(window.row(p.shifts.y + y) + p.shifts.x + x);
+    window.size = p.right;
+    return exact_score(problem.method, window, right, buffers.right_sums[r]);
+  };
+  const bool minimum = info(problem.method).minimum;
+  RefinedPeak peak{score_at(at.x, at.y), 0, 0, at.x, at.y};
+  if (problem.subpixel && at.x > 0 && at.x + 1 < p.shifts.width)
+    peak.dx =
+        parabola_offset(score_at(at.x - 1, at.y), peak.score, score_at(at.x + 1, at.y), minimum);
+  if (problem.subpixel && at.y > 0 && at.y + 1 < p.shifts.height)
+    peak.dy =
+        parabola_offset(score_at(at.x, at.y - 1), peak.score, score_at(at.x, at.y + 1), minimum);
+  return peak;
+}
+
+Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers, PlanState*) {
+  const auto one = problem.correlate.type == ElementType::u8 ? refined<std::uint8_t> : refined<float>;
+  const std::int64_t places = std::int64_t{buffers.right_count} * problem.max_peaks;
+  tbb::parallel_for(std::int64_t{0}, places, [&](std::int64_t place) {
+    const int r = buffers.first_right + static_cast<int>(place / problem.max_peaks);
+    const std::int64_t i = place % problem.max_peaks;
+    if (i >= buffers.counts[r]) return;
+    const std::int64_t index = std::int64_t{r} * problem.max_peaks + i;
+    buffers.peaks[index] = one(problem, buffers, r, buffers.candidates[index]);
+  });
+  return {};
+}
+
+constexpr Variant variants[] = {
+    {"refine", Stage::refine, Backend::cpu, true, supports_match, no_workspace, launch},
+};
+
+}  // namespace
+
+Family refine_family() { return variants; }
+
+}  // namespace xcorr::cpu
