@@ -66,7 +66,7 @@ class Analyser {
   std::shared_ptr<const Bank> loaded_;  ///< the bank whose luma the matcher holds
   std::vector<LumaImage> images_;
   std::optional<Task> task_;
-  bool ready_ = false;                  ///< for task_ in this format
+  bool ready_ = false;  ///< for task_ in this format
   std::vector<std::string> warnings_, told_;
 };
 

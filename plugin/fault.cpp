@@ -6,13 +6,17 @@ namespace cudaxcorr {
 Fault fault_of(const xcorr::Status& status) {
   const std::string& text = status.message();
   switch (status.code()) {
-    case xcorr::Code::not_found: return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, text};
+    case xcorr::Code::not_found:
+      return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, text};
     case xcorr::Code::out_of_memory:
       return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, text};
-    case xcorr::Code::invalid_argument: return {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, text};
-    case xcorr::Code::unsupported: return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, text};
+    case xcorr::Code::invalid_argument:
+      return {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, text};
+    case xcorr::Code::unsupported:
+      return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, text};
     case xcorr::Code::device_error:
-    case xcorr::Code::ok: break;
+    case xcorr::Code::ok:
+      break;
   }
   return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED, text};
 }

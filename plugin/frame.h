@@ -14,8 +14,9 @@
 namespace cudaxcorr {
 
 /// The formats of system memory that the element takes, for caps.
-#define CUDAXCORR_FORMATS \
-  "{ GRAY8, NV12, NV21, I420, YV12, YUY2, UYVY, RGB, BGR, RGBx, xRGB, BGRx, xBGR, RGBA, ARGB, BGRA, ABGR }"
+#define CUDAXCORR_FORMATS                                                                       \
+  "{ GRAY8, NV12, NV21, I420, YV12, YUY2, UYVY, RGB, BGR, RGBx, xRGB, BGRx, xBGR, RGBA, ARGB, " \
+  "BGRA, ABGR }"
 
 /// Weights of R, G and B in the luma of packed RGB, in 256ths: BT.601's, full range. They add up
 /// to 256, so gray stays as it is.

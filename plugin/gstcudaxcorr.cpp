@@ -22,8 +22,8 @@
  * * `analysed` (gboolean): FALSE for a frame that `interval` skipped; such a frame has no message
  * * `peaks` (GstValueArray of GstStructure): templates in order, best first within a template, with
  *   `template` (guint), `label` (string: the file's name without extension), `id` (guint64),
- *   `x`, `y`, `width`, `height` (gdouble, pixels), `nx`, `ny`, `nwidth`, `nheight` (gdouble, 0..1 of
- *   the frame), `score` (gdouble), `lost` (gboolean)
+ *   `x`, `y`, `width`, `height` (gdouble, pixels), `nx`, `ny`, `nwidth`, `nheight` (gdouble, 0..1
+ * of the frame), `score` (gdouble), `lost` (gboolean)
  *
  * The message has `timestamp`, `stream-time`, `running-time` and `duration` (guint64) besides.
  *
@@ -35,10 +35,12 @@
  * gst-launch-1.0 -m filesrc location=clip.mp4 ! decodebin ! cudaxcorr template=patch.png ! fakesink
  * ]| Follow a template through a file and print where it is.
  * |[
- * gst-launch-1.0 -m v4l2src ! cudaxcorr templates="<left.png,right.png>" max-peaks=3 threshold=0.7 ! videoconvert ! autovideosink
+ * gst-launch-1.0 -m v4l2src ! cudaxcorr templates="<left.png,right.png>" max-peaks=3 threshold=0.7
+ * ! videoconvert ! autovideosink
  * ]| Look for two templates in a camera's picture, each at up to three places.
  * |[
- * gst-launch-1.0 -m videotestsrc ! cudaxcorr template=patch.png search-region="<0,0,160,120>" interval=5 backend=cpu ! fakesink
+ * gst-launch-1.0 -m videotestsrc ! cudaxcorr template=patch.png search-region="<0,0,160,120>"
+ * interval=5 backend=cpu ! fakesink
  * ]| Search a part of every fifth frame on the CPU.
  *
  * Since: 0.1
@@ -78,8 +80,8 @@ struct Element {
   // Of the streaming thread.
   GstVideoInfo format;
   std::optional<Analyser> analyser;
-  Snapshot current;           ///< for the frame in work
-  guint waited = G_MAXUINT;   ///< frames since the last analysed one began, with it; at first: due
+  Snapshot current;          ///< for the frame in work
+  guint waited = G_MAXUINT;  ///< frames since the last analysed one began, with it; at first: due
   std::vector<xcorr::Peak> peaks;
 };
 
@@ -95,7 +97,8 @@ GST_ELEMENT_REGISTER_DEFINE(cudaxcorr, "cudaxcorr", GST_RANK_NONE, GST_TYPE_CUDA
 
 namespace {
 
-constexpr char caps_text[] = "video/x-raw, format = (string) " CUDAXCORR_FORMATS
+constexpr char caps_text[] =
+    "video/x-raw, format = (string) " CUDAXCORR_FORMATS
     ", width = (int) [ 1, max ], height = (int) [ 1, max ], framerate = (fraction) [ 0, max ]";
 GstStaticPadTemplate sink_template =
     GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(caps_text));
@@ -168,8 +171,8 @@ std::optional<Fault> set_value(GstCudaXCorr* self, const Property& property, con
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
   GstCudaXCorr* self = GST_CUDA_XCORR(object);
   const Property& property = properties()[id - 1];
-  const auto fault = property.pictures ? set_templates(self, property, value)
-                                       : set_value(self, property, value);
+  const auto fault =
+      property.pictures ? set_templates(self, property, value) : set_value(self, property, value);
   if (fault) warn(self, *fault);
 }
 
@@ -309,8 +312,8 @@ xcorr::Status configure(GstCudaXCorr* self) {
   Task task{element.current.bank, element.current.settings.match};
   xcorr::Status status = element.analyser->configure(task);
   const auto working = element.analyser->task();
-  const bool refusable = status.code() == xcorr::Code::unsupported ||
-                         status.code() == xcorr::Code::invalid_argument;
+  const bool refusable =
+      status.code() == xcorr::Code::unsupported || status.code() == xcorr::Code::invalid_argument;
   if (refusable && working && *working != task) {
     warn(self, fault_of(status));
     refuse(self, task, *working);
@@ -348,9 +351,9 @@ void publish(GstCudaXCorr* self, GstBuffer* buffer, const FrameResult& result) {
   attach_meta(buffer, result);
   if (settings.attach_roi_meta) attach_roi_metas(buffer, result);
   if (settings.post_messages && result.analysed)
-    gst_element_post_message(GST_ELEMENT(self),
-                             make_message(GST_OBJECT(self), GST_BASE_TRANSFORM(self)->segment,
-                                          buffer, result));
+    gst_element_post_message(
+        GST_ELEMENT(self),
+        make_message(GST_OBJECT(self), GST_BASE_TRANSFORM(self)->segment, buffer, result));
 }
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {

@@ -48,11 +48,11 @@ GstStructure* stats(const Report& report) {
   constexpr double ms = 1e-6;  // of a nanosecond
   const double analysed = static_cast<double>(report.analysed);
   const double average = report.analysed ? ms * static_cast<double>(report.total_ns) / analysed : 0;
-  return gst_structure_new("cudaxcorr-stats",                                            //
-                           "frames", G_TYPE_UINT64, report.frames,                       //
-                           "analysed", G_TYPE_UINT64, report.analysed,                   //
-                           "skipped", G_TYPE_UINT64, report.frames - report.analysed,    //
-                           "average-ms", G_TYPE_DOUBLE, average,                         //
+  return gst_structure_new("cudaxcorr-stats",                                          //
+                           "frames", G_TYPE_UINT64, report.frames,                     //
+                           "analysed", G_TYPE_UINT64, report.analysed,                 //
+                           "skipped", G_TYPE_UINT64, report.frames - report.analysed,  //
+                           "average-ms", G_TYPE_DOUBLE, average,                       //
                            "last-ms", G_TYPE_DOUBLE, ms * static_cast<double>(report.last_ns),
                            "kernel", G_TYPE_STRING, report.kernel.c_str(), nullptr);
 }
@@ -71,56 +71,69 @@ Property row(GParamSpec* spec, Access, Pictures Bank::*pictures = nullptr) {
 std::vector<Property> make_table() {
   const Settings initial;
   return {
-      row(g_param_spec_string("template", "Template",
+      row(
+          g_param_spec_string("template", "Template",
                               "Image file with the template to look for (none: frames pass)",
                               nullptr, playing),
           [](auto& s) -> auto& { return s.template_file; }, &Bank::single),
-      row(array_of("templates", "Templates",
+      row(
+          array_of("templates", "Templates",
                    "Image files with further templates, after the one of 'template'",
                    g_param_spec_string("file", "File", "Image file", nullptr, element_flags)),
           [](auto& s) -> auto& { return s.template_files; }, &Bank::several),
-      row(g_param_spec_enum("method", "Method", "How a window of the frame is compared",
+      row(
+          g_param_spec_enum("method", "Method", "How a window of the frame is compared",
                             method_type(), static_cast<int>(initial.match.method), playing),
           [](auto& s) -> auto& { return s.match.method; }),
-      row(g_param_spec_double("threshold", "Threshold",
+      row(
+          g_param_spec_double("threshold", "Threshold",
                               "How close a match must be, as a share of an exact copy's score; "
                               "for sqdiff methods scores up to (1 - threshold) of a black window's",
                               -1, 1, initial.match.threshold, controllable),
           [](auto& s) -> auto& { return s.match.threshold; }),
-      row(g_param_spec_uint("max-peaks", "Maximum peaks", "Most peaks reported of each template", 1,
+      row(
+          g_param_spec_uint("max-peaks", "Maximum peaks", "Most peaks reported of each template", 1,
                             1024, initial.match.max_peaks, playing),
           [](auto& s) -> auto& { return s.match.max_peaks; }),
-      row(g_param_spec_uint("min-peak-distance", "Minimum peak distance",
+      row(
+          g_param_spec_uint("min-peak-distance", "Minimum peak distance",
                             "Least distance of two peaks of a template in pixels, across and down "
                             "(0: half the template's width and height)",
                             0, INT_MAX, initial.match.min_peak_distance, playing),
           [](auto& s) -> auto& { return s.match.min_peak_distance; }),
-      row(g_param_spec_boolean("subpixel", "Sub-pixel", "Refine positions to a part of a pixel",
+      row(
+          g_param_spec_boolean("subpixel", "Sub-pixel", "Refine positions to a part of a pixel",
                                initial.match.subpixel, playing),
           [](auto& s) -> auto& { return s.match.subpixel; }),
-      row(array_of("search-region", "Search region",
+      row(
+          array_of("search-region", "Search region",
                    "Part of the frame that is searched, <x, y, width, height> in pixels; a match "
                    "lies wholly inside (empty, or of no size: the frame)",
                    g_param_spec_int("pixels", "Pixels", "Coordinate or extent", INT_MIN, INT_MAX, 0,
                                     element_flags)),
           [](auto& s) -> auto& { return s.match.search_region; }),
-      row(g_param_spec_uint("interval", "Interval", "Analyse every Nth frame, pass the others", 1,
+      row(
+          g_param_spec_uint("interval", "Interval", "Analyse every Nth frame, pass the others", 1,
                             G_MAXUINT, initial.interval, playing),
           [](auto& s) -> auto& { return s.interval; }),
-      row(g_param_spec_boolean("post-messages", "Post messages",
+      row(
+          g_param_spec_boolean("post-messages", "Post messages",
                                "Post an element message 'cudaxcorr' for each analysed frame",
                                initial.post_messages, playing),
           [](auto& s) -> auto& { return s.post_messages; }),
-      row(g_param_spec_boolean("attach-roi-meta", "Attach ROI meta",
+      row(
+          g_param_spec_boolean("attach-roi-meta", "Attach ROI meta",
                                "Attach a region-of-interest meta for each peak, besides the "
                                "GstCudaXCorrMeta of the frame",
                                initial.attach_roi_meta, playing),
           [](auto& s) -> auto& { return s.attach_roi_meta; }),
-      row(g_param_spec_string("kernel", "Kernel",
+      row(
+          g_param_spec_string("kernel", "Kernel",
                               "Name of the correlation kernel to use, or 'auto'",
                               initial.match.kernel.c_str(), playing),
           [](auto& s) -> auto& { return s.match.kernel; }),
-      row(g_param_spec_enum("backend", "Backend", "Where to compute", backend_type(),
+      row(
+          g_param_spec_enum("backend", "Backend", "Where to compute", backend_type(),
                             static_cast<int>(initial.backend), ready),
           [](auto& s) -> auto& { return s.backend; }),
       {g_param_spec_enum("active-backend", "Active backend",
@@ -128,13 +141,15 @@ std::vector<Property> make_table() {
                          static_cast<int>(BackendChoice::automatic), readable),
        nullptr,
        [](const Settings&, const Report& r, GValue* value) { put(r.active_backend, value); }},
-      row(g_param_spec_int("cuda-device-id", "CUDA device ID", "CUDA's number of the GPU (-1: any)",
+      row(
+          g_param_spec_int("cuda-device-id", "CUDA device ID", "CUDA's number of the GPU (-1: any)",
                            -1, INT_MAX, initial.cuda_device_id, ready),
           [](auto& s) -> auto& { return s.cuda_device_id; }),
-      {g_param_spec_boxed("stats", "Statistics",
-                          "Since the start: frames, analysed, skipped (uint64), average-ms, last-ms "
-                          "(double, of the analysed), kernel (string)",
-                          GST_TYPE_STRUCTURE, readable),
+      {g_param_spec_boxed(
+           "stats", "Statistics",
+           "Since the start: frames, analysed, skipped (uint64), average-ms, last-ms "
+           "(double, of the analysed), kernel (string)",
+           GST_TYPE_STRUCTURE, readable),
        nullptr,
        [](const Settings&, const Report& r, GValue* value) {
          g_value_take_boxed(value, stats(r));

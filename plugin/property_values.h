@@ -15,16 +15,14 @@
 namespace cudaxcorr {
 
 template <class T>
-  requires std::is_enum_v<T>
+requires std::is_enum_v<T>
 bool assign(T& field, const GValue* value) {
   field = static_cast<T>(g_value_get_enum(value));
   return true;
 }
 template <class T>
-  requires std::is_enum_v<T>
-void put(const T& field, GValue* value) {
-  g_value_set_enum(value, static_cast<int>(field));
-}
+requires std::is_enum_v<T>
+void put(const T& field, GValue* value) { g_value_set_enum(value, static_cast<int>(field)); }
 
 inline bool assign(bool& field, const GValue* value) {
   field = g_value_get_boolean(value);

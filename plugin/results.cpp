@@ -14,19 +14,19 @@ namespace {
 GstStructure* describe(const char* name, const FrameResult& result, const xcorr::Peak& peak) {
   const double width = result.frame.width, height = result.frame.height;
   const std::string& label = result.bank[peak.template_index].label;
-  return gst_structure_new(name,                                                        //
-                           "template", G_TYPE_UINT, peak.template_index,                //
-                           "label", G_TYPE_STRING, label.c_str(),                       //
-                           "id", G_TYPE_UINT64, guint64{0},                             //
-                           "x", G_TYPE_DOUBLE, peak.x,                                  //
-                           "y", G_TYPE_DOUBLE, peak.y,                                  //
-                           "width", G_TYPE_DOUBLE, static_cast<double>(peak.width),     //
-                           "height", G_TYPE_DOUBLE, static_cast<double>(peak.height),   //
-                           "nx", G_TYPE_DOUBLE, peak.x / width,                         //
-                           "ny", G_TYPE_DOUBLE, peak.y / height,                        //
-                           "nwidth", G_TYPE_DOUBLE, peak.width / width,                 //
-                           "nheight", G_TYPE_DOUBLE, peak.height / height,              //
-                           "score", G_TYPE_DOUBLE, peak.score,                          //
+  return gst_structure_new(name,                                                       //
+                           "template", G_TYPE_UINT, peak.template_index,               //
+                           "label", G_TYPE_STRING, label.c_str(),                      //
+                           "id", G_TYPE_UINT64, guint64{0},                            //
+                           "x", G_TYPE_DOUBLE, peak.x,                                 //
+                           "y", G_TYPE_DOUBLE, peak.y,                                 //
+                           "width", G_TYPE_DOUBLE, static_cast<double>(peak.width),    //
+                           "height", G_TYPE_DOUBLE, static_cast<double>(peak.height),  //
+                           "nx", G_TYPE_DOUBLE, peak.x / width,                        //
+                           "ny", G_TYPE_DOUBLE, peak.y / height,                       //
+                           "nwidth", G_TYPE_DOUBLE, peak.width / width,                //
+                           "nheight", G_TYPE_DOUBLE, peak.height / height,             //
+                           "score", G_TYPE_DOUBLE, peak.score,                         //
                            "lost", G_TYPE_BOOLEAN, FALSE, nullptr);
 }
 
@@ -43,13 +43,13 @@ GValue peaks_of(const FrameResult& result) {
 }
 
 void fill(GstStructure* structure, const FrameResult& result) {
-  gst_structure_set(structure,                                                   //
-                    "frame-width", G_TYPE_INT, result.frame.width,               //
-                    "frame-height", G_TYPE_INT, result.frame.height,             //
-                    "pts", G_TYPE_UINT64, guint64{result.pts},                   //
-                    "processing-time", G_TYPE_UINT64, guint64{result.processing_ns},
-                    "backend", G_TYPE_STRING, xcorr::name_of(result.backend),    //
-                    "kernel", G_TYPE_STRING, result.kernel.c_str(),              //
+  gst_structure_set(structure,                                        //
+                    "frame-width", G_TYPE_INT, result.frame.width,    //
+                    "frame-height", G_TYPE_INT, result.frame.height,  //
+                    "pts", G_TYPE_UINT64, guint64{result.pts},        //
+                    "processing-time", G_TYPE_UINT64, guint64{result.processing_ns}, "backend",
+                    G_TYPE_STRING, xcorr::name_of(result.backend),   //
+                    "kernel", G_TYPE_STRING, result.kernel.c_str(),  //
                     "analysed", G_TYPE_BOOLEAN, gboolean{result.analysed}, nullptr);
   GValue peaks = peaks_of(result);
   gst_structure_take_value(structure, "peaks", &peaks);
@@ -57,7 +57,8 @@ void fill(GstStructure* structure, const FrameResult& result) {
 
 /// A whole pixel, at which `extent` pixels still lie inside `limit`: ROI metas are unsigned.
 guint clamp_corner(double position, int extent, int limit) {
-  return static_cast<guint>(std::clamp<long>(std::lround(position), 0, std::max(0, limit - extent)));
+  return static_cast<guint>(
+      std::clamp<long>(std::lround(position), 0, std::max(0, limit - extent)));
 }
 
 }  // namespace
@@ -88,8 +89,8 @@ GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer
                          const FrameResult& result) {
   const GstClockTime timestamp = GST_BUFFER_PTS(buffer);
   GstStructure* structure = gst_structure_new(
-      "cudaxcorr",                                    //
-      "timestamp", G_TYPE_UINT64, guint64{timestamp}, //
+      "cudaxcorr",                                     //
+      "timestamp", G_TYPE_UINT64, guint64{timestamp},  //
       "stream-time", G_TYPE_UINT64,
       guint64{gst_segment_to_stream_time(&segment, GST_FORMAT_TIME, timestamp)},  //
       "running-time", G_TYPE_UINT64,

@@ -57,8 +57,7 @@ GstVideoInfo converted_info(const GstVideoInfo& format, const GstVideoInfo& pict
 }
 
 bool convert(const MappedFrame& from, MappedFrame& to) {
-  GstVideoConverter* converter =
-      gst_video_converter_new(&from.frame.info, &to.frame.info, nullptr);
+  GstVideoConverter* converter = gst_video_converter_new(&from.frame.info, &to.frame.info, nullptr);
   if (!converter) return false;
   gst_video_converter_frame(converter, &from.frame, &to.frame);
   gst_video_converter_free(converter);

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Settings, formats and frames that cannot be: each has its clear error or warning.
+#include "support.hpp"
+
+namespace {
+
+/// Runs a pipeline to its error.
+GstMessage* error_of(const std::string& launch) {
+  GstElement* pipeline = gst_parse_launch(launch.c_str(), nullptr);
+  fail_unless(pipeline != nullptr);
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  GstBus* bus = gst_element_get_bus(pipeline);
+  GstMessage* message = gst_bus_timed_pop_filtered(
+      bus, 20 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
+  fail_unless(message && GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR, "no error from %s",
+              launch.c_str());
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  gst_object_unref(bus);
+  gst_object_unref(pipeline);
+  return message;
+}
+
+void assert_contains(const std::string& text, const char* part) {
+  fail_unless(text.find(part) != text.npos, "'%s' does not name %s", text.c_str(), part);
+}
+
+/// A number that no GPU has: the same everywhere, with a GPU and without.
+GST_START_TEST(no_such_gpu) {
+  GstElement* element = gst_element_factory_make("cudaxcorr", nullptr);
+  GstBus* bus = gst_bus_new();
+  gst_element_set_bus(element, bus);
+  gst_util_set_object_arg(G_OBJECT(element), "backend", "cuda");
+  g_object_set(element, "cuda-device-id", 4095, nullptr);
+  assert_equals_int(gst_element_set_state(element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  const std::string text = text_of(gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR), GST_RESOURCE_ERROR,
+                                   GST_RESOURCE_ERROR_NOT_FOUND);
+  fail_unless(!text.empty());
+  // The CPU stands in when it may.
+  gst_element_set_state(element, GST_STATE_NULL);
+  gst_util_set_object_arg(G_OBJECT(element), "backend", "auto");
+  assert_equals_int(gst_element_set_state(element, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
+  gint active = -1;
+  g_object_get(element, "active-backend", &active, nullptr);
+  assert_equals_int(active, 2);
+  fail_unless(gst_bus_pop_filtered(bus, static_cast<GstMessageType>(
+                                            GST_MESSAGE_ERROR | GST_MESSAGE_WARNING)) == nullptr);
+  gst_element_set_state(element, GST_STATE_NULL);
+  gst_object_unref(bus);
+  gst_object_unref(element);
+}
+GST_END_TEST
+
+GST_START_TEST(caps_it_cannot_take) {
+  for (const char* caps :
+       {"video/x-raw,format=GRAY16_LE", "video/x-raw,format=P010_10LE", "video/x-raw,format=Y444",
+        "video/x-raw(memory:DMABuf),format=NV12", "image/jpeg"}) {
+    Finder finder("template=" + save(texture(9, 9), "patch.png"));
+    gst_harness_set_src_caps_str(
+        finder.harness, (std::string(caps) + ",width=32,height=32,framerate=25/1").c_str());
+    const GstFlowReturn flow =
+        gst_harness_push(finder.harness, gst_buffer_new_allocate(nullptr, 8192, nullptr));
+    fail_unless(flow == GST_FLOW_NOT_NEGOTIATED, "%s: %s", caps, gst_flow_get_name(flow));
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(unknown_kernel_at_start) {
+  const std::string text = text_of(
+      error_of(std::string("videotestsrc ! video/x-raw,format=GRAY8 ! cudaxcorr kernel=no_such "
+                           "backend=") +
+               backend() + " template=" + save(texture(9, 9), "patch.png") + " ! fakesink"),
+      GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
+  assert_contains(text, "no_such");
+}
+GST_END_TEST
+
+GST_START_TEST(unknown_kernel_while_playing) {
+  const Gray scene = texture(60, 40);
+  Finder finder("template=" + save(crop(scene, 9, 9, 16, 12), "patch.png"));
+  finder.find(scene);
+  finder.set("kernel", "no_such");
+  assert_equals_int(finder.find(scene).peaks.size(), 1);
+  assert_contains(
+      text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS),
+      "no_such");
+  assert_text(finder.get("kernel"), "auto");
+  assert_equals_int(finder.find(scene).peaks.size(), 1);
+  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "a second warning");
+}
+GST_END_TEST
+
+/// An array of a wrong length or type changes nothing.
+GST_START_TEST(malformed_region) {
+  Finder finder("search-region=\"<1,2,30,40>\"");
+  for (const char* value : {"<1,2,3>", "<1,2,3,4,5>", "<1,2,-3,4>"}) {
+    finder.set("search-region", value);
+    assert_contains(
+        text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS),
+        "search-region");
+    assert_text(finder.get("search-region"), "< (int)1, (int)2, (int)30, (int)40 >");
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(frame_smaller_than_its_caps) {
+  Finder finder("template=" + save(texture(9, 9), "patch.png"));
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, 64, 48);
+  assert_equals_int(
+      gst_harness_push(finder.harness, gst_buffer_new_allocate(nullptr, 100, nullptr)),
+      GST_FLOW_ERROR);
+  text_of(finder.message(GST_MESSAGE_ERROR), GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
+}
+GST_END_TEST
+
+/// More than the largest template that the library takes.
+GST_START_TEST(template_of_too_many_pixels) {
+  const std::string file = save(Gray(4000, 3000, 1), "huge.png");
+  const std::string text =
+      text_of(error_of(std::string("videotestsrc ! video/x-raw,format=GRAY8 ! cudaxcorr backend=") +
+                       backend() + " template=" + file + " ! fakesink"),
+              GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
+  fail_unless(!text.empty());
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("bad settings");
+  TCase* cases = tcase_create("bad settings");
+  suite_add_tcase(suite, cases);
+  tcase_add_test(cases, no_such_gpu);
+  tcase_add_test(cases, caps_it_cannot_take);
+  tcase_add_test(cases, unknown_kernel_at_start);
+  tcase_add_test(cases, unknown_kernel_while_playing);
+  tcase_add_test(cases, malformed_region);
+  tcase_add_test(cases, frame_smaller_than_its_caps);
+  tcase_add_test(cases, template_of_too_many_pixels);
+  return suite;
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Template files that are of no use: an error naming the file at the start, a warning while
+// playing, after which the old templates stay. Templates that cannot match: a warning, once.
+#include <filesystem>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support.hpp"
+
+namespace {
+
+std::string cut(const std::string& file, std::size_t bytes_left) {
+  const std::string path = temporary("cut-" + std::filesystem::path(file).filename().string());
+  write_file(path, read_file(file).substr(0, bytes_left));
+  return path;
+}
+
+std::string written(const char* name, const std::string& bytes) {
+  write_file(temporary(name), bytes);
+  return temporary(name);
+}
+
+std::string missing() { return temporary("missing.png"); }
+std::string empty() { return written("empty.png", ""); }
+std::string text() { return written("text.png", "This is not a picture.\n"); }
+std::string noise() {
+  const Gray bytes = texture(64, 64);
+  return written("noise.png", std::string(bytes.pixels.begin(), bytes.pixels.end()));
+}
+/// A second of silence, RIFF/WAVE.
+std::string sound() {
+  using namespace std::string_literals;
+  return written("sound.png",
+                 "RIFF\x64\x1f\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x40\x1f\0\0"
+                 "\1\0\x8\0data\x40\x1f\0\0"s +
+                     std::string(8000, '\x80'));
+}
+std::string directory() {
+  std::filesystem::create_directory(temporary("directory.png"));
+  return temporary("directory.png");
+}
+/// Opening it would wait for a writer.
+std::string pipe_without_writer() {
+  mkfifo(temporary("pipe.png").c_str(), 0600);
+  return temporary("pipe.png");
+}
+/// For root, who can read everything, it is missing instead.
+std::string unreadable() {
+  const std::string path = written("unreadable.png", "");
+  chmod(path.c_str(), 0);
+  if (access(path.c_str(), R_OK) == 0) unlink(path.c_str());
+  return path;
+}
+std::string head_of_png() { return cut(save(texture(80, 60), "a.png"), 30); }
+std::string half_a_png() { return cut(save(texture(80, 60), "a.png"), 2000); }
+std::string head_of_jpeg() { return cut(save(texture(80, 60), "a.jpg"), 300); }
+std::string half_a_jpeg() { return cut(save(texture(200, 200), "a.jpg"), 9000); }
+std::string half_a_bmp() { return cut(save(texture(80, 60), "a.bmp"), 7000); }
+/// A header that says 0x0.
+std::string bmp_of_no_size() {
+  std::string bytes = read_file(save(texture(4, 4), "a.bmp"));
+  bytes.replace(18, 8, 8, '\0');
+  return written("none.bmp", bytes);
+}
+
+std::string (*const bad_files[])() = {
+    missing,    empty,       text,       noise,        sound,       directory,  pipe_without_writer,
+    unreadable, head_of_png, half_a_png, head_of_jpeg, half_a_jpeg, half_a_bmp, bmp_of_no_size};
+constexpr int bad_file_count = G_N_ELEMENTS(bad_files);
+
+/// Starts an element of its own with that property and expects RESOURCE/OPEN_READ with the name.
+void assert_refused_at_start(const char* property, const std::string& value,
+                             const std::string& file) {
+  GstElement* element = gst_element_factory_make("cudaxcorr", nullptr);
+  GstBus* bus = gst_bus_new();
+  gst_element_set_bus(element, bus);
+  gst_util_set_object_arg(G_OBJECT(element), "backend", backend());
+  gst_util_set_object_arg(G_OBJECT(element), property, value.c_str());
+  assert_equals_int(gst_element_set_state(element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  const std::string text = text_of(gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR), GST_RESOURCE_ERROR,
+                                   GST_RESOURCE_ERROR_OPEN_READ);
+  fail_unless(text.find(file) != text.npos, "%s does not name %s", text.c_str(), file.c_str());
+  fail_unless(gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR) == nullptr, "a second error");
+  gst_element_set_state(element, GST_STATE_NULL);
+  gst_object_unref(bus);
+  gst_object_unref(element);
+}
+
+GST_START_TEST(bad_template_at_start) {
+  const std::string file = bad_files[__i__]();
+  assert_refused_at_start("template", file, file);
+}
+GST_END_TEST
+
+GST_START_TEST(bad_one_of_templates_at_start) {
+  const std::string file = bad_files[__i__]();
+  assert_refused_at_start("templates", array_of({save(texture(9, 9), "good.png"), file}), file);
+}
+GST_END_TEST
+
+GST_START_TEST(bad_template_while_playing) {
+  const Gray scene = texture(60, 40);
+  const std::string good = save(crop(scene, 9, 9, 16, 12), "good.png");
+  const std::string bad = bad_files[__i__]();
+  Finder finder("subpixel=false template=" + good);
+  finder.find(scene);
+  for (const auto& [property, value] :
+       {std::pair{"template", bad}, {"templates", array_of({bad})}}) {
+    finder.set(property, value);
+    const std::string text = text_of(finder.message(GST_MESSAGE_WARNING), GST_RESOURCE_ERROR,
+                                     GST_RESOURCE_ERROR_OPEN_READ);
+    fail_unless(text.find(bad) != text.npos, "%s does not name %s", text.c_str(), bad.c_str());
+    assert_text(finder.get("template"), good);
+    assert_text(finder.get("templates"), "<  >");
+    const auto peaks = finder.find(scene).peaks;
+    assert_equals_int(peaks.size(), 1);
+    assert_at(peaks[0], 9, 9);
+  }
+}
+GST_END_TEST
+
+/// Three frames give one warning, no match and no change.
+void assert_warned_once_without_match(Finder& finder, const Gray& scene, const std::string& file) {
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, scene.width, scene.height);
+  for (int i = 0; i < 3; ++i) {
+    GstBuffer* out = finder.pass(make_frame(GST_VIDEO_FORMAT_GRAY8, scene));
+    const Found found = found_in(out);
+    fail_unless(found.analysed);
+    assert_equals_int(found.peaks.size(), 0);
+    fail_unless(gst_buffer_memcmp(out, 0, scene.pixels.data(), scene.pixels.size()) == 0);
+    gst_buffer_unref(out);
+  }
+  const std::string text =
+      text_of(finder.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
+  fail_unless(text.find(file) != text.npos, "%s does not name %s", text.c_str(), file.c_str());
+  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "a second warning");
+  fail_unless(finder.message(GST_MESSAGE_ERROR) == nullptr);
+}
+
+GST_START_TEST(template_larger_than_the_frame) {
+  const std::string file = save(texture(80, 10), "wide.png");
+  Finder finder("threshold=-1 template=" + file);
+  assert_warned_once_without_match(finder, texture(64, 48), file);
+}
+GST_END_TEST
+
+GST_START_TEST(template_larger_than_the_region) {
+  const std::string file = save(texture(20, 20), "large.png");
+  Finder finder("threshold=-1 search-region=\"<50,30,30,19>\" template=" + file);
+  assert_warned_once_without_match(finder, texture(100, 80), file);
+}
+GST_END_TEST
+
+GST_START_TEST(region_outside_the_frame) {
+  const std::string file = save(texture(20, 20), "patch.png");
+  Finder finder("threshold=-1 search-region=\"<500,300,100,100>\" template=" + file);
+  assert_warned_once_without_match(finder, texture(100, 80), file);
+}
+GST_END_TEST
+
+GST_START_TEST(flat_template) {
+  const std::string file = save(Gray(16, 16, 90), "flat.png");
+  Finder finder("threshold=0.1 template=" + file);
+  assert_warned_once_without_match(finder, texture(64, 48), file);
+}
+GST_END_TEST
+
+/// A frame that has become too small stops the matches, one that is large again brings them back.
+GST_START_TEST(frame_becomes_smaller_than_the_template) {
+  const Gray scene = texture(60, 40);
+  Finder finder("subpixel=false template=" + save(crop(scene, 9, 9, 32, 24), "patch.png"));
+  assert_equals_int(finder.find(scene).peaks.size(), 1);
+  assert_equals_int(finder.find(crop(scene, 0, 0, 20, 20)).peaks.size(), 0);
+  gst_message_unref(finder.message(GST_MESSAGE_WARNING));
+  assert_equals_int(finder.find(scene).peaks.size(), 1);
+  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr);
+}
+GST_END_TEST
+
+/// The other templates of a bank match nevertheless.
+GST_START_TEST(one_of_the_bank_is_too_large) {
+  const Gray scene = texture(60, 40);
+  const std::string good = save(crop(scene, 9, 9, 16, 12), "good.png");
+  Finder finder("subpixel=false template=" + save(texture(80, 10), "wide.png"));
+  finder.set("templates", array_of({good}));
+  const auto peaks = finder.find(scene).peaks;
+  assert_equals_int(peaks.size(), 1);
+  assert_equals_int(peaks[0].template_index, 1);
+  assert_text(peaks[0].label, "good");
+  assert_at(peaks[0], 9, 9);
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("bad templates");
+  TCase* cases = tcase_create("bad templates");
+  suite_add_tcase(suite, cases);
+  tcase_add_loop_test(cases, bad_template_at_start, 0, bad_file_count);
+  tcase_add_loop_test(cases, bad_one_of_templates_at_start, 0, bad_file_count);
+  tcase_add_loop_test(cases, bad_template_while_playing, 0, bad_file_count);
+  tcase_add_test(cases, template_larger_than_the_frame);
+  tcase_add_test(cases, template_larger_than_the_region);
+  tcase_add_test(cases, region_outside_the_frame);
+  tcase_add_test(cases, flat_template);
+  tcase_add_test(cases, frame_becomes_smaller_than_the_template);
+  tcase_add_test(cases, one_of_the_bank_is_too_large);
+  return suite;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A template is found at its known place in every format, whatever the frame's size and pitch and
+// whatever the template file's format.
+#include "support.hpp"
+
+namespace {
+
+constexpr GstVideoFormat formats[] = {
+    GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_NV21, GST_VIDEO_FORMAT_I420,
+    GST_VIDEO_FORMAT_YV12,  GST_VIDEO_FORMAT_YUY2, GST_VIDEO_FORMAT_UYVY, GST_VIDEO_FORMAT_RGB,
+    GST_VIDEO_FORMAT_BGR,   GST_VIDEO_FORMAT_RGBx, GST_VIDEO_FORMAT_xRGB, GST_VIDEO_FORMAT_BGRx,
+    GST_VIDEO_FORMAT_xBGR,  GST_VIDEO_FORMAT_RGBA, GST_VIDEO_FORMAT_ARGB, GST_VIDEO_FORMAT_BGRA,
+    GST_VIDEO_FORMAT_ABGR};
+constexpr int format_count = G_N_ELEMENTS(formats);
+
+bool is_rgb(GstVideoFormat format) {
+  return GST_VIDEO_FORMAT_INFO_IS_RGB(gst_video_format_get_info(format));
+}
+
+/// One exact copy at x, y.
+void assert_copy(const Found& found, double x, double y) {
+  assert_equals_int(found.peaks.size(), 1);
+  assert_at(found.peaks[0], x, y);
+  fail_unless(found.peaks[0].score == 1.0, "score %.17g", found.peaks[0].score);
+}
+
+GST_START_TEST(known_position) {
+  const Gray scene = texture(96, 64);
+  Finder finder("subpixel=false template=" + save(crop(scene, 41, 22, 16, 12), "patch.png"));
+  finder.set_format(formats[__i__], scene.width, scene.height);
+  assert_copy(finder.find(scene), 41, 22);
+}
+GST_END_TEST
+
+GST_START_TEST(odd_sizes) {
+  const Gray scene = texture(67, 45);
+  Finder finder("subpixel=false template=" + save(crop(scene, 13, 31, 15, 11), "patch.png"));
+  finder.set_format(formats[__i__], scene.width, scene.height);
+  assert_copy(finder.find(scene), 13, 31);
+}
+GST_END_TEST
+
+GST_START_TEST(padded_strides) {
+  const Gray scene = texture(67, 45);
+  Finder finder("subpixel=false template=" + save(crop(scene, 50, 3, 16, 12), "patch.png"));
+  finder.set_format(formats[__i__], scene.width, scene.height);
+  assert_copy(finder.find(make_frame(formats[__i__], scene, 24)), 50, 3);
+}
+GST_END_TEST
+
+/// Colours that differ in hue as well as in brightness, in the file as in the frame.
+GST_START_TEST(colour) {
+  if (!is_rgb(formats[__i__])) return;
+  const Gray red = texture(80, 60, 1), green = texture(80, 60, 2), blue = texture(80, 60, 3);
+  const auto part = [](const Gray& plane) { return crop(plane, 33, 18, 14, 13); };
+  Finder finder("subpixel=false template=" + save(part(red), part(green), part(blue), "patch.png"));
+  finder.set_format(formats[__i__], 80, 60);
+  assert_copy(finder.find(make_frame(formats[__i__], red, green, blue)), 33, 18);
+}
+GST_END_TEST
+
+/// What videoconvert makes of a colour picture, it makes of the template too.
+GST_START_TEST(colour_converted_to_yuv) {
+  const Gray red = texture(80, 60, 1), green = texture(80, 60, 2), blue = texture(80, 60, 3);
+  const auto part = [](const Gray& plane) { return crop(plane, 33, 18, 14, 13); };
+  const std::string file = save(part(red), part(green), part(blue), "patch.png");
+  for (const char* caps : {"I420, colorimetry=bt601", "NV12, colorimetry=bt709", "GRAY8",
+                           "YUY2, colorimetry=1:4:0:0"}) {
+    GstHarness* harness = gst_harness_new_parse(
+        (std::string("videoconvert ! video/x-raw, format=") + caps +
+         " ! cudaxcorr subpixel=false backend=" + backend() + " template=" + file)
+            .c_str());
+    gst_harness_set_src_caps_str(harness,
+                                 "video/x-raw,format=RGB,width=80,height=60,framerate=25/1");
+    gst_harness_push(harness, make_frame(GST_VIDEO_FORMAT_RGB, red, green, blue));
+    GstBuffer* out = gst_harness_pull(harness);
+    assert_copy(found_in(out), 33, 18);
+    gst_buffer_unref(out);
+    gst_harness_teardown(harness);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(bmp_template) {
+  const Gray scene = texture(64, 48);
+  Finder finder("subpixel=false template=" + save(crop(scene, 20, 17, 13, 9), "patch.bmp"));
+  assert_copy(finder.find(scene), 20, 17);
+}
+GST_END_TEST
+
+/// A BMP file of many pieces.
+GST_START_TEST(large_bmp_template) {
+  const Gray scene = texture(210, 140);
+  Finder finder("subpixel=false template=" + save(crop(scene, 5, 6, 201, 130), "patch.bmp"));
+  assert_copy(finder.find(scene), 5, 6);
+}
+GST_END_TEST
+
+GST_START_TEST(jpeg_template) {
+  const Gray scene = texture(64, 48);
+  Finder finder("subpixel=false template=" + save(crop(scene, 20, 17, 16, 16), "patch.jpg"));
+  const Found found = finder.find(scene);
+  assert_equals_int(found.peaks.size(), 1);
+  assert_at(found.peaks[0], 20, 17);
+  fail_unless(found.peaks[0].score > 0.95, "score %f", found.peaks[0].score);
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("formats");
+  TCase* cases = tcase_create("positions");
+  suite_add_tcase(suite, cases);
+  tcase_add_loop_test(cases, known_position, 0, format_count);
+  tcase_add_loop_test(cases, odd_sizes, 0, format_count);
+  tcase_add_loop_test(cases, padded_strides, 0, format_count);
+  tcase_add_loop_test(cases, colour, 0, format_count);
+  tcase_add_test(cases, colour_converted_to_yuv);
+  tcase_add_test(cases, bmp_template);
+  tcase_add_test(cases, large_bmp_template);
+  tcase_add_test(cases, jpeg_template);
+  return suite;
+}

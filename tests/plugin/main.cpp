@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Runs a file of tests. With XCORR_TEST_BACKEND=cuda and no GPU they are skipped: exit status 77.
+#include <cstdio>
+#include <cstring>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support.hpp"
+
+namespace {
+
+/// Whether the element starts, and if not, prints why.
+bool starts() {
+  GstElement* element = gst_element_factory_make("cudaxcorr", nullptr);
+  if (!element) return true;  // the tests then fail and say so
+  gst_util_set_object_arg(G_OBJECT(element), "backend", backend());
+  GstBus* bus = gst_bus_new();
+  gst_element_set_bus(element, bus);
+  const bool started = gst_element_set_state(element, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE;
+  if (GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR)) {
+    GError* error = nullptr;
+    gst_message_parse_error(message, &error, nullptr);
+    std::printf("SKIPPED: no backend %s: %s\n", backend(), error->message);
+    std::fflush(stdout);
+    g_error_free(error);
+    gst_message_unref(message);
+  }
+  gst_element_set_state(element, GST_STATE_NULL);
+  gst_object_unref(bus);
+  gst_object_unref(element);
+  return started;
+}
+
+/// In a process of its own: CUDA cannot be used after a fork, which is how each test is run.
+bool starts_in_child() {
+  const pid_t child = fork();
+  if (child == 0) _exit(starts() ? 0 : 1);
+  int status = 0;
+  return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  gst_check_init(&argc, &argv);
+  if (std::strcmp(backend(), "cpu") != 0 && !starts_in_child()) return 77;
+  return gst_check_run_suite(suite(), g_get_prgname(), __FILE__);
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What leaves the element: the custom meta and its fields, region-of-interest metas, messages, and
+// how metas fare further down a pipeline. The frames themselves stay as they are.
+#include "support.hpp"
+
+namespace {
+
+constexpr int frame_width = 96, frame_height = 64;
+
+/// The scene, its patch at 41,22 of 16x12, and the launch line's end for them.
+struct Example {
+  Gray scene = texture(frame_width, frame_height);
+  std::string file = save(crop(scene, 41, 22, 16, 12), "left.eye.png");
+};
+
+void assert_fields(const GstStructure* result, GstClockTime pts) {
+  gint width, height;
+  guint64 time, taken;
+  gboolean analysed;
+  fail_unless(gst_structure_get(result, "frame-width", G_TYPE_INT, &width, "frame-height",
+                                G_TYPE_INT, &height, "pts", G_TYPE_UINT64, &time, "processing-time",
+                                G_TYPE_UINT64, &taken, "analysed", G_TYPE_BOOLEAN, &analysed,
+                                nullptr));
+  assert_equals_int(width, frame_width);
+  assert_equals_int(height, frame_height);
+  assert_equals_uint64(time, pts);
+  fail_unless(taken > 0);
+  fail_unless(analysed);
+  assert_equals_string(gst_structure_get_string(result, "backend"), backend());
+  fail_unless(gst_structure_get_string(result, "kernel")[0] != '\0');
+  assert_equals_int(gst_cuda_xcorr_get_n_peaks(result), 1);
+
+  GstCudaXCorrPeak peak;
+  fail_unless(gst_cuda_xcorr_get_peak(result, 0, &peak));
+  assert_equals_int(peak.template_index, 0);
+  assert_equals_string(peak.label, "left.eye");
+  assert_equals_uint64(peak.id, 0);
+  assert_equals_float(peak.x, 41);
+  assert_equals_float(peak.y, 22);
+  assert_equals_float(peak.width, 16);
+  assert_equals_float(peak.height, 12);
+  assert_equals_float(peak.nx, 41.0 / frame_width);
+  assert_equals_float(peak.ny, 22.0 / frame_height);
+  assert_equals_float(peak.nwidth, 16.0 / frame_width);
+  assert_equals_float(peak.nheight, 12.0 / frame_height);
+  assert_equals_float(peak.score, 1);
+  fail_unless(!peak.lost);
+  fail_unless(!gst_cuda_xcorr_get_peak(result, 1, &peak));
+}
+
+GST_START_TEST(meta_fields) {
+  const Example example;
+  Finder finder("subpixel=false template=" + example.file);
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
+  GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, example.scene);
+  GST_BUFFER_PTS(frame) = 3 * GST_SECOND;
+  GstBuffer* out = finder.pass(frame);
+  assert_fields(gst_cuda_xcorr_get_result(out), 3 * GST_SECOND);
+  gst_buffer_unref(out);
+}
+GST_END_TEST
+
+GST_START_TEST(message_fields) {
+  const Example example;
+  Finder finder("subpixel=false template=" + example.file);
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
+  GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, example.scene);
+  GST_BUFFER_PTS(frame) = 3 * GST_SECOND;
+  GST_BUFFER_DURATION(frame) = GST_SECOND / 25;
+  gst_buffer_unref(finder.pass(frame));
+
+  GstMessage* message = finder.message(GST_MESSAGE_ELEMENT);
+  fail_unless(message != nullptr);
+  fail_unless(GST_MESSAGE_SRC(message) == GST_OBJECT(finder.element));
+  fail_unless(gst_message_has_name(message, "cudaxcorr"));
+  const GstStructure* result = gst_message_get_structure(message);
+  assert_fields(result, 3 * GST_SECOND);
+  for (const char* field : {"timestamp", "stream-time", "running-time"}) {
+    guint64 time = 0;
+    fail_unless(gst_structure_get_uint64(result, field, &time), "no %s", field);
+    assert_equals_uint64(time, 3 * GST_SECOND);
+  }
+  guint64 duration = 0;
+  fail_unless(gst_structure_get_uint64(result, "duration", &duration));
+  assert_equals_uint64(duration, GST_SECOND / 25);
+  gst_message_unref(message);
+}
+GST_END_TEST
+
+GST_START_TEST(messages_can_be_off) {
+  const Example example;
+  Finder finder("post-messages=false template=" + example.file);
+  assert_equals_int(finder.find(example.scene).peaks.size(), 1);
+  fail_unless(finder.message(GST_MESSAGE_ELEMENT) == nullptr);
+}
+GST_END_TEST
+
+GST_START_TEST(roi_meta) {
+  const Example example;
+  Finder finder("subpixel=false template=" + example.file);
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
+  GstBuffer* out = finder.pass(make_frame(GST_VIDEO_FORMAT_GRAY8, example.scene));
+  assert_equals_int(gst_buffer_get_n_meta(out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE), 1);
+  const GstVideoRegionOfInterestMeta* roi = gst_buffer_get_video_region_of_interest_meta(out);
+  assert_equals_string(g_quark_to_string(roi->roi_type), "left.eye");
+  assert_equals_int(roi->x, 41);
+  assert_equals_int(roi->y, 22);
+  assert_equals_int(roi->w, 16);
+  assert_equals_int(roi->h, 12);
+  const GstStructure* fields = gst_video_region_of_interest_meta_get_param(
+      const_cast<GstVideoRegionOfInterestMeta*>(roi), "cudaxcorr");
+  gdouble score = 0;
+  fail_unless(fields && gst_structure_get_double(fields, "score", &score));
+  assert_equals_float(score, 1);
+  gst_buffer_unref(out);
+}
+GST_END_TEST
+
+/// A match in the very corner, where a part of a pixel may point outside the frame.
+GST_START_TEST(roi_stays_inside) {
+  const Gray scene = texture(frame_width, frame_height);
+  const struct { int x, y; } corners[] = {{0, 0}, {frame_width - 16, frame_height - 12}};
+  for (const auto [x, y] : corners) {
+    Finder finder("template=" + save(crop(scene, x, y, 16, 12), "corner.png"));
+    finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
+    GstBuffer* out = finder.pass(make_frame(GST_VIDEO_FORMAT_GRAY8, scene));
+    const GstVideoRegionOfInterestMeta* roi = gst_buffer_get_video_region_of_interest_meta(out);
+    fail_unless(roi != nullptr);
+    assert_equals_int(roi->x, x);
+    assert_equals_int(roi->y, y);
+    gst_buffer_unref(out);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(roi_meta_can_be_off) {
+  const Example example;
+  Finder finder("attach-roi-meta=false template=" + example.file);
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
+  GstBuffer* out = finder.pass(make_frame(GST_VIDEO_FORMAT_GRAY8, example.scene));
+  fail_unless(gst_buffer_get_video_region_of_interest_meta(out) == nullptr);
+  assert_equals_int(found_in(out).peaks.size(), 1);
+  gst_buffer_unref(out);
+}
+GST_END_TEST
+
+/// Through a conversion, a scaling by two, a tee and a queue the meta stays, and rescales.
+GST_START_TEST(meta_survives_and_rescales) {
+  const Example example;
+  Finder finder("subpixel=false template=" + example.file +
+                " ! videoconvert ! videoscale ! video/x-raw, format=I420, width=192, height=32 ! "
+                "tee ! queue");
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
+  GstBuffer* out = finder.pass(make_frame(GST_VIDEO_FORMAT_GRAY8, example.scene));
+  assert_fields(gst_cuda_xcorr_get_result(out), 0);
+  GstCudaXCorrPeak peak;
+  fail_unless(gst_cuda_xcorr_get_peak(gst_cuda_xcorr_get_result(out), 0, &peak));
+  gst_cuda_xcorr_peak_rescale(&peak, 192, 32);
+  assert_equals_float(peak.x, 82);
+  assert_equals_float(peak.y, 11);
+  assert_equals_float(peak.width, 32);
+  assert_equals_float(peak.height, 6);
+  const GstVideoRegionOfInterestMeta* roi = gst_buffer_get_video_region_of_interest_meta(out);
+  fail_unless(roi != nullptr);
+  assert_equals_int(roi->x, 82);
+  assert_equals_int(roi->y, 11);
+  gst_buffer_unref(out);
+}
+GST_END_TEST
+
+GST_START_TEST(frames_are_unchanged) {
+  const Example example;
+  Finder finder("template=" + example.file);
+  for (const GstVideoFormat format : {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_NV12,
+                                      GST_VIDEO_FORMAT_YUY2, GST_VIDEO_FORMAT_RGB}) {
+    finder.set_format(format, frame_width, frame_height);
+    GstBuffer* frame = make_frame(format, example.scene, 8);
+    GstBuffer* before = gst_buffer_copy_deep(frame);
+    GstBuffer* out = finder.pass(frame);
+    assert_equals_int(found_in(out).peaks.size(), 1);
+    GstMapInfo map;
+    fail_unless(gst_buffer_map(out, &map, GST_MAP_READ));
+    gst_check_buffer_data(before, map.data, map.size);
+    gst_buffer_unmap(out, &map);
+    gst_buffer_unref(before);
+    gst_buffer_unref(out);
+  }
+}
+GST_END_TEST
+
+/// As after a tee: someone else holds the buffer too. The pixels are not copied.
+GST_START_TEST(shared_buffer_keeps_its_memory) {
+  const Example example;
+  Finder finder("template=" + example.file);
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
+  GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, example.scene);
+  GstMemory* memory = gst_buffer_peek_memory(frame, 0);
+  GstBuffer* out = finder.pass(gst_buffer_ref(frame));
+  fail_unless(out != frame);
+  fail_unless(gst_buffer_peek_memory(out, 0) == memory);
+  assert_equals_int(found_in(out).peaks.size(), 1);
+  fail_unless(gst_cuda_xcorr_get_result(frame) == nullptr);
+  gst_buffer_unref(out);
+  gst_buffer_unref(frame);
+}
+GST_END_TEST
+
+GST_START_TEST(without_template_buffers_pass_as_they_are) {
+  Finder finder("");
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
+  GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, texture(frame_width, frame_height));
+  GstBuffer* out = finder.pass(gst_buffer_ref(frame));
+  fail_unless(out == frame);
+  fail_unless(gst_cuda_xcorr_get_result(out) == nullptr);
+  assert_equals_int(gst_cuda_xcorr_get_n_peaks(nullptr), 0);
+  fail_unless(finder.message(GST_MESSAGE_ELEMENT) == nullptr);
+  gst_buffer_unref(out);
+  gst_buffer_unref(frame);
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("metadata");
+  TCase* cases = tcase_create("metadata");
+  suite_add_tcase(suite, cases);
+  tcase_add_test(cases, meta_fields);
+  tcase_add_test(cases, message_fields);
+  tcase_add_test(cases, messages_can_be_off);
+  tcase_add_test(cases, roi_meta);
+  tcase_add_test(cases, roi_stays_inside);
+  tcase_add_test(cases, roi_meta_can_be_off);
+  tcase_add_test(cases, meta_survives_and_rescales);
+  tcase_add_test(cases, frames_are_unchanged);
+  tcase_add_test(cases, shared_buffer_keeps_its_memory);
+  tcase_add_test(cases, without_template_buffers_pass_as_they_are);
+  return suite;
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Which peaks are reported: banks, threshold, number, suppression, regions, methods, scores of the
+// extreme pictures, parts of a pixel.
+#include <cmath>
+
+#include "support.hpp"
+
+namespace {
+
+/// The scene with the patch at three places, the last two with growing noise.
+Gray three_copies(const Gray& patch) {
+  Gray scene = texture(120, 80, 9);
+  paste(scene, patch, 10, 10);
+  Gray noisy = patch;
+  const Gray noise = texture(patch.width, patch.height, 77);
+  for (int step = 0; step < 2; ++step) {
+    for (std::size_t i = 0; i < noisy.pixels.size(); ++i)
+      noisy.pixels[i] = static_cast<std::uint8_t>((3 * noisy.pixels[i] + noise.pixels[i]) / 4);
+    paste(scene, noisy, step ? 80 : 50, step ? 50 : 20);
+  }
+  return scene;
+}
+
+GST_START_TEST(bank_equals_single_runs) {
+  const Gray scene = texture(120, 90);
+  std::vector<std::string> files;
+  for (int i = 0; i < 5; ++i)
+    files.push_back(save(crop(scene, 7 * i, 11 * i, i % 2 ? 16 : 12 + i, i % 2 ? 16 : 20 - i),
+                         "part" + std::to_string(i) + ".png"));
+  const std::string settings = "threshold=0.3 max-peaks=4 ";
+
+  std::vector<Peak> singles;
+  for (guint i = 0; i < files.size(); ++i) {
+    Finder finder(settings + "template=" + files[i]);
+    for (Peak peak : finder.find(scene).peaks) {
+      peak.template_index = i;
+      singles.push_back(peak);
+    }
+  }
+  Finder finder(settings + "template=" + files[0]);
+  finder.set("templates", array_of({files.begin() + 1, files.end()}));
+  const auto bank = finder.find(scene).peaks;
+
+  fail_unless(singles.size() > files.size());
+  assert_equals_int(bank.size(), singles.size());
+  for (std::size_t i = 0; i < bank.size(); ++i) {
+    assert_equals_int(bank[i].template_index, singles[i].template_index);
+    assert_text(bank[i].label, singles[i].label);
+    fail_unless(bank[i].x == singles[i].x && bank[i].y == singles[i].y);
+    fail_unless(bank[i].score == singles[i].score);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(threshold_cuts) {
+  const Gray patch = texture(16, 16, 5);
+  Finder finder("subpixel=false max-peaks=10 threshold=0.7 template=" + save(patch, "patch.png"));
+  const Gray scene = three_copies(patch);
+  const auto all = finder.find(scene).peaks;
+  assert_equals_int(all.size(), 3);
+  finder.set("threshold", std::to_string((all[1].score + all[2].score) / 2));
+  assert_equals_int(finder.find(scene).peaks.size(), 2);
+  finder.set("threshold", "1");
+  assert_equals_int(finder.find(scene).peaks.size(), 1);
+}
+GST_END_TEST
+
+GST_START_TEST(best_first_and_at_most_max_peaks) {
+  const Gray patch = texture(16, 16, 5);
+  Finder finder("subpixel=false max-peaks=2 threshold=0.5 template=" + save(patch, "patch.png"));
+  const auto best = finder.find(three_copies(patch)).peaks;
+  assert_equals_int(best.size(), 2);
+  assert_at(best[0], 10, 10);
+  assert_at(best[1], 50, 20);
+  fail_unless(best[0].score > best[1].score);
+}
+GST_END_TEST
+
+GST_START_TEST(tiles_give_one_peak_each) {
+  const Gray tile = texture(16, 16, 3);
+  Gray scene(320, 240);
+  for (int y = 0; y < scene.height; y += 16)
+    for (int x = 0; x < scene.width; x += 16) paste(scene, tile, x, y);
+  Finder finder("subpixel=false max-peaks=1000 threshold=0.9 template=" + save(tile, "tile.png"));
+  const auto peaks = finder.find(scene).peaks;
+  assert_equals_int(peaks.size(), 300);
+  for (std::size_t i = 0; i < peaks.size(); ++i) {
+    assert_at(peaks[i], 16.0 * (i % 20), 16.0 * (i / 20));
+    fail_unless(peaks[i].score == 1.0);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(distance_suppresses) {
+  const Gray tile = texture(16, 16, 3);
+  Gray scene(160, 16);
+  for (int x = 0; x < scene.width; x += 16) paste(scene, tile, x, 0);
+  Finder finder("max-peaks=20 threshold=0.9 template=" + save(tile, "tile.png"));
+  assert_equals_int(finder.find(scene).peaks.size(), 10);
+  // Of ten equal peaks the left one of all that are closer than 17 pixels counts.
+  finder.set("min-peak-distance", "17");
+  assert_equals_int(finder.find(scene).peaks.size(), 1);
+}
+GST_END_TEST
+
+GST_START_TEST(search_region_bounds_the_whole_match) {
+  const Gray patch = texture(16, 16, 5);
+  Finder finder("subpixel=false max-peaks=9 threshold=0.9 template=" + save(patch, "patch.png"));
+  Gray scene = texture(100, 60);
+  paste(scene, patch, 5, 5);
+  paste(scene, patch, 70, 40);
+  finder.set("search-region", "<70,40,16,16>");
+  const auto exact = finder.find(scene).peaks;
+  assert_equals_int(exact.size(), 1);
+  assert_at(exact[0], 70, 40);
+  finder.set("search-region", "<71,40,29,20>");
+  assert_equals_int(finder.find(scene).peaks.size(), 0);
+  finder.set("search-region", "<60,-30,1000,1000>");
+  assert_equals_int(finder.find(scene).peaks.size(), 1);
+  finder.set("search-region", "<>");
+  assert_equals_int(finder.find(scene).peaks.size(), 2);
+}
+GST_END_TEST
+
+GST_START_TEST(every_method_finds_the_copy) {
+  const char* const methods[] = {"sqdiff",       "sqdiff-normed", "ccorr",
+                                 "ccorr-normed", "ccoeff",        "ccoeff-normed"};
+  // Strong contrast on weak: the sums that are not normed are greatest there too.
+  Gray scene = texture(96, 64);
+  for (auto& pixel : scene.pixels) pixel = static_cast<std::uint8_t>(64 + pixel / 16);
+  Gray patch = texture(16, 16, 5);
+  for (auto& pixel : patch.pixels) pixel = pixel < 128 ? 0 : 255;
+  paste(scene, patch, 37, 29);
+  Finder finder("subpixel=false threshold=0.9 method=" + std::string(methods[__i__]) +
+                " template=" + save(patch, "patch.png"));
+  const auto peaks = finder.find(scene).peaks;
+  assert_equals_int(peaks.size(), 1);
+  assert_at(peaks[0], 37, 29);
+
+  double squares = 0, sum = 0;
+  for (const auto pixel : patch.pixels) {
+    squares += pixel * pixel;
+    sum += pixel;
+  }
+  const double deviation = squares - sum * sum / 256;
+  const double expected[] = {0, 0, squares, 1, deviation, 1};
+  fail_unless(std::abs(peaks[0].score - expected[__i__]) <= 1e-12 * squares,
+              "score %.17g not %.17g", peaks[0].score, expected[__i__]);
+}
+GST_END_TEST
+
+GST_START_TEST(sqdiff_of_equal_whites_is_zero) {
+  Finder finder("method=sqdiff subpixel=false threshold=1 template=" +
+                save(Gray(16, 16, 255), "white.png"));
+  const auto peaks = finder.find(Gray(64, 48, 255)).peaks;
+  assert_equals_int(peaks.size(), 1);
+  assert_at(peaks[0], 0, 0);
+  fail_unless(peaks[0].score == 0.0);
+}
+GST_END_TEST
+
+/// Nothing without variance matches by the default method, at any threshold above nothing.
+GST_START_TEST(flat_frame_has_no_match) {
+  Finder finder("threshold=0.01 template=" + save(texture(16, 16), "patch.png"));
+  for (const int value : {0, 77, 255})
+    assert_equals_int(finder.find(Gray(64, 48, static_cast<std::uint8_t>(value))).peaks.size(), 0);
+}
+GST_END_TEST
+
+GST_START_TEST(flat_frame_scores_zero) {
+  Finder finder("threshold=0 template=" + save(texture(16, 16), "patch.png"));
+  const auto peaks = finder.find(Gray(64, 48, 200)).peaks;
+  assert_equals_int(peaks.size(), 1);
+  fail_unless(peaks[0].score == 0.0, "score %.17g", peaks[0].score);
+}
+GST_END_TEST
+
+GST_START_TEST(template_equal_to_the_frame) {
+  const Gray scene = texture(48, 36);
+  Finder finder("max-peaks=10 threshold=-1 template=" + save(scene, "scene.png"));
+  const auto peaks = finder.find(scene).peaks;
+  assert_equals_int(peaks.size(), 1);
+  assert_at(peaks[0], 0, 0);
+  fail_unless(peaks[0].score == 1.0);
+}
+GST_END_TEST
+
+/// A band-limited pattern, moved by dx, dy.
+Gray waves(int width, int height, double dx, double dy) {
+  constexpr double waves[][3] = {{0.21, 0.13, 0.3},
+                                 {-0.17, 0.24, 1.1},
+                                 {0.09, -0.31, 2.0},
+                                 {0.33, 0.05, 0.7},
+                                 {0.07, 0.18, 1.9}};
+  Gray picture(width, height);
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x) {
+      double value = 127.5;
+      for (const auto& [fx, fy, phase] : waves)
+        value += 22 * std::cos(fx * (x - dx) + fy * (y - dy) + phase);
+      picture.at(x, y) = static_cast<std::uint8_t>(std::lround(value));
+    }
+  return picture;
+}
+
+GST_START_TEST(parts_of_a_pixel) {
+  const Gray still = waves(96, 72, 0, 0);
+  Finder finder("threshold=0.9 template=" + save(crop(still, 40, 30, 24, 24), "patch.png"));
+  for (int tenth = -5; tenth <= 5; ++tenth) {
+    const double dx = 0.1 * tenth, dy = -0.05 * tenth;
+    const auto peaks = finder.find(waves(96, 72, dx, dy)).peaks;
+    assert_equals_int(peaks.size(), 1);
+    assert_at(peaks[0], 40 + dx, 30 + dy, 0.1);
+  }
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("peaks");
+  TCase* cases = tcase_create("peaks");
+  suite_add_tcase(suite, cases);
+  tcase_add_test(cases, bank_equals_single_runs);
+  tcase_add_test(cases, threshold_cuts);
+  tcase_add_test(cases, best_first_and_at_most_max_peaks);
+  tcase_add_test(cases, tiles_give_one_peak_each);
+  tcase_add_test(cases, distance_suppresses);
+  tcase_add_test(cases, search_region_bounds_the_whole_match);
+  tcase_add_loop_test(cases, every_method_finds_the_copy, 0, 6);
+  tcase_add_test(cases, sqdiff_of_equal_whites_is_zero);
+  tcase_add_test(cases, flat_frame_has_no_match);
+  tcase_add_test(cases, flat_frame_scores_zero);
+  tcase_add_test(cases, template_equal_to_the_frame);
+  tcase_add_test(cases, parts_of_a_pixel);
+  return suite;
+}

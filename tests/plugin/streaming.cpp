@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The element as a citizen of pipelines: renegotiation, changes while playing, flushes, restarts,
+// threads, latency, statistics.
+#include <atomic>
+#include <thread>
+
+#include <gst/controller/gstdirectcontrolbinding.h>
+#include <gst/controller/gstinterpolationcontrolsource.h>
+
+#include "support.hpp"
+
+namespace {
+
+std::string patch_file(const Gray& scene, int x, int y, const std::string& name = "patch.png") {
+  return save(crop(scene, x, y, 16, 12), name);
+}
+
+GST_START_TEST(renegotiation_to_other_sizes_and_formats) {
+  const Gray scene = texture(120, 90);
+  Finder finder("subpixel=false template=" + patch_file(scene, 31, 22));
+  assert_at(finder.find(scene).peaks.at(0), 31, 22);
+  assert_at(finder.find(crop(scene, 10, 10, 60, 40)).peaks.at(0), 21, 12);
+  finder.set_format(GST_VIDEO_FORMAT_BGRx, 70, 50);
+  assert_at(finder.find(crop(scene, 5, 5, 70, 50)).peaks.at(0), 26, 17);
+  assert_at(finder.find(scene).peaks.at(0), 31, 22);
+}
+GST_END_TEST
+
+GST_START_TEST(templates_swapped_while_playing) {
+  const Gray scene = texture(120, 90);
+  const std::string first = patch_file(scene, 10, 20, "first.png");
+  const std::string second = patch_file(scene, 70, 60, "second.png");
+  Finder finder("subpixel=false");
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, scene.width, scene.height);
+  gst_buffer_unref(finder.pass(make_frame(GST_VIDEO_FORMAT_GRAY8, scene)));
+  finder.set("template", first);
+  assert_at(finder.find(scene).peaks.at(0), 10, 20);
+  finder.set("template", second);
+  assert_at(finder.find(scene).peaks.at(0), 70, 60);
+  finder.set("templates", array_of({first}));
+  const auto both = finder.find(scene).peaks;
+  assert_equals_int(both.size(), 2);
+  assert_text(both[0].label, "second");
+  assert_text(both[1].label, "first");
+  g_object_set(finder.element, "template", nullptr, nullptr);
+  finder.set("templates", "<>");
+  GstBuffer* out = finder.pass(make_frame(GST_VIDEO_FORMAT_GRAY8, scene));
+  fail_unless(gst_cuda_xcorr_get_result(out) == nullptr);
+  gst_buffer_unref(out);
+}
+GST_END_TEST
+
+/// The same name again reads the file again.
+GST_START_TEST(template_file_rewritten_while_playing) {
+  const Gray scene = texture(120, 90);
+  Finder finder("subpixel=false template=" + patch_file(scene, 10, 20));
+  assert_at(finder.find(scene).peaks.at(0), 10, 20);
+  finder.set("template", patch_file(scene, 70, 60));
+  assert_at(finder.find(scene).peaks.at(0), 70, 60);
+}
+GST_END_TEST
+
+GST_START_TEST(interval_skips_frames) {
+  const Gray scene = texture(60, 40);
+  Finder finder("interval=3 template=" + patch_file(scene, 9, 9));
+  for (int i = 0; i < 7; ++i) {
+    const Found found = finder.find(scene);
+    assert_equals_int(found.analysed, i % 3 == 0);
+    assert_equals_int(found.peaks.size(), i % 3 == 0 ? 1 : 0);
+    GstMessage* message = finder.message(GST_MESSAGE_ELEMENT);
+    assert_equals_int(message != nullptr, i % 3 == 0);
+    if (message) gst_message_unref(message);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(flush_makes_the_next_frame_due) {
+  const Gray scene = texture(60, 40);
+  Finder finder("interval=100 template=" + patch_file(scene, 9, 9));
+  fail_unless(finder.find(scene).analysed);
+  fail_unless(!finder.find(scene).analysed);
+  fail_unless(gst_harness_push_event(finder.harness, gst_event_new_flush_start()));
+  fail_unless(gst_harness_push_event(finder.harness, gst_event_new_flush_stop(TRUE)));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  fail_unless(gst_harness_push_event(finder.harness, gst_event_new_segment(&segment)));
+  fail_unless(finder.find(scene).analysed);
+}
+GST_END_TEST
+
+GST_START_TEST(end_of_stream_passes) {
+  const Gray scene = texture(60, 40);
+  Finder finder("template=" + patch_file(scene, 9, 9));
+  finder.find(scene);
+  fail_unless(gst_harness_push_event(finder.harness, gst_event_new_eos()));
+  bool ended = false;
+  while (GstEvent* event = gst_harness_try_pull_event(finder.harness)) {
+    ended = GST_EVENT_TYPE(event) == GST_EVENT_EOS;
+    gst_event_unref(event);
+  }
+  fail_unless(ended);
+}
+GST_END_TEST
+
+GST_START_TEST(restarts) {
+  const Gray scene = texture(60, 40);
+  Finder finder("subpixel=false template=" + patch_file(scene, 9, 9));
+  for (int round = 0; round < 3; ++round) {
+    assert_at(finder.find(scene).peaks.at(0), 9, 9);
+    assert_text(finder.get("active-backend"), backend());
+    gst_element_set_state(finder.harness->element, GST_STATE_READY);
+    assert_text(finder.get("active-backend"), "auto");
+    gst_element_set_state(finder.harness->element, GST_STATE_PLAYING);
+    gst_harness_push_event(finder.harness, gst_event_new_stream_start("again"));
+    finder.set_format(GST_VIDEO_FORMAT_GRAY8, scene.width, scene.height);
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    gst_harness_push_event(finder.harness, gst_event_new_segment(&segment));
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(active_backend_notifies) {
+  GstElement* element = gst_element_factory_make("cudaxcorr", nullptr);
+  gst_util_set_object_arg(G_OBJECT(element), "backend", backend());
+  int notified = 0;
+  const auto count =
+      +[](GObject*, GParamSpec*, gpointer counter) { ++*static_cast<int*>(counter); };
+  g_signal_connect(element, "notify::active-backend", G_CALLBACK(count), &notified);
+  gst_element_set_state(element, GST_STATE_PAUSED);
+  assert_equals_int(notified, 1);
+  gst_element_set_state(element, GST_STATE_NULL);
+  assert_equals_int(notified, 2);
+  gst_object_unref(element);
+}
+GST_END_TEST
+
+GST_START_TEST(two_elements_in_two_threads) {
+  const Gray scene = texture(120, 90);
+  const std::string files[] = {patch_file(scene, 10, 20, "first.png"),
+                               patch_file(scene, 70, 60, "second.png")};
+  std::atomic<int> right = 0;
+  const auto work = [&](int which) {
+    Finder finder("subpixel=false template=" + files[which]);
+    for (int i = 0; i < 20; ++i) {
+      const auto peaks = finder.find(scene).peaks;
+      if (peaks.size() == 1 && peaks[0].x == (which ? 70 : 10)) ++right;
+    }
+  };
+  std::thread other(work, 1);
+  work(0);
+  other.join();
+  assert_equals_int(right, 40);
+}
+GST_END_TEST
+
+/// Properties change from another thread while frames flow.
+GST_START_TEST(changes_from_another_thread) {
+  const Gray scene = texture(60, 40);
+  const std::string files[] = {patch_file(scene, 9, 9, "a.png"),
+                               patch_file(scene, 20, 15, "b.png")};
+  Finder finder("subpixel=false template=" + files[0]);
+  std::atomic<bool> done = false;
+  std::thread changer([&] {
+    for (int i = 1; i <= 30; ++i) {
+      finder.set("template", files[i % 2]);
+      finder.set("threshold", i % 3 ? "0.5" : "0.9");
+      finder.set("max-peaks", std::to_string(1 + i % 2));
+      finder.get("stats");
+    }
+    done = true;
+  });
+  while (!done) {
+    const auto peaks = finder.find(scene).peaks;
+    fail_unless(!peaks.empty());
+    assert_at(peaks[0], peaks[0].label == "a" ? 9 : 20, peaks[0].label == "a" ? 9 : 15);
+  }
+  changer.join();
+}
+GST_END_TEST
+
+GST_START_TEST(latency_is_unchanged) {
+  Finder finder("template=" + patch_file(texture(60, 40), 9, 9));
+  finder.find(texture(60, 40));
+  gst_harness_set_upstream_latency(finder.harness, 30 * GST_MSECOND);
+  assert_equals_uint64(gst_harness_query_latency(finder.harness), 30 * GST_MSECOND);
+}
+GST_END_TEST
+
+GST_START_TEST(threshold_is_controllable) {
+  const Gray scene = texture(60, 40);
+  Gray faded = scene;
+  const Gray noise = texture(60, 40, 8);
+  for (std::size_t i = 0; i < faded.pixels.size(); ++i)
+    faded.pixels[i] = static_cast<std::uint8_t>((faded.pixels[i] + noise.pixels[i]) / 2);
+  Finder finder("template=" + patch_file(scene, 9, 9));
+  GstControlSource* source = gst_interpolation_control_source_new();
+  g_object_set(source, "mode", GST_INTERPOLATION_MODE_NONE, nullptr);
+  gst_object_add_control_binding(
+      GST_OBJECT(finder.element),
+      gst_direct_control_binding_new_absolute(GST_OBJECT(finder.element), "threshold", source));
+  auto* values = GST_TIMED_VALUE_CONTROL_SOURCE(source);
+  gst_timed_value_control_source_set(values, 0, 0.3);
+  gst_timed_value_control_source_set(values, GST_SECOND, 0.999);
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, 60, 40);
+  for (const int time : {0, 1}) {
+    GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, faded);
+    GST_BUFFER_PTS(frame) = time * GST_SECOND;
+    assert_equals_int(finder.find(frame).peaks.size(), time == 0 ? 1 : 0);
+  }
+  gst_object_unref(source);
+}
+GST_END_TEST
+
+GST_START_TEST(stats_count) {
+  const Gray scene = texture(60, 40);
+  Finder finder("interval=2 template=" + patch_file(scene, 9, 9));
+  for (int i = 0; i < 5; ++i) finder.find(scene);
+  GstStructure* stats = nullptr;
+  g_object_get(finder.element, "stats", &stats, nullptr);
+  guint64 frames, analysed, skipped;
+  gdouble average, last;
+  fail_unless(gst_structure_get(stats, "frames", G_TYPE_UINT64, &frames, "analysed", G_TYPE_UINT64,
+                                &analysed, "skipped", G_TYPE_UINT64, &skipped, "average-ms",
+                                G_TYPE_DOUBLE, &average, "last-ms", G_TYPE_DOUBLE, &last, nullptr));
+  assert_equals_uint64(frames, 5);
+  assert_equals_uint64(analysed, 3);
+  assert_equals_uint64(skipped, 2);
+  fail_unless(average > 0 && last > 0);
+  fail_unless(gst_structure_get_string(stats, "kernel")[0] != '\0');
+  gst_structure_free(stats);
+}
+GST_END_TEST
+
+/// The values of a property read as they were written.
+GST_START_TEST(properties_read_back) {
+  Finder finder("");
+  for (const auto& [name, value] :
+       {std::pair{"search-region", "< (int)1, (int)2, (int)30, (int)40 >"},
+        {"method", "sqdiff-normed"},
+        {"threshold", "0.25"},
+        {"max-peaks", "7"},
+        {"min-peak-distance", "9"},
+        {"subpixel", "false"},
+        {"interval", "4"},
+        {"post-messages", "false"},
+        {"attach-roi-meta", "false"},
+        {"kernel", "direct"}}) {
+    finder.set(name, value);
+    assert_text(finder.get(name), value);
+  }
+  GValue region = G_VALUE_INIT;
+  g_object_get_property(G_OBJECT(finder.element), "search-region", &region);
+  assert_equals_int(gst_value_array_get_size(&region), 4);
+  assert_equals_int(g_value_get_int(gst_value_array_get_value(&region, 3)), 40);
+  g_value_unset(&region);
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("streaming");
+  TCase* cases = tcase_create("streaming");
+  suite_add_tcase(suite, cases);
+  tcase_add_test(cases, renegotiation_to_other_sizes_and_formats);
+  tcase_add_test(cases, templates_swapped_while_playing);
+  tcase_add_test(cases, template_file_rewritten_while_playing);
+  tcase_add_test(cases, interval_skips_frames);
+  tcase_add_test(cases, flush_makes_the_next_frame_due);
+  tcase_add_test(cases, end_of_stream_passes);
+  tcase_add_test(cases, restarts);
+  tcase_add_test(cases, active_backend_notifies);
+  tcase_add_test(cases, two_elements_in_two_threads);
+  tcase_add_test(cases, changes_from_another_thread);
+  tcase_add_test(cases, latency_is_unchanged);
+  tcase_add_test(cases, threshold_is_controllable);
+  tcase_add_test(cases, stats_count);
+  tcase_add_test(cases, properties_read_back);
+  return suite;
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "support.hpp"
+
+#include <cstdlib>
+#include <random>
+
+Gray texture(int width, int height, unsigned seed) {
+  std::mt19937 random(seed);
+  Gray noise(width + 2, height + 2), smooth(width, height);
+  for (auto& pixel : noise.pixels) pixel = static_cast<std::uint8_t>(random() >> 24);
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x) {
+      int sum = 0;
+      for (int j = 0; j < 3; ++j)
+        for (int i = 0; i < 3; ++i) sum += noise.at(x + i, y + j);
+      smooth.at(x, y) = static_cast<std::uint8_t>(sum / 9);
+    }
+  return smooth;
+}
+
+Gray crop(const Gray& from, int x, int y, int width, int height) {
+  Gray part(width, height);
+  for (int j = 0; j < height; ++j)
+    for (int i = 0; i < width; ++i) part.at(i, j) = from.at(x + i, y + j);
+  return part;
+}
+
+void paste(Gray& onto, const Gray& picture, int x, int y) {
+  for (int j = 0; j < picture.height; ++j)
+    for (int i = 0; i < picture.width; ++i) onto.at(x + i, y + j) = picture.at(i, j);
+}
+
+const char* backend() {
+  const char* wish = std::getenv("XCORR_TEST_BACKEND");
+  return wish && *wish ? wish : "cpu";
+}
+
+Found found_in(GstBuffer* buffer) {
+  const GstStructure* result = gst_cuda_xcorr_get_result(buffer);
+  fail_unless(result != nullptr, "the buffer has no result");
+  Found found;
+  gboolean analysed = FALSE;
+  fail_unless(gst_structure_get_boolean(result, "analysed", &analysed));
+  found.analysed = analysed;
+  for (guint i = 0; i < gst_cuda_xcorr_get_n_peaks(result); ++i) {
+    Peak peak;
+    fail_unless(gst_cuda_xcorr_get_peak(result, i, &peak));
+    peak.label = peak.GstCudaXCorrPeak::label;  // that one goes with the buffer
+    found.peaks.push_back(peak);
+  }
+  return found;
+}
+
+void assert_text(const std::string& text, const std::string& expected) {
+  fail_unless(text == expected, "'%s' is not '%s'", text.c_str(), expected.c_str());
+}
+
+void assert_at(const Peak& peak, double x, double y, double tolerance) {
+  fail_unless(std::abs(peak.x - x) <= tolerance && std::abs(peak.y - y) <= tolerance,
+              "found at %f,%f, expected %f,%f", peak.x, peak.y, x, y);
+}
+
+Finder::Finder(const std::string& rest) {
+  const std::string launch = std::string("cudaxcorr name=finder backend=") + backend() + " " + rest;
+  harness = gst_harness_new_parse(launch.c_str());
+  fail_unless(harness != nullptr, "cannot make %s", launch.c_str());
+  element = gst_bin_get_by_name(GST_BIN(harness->element), "finder");
+  bus_ = gst_bus_new();
+  gst_element_set_bus(harness->element, bus_);
+}
+
+Finder::~Finder() {
+  gst_element_set_bus(harness->element, nullptr);
+  gst_object_unref(bus_);
+  gst_object_unref(element);
+  gst_harness_teardown(harness);
+}
+
+void Finder::set_format(GstVideoFormat format, int width, int height) {
+  format_ = format;
+  width_ = width;
+  height_ = height;
+  GstCaps* caps =
+      gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING,
+                          gst_video_format_to_string(format), "width", G_TYPE_INT, width, "height",
+                          G_TYPE_INT, height, "framerate", GST_TYPE_FRACTION, 25, 1, nullptr);
+  gst_harness_set_src_caps(harness, caps);
+}
+
+GstBuffer* Finder::pass(GstBuffer* buffer) {
+  GstBuffer* out = gst_harness_push_and_pull(harness, buffer);
+  fail_unless(out != nullptr, "no frame came out");
+  return out;
+}
+
+Found Finder::find(GstBuffer* buffer) {
+  GstBuffer* out = pass(buffer);
+  const Found found = found_in(out);
+  gst_buffer_unref(out);
+  return found;
+}
+
+Found Finder::find(const Gray& picture) {
+  if (format_ == GST_VIDEO_FORMAT_UNKNOWN || width_ != picture.width || height_ != picture.height)
+    set_format(format_ == GST_VIDEO_FORMAT_UNKNOWN ? GST_VIDEO_FORMAT_GRAY8 : format_,
+               picture.width, picture.height);
+  return find(make_frame(format_, picture));
+}
+
+void Finder::set(const char* property, const std::string& value) {
+  gst_util_set_object_arg(G_OBJECT(element), property, value.c_str());
+}
+
+std::string Finder::get(const char* property) {
+  GValue value = G_VALUE_INIT;
+  g_object_get_property(G_OBJECT(element), property, &value);
+  gchar* text =
+      G_VALUE_HOLDS_STRING(&value) ? g_value_dup_string(&value) : gst_value_serialize(&value);
+  const std::string result = text ? text : "";
+  g_free(text);
+  g_value_unset(&value);
+  return result;
+}
+
+GstMessage* Finder::message(GstMessageType types) { return gst_bus_pop_filtered(bus_, types); }
+
+std::string text_of(GstMessage* message, GQuark domain, int code) {
+  fail_unless(message != nullptr, "there is no such message");
+  GError* error = nullptr;
+  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error(message, &error, nullptr);
+  else
+    gst_message_parse_warning(message, &error, nullptr);
+  fail_unless(g_error_matches(error, domain, code), "%s %d, not %s %d: %s",
+              g_quark_to_string(error->domain), error->code, g_quark_to_string(domain), code,
+              error->message);
+  const std::string text = error->message;
+  g_error_free(error);
+  gst_message_unref(message);
+  return text;
+}
