@@ -65,7 +65,9 @@ class Scenario {
                : Status();
   }
 
-  Truth truth() const { return {test, problem, values, &magnitudes_}; }
+  Truth truth(float product_error) const {
+    return {test, problem, values, &magnitudes_, product_error};
+  }
 
   const Case& test;
   MatchProblem problem;
@@ -163,7 +165,9 @@ class Trial {
     auto wrong = session.read(outputs);
     if (!wrong.ok()) return "read: " + wrong.status().message();
     if (!wrong.value().empty()) return wrong.value();
-    const Verdict verdict = compare(variant_, scenario_.truth(), outputs);
+    const auto error = session.product_error();
+    if (!error.ok()) return "product_error: " + error.status().message();
+    const Verdict verdict = compare(variant_, scenario_.truth(error.value()), outputs);
     worst = std::max(worst, verdict.worst);
     return verdict.mismatch.value_or("");
   }

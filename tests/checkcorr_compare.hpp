@@ -2,9 +2,11 @@
 //
 // Whether a variant's outputs are right, given the reference's. Integers and everything made from
 // them are compared bit for bit; floating point with bounds that follow from the arithmetic:
-//   products, direct:        16 eps sum |l r|, and bit for bit when the fill is small integers
-//   products, not exact:      8 eps ||left|| ||right||, as of a float32 FFT
-//   window sums of f32:      16 eps64 sum |f|, over the whole left
+//   products, exact:         f32: 16 eps sum |l r| + eps64 ||left|| ||right||; 1e-6 of small
+//   integers products, not exact:     PlanState::product_error ||right||; 8 eps ||left|| ||right||
+//   where that
+//                            is null, as of a float32 FFT
+//   window sums of f32:      (16 + sqrt n) eps64 sum |f|, over the whole left
 //   scores from f32:         eps |score| and what the formula's cancellation makes of eps64
 #pragma once
 
@@ -21,6 +23,7 @@ struct Truth {
   const MatchProblem& problem;
   const Values& values;
   const Values* magnitudes;  ///< products of absolute values, for the bound of f32 products
+  float product_error;       ///< what the variant says of itself; 0: nothing
 };
 
 struct Verdict {

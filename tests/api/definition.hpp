@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A whole match by its definition, from the pixels: the score of every shift, then the peaks of
+// MatchSettings. The scores are the oracle's; definition_test.cpp holds them against numbers
+// worked out elsewhere.
+#pragma once
+
+#include <algorithm>
+
+#include "cpu/reference_methods.hpp"
+#include "support.hpp"
+
+namespace api {
+
+template <class T>
+cpu::plain::Matrix<T> matrix(const Image<T>& image, int x = 0, int y = 0) {
+  const auto* data =
+      reinterpret_cast<const std::byte*>(&image.data[std::size_t(y) * image.size.width + x]);
+  return {data, static_cast<std::int64_t>(image.size.width * sizeof(T)), image.size};
+}
+
+template <class T>
+double defined_score(Method method, const Image<T>& frame, int x, int y, const Image<T>& pattern) {
+  auto window = matrix(frame, x, y);
+  window.size = pattern.size;
+  return cpu::plain::method_score(method, cpu::plain::terms_of(window, matrix(pattern)));
+}
+
+/// What an exact copy scores, or for the minimum methods a black window.
+template <class T>
+double defined_limit(const MatchSettings& settings, const Image<T>& pattern) {
+  const Image<T> black(pattern.size, 0);
+  if (info(settings.method).minimum)
+    return (1 - settings.threshold) * defined_score(settings.method, black, 0, 0, pattern);
+  return settings.threshold * defined_score(settings.method, pattern, 0, 0, pattern);
+}
+
+/// Whole-pixel peaks, best first.
+template <class T>
+std::vector<Peak> defined_peaks(const Image<T>& frame, const Image<T>& pattern,
+                                const MatchSettings& settings) {
+  const int width = frame.size.width - pattern.size.width + 1;
+  const int height = frame.size.height - pattern.size.height + 1;
+  const bool minimum = info(settings.method).minimum;
+  Image<double> scores({width, height});
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x)
+      scores.at(x, y) = defined_score(settings.method, frame, x, y, pattern);
+
+  const auto before = [&](int x, int y, int u, int v) {
+    const double a = scores.at(x, y), b = scores.at(u, v);
+    if (a != b) return minimum ? a < b : a > b;
+    return y != v ? y < v : x < u;
+  };
+  const int d = settings.min_peak_distance;
+  const int dx = d ? d : std::max(1, pattern.size.width / 2);
+  const int dy = d ? d : std::max(1, pattern.size.height / 2);
+  const double limit = defined_limit(settings, pattern);
+  std::vector<Peak> peaks;
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x) {
+      bool is_peak = minimum ? scores.at(x, y) <= limit : scores.at(x, y) >= limit;
+      for (int v = std::max(0, y - dy + 1); is_peak && v < std::min(height, y + dy); ++v)
+        for (int u = std::max(0, x - dx + 1); is_peak && u < std::min(width, x + dx); ++u)
+          is_peak = !before(u, v, x, y);
+      if (is_peak)
+        peaks.push_back(
+            {0, double(x), double(y), pattern.size.width, pattern.size.height, scores.at(x, y)});
+    }
+  std::sort(peaks.begin(), peaks.end(), [&](const Peak& a, const Peak& b) {
+    return before(int(a.x), int(a.y), int(b.x), int(b.y));
+  });
+  if (peaks.size() > std::size_t(settings.max_peaks)) peaks.resize(settings.max_peaks);
+  return peaks;
+}
+
+}  // namespace api

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Whole matches, through every correlate variant: the peaks are those of the definition, and the
+// cases in which template matchers commonly go wrong go right.
+#include <cmath>
+
+#include "definition.hpp"
+
+namespace api {
+namespace {
+
+using Bytes = Image<std::uint8_t>;
+using Floats = Image<float>;
+
+class MatchTest : public TargetTest {
+ protected:
+  /// Settings of this kernel.
+  MatchSettings settings(Method method = Method::ccoeff_normed) const {
+    MatchSettings s;
+    s.method = method;
+    s.kernel = kernel();
+    s.subpixel = false;
+    return s;
+  }
+
+  template <class T>
+  void expect_defined_peaks(const Image<T>& frame, const Image<T>& pattern, const MatchSettings& s,
+                            double relative) {
+    const auto expected = defined_peaks(frame, pattern, s);
+    const auto got = match(device, pattern, frame, s);
+    ASSERT_EQ(got.size(), expected.size()) << info(s.method).name;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      EXPECT_EQ(got[i].x, expected[i].x) << info(s.method).name << ", peak " << i;
+      EXPECT_EQ(got[i].y, expected[i].y) << info(s.method).name << ", peak " << i;
+      EXPECT_EQ(got[i].width, pattern.size.width);
+      EXPECT_EQ(got[i].height, pattern.size.height);
+      EXPECT_EQ(got[i].template_index, 0u);
+      EXPECT_NEAR(got[i].score, expected[i].score, relative * std::abs(expected[i].score))
+          << info(s.method).name << ", peak " << i;
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Kernels, MatchTest, testing::ValuesIn(targets()), name_of);
+
+/// A frame with copies of a pattern, one of them spoiled, over noise of less contrast.
+template <class T>
+Image<T> scene(Size size, const Image<T>& pattern, std::span<const std::pair<int, int>> places) {
+  Image<T> frame = random_image<T>(size, 11);
+  for (T& v : frame.data) v = static_cast<T>(90 + v / 4);
+  int spoiled = 0;
+  for (const auto& [px, py] : places) {
+    for (int y = 0; y < pattern.size.height; ++y)
+      for (int x = 0; x < pattern.size.width; ++x) frame.at(px + x, py + y) = pattern.at(x, y);
+    // Each copy a little worse than the one before, so that the order is plain.
+    for (int i = 0; i < spoiled; ++i) frame.at(px + i, py + 1) = static_cast<T>(128);
+    spoiled += 2;
+  }
+  return frame;
+}
+
+constexpr std::pair<int, int> places[] = {{60, 11}, {3, 40}, {30, 20}, {71, 49}};
+
+TEST_P(MatchTest, PeaksAreTheDefinitionsForBytes) {
+  const auto pattern = random_image<std::uint8_t>({14, 9}, 12);
+  const auto frame = scene<std::uint8_t>({90, 64}, pattern, places);
+  for (const MethodInfo& method : methods()) {
+    MatchSettings s = settings(method.method);
+    s.max_peaks = 3;
+    s.threshold = 0.4;
+    expect_defined_peaks(frame, pattern, s, 0);
+  }
+}
+
+TEST_P(MatchTest, PeaksAreTheDefinitionsForFloats) {
+  const auto pattern = random_image<float>({14, 9}, 12);
+  const auto frame = scene<float>({90, 64}, pattern, places);
+  for (const MethodInfo& method : methods()) {
+    MatchSettings s = settings(method.method);
+    s.max_peaks = 3;
+    s.threshold = 0.4;
+    expect_defined_peaks(frame, pattern, s, 1e-9);
+  }
+}
+
+TEST_P(MatchTest, ManyPeaksByDistance) {
+  const auto pattern = random_image<std::uint8_t>({6, 7}, 13);
+  const auto frame = random_image<std::uint8_t>({101, 83}, 14);
+  for (const int distance : {1, 2, 5, 13, 200}) {
+    MatchSettings s = settings();
+    s.max_peaks = 50;
+    s.threshold = 0.1;
+    s.min_peak_distance = distance;
+    expect_defined_peaks(frame, pattern, s, 0);
+  }
+}
+
+TEST_P(MatchTest, BankEqualsSingleRuns) {
+  const auto frame = random_image<std::uint8_t>({120, 90}, 15);
+  std::vector<Bytes> bank;
+  for (const Rect r : {Rect{5, 7, 16, 12}, Rect{50, 30, 16, 12}, Rect{80, 60, 9, 21},
+                       Rect{0, 0, 120, 4}, Rect{99, 70, 16, 12}, Rect{33, 3, 9, 21}})
+    bank.push_back(crop(frame, r));
+  MatchSettings s = settings();
+  s.max_peaks = 5;
+  s.threshold = 0.15;
+  s.subpixel = true;
+  const auto together = match<std::uint8_t>(device, bank, frame, s);
+  std::vector<Peak> alone;
+  for (std::uint32_t i = 0; i < bank.size(); ++i)
+    for (Peak peak : match(device, bank[i], frame, s)) {
+      peak.template_index = i;
+      alone.push_back(peak);
+    }
+  ASSERT_EQ(together.size(), alone.size());
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    EXPECT_EQ(together[i].template_index, alone[i].template_index) << i;
+    EXPECT_EQ(together[i].x, alone[i].x) << i;
+    EXPECT_EQ(together[i].y, alone[i].y) << i;
+    EXPECT_EQ(together[i].score, alone[i].score) << i;
+    EXPECT_EQ(together[i].width, bank[alone[i].template_index].size.width) << i;
+  }
+}
+
+TEST_P(MatchTest, EveryCopyOfATileIsFound) {
+  const auto tile = random_image<std::uint8_t>({16, 16}, 16);
+  Bytes frame({320, 240});
+  for (int y = 0; y < 240; ++y)
+    for (int x = 0; x < 320; ++x) frame.at(x, y) = tile.at(x % 16, y % 16);
+  MatchSettings s = settings();
+  s.max_peaks = 1000;
+  const auto peaks = match(device, tile, frame, s);
+  ASSERT_EQ(peaks.size(), 300u);
+  for (std::size_t i = 0; i < peaks.size(); ++i) {
+    // Equal scores stand in raster order.
+    EXPECT_EQ(peaks[i].x, 16.0 * double(i % 20));
+    EXPECT_EQ(peaks[i].y, 16.0 * double(i / 20));
+    EXPECT_EQ(peaks[i].score, 1.0);
+  }
+}
+
+TEST_P(MatchTest, CopiesScoreExactlyOne) {
+  const auto frame = random_image<std::uint8_t>({97, 61}, 17);
+  const auto pattern = crop(frame, {31, 17, 23, 19});
+  for (const Method method : {Method::ccorr_normed, Method::ccoeff_normed}) {
+    MatchSettings s = settings(method);
+    s.threshold = 1;
+    const auto peaks = match(device, pattern, frame, s);
+    ASSERT_EQ(peaks.size(), 1u) << info(method).name;
+    EXPECT_EQ(peaks[0].score, 1.0);
+    EXPECT_EQ(peaks[0].x, 31);
+    EXPECT_EQ(peaks[0].y, 17);
+  }
+  for (const Method method : {Method::sqdiff, Method::sqdiff_normed}) {
+    MatchSettings s = settings(method);
+    s.threshold = 1;
+    const auto peaks = match(device, pattern, frame, s);
+    ASSERT_EQ(peaks.size(), 1u) << info(method).name;
+    EXPECT_EQ(peaks[0].score, 0.0);
+  }
+}
+
+TEST_P(MatchTest, WithoutVarianceNothingMatches) {
+  const auto noise = random_image<std::uint8_t>({48, 40}, 18);
+  const Bytes flat_frame({48, 40}, 77), flat_pattern({8, 8}, 77);
+  const auto pattern = crop(noise, {4, 4, 8, 8});
+  const MatchSettings s = settings();
+  EXPECT_TRUE(match(device, pattern, flat_frame, s).empty());
+  EXPECT_TRUE(match(device, flat_pattern, noise, s).empty());
+  EXPECT_TRUE(match(device, flat_pattern, flat_frame, s).empty());
+  EXPECT_TRUE(is_flat(flat_pattern.view()));
+  EXPECT_FALSE(is_flat(pattern.view()));
+  const Floats flat_floats({48, 40}, 0.1f), float_pattern = random_image<float>({8, 8}, 19);
+  EXPECT_TRUE(match(device, float_pattern, flat_floats, s).empty());
+  EXPECT_TRUE(match(device, Floats({8, 8}, 0.1f), flat_floats, s).empty());
+}
+
+TEST_P(MatchTest, ConstantImagesAreEqual) {
+  const Bytes white({50, 40}, 255), white_pattern({12, 10}, 255);
+  for (const Method method : {Method::sqdiff, Method::sqdiff_normed, Method::ccorr_normed}) {
+    const auto peaks = match(device, white_pattern, white, settings(method));
+    ASSERT_EQ(peaks.size(), 1u) << info(method).name;
+    EXPECT_EQ(peaks[0].score, info(method).minimum ? 0.0 : 1.0) << info(method).name;
+    if (!is_exact()) continue;  // rounding of an approximate product decides which of equals
+    EXPECT_EQ(peaks[0].x, 0);
+    EXPECT_EQ(peaks[0].y, 0);
+  }
+  const Bytes black({50, 40}, 0), black_pattern({12, 10}, 0);
+  for (const Method method : {Method::sqdiff, Method::sqdiff_normed}) {
+    const auto peaks = match(device, black_pattern, black, settings(method));
+    ASSERT_EQ(peaks.size(), 1u) << info(method).name;
+    EXPECT_EQ(peaks[0].score, 0.0);
+  }
+}
+
+TEST_P(MatchTest, NearFlatNoiseGivesScoresInRange) {
+  std::mt19937 random(20);
+  std::normal_distribution<double> normal;
+  for (const double noise : {1e-9, 1e-7, 1e-5}) {
+    Floats frame({64, 48});
+    for (float& v : frame.data) v = static_cast<float>(0.5 + noise * normal(random));
+    Floats pattern = crop(frame, {9, 8, 12, 11});
+    for (const Method method :
+         {Method::sqdiff_normed, Method::ccorr_normed, Method::ccoeff_normed}) {
+      MatchSettings s = settings(method);
+      s.threshold = -1;
+      s.max_peaks = 1024;
+      s.min_peak_distance = 1;
+      s.subpixel = true;
+      const auto peaks = match(device, pattern, frame, s);
+      EXPECT_EQ(peaks.size(), 1024u);
+      for (const Peak& peak : peaks) {
+        ASSERT_TRUE(peak.score >= -1 && peak.score <= 1) << peak.score;
+        ASSERT_TRUE(std::isfinite(peak.x) && std::isfinite(peak.y));
+      }
+    }
+  }
+}
+
+// ---- sub-pixel ------------------------------------------------------------------------------
+
+/// A smooth texture of waves of at least nine pixels, between 8 and 248. Each wave has a mirror
+/// image, so that a shift along one axis does not look like one along the other.
+double texture(double x, double y) {
+  return 128 + 20 * (std::sin(0.31 * x + 0.42 * y + 0.3) + std::cos(0.31 * x - 0.42 * y) +
+                     std::sin(0.57 * x + 0.23 * y + 1.1) + std::cos(0.57 * x - 0.23 * y + 2.0) +
+                     std::sin(0.13 * x + 0.61 * y + 0.7) + std::cos(0.13 * x - 0.61 * y + 1.5));
+}
+
+template <class T>
+Image<T> sampled(Size size, double x0, double y0) {
+  Image<T> image(size);
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x) {
+      const double v = texture(x - x0, y - y0);
+      image.at(x, y) = sizeof(T) == 1 ? static_cast<T>(std::lround(v)) : static_cast<T>(v);
+    }
+  return image;
+}
+
+template <class T>
+void expect_subpixel_places(const Device& device, MatchSettings s) {
+  s.subpixel = true;
+  // The pattern is the texture around its origin, which lies at (dx + 20, dy + 15) in the frame.
+  const auto pattern = sampled<T>({25, 21}, 0, 0);
+  for (int step = -5; step <= 5; ++step) {
+    const double dx = 0.1 * step, dy = -0.07 * step;
+    const auto peaks = match(device, pattern, sampled<T>({64, 56}, 20 + dx, 15 + dy), s);
+    ASSERT_EQ(peaks.size(), 1u) << step;
+    EXPECT_NEAR(peaks[0].x, 20 + dx, 0.1);
+    EXPECT_NEAR(peaks[0].y, 15 + dy, 0.1);
+  }
+}
+
+TEST_P(MatchTest, SubpixelPlacesOfBytes) {
+  for (const Method method : {Method::ccoeff_normed, Method::sqdiff})
+    expect_subpixel_places<std::uint8_t>(device, settings(method));
+}
+
+TEST_P(MatchTest, SubpixelPlacesOfFloats) {
+  for (const Method method : {Method::ccoeff_normed, Method::sqdiff})
+    expect_subpixel_places<float>(device, settings(method));
+}
+
+// ---- extents --------------------------------------------------------------------------------
+
+TEST_P(MatchTest, TemplateAsLargeAsTheFrame) {
+  const auto frame = random_image<std::uint8_t>({37, 23}, 21);
+  MatchSettings s = settings();
+  s.max_peaks = 10;
+  s.subpixel = true;
+  const auto peaks = match(device, frame, frame, s);
+  ASSERT_EQ(peaks.size(), 1u);
+  EXPECT_EQ(peaks[0].x, 0);
+  EXPECT_EQ(peaks[0].y, 0);
+  EXPECT_EQ(peaks[0].score, 1.0);
+}
+
+TEST_P(MatchTest, TemplatePastSixteenBitsOfPixels) {
+  const auto frame = random_image<std::uint8_t>({300, 290}, 22);
+  const auto peaks = match(device, crop(frame, {13, 19, 270, 260}), frame, settings());
+  ASSERT_EQ(peaks.size(), 1u);
+  EXPECT_EQ(peaks[0].x, 13);
+  EXPECT_EQ(peaks[0].y, 19);
+  EXPECT_EQ(peaks[0].score, 1.0);
+}
+
+TEST_P(MatchTest, SearchRegionBoundsTheMatch) {
+  const auto frame = random_image<std::uint8_t>({80, 60}, 23);
+  const auto pattern = crop(frame, {40, 30, 11, 9});
+  const auto found = [&](Rect region) {
+    MatchSettings s = settings();
+    s.search_region = region;
+    return match(device, pattern, frame, s);
+  };
+  for (const Rect region :
+       {Rect{40, 30, 11, 9}, Rect{35, 20, 30, 30}, Rect{-10, -10, 200, 200}, Rect{}}) {
+    const auto peaks = found(region);
+    ASSERT_EQ(peaks.size(), 1u);
+    EXPECT_EQ(peaks[0].x, 40);
+    EXPECT_EQ(peaks[0].y, 30);
+    EXPECT_EQ(peaks[0].score, 1.0);
+  }
+  // One column or row short of it; smaller than the template; outside of the frame.
+  for (const Rect region : {Rect{41, 20, 39, 40}, Rect{0, 0, 50, 60}, Rect{0, 31, 80, 29},
+                            Rect{0, 0, 80, 38}, Rect{40, 30, 10, 9}, Rect{500, 0, 20, 20}})
+    EXPECT_TRUE(found(region).empty());
+}
+
+TEST_P(MatchTest, PaddedFramesOneAfterAnother) {
+  const auto pattern = random_image<std::uint8_t>({13, 11}, 24);
+  auto matcher = Matcher::create(device);
+  ASSERT_TRUE(matcher.ok());
+  const MatrixView view = pattern.view();
+  ASSERT_TRUE(matcher.value().set_templates({&view, 1}).ok());
+  ASSERT_TRUE(matcher.value().prepare(ElementType::u8, {70, 50}, settings()).ok());
+  for (int i = 0; i < 4; ++i) {
+    auto padded = random_image<std::uint8_t>({70 + 3 * i, 50}, 25 + unsigned(i));
+    for (int y = 0; y < 11; ++y)
+      for (int x = 0; x < 13; ++x) padded.at(5 * i + x, 7 * i + y) = pattern.at(x, y);
+    MatrixView frame = padded.view();
+    frame.size = {70, 50};
+    std::vector<Peak> peaks;
+    ASSERT_TRUE(matcher.value().enqueue(frame).ok());
+    ASSERT_TRUE(matcher.value().collect(peaks).ok());
+    ASSERT_EQ(peaks.size(), 1u) << i;
+    EXPECT_EQ(peaks[0].x, 5 * i);
+    EXPECT_EQ(peaks[0].y, 7 * i);
+  }
+  EXPECT_EQ(matcher.value().kernel(), kernel());
+}
+
+}  // namespace
+}  // namespace api

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Matcher's contract apart from the numbers: banks, settings, order of calls, errors.
+#include <cmath>
+
+#include "support.hpp"
+
+namespace api {
+namespace {
+
+using Bytes = Image<std::uint8_t>;
+
+class MatcherTest : public testing::Test {
+ protected:
+  const Bytes frame = random_image<std::uint8_t>({60, 44}, 1);
+  const Bytes pattern = crop(frame, {20, 10, 9, 8});
+  const Bytes second = crop(frame, {41, 30, 7, 12});
+  Matcher matcher = std::move(Matcher::create(open_device(Backend::cpu).value()).value());
+
+  Status set(std::initializer_list<MatrixView> views) {
+    return matcher.set_templates(std::span(views.begin(), views.size()));
+  }
+  static MatchSettings whole_pixels() {
+    MatchSettings settings;
+    settings.subpixel = false;
+    return settings;
+  }
+  Status prepare(const MatchSettings& settings = whole_pixels()) {
+    return matcher.prepare(ElementType::u8, frame.size, settings);
+  }
+  std::vector<Peak> run() {
+    std::vector<Peak> peaks;
+    EXPECT_TRUE(matcher.enqueue(frame.view()).ok());
+    EXPECT_TRUE(matcher.collect(peaks).ok());
+    return peaks;
+  }
+};
+
+TEST_F(MatcherTest, AnErrorKeepsTheOldBank) {
+  ASSERT_TRUE(set({pattern.view()}).ok());
+  ASSERT_TRUE(prepare().ok());
+  const Image<float> floats({4, 4}, 1.0f);
+  MatrixView empty = second.view(), null = second.view(), short_pitch = second.view(),
+             device = second.view(), wrong_type = second.view(), huge = second.view();
+  empty.size.width = 0;
+  null.data = nullptr;
+  short_pitch.pitch = 6;
+  device.memory = Memory::device;
+  wrong_type.type = ElementType::u32;
+  wrong_type.pitch = 28;
+  huge.size = {4000, 3000};
+  huge.pitch = 4000;
+  for (const MatrixView& bad :
+       {empty, null, short_pitch, device, wrong_type, huge, floats.view()}) {
+    const Status status = set({second.view(), bad});
+    EXPECT_EQ(status.code(), Code::invalid_argument);
+    EXPECT_FALSE(status.message().empty());
+    const auto peaks = run();  // without another prepare()
+    ASSERT_EQ(peaks.size(), 1u);
+    EXPECT_EQ(peaks[0].x, 20);
+    EXPECT_EQ(peaks[0].width, 9);
+  }
+}
+
+TEST_F(MatcherTest, ErrorsNameTheTemplate) {
+  MatrixView empty = second.view();
+  empty.size.height = 0;
+  EXPECT_NE(set({pattern.view(), empty}).message().find("template 1"), std::string::npos);
+}
+
+TEST_F(MatcherTest, BanksAreSwapped) {
+  ASSERT_TRUE(set({pattern.view()}).ok());
+  ASSERT_TRUE(prepare().ok());
+  EXPECT_EQ(run().at(0).x, 20);
+  ASSERT_TRUE(set({second.view(), pattern.view()}).ok());
+  ASSERT_TRUE(prepare().ok());
+  const auto peaks = run();
+  ASSERT_EQ(peaks.size(), 2u);
+  EXPECT_EQ(peaks[0].template_index, 0u);
+  EXPECT_EQ(peaks[0].x, 41);
+  EXPECT_EQ(peaks[1].template_index, 1u);
+  EXPECT_EQ(peaks[1].x, 20);
+}
+
+TEST_F(MatcherTest, WithoutTemplatesThereAreNoPeaks) {
+  ASSERT_TRUE(set({}).ok());
+  ASSERT_TRUE(prepare().ok());
+  EXPECT_TRUE(run().empty());
+  EXPECT_EQ(matcher.kernel(), "");
+}
+
+TEST_F(MatcherTest, TemplateLargerThanTheFrameNeverMatches) {
+  const Bytes wide({61, 4}, 9), tall({4, 45}, 9);
+  ASSERT_TRUE(set({wide.view(), tall.view()}).ok());
+  EXPECT_EQ(matcher.kernel(), "");
+  MatchSettings settings;
+  settings.threshold = -1;
+  ASSERT_TRUE(prepare(settings).ok());
+  EXPECT_TRUE(run().empty());
+  EXPECT_EQ(matcher.kernel(), "");
+  // Those that fit are found all the same.
+  ASSERT_TRUE(set({wide.view(), pattern.view(), tall.view()}).ok());
+  ASSERT_TRUE(prepare().ok());
+  const auto peaks = run();
+  ASSERT_EQ(peaks.size(), 1u);
+  EXPECT_EQ(peaks[0].template_index, 1u);
+  EXPECT_NE(matcher.kernel(), "");
+}
+
+TEST_F(MatcherTest, SettingsChangeBetweenFrames) {
+  ASSERT_TRUE(set({pattern.view()}).ok());
+  MatchSettings settings = whole_pixels();
+  ASSERT_TRUE(prepare(settings).ok());
+  EXPECT_EQ(run().size(), 1u);
+  settings.threshold = -1;
+  settings.max_peaks = 7;
+  ASSERT_TRUE(prepare(settings).ok());
+  EXPECT_EQ(run().size(), 7u);
+  settings.method = Method::sqdiff;
+  ASSERT_TRUE(prepare(settings).ok());
+  EXPECT_EQ(run().at(0).score, 0.0);
+  settings.search_region = {0, 0, 30, 30};
+  ASSERT_TRUE(prepare(settings).ok());
+  EXPECT_EQ(run().at(0).x, 20);
+  settings.search_region = {10, 5, 30, 30};
+  ASSERT_TRUE(prepare(settings).ok());
+  EXPECT_EQ(run().at(0).x, 20);
+  settings.search_region = {21, 0, 30, 30};
+  settings.threshold = 0.9;
+  ASSERT_TRUE(prepare(settings).ok());
+  EXPECT_TRUE(run().empty());
+}
+
+TEST_F(MatcherTest, FramesOfAnotherSize) {
+  ASSERT_TRUE(set({pattern.view()}).ok());
+  ASSERT_TRUE(prepare().ok());
+  EXPECT_EQ(run().at(0).y, 10);
+  const Bytes smaller = crop(frame, {15, 5, 30, 25});
+  EXPECT_EQ(matcher.enqueue(smaller.view()).code(), Code::invalid_argument);
+  ASSERT_TRUE(matcher.prepare(ElementType::u8, smaller.size, whole_pixels()).ok());
+  std::vector<Peak> peaks;
+  ASSERT_TRUE(matcher.enqueue(smaller.view()).ok());
+  ASSERT_TRUE(matcher.collect(peaks).ok());
+  ASSERT_EQ(peaks.size(), 1u);
+  EXPECT_EQ(peaks[0].score, 1.0);
+  EXPECT_EQ(peaks[0].x, 5);
+}
+
+TEST_F(MatcherTest, BadSettings) {
+  ASSERT_TRUE(set({pattern.view()}).ok());
+  const auto code = [&](auto change) {
+    MatchSettings settings = whole_pixels();
+    change(settings);
+    return prepare(settings).code();
+  };
+  using S = MatchSettings;
+  EXPECT_EQ(code([](S&) {}), Code::ok);
+  EXPECT_EQ(code([](S& s) { s.threshold = 1.01; }), Code::invalid_argument);
+  EXPECT_EQ(code([](S& s) { s.threshold = -1.01; }), Code::invalid_argument);
+  EXPECT_EQ(code([](S& s) { s.threshold = std::nan(""); }), Code::invalid_argument);
+  EXPECT_EQ(code([](S& s) { s.max_peaks = 0; }), Code::invalid_argument);
+  EXPECT_EQ(code([](S& s) { s.max_peaks = 1025; }), Code::invalid_argument);
+  EXPECT_EQ(code([](S& s) { s.min_peak_distance = -1; }), Code::invalid_argument);
+  EXPECT_EQ(code([](S& s) { s.method = static_cast<Method>(6); }), Code::invalid_argument);
+  EXPECT_EQ(code([](S& s) { s.kernel = "no-such"; }), Code::unsupported);
+  EXPECT_EQ(matcher.prepare(ElementType::u8, {0, 5}, {}).code(), Code::invalid_argument);
+  EXPECT_EQ(matcher.prepare(ElementType::f32, frame.size, {}).code(), Code::invalid_argument);
+}
+
+TEST_F(MatcherTest, CallsOutOfOrder) {
+  std::vector<Peak> peaks;
+  EXPECT_EQ(matcher.enqueue(frame.view()).code(), Code::invalid_argument);
+  EXPECT_EQ(matcher.collect(peaks).code(), Code::invalid_argument);
+  ASSERT_TRUE(set({pattern.view()}).ok());
+  EXPECT_EQ(matcher.enqueue(frame.view()).code(), Code::invalid_argument);
+  ASSERT_TRUE(prepare().ok());
+  EXPECT_EQ(matcher.collect(peaks).code(), Code::invalid_argument);
+  MatrixView null = frame.view();
+  null.data = nullptr;
+  EXPECT_EQ(matcher.enqueue(null).code(), Code::invalid_argument);
+  MatrixView short_pitch = frame.view();
+  short_pitch.pitch = 59;
+  EXPECT_EQ(matcher.enqueue(short_pitch).code(), Code::invalid_argument);
+}
+
+}  // namespace
+}  // namespace api

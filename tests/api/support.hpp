@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the tests of the public interface share: images, devices and the kernels to go through, and
+// a plain way to correlate whose data lies in host memory.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <cstring>
+#include <ostream>
+#include <random>
+#include <span>
+#include <vector>
+
+#include <xcorr/correlate.hpp>
+#include <xcorr/match.hpp>
+
+#include "registry.hpp"
+#include "runtime.hpp"
+
+namespace api {
+
+using namespace xcorr;
+
+template <class T>
+inline constexpr ElementType element_type = sizeof(T) == 1 ? ElementType::u8 : ElementType::f32;
+
+/// A dense matrix that owns its elements.
+template <class T>
+struct Image {
+  Size size;
+  std::vector<T> data;
+
+  explicit Image(Size s, T value = 0) : size(s), data(static_cast<std::size_t>(s.area()), value) {}
+  Image(Size s, std::vector<T> values) : size(s), data(std::move(values)) {}
+
+  T& at(int x, int y) { return data[static_cast<std::size_t>(y) * size.width + x]; }
+  T at(int x, int y) const { return data[static_cast<std::size_t>(y) * size.width + x]; }
+  MatrixView view() const {
+    return {data.data(), element_type<T>, size, static_cast<std::ptrdiff_t>(size.width * sizeof(T)),
+            Memory::host};
+  }
+};
+
+/// u8: any byte; f32: uniform in [0, 255).
+template <class T>
+Image<T> random_image(Size size, unsigned seed) {
+  std::mt19937 random(seed);
+  Image<T> image(size);
+  for (T& v : image.data)
+    v = sizeof(T) == 1 ? static_cast<T>(random() & 255)
+                       : static_cast<T>(static_cast<double>(random()) * (255.0 / 4294967296.0));
+  return image;
+}
+
+template <class T>
+Image<T> crop(const Image<T>& from, Rect r) {
+  Image<T> image(r.size());
+  for (int y = 0; y < r.height; ++y)
+    for (int x = 0; x < r.width; ++x) image.at(x, y) = from.at(r.x + x, r.y + y);
+  return image;
+}
+
+/// A correlate variant of a backend; a test of it is skipped where there is no such device.
+struct Target {
+  Backend backend;
+  std::string kernel;
+};
+
+/// For GoogleTest's messages.
+inline void PrintTo(const Target& target, std::ostream* out) {
+  *out << xcorr::name_of(target.backend) << ' ' << target.kernel;
+}
+
+inline std::vector<Target> targets() {
+  std::vector<Target> list;
+  for (const Variant* v : all_variants())
+    if (v->stage == Stage::correlate) list.push_back({v->backend, v->name});
+  return list;
+}
+
+inline std::string name_of(const testing::TestParamInfo<Target>& info) {
+  std::string name = std::string(xcorr::name_of(info.param.backend)) + "_" + info.param.kernel;
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name;
+}
+
+class TargetTest : public testing::TestWithParam<Target> {
+ protected:
+  void SetUp() override {
+    auto opened = open_device(GetParam().backend);
+    if (!opened.ok()) GTEST_SKIP() << opened.status().message();
+    device = opened.value();
+    ASSERT_TRUE(make_current(device).ok());
+  }
+
+  const std::string& kernel() const { return GetParam().kernel; }
+  bool is_exact() const {
+    return find_variant(Stage::correlate, GetParam().backend, kernel())->exact;
+  }
+
+  Device device;
+};
+
+inline Block upload(const Device& device, const void* from, std::size_t bytes) {
+  Block block = std::move(Block::make(device.backend, bytes).value());
+  const auto pitch = static_cast<std::ptrdiff_t>(bytes);
+  EXPECT_TRUE(
+      runtime(device.backend)
+          .copy({block.data(), pitch, from, pitch, bytes, 1}, Memory::host, Memory::device, {})
+          .ok());
+  return block;
+}
+
+/// The products as doubles (exact for all but the largest u64).
+inline std::vector<double> correlate(const Problem& problem, const Device& device,
+                                     const std::string& kernel, const void* lefts,
+                                     const void* rights) {
+  auto made = Correlator::create(problem, device, kernel);
+  if (!made.ok()) {
+    ADD_FAILURE() << made.status().message();
+    return {};
+  }
+  Correlator& correlator = made.value();
+  EXPECT_EQ(correlator.kernel(), kernel);
+  const std::size_t element = size_of(problem.output_type());
+  const auto count = static_cast<std::size_t>(problem.outputs() * problem.shifts.size().area());
+  const Block left = upload(device, lefts, problem.left_stride * problem.lefts);
+  const Block right = upload(device, rights, problem.right_stride * problem.total_rights());
+  std::vector<std::byte> raw(count * element, std::byte{0xff});
+  const Block out = upload(device, raw.data(), raw.size());
+  const Block workspace =
+      std::move(Block::make(device.backend, correlator.workspace_bytes()).value());
+  EXPECT_TRUE(correlator.set_rights(right.data()).ok());
+  const Status status = correlator.run(left.data(), out.data(), workspace.data());
+  EXPECT_TRUE(status.ok()) << status.message();
+  const auto pitch = static_cast<std::ptrdiff_t>(raw.size());
+  EXPECT_TRUE(runtime(device.backend)
+                  .copy({raw.data(), pitch, out.data(), pitch, raw.size(), 1}, Memory::device,
+                        Memory::host, {})
+                  .ok());
+  EXPECT_TRUE(runtime(device.backend).wait({}).ok());
+
+  std::vector<double> values(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::byte* at = raw.data() + i * element;
+    switch (problem.output_type()) {
+      case ElementType::u32:
+        values[i] = *reinterpret_cast<const std::uint32_t*>(at);
+        break;
+      case ElementType::u64:
+        values[i] = static_cast<double>(*reinterpret_cast<const std::uint64_t*>(at));
+        break;
+      default:
+        values[i] = *reinterpret_cast<const float*>(at);
+    }
+  }
+  return values;
+}
+
+/// One frame through a matcher: set, prepare, enqueue, collect. Fails the test on any error.
+template <class T>
+std::vector<Peak> match(const Device& device, std::span<const Image<T>> templates,
+                        const Image<T>& frame, const MatchSettings& settings) {
+  std::vector<MatrixView> views;
+  for (const Image<T>& image : templates) views.push_back(image.view());
+  std::vector<Peak> peaks;
+  auto matcher = Matcher::create(device);
+  const auto succeed = [](const Status& status) {
+    EXPECT_TRUE(status.ok()) << status.message();
+    return status.ok();
+  };
+  if (succeed(matcher.status()) && succeed(matcher.value().set_templates(views)) &&
+      succeed(matcher.value().prepare(element_type<T>, frame.size, settings)) &&
+      succeed(matcher.value().enqueue(frame.view())))
+    succeed(matcher.value().collect(peaks));
+  return peaks;
+}
+
+template <class T>
+std::vector<Peak> match(const Device& device, const Image<T>& pattern, const Image<T>& frame,
+                        const MatchSettings& settings) {
+  return match<T>(device, std::span(&pattern, 1), frame, settings);
+}
+
+/// Whether the kernel says that it can do the problem with exact products of its type.
+inline bool supports(const Problem& problem, const Device& device, const std::string& kernel) {
+  return find_variant(Stage::correlate, device.backend, kernel)
+      ->supports({.correlate = problem}, device);
+}
+
+}  // namespace api
