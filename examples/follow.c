@@ -5,14 +5,14 @@
  *
  *   follow clip.mp4 patch.png
  *   follow rtsp://camera/stream left.png right.png --show
- *   follow --source "v4l2src ! videoconvert" patch.png
+ *   follow --source "v4l2src ! decodebin" patch.png
  */
 #include <gst/gst.h>
 
 #include "gstcudaxcorrmeta.h"
 
 typedef struct {
-  char* source;    /* gst-launch text that ends in raw video; NULL: the first argument is a video */
+  char* source;    /* gst-launch text that ends in video; NULL: the first argument is a video */
   char* backend;   /* auto, cpu, cuda */
   int max_peaks;   /* of each template */
   gboolean show;   /* in a window */
@@ -66,7 +66,7 @@ static GstElement* make_pipeline(const Options* options, GError** error) {
     g_free(uri);
   }
   char* text =
-      g_strdup_printf("%s ! cudaxcorr name=match ! %s", source,
+      g_strdup_printf("%s ! videoconvert ! cudaxcorr name=match ! %s", source,
                       options->show ? "videoconvert ! autovideosink" : "fakesink sync=false");
   GstElement* pipeline = gst_parse_launch_full(text, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
   g_free(source);

@@ -150,22 +150,22 @@ def test_readme(programs, source, folder):
 
 def test_installed_library(programs, source, folder):
     """correlate.cpp builds against an installation, found by pkg-config, and runs."""
-    build = programs.parent
-    run(["meson", "install", "--no-rebuild", "--quiet", "-C", build, "--destdir", folder / "root"])
+    run([os.environ["MESON"], "install", "--no-rebuild", "--quiet", "-C", programs.parent,
+         "--destdir", folder / "root"])
     (config,) = (folder / "root").rglob("xcorr.pc")
-    environment = {**os.environ, "PKG_CONFIG_PATH": str(config.parent),
-                   "PKG_CONFIG_SYSROOT_DIR": str(folder / "root")}
-    flags = shlex.split(run(["pkg-config", "--cflags", "--libs", "xcorr"], env=environment))
-    compiler = os.environ.get("CXX", "c++")
-    run([*shlex.split(compiler), "-std=c++20", source / "examples/correlate.cpp", "-o",
-         folder / "correlate", *flags])
-    printed = run([folder / "correlate"],
-                  env={**os.environ, "LD_LIBRARY_PATH": str(config.parent.parent)})
+    prefix = re.search(r"^prefix=(.*)$", config.read_text(), re.MULTILINE).group(1)
+    moved = str(folder / "root" / prefix.lstrip("/")).replace(" ", r"\ ")
+    config.write_text(config.read_text().replace(f"prefix={prefix}\n", f"prefix={moved}\n", 1))
+    flags = shlex.split(run(["pkg-config", "--cflags", "--libs", "xcorr"],
+                            env={**os.environ, "PKG_CONFIG_PATH": str(config.parent)}))
+    compiler = shlex.split(os.environ.get("CXX", "c++"))
+    run([*compiler, source / "examples/correlate.cpp", "-o", folder / "correlate", *flags])
+    printed = run([folder / "correlate"])
     assert printed == "4 11 6\n14 30 14\n", printed
 
 
 def main():
-    name, programs, source = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    name, programs, source = sys.argv[1], Path(sys.argv[2]).resolve(), Path(sys.argv[3]).resolve()
     with tempfile.TemporaryDirectory(prefix="cudaxcorr test ") as folder:
         globals()[f"test_{name}"](programs, source, Path(folder))
 
