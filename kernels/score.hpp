@@ -80,11 +80,14 @@ XCORR_HD double score(Method method, const WindowTerms<T>& w) {
     case Method::ccoeff_normed: {
       const T left = deviation(w.n, w.left_squares, w.left_sum, w.left_sum);
       const T right = deviation(w.n, w.right_squares, w.right_sum, w.right_sum);
-      if (is_flat_variance(left, w.n * w.left_squares) ||
-          is_flat_variance(right, w.n * w.right_squares))
-        return 0.0;
-      return quotient(static_cast<double>(deviation(w.n, w.product, w.left_sum, w.right_sum)),
-                      static_cast<double>(left), static_cast<double>(right));
+      // The quotient first: compilers then make a selection of the test, and vectors of the loop.
+      const double value =
+          quotient(static_cast<double>(deviation(w.n, w.product, w.left_sum, w.right_sum)),
+                   static_cast<double>(left), static_cast<double>(right));
+      return is_flat_variance(left, w.n * w.left_squares) ||
+                     is_flat_variance(right, w.n * w.right_squares)
+                 ? 0.0
+                 : value;
     }
   }
   return 0.0;
