@@ -57,7 +57,11 @@ struct Surface {
   }
 
   bool is_peak(int x, int y) const {
-    const float score = row(y)[x];
+    const float* s = row(y);
+    const float score = s[x];
+    if (reach_x > 0 && ((x > 0 && !better(score, s[x - 1])) ||
+                        (x + 1 < size.width && better(s[x + 1], score))))
+      return false;
     return !is_beaten_within(x, y, std::min(reach_x, 1), std::min(reach_y, 1), score) &&
            !is_beaten_within(x, y, reach_x, reach_y, score);
   }
