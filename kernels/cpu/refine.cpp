@@ -40,44 +40,36 @@ double mean_of(const Matrix<float>& m) {
   return sum / static_cast<double>(m.size.area());
 }
 
-/// Sums over pixels less the means given. All three sums add in the same order, so that those of
-/// a copy are equal; in eight parts each, for the sake of speed.
-WindowTerms<double> centred_terms(const Matrix<float>& window, const Matrix<float>& right,
-                                  double left_mean, double right_mean) {
+/// Float pixels: two passes in double. All sums add in the same order, so that those of a copy are
+/// equal; in eight parts each, for the sake of speed.
+double exact_score(Method method, const Matrix<float>& window, const Matrix<float>& right,
+                   const RightSums&) {
   constexpr int parts = 8;
-  double product[parts] = {}, left[parts] = {}, squares[parts] = {};
+  const double left_mean = mean_of(window), right_mean = mean_of(right);
+  CentredTerms sums[parts] = {};
   for (int y = 0; y < right.size.height; ++y)
     for (int x = 0; x < right.size.width; x += parts) {
       const int count = std::min(parts, right.size.width - x);
       for (int k = 0; k < count; ++k) {
-        const double f = window.row(y)[x + k] - left_mean, t = right.row(y)[x + k] - right_mean;
-        product[k] += f * t;
-        left[k] += f * f;
-        squares[k] += t * t;
+        const double f = window.row(y)[x + k], t = right.row(y)[x + k];
+        const double f_centred = f - left_mean, t_centred = t - right_mean;
+        sums[k].left_squares += f * f;
+        sums[k].right_squares += t * t;
+        sums[k].product += f * t;
+        sums[k].difference += (f - t) * (f - t);
+        sums[k].left_deviation += f_centred * f_centred;
+        sums[k].right_deviation += t_centred * t_centred;
+        sums[k].covariance += f_centred * t_centred;
       }
     }
-  WindowTerms<double> terms{static_cast<double>(right.size.area()), 0, 0, 0, 0, 0};
-  for (int k = 0; k < parts; ++k) {
-    terms.product += product[k];
-    terms.left_squares += left[k];
-    terms.right_squares += squares[k];
-  }
-  return terms;
-}
-
-/// Float pixels: the methods that centre get pixels that are centred already.
-double exact_score(Method method, const Matrix<float>& window, const Matrix<float>& right,
-                   const RightSums& sums) {
-  if (!info(method).centred) return score(method, centred_terms(window, right, 0, 0));
-  const double left_mean = mean_of(window);
-  const WindowTerms<double> terms = centred_terms(window, right, left_mean, mean_of(right));
-  // What is noise next to the pixels' own squares, score() cannot see in the centred ones.
-  const double left_squares = terms.left_squares + terms.n * left_mean * left_mean;
-  if (method == Method::ccoeff_normed &&
-      (is_flat_variance(terms.left_squares, left_squares) ||
-       is_flat_variance(terms.right_squares, sums.squares)))
-    return 0;
-  return score(method, terms);
+  CentredTerms total = sums[0];
+  for (int k = 1; k < parts; ++k)
+    for (double CentredTerms::*sum :
+         {&CentredTerms::left_squares, &CentredTerms::right_squares, &CentredTerms::product,
+          &CentredTerms::difference, &CentredTerms::left_deviation,
+          &CentredTerms::right_deviation, &CentredTerms::covariance})
+      total.*sum += sums[k].*sum;
+  return score(method, total);
 }
 
 /// Where the parabola through (-1, before), (0, here), (1, after) has its extremum; 0 where it has
