@@ -1,35 +1,59 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Prints `N passed, N failed, N skipped` from Meson's JUnit file.
+"""Prints `N passed, N failed, N skipped` from Meson's testlog.json.
 
     count_tests.py FILE STATUS
 
-STATUS is what `meson test` exited with. Exits 0 when something ran and nothing failed.
+A program that says how many cases it ran (checkcorr, Check, GoogleTest) counts with them, any other
+as one. STATUS is what `meson test` exited with. Exits 0 when something passed and nothing failed.
 """
+import json
+import re
 import sys
-import xml.etree.ElementTree as ET
 
 
-def count(path):
-    passed = failed = skipped = 0
-    for case in ET.parse(path).iter("testcase"):
-        if case.find("failure") is not None or case.find("error") is not None:
-            failed += 1
-        elif case.find("skipped") is not None or case.get("status") == "notrun":
-            skipped += 1
-        else:
-            passed += 1
+def number(pattern, text):
+    """The number that the last match names, or 0."""
+    found = re.findall(pattern, text, re.MULTILINE)
+    return int(found[-1]) if found else 0
+
+
+def cases_in(text):
+    """(passed, failed, skipped) of a program's own closing lines, or None."""
+    if re.search(r"^\d+ passed, \d+ failed, \d+ skipped$", text, re.MULTILINE):
+        return tuple(number(rf"(\d+) {what}(?:,|$)", text)
+                     for what in ("passed", "failed", "skipped"))
+    checks = re.findall(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)", text, re.MULTILINE)
+    if checks:
+        failed = sum(int(failures) + int(errors) for _, failures, errors in checks)
+        return sum(int(count) for count, _, _ in checks) - failed, failed, 0
+    if re.search(r"^\[={10}\] \d+ tests? .* ran\.", text, re.MULTILINE):
+        return (number(r"^\[  PASSED  \] (\d+) tests?\.", text),
+                number(r"^\[  FAILED  \] (\d+) tests?, listed", text),
+                number(r"^\[  SKIPPED \] (\d+) tests?, listed", text))
+    return None
+
+
+def count(test):
+    if test["result"] == "SKIP":
+        return 0, 0, 1
+    right = test["result"] == "OK"
+    passed, failed, skipped = cases_in(test.get("stdout") or "") or (int(right), 0, 0)
+    if not right and failed == 0:  # it ended badly: by a signal or by taking too long
+        failed = 1
     return passed, failed, skipped
 
 
 def main():
     path, status = sys.argv[1], int(sys.argv[2])
     try:
-        passed, failed, skipped = count(path)
-    except (OSError, ET.ParseError) as error:
+        with open(path, encoding="utf-8") as lines:
+            tests = [count(json.loads(line)) for line in lines]
+    except OSError as error:
         print(f"no test results: {error}", file=sys.stderr)
-        passed, failed, skipped = 0, 1, 0
-    if status != 0 and failed == 0:  # a program that ended badly after its cases had passed
+        tests = []
+    passed, failed, skipped = (sum(column) for column in zip(*tests)) if tests else (0, 0, 0)
+    if status != 0 and failed == 0:
         failed = 1
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 0 if failed == 0 and passed > 0 else 1

@@ -10,7 +10,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 "$root/scripts/setup.sh" || exit 1
 
 meson=$(find_meson)
-results=$build/meson-logs/testlog.junit.xml
+results=$build/meson-logs/testlog.json
 rm -f "$results"
 "$meson" test -C "$build" --no-rebuild --print-errorlogs </dev/null
 status=$?
