@@ -46,6 +46,7 @@ GST_START_TEST(no_such_gpu) {
   fail_unless(gst_bus_pop_filtered(bus, static_cast<GstMessageType>(
                                             GST_MESSAGE_ERROR | GST_MESSAGE_WARNING)) == nullptr);
   gst_element_set_state(element, GST_STATE_NULL);
+  gst_element_set_bus(element, nullptr);
   gst_object_unref(bus);
   gst_object_unref(element);
 }

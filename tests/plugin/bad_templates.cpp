@@ -84,6 +84,7 @@ void assert_refused_at_start(const char* property, const std::string& value,
   fail_unless(text.find(file) != text.npos, "%s does not name %s", text.c_str(), file.c_str());
   fail_unless(gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR) == nullptr, "a second error");
   gst_element_set_state(element, GST_STATE_NULL);
+  gst_element_set_bus(element, nullptr);
   gst_object_unref(bus);
   gst_object_unref(element);
 }

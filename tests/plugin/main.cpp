@@ -28,6 +28,7 @@ bool starts() {
     gst_message_unref(message);
   }
   gst_element_set_state(element, GST_STATE_NULL);
+  gst_element_set_bus(element, nullptr);
   gst_object_unref(bus);
   gst_object_unref(element);
   return started;
