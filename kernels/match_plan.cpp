@@ -23,11 +23,6 @@ Rect clip(Rect r, Size frame) {
   return {x0, y0, end(r.x, r.width, frame.width) - x0, end(r.y, r.height, frame.height) - y0};
 }
 
-/// What the correlate stage of this variant writes for this problem.
-ElementType products_of(const Problem& problem, const Variant& variant) {
-  return variant.exact ? problem.output_type() : ElementType::f32;
-}
-
 /// How far the peaks stage goes below the threshold, so that rounding of the scores it sees loses
 /// nothing; collect() applies the threshold to exact scores.
 double slack(const MatchProblem& problem) {
@@ -83,17 +78,14 @@ Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
   p.correlate = dense_problem(type_, count == 1 ? Form::one_to_one : Form::one_to_many,
                               region_.size(), size, 1, count,
                               valid_shifts(region_.size(), size));
-  p.products = p.correlate.output_type();
-  p.batch = count;
   p.max_peaks = settings_.max_peaks;
   const int distance = settings_.min_peak_distance;
   p.distance_x = distance ? distance : std::max(1, size.width / 2);
   p.distance_y = distance ? distance : std::max(1, size.height / 2);
 
-  auto correlate = select_variant(Stage::correlate, p, device_, settings_.kernel);
+  auto correlate = select_correlation(p, device_, settings_.kernel);
   if (!correlate.ok()) return correlate.status();
   group.correlate = correlate.value();
-  p.products = products_of(p.correlate, *group.correlate);
   const std::size_t surface =
       p.correlate.shifts.size().area() * (size_of(p.products) + sizeof(float));
   p.batch = static_cast<int>(std::clamp<std::size_t>(surface_budget / surface, 1, count));

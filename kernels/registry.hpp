@@ -21,4 +21,9 @@ const Variant* find_variant(Stage stage, Backend backend, std::string_view name)
 Result<const Variant*> select_variant(Stage stage, const MatchProblem& problem,
                                       const Device& device, std::string_view name = "auto");
 
+/// The same for the correlate stage of a match, where approximate products of u8 will do: sets
+/// `problem.products` to what the variant writes.
+Result<const Variant*> select_correlation(MatchProblem& problem, const Device& device,
+                                          std::string_view name);
+
 }  // namespace xcorr

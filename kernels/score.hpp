@@ -122,11 +122,11 @@ XCORR_HD inline double score(Method method, const CentredTerms& w) {
 inline constexpr double noise_share = 0.02;
 
 /// sqrt(sum f'^2) of a window of n pixels from its sums; 0 without variance.
-template <class T>
-XCORR_HD double window_norm(T n, T sum, T squares) {
+template <class Real, class T>
+XCORR_HD Real window_norm(T n, T sum, T squares) {
   const T left = deviation(n, squares, sum, sum);
-  return is_flat_variance(left, n * squares) ? 0.0
-                                             : sqrt(static_cast<double>(left) / static_cast<double>(n));
+  if (is_flat_variance(left, n * squares)) return 0;
+  return sqrt(static_cast<Real>(left) / static_cast<Real>(n));
 }
 
 /// sqrt(sum t'^2) of a right of n pixels; 0 without variance.
@@ -152,17 +152,17 @@ XCORR_HD inline double centred_score(Method method, double n, double product, do
                                      double product_error) {
   if (method == Method::ccoeff) return product;
   if (method == Method::ccoeff_normed)
-    return centred_quotient(product, window_norm(n, left_sum, left_squares), right_norm(n, right),
+    return centred_quotient(product, window_norm<double>(n, left_sum, left_squares), right_norm(n, right),
                             product_error);
   return score(method, WindowTerms<double>{n, product + left_sum * right.sum / n, left_sum,
                                            left_squares, right.sum, right.squares});
 }
 
-/// Where the peak of a parabola through three scores lies, as an offset from the middle one in
-/// [-0.5, 0.5]; 0 without curvature. The same for a minimum.
-XCORR_HD inline double parabola_offset(double before, double at, double after) {
-  const double curvature = before - 2 * at + after;
-  if (curvature == 0) return 0.0;
+/// Where the parabola through (-1, before), (0, here), (1, after) has its extremum, in [-0.5, 0.5];
+/// 0 where it has none of the sort wanted.
+XCORR_HD inline double parabola_offset(double before, double here, double after, bool minimum) {
+  const double curvature = before - 2 * here + after;
+  if (minimum ? !(curvature > 0) : !(curvature < 0)) return 0.0;
   return clamp_score(0.5 * (before - after) / curvature, -0.5, 0.5);
 }
 

@@ -30,8 +30,9 @@ double distance(const Measured& row, const Problem& problem) {
   return right * right + shifts * shifts;
 }
 
-/// The nearest measured problem's winner that can do this one, or null.
-const Variant* measured_choice(const MatchProblem& problem, const Device& device) {
+/// The nearest measured problem's winner that is able to, or null.
+template <class Able>
+const Variant* measured_choice(const MatchProblem& problem, const Device& device, Able able) {
   const Variant* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (const Measured& row : table) {
@@ -39,25 +40,25 @@ const Variant* measured_choice(const MatchProblem& problem, const Device& device
     const double d = distance(row, problem.correlate);
     if (d >= least) continue;
     const Variant* variant = find_variant(Stage::correlate, row.backend, row.variant);
-    if (!variant || !variant->supports(problem, device)) continue;
+    if (!variant || !able(*variant)) continue;
     least = d;
     best = variant;
   }
   return best;
 }
 
-/// The last one listed that can: families stand in the order of preference, references first.
-const Variant* last_able(Stage stage, const MatchProblem& problem, const Device& device) {
+/// The last one listed that is able to: references come first.
+template <class Able>
+const Variant* last_able(Stage stage, const Device& device, Able able) {
   const Variant* best = nullptr;
   for (const Variant* variant : all_variants())
-    if (variant->stage == stage && variant->backend == device.backend &&
-        variant->supports(problem, device))
+    if (variant->stage == stage && variant->backend == device.backend && able(*variant))
       best = variant;
   return best;
 }
 
-Result<const Variant*> by_name(Stage stage, const MatchProblem& problem, const Device& device,
-                               std::string_view name) {
+template <class Able>
+Result<const Variant*> by_name(Stage stage, const Device& device, std::string_view name, Able able) {
   const Variant* variant = find_variant(stage, device.backend, name);
   const std::string what = std::string(name_of(stage)) + " kernel '" + std::string(name) + "'";
   if (!variant) {
@@ -68,25 +69,48 @@ Result<const Variant*> by_name(Stage stage, const MatchProblem& problem, const D
     return Status(Code::unsupported, "no " + what + " on the " + name_of(device.backend) +
                                          " backend; there are: " + known);
   }
-  if (!variant->supports(problem, device))
-    return Status(Code::unsupported, what + " cannot do this problem");
+  if (!able(*variant)) return Status(Code::unsupported, what + " cannot do this problem");
   return variant;
+}
+
+template <class Able>
+Result<const Variant*> select(Stage stage, const MatchProblem& problem, const Device& device,
+                              std::string_view name, Able able) {
+  if (stage == Stage::correlate && name == "auto")
+    if (const char* wish = std::getenv("XCORR_KERNEL"); wish && *wish) name = wish;
+  if (name != "auto" && !name.empty()) return by_name(stage, device, name, able);
+
+  const Variant* best =
+      stage == Stage::correlate ? measured_choice(problem, device, able) : nullptr;
+  if (!best) best = last_able(stage, device, able);
+  if (!best)
+    return Status(Code::unsupported, std::string("no ") + name_of(stage) + " kernel of the " +
+                                         name_of(device.backend) + " backend can do this problem");
+  return best;
 }
 
 }  // namespace
 
 Result<const Variant*> select_variant(Stage stage, const MatchProblem& problem,
                                       const Device& device, std::string_view name) {
-  if (stage == Stage::correlate && name == "auto")
-    if (const char* wish = std::getenv("XCORR_KERNEL"); wish && *wish) name = wish;
-  if (name != "auto" && !name.empty()) return by_name(stage, problem, device, name);
+  return select(stage, problem, device, name,
+                [&](const Variant& variant) { return variant.supports(problem, device); });
+}
 
-  const Variant* best = stage == Stage::correlate ? measured_choice(problem, device) : nullptr;
-  if (!best) best = last_able(stage, problem, device);
-  if (!best)
-    return Status(Code::unsupported, std::string("no ") + name_of(stage) + " kernel of the " +
-                                         name_of(device.backend) + " backend can do this problem");
-  return best;
+Result<const Variant*> select_correlation(MatchProblem& problem, const Device& device,
+                                          std::string_view name) {
+  const auto able_as = [&](const Variant& variant, ElementType products) {
+    MatchProblem as = problem;
+    as.products = products;
+    return variant.supports(as, device);
+  };
+  const ElementType plain = problem.correlate.output_type();
+  auto chosen = select(Stage::correlate, problem, device, name, [&](const Variant& variant) {
+    return able_as(variant, plain) || able_as(variant, ElementType::f32);
+  });
+  if (chosen.ok())
+    problem.products = able_as(*chosen.value(), plain) ? plain : ElementType::f32;
+  return chosen;
 }
 
 }  // namespace xcorr

@@ -52,12 +52,14 @@ struct MatchProblem {
   /// What the correlate stage writes. Problem::output_type(): the plain sums of its operands. f32
   /// though the input is u8 (variants that are not exact): sum f (t - mean t), approximately.
   ElementType products = correlate.output_type();
-  int batch = correlate.rights;  ///< most rights of one launch, see Buffers::right_count
+  int batch = 0;  ///< most rights of one launch, see Buffers::right_count; 0: all
   Method method = Method::ccoeff_normed;
   int max_peaks = 1;
   int distance_x = 1, distance_y = 1;  ///< min_peak_distance, resolved: at least 1
   double threshold = 0;                ///< see MatchSettings and score_limit()
   bool subpixel = true;
+
+  constexpr int most_rights() const { return batch ? batch : correlate.rights; }
 };
 
 /// Device-side memory of a launch (host memory on the CPU). A stage reads and writes the ones its

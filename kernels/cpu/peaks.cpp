@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The best places that no other beats nearby. A run of scores is skipped when none reaches the
-// limit; one that does is compared with its neighbours first, which ends nearly all, then row
-// by row outwards. Each slot keeps its best max_peaks in a heap, and the heaps are merged.
+// limit and beats its neighbours in the row; those that do are compared with all eight neighbours,
+// which ends nearly all, then row by row outwards. Each slot keeps its best max_peaks in a heap, and the heaps are merged.
 #include <functional>
 
 #include "../score.hpp"
@@ -56,12 +56,13 @@ struct Surface {
     return false;
   }
 
+  /// Not for the first and last column. Without branches, for loops of vectors.
+  bool is_worth_a_look(const float* s) const {
+    return reaches(s[0]) & ((reach_x == 0) | (better(s[0], s[-1]) & !better(s[1], s[0])));
+  }
+
   bool is_peak(int x, int y) const {
-    const float* s = row(y);
-    const float score = s[x];
-    if (reach_x > 0 && ((x > 0 && !better(score, s[x - 1])) ||
-                        (x + 1 < size.width && better(s[x + 1], score))))
-      return false;
+    const float score = row(y)[x];
     return !is_beaten_within(x, y, std::min(reach_x, 1), std::min(reach_y, 1), score) &&
            !is_beaten_within(x, y, reach_x, reach_y, score);
   }
@@ -90,14 +91,24 @@ template <class Better>
 void search_row(const Surface<Better>& surface, int y, Best<Better>& best) {
   constexpr int run = 32;
   const float* s = surface.row(y);
-  for (int x = 0; x < surface.size.width; x += run) {
-    const int count = std::min(run, surface.size.width - x);
+  const int last = surface.size.width - 1;
+  const auto look_at = [&](int x) {
+    if (surface.reaches(s[x]) && surface.is_peak(x, y)) best.add({s[x], x, y});
+  };
+  look_at(0);
+  for (int x = 1; x < last; x += run) {
+    const int count = std::min(run, last - x);
     bool any = false;
-    for (int k = 0; k < count; ++k) any |= surface.reaches(s[x + k]);
+    for (int k = 0; k < count; ++k) any |= surface.is_worth_a_look(s + x + k);
     if (!any) continue;
-    for (int k = 0; k < count; ++k)
-      if (surface.reaches(s[x + k]) && surface.is_peak(x + k, y)) best.add({s[x + k], x + k, y});
+    int places[run], found = 0;
+    for (int k = 0; k < count; ++k) {
+      places[found] = x + k;
+      found += surface.is_worth_a_look(s + x + k);
+    }
+    for (int k = 0; k < found; ++k) look_at(places[k]);
   }
+  if (last > 0) look_at(last);
 }
 
 /// Scratch memory of a slot: a count, on a line of its own, and the heap.

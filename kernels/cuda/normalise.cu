@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(block_size)
                                        static_cast<T>(right.sum), static_cast<T>(right.squares)}));
     }
   } else if (method == Method::ccoeff_normed) {
-    const auto window = static_cast<float>(window_norm(n, sum, square));
+    const auto window = window_norm<float>(n, sum, square);
     for (int r = 0; r < right_count; ++r) {
       const auto norm = static_cast<float>(right_norm(pixels, right_sums[first_right + r]));
       scores[r * shifts + i] = centred_quotient(products[r * shifts + i], window, norm, error);

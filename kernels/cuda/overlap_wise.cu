@@ -68,7 +68,7 @@ Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*
 }
 
 bool supports(const MatchProblem& p, const Device&) {
-  return p.correlate.right.width <= 66051 &&
+  return p.products == p.correlate.output_type() && p.correlate.right.width <= 66051 &&
          p.correlate.shifts.height <= 65535LL * block_height;
 }
 

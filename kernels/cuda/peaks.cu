@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Peaks in two launches. The first gives every shift a thread: one that reaches the limit and is
-// not beaten by its eight neighbours is checked against its whole neighbourhood by all threads of
-// the block, and what remains joins a list. Two members of a list are at least the distance apart
+// Peaks in two launches. In the first, threads look at every shift: one that reaches the limit and
+// is not beaten by its eight neighbours is checked against its whole neighbourhood by all threads
+// of the block, and what remains joins a list. Two members of a list are at least the distance apart
 // in x or y, which bounds its length. The second sorts each list (bitonic, in shared memory) and
 // keeps the best.
 #include "../score.hpp"
@@ -12,6 +12,8 @@ namespace xcorr::cuda {
 namespace {
 
 constexpr int block_width = 32, block_height = 8, block_size = block_width * block_height;
+constexpr int rows = 4;  // of a thread, block_height apart
+constexpr int tile_height = block_height * rows;
 constexpr int sort_threads = 512, sort_size = 2048;  // at least twice MatchSettings::max_peaks
 using Key = unsigned long long;
 
@@ -70,33 +72,42 @@ __global__ void __launch_bounds__(block_size)
   __shared__ struct {
     int x, y;
     Key key;
-  } survivors[block_size];
+  } survivors[block_size * rows];
   __shared__ int survivor_count;
 
   const Rect area = p.correlate.shifts;
-  const int x = blockIdx.x * block_width + threadIdx.x, y = blockIdx.y * block_height + threadIdx.y;
+  const int x = blockIdx.x * block_width + threadIdx.x;
+  const int y0 = blockIdx.y * tile_height + threadIdx.y;
   const int reach_x = p.distance_x - 1, reach_y = p.distance_y - 1;
+  const bool first = threadIdx.x == 0 && threadIdx.y == 0;
 
   for (int r = blockIdx.z; r < right_count; r += gridDim.z) {
     const Surface surface{scores + r * area.size().area(), area.width, area.height, minimum};
     const double limit = score_limit(p.method, p.threshold, double(p.correlate.right.area()),
                                      right_sums[first_right + r]);
-    if (threadIdx.x == 0 && threadIdx.y == 0) survivor_count = 0;
-    __syncthreads();
-    if (x < area.width && y < area.height) {
+    unsigned reached = 0;
+#pragma unroll
+    for (int i = 0; i < rows; ++i) {
+      const int y = y0 + i * block_height;
+      if (x >= area.width || y >= area.height) continue;
       const float score = surface.scores[std::int64_t{y} * area.width + x];
-      if (minimum ? score <= limit : score >= limit) {
-        const Key key = surface.key(x, y);
-        if (!beaten_nearby(surface, x, y, min(reach_x, 1), min(reach_y, 1), key))
-          survivors[atomicAdd(&survivor_count, 1)] = {x, y, key};
-      }
+      if (minimum ? score <= limit : score >= limit) reached |= 1u << i;
+    }
+    if (first) survivor_count = 0;
+    if (!__syncthreads_or(reached)) continue;
+
+    for (int i = 0; i < rows; ++i) {
+      if (!(reached >> i & 1)) continue;
+      const int y = y0 + i * block_height;
+      const Key key = surface.key(x, y);
+      if (!beaten_nearby(surface, x, y, min(reach_x, 1), min(reach_y, 1), key))
+        survivors[atomicAdd(&survivor_count, 1)] = {x, y, key};
     }
     __syncthreads();
     for (int i = 0; i < survivor_count; ++i) {
       const auto [sx, sy, key] = survivors[i];
       if (beaten(surface, sx, sy, reach_x, reach_y, key)) continue;
-      if (threadIdx.x == 0 && threadIdx.y == 0)
-        lists[r * list_length + atomicAdd(&found[r], 1u)] = key;
+      if (first) lists[r * list_length + atomicAdd(&found[r], 1u)] = key;
     }
     __syncthreads();  // survivors are written anew
   }
@@ -153,7 +164,7 @@ __global__ void __launch_bounds__(sort_threads)
 
 /// The lists, then their lengths.
 std::size_t workspace(const MatchProblem& p, const Device&) {
-  return p.batch * (list_length(p) * sizeof(Key) + sizeof(unsigned));
+  return p.most_rights() * (list_length(p) * sizeof(Key) + sizeof(unsigned));
 }
 
 Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*) {
@@ -165,7 +176,7 @@ Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*
   if (Status s = check(cudaMemsetAsync(found, 0, b.right_count * sizeof(unsigned), stream), "peaks");
       !s.ok())
     return s;
-  const dim3 grid(ceil_div(area.width, block_width), ceil_div(area.height, block_height),
+  const dim3 grid(ceil_div(area.width, block_width), ceil_div(area.height, tile_height),
                   grid_extent(b.right_count));
   find_peaks<<<grid, dim3(block_width, block_height), 0, stream>>>(
       p, info(p.method).minimum, b.scores, b.first_right, b.right_count, b.right_sums, found, lists,
@@ -179,7 +190,7 @@ Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*
 /// An element's number must fit 32 bits.
 bool supports(const MatchProblem& p, const Device& device) {
   return supports_matching(p, device) && p.correlate.shifts.size().area() < 0xffffffffLL &&
-         p.correlate.shifts.height <= 65535LL * block_height && p.max_peaks <= sort_size / 2;
+         p.correlate.shifts.height <= 65535LL * tile_height && p.max_peaks <= sort_size / 2;
 }
 
 constexpr Variant table[] = {

@@ -85,7 +85,7 @@ __device__ double exact_score(const MatchProblem& p, const std::byte* window, co
 
 template <class In>
 __global__ void __launch_bounds__(threads* places)
-    refine(MatchProblem p, const std::byte* left, const std::byte* templates,
+    refine(MatchProblem p, bool minimum, const std::byte* left, const std::byte* templates,
            const RightSums* right_sums, int first_right, int right_count,
            const Candidate* candidates, const std::uint32_t* counts, RefinedPeak* peaks) {
   __shared__ double scores[places];
@@ -106,8 +106,9 @@ __global__ void __launch_bounds__(threads* places)
     if (threadIdx.x == 0) scores[threadIdx.y] = exact;
     __syncthreads();
     if (threadIdx.x == 0 && threadIdx.y == 0)
-      peaks[place] = {scores[0], fits_x ? parabola_offset(scores[1], scores[0], scores[2]) : 0.0,
-                      fits_y ? parabola_offset(scores[3], scores[0], scores[4]) : 0.0, c.x, c.y};
+      peaks[place] = {
+          scores[0], fits_x ? parabola_offset(scores[1], scores[0], scores[2], minimum) : 0.0,
+          fits_y ? parabola_offset(scores[3], scores[0], scores[4], minimum) : 0.0, c.x, c.y};
     __syncthreads();
   }
 }
@@ -115,7 +116,7 @@ __global__ void __launch_bounds__(threads* places)
 Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*) {
   const auto kernel = p.correlate.type == ElementType::u8 ? refine<std::uint8_t> : refine<float>;
   kernel<<<dim3(p.max_peaks, grid_extent(b.right_count)), dim3(threads, places), 0,
-           native(b.stream)>>>(p, static_cast<const std::byte*>(b.lefts),
+           native(b.stream)>>>(p, info(p.method).minimum, static_cast<const std::byte*>(b.lefts),
                                static_cast<const std::byte*>(b.templates), b.right_sums,
                                b.first_right, b.right_count, b.candidates, b.counts, b.peaks);
   return launched("refine");

@@ -1,89 +1,123 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Sum and sum of squares of the left's window under every shift. A block makes `columns` windows
-// side by side and walks down `rows_per_block` rows. Each thread keeps the running sums of two
-// columns: the one that its window loses and the one that it gains against its left neighbour's
-// window. An inclusive scan of the differences, added to the first window's sum (itself running,
-// kept up by all threads together), gives every window of the row. Needs no memory that grows with
-// the window, and rounding stays that of one strip. For u8 all sums are exact: differences wrap
-// around in unsigned arithmetic, windows do not.
-#include <cub/block/block_reduce.cuh>
-#include <cub/block/block_scan.cuh>
-
+// side by side and walks down a strip of rows, a few rows a round. Each thread keeps the running
+// sums of two columns: the one that its window loses and the one that it gains against its left
+// neighbour's window, as one difference; all threads together keep up the first window's sum. Once
+// a round's differences lie in shared memory, each warp scans one row of them: the first window's
+// sum plus the differences up to a window is that window's sum. Needs no memory that grows with the
+// window, and rounding stays that of one strip. For u8 all sums are exact: differences wrap around
+// in unsigned arithmetic, windows do not.
 #include "launch.cuh"
 
 namespace xcorr::cuda {
 namespace {
 
-constexpr int columns = 256;
-constexpr int rows_per_block = 16;
+constexpr int columns = 256, warps = columns / 32;
+constexpr int rounds = 4, rows_per_block = warps * rounds;  // a round does a row for each warp
+constexpr int per_lane = columns / 32;
+constexpr int padded_columns = columns + 32;  // one more a lane's share, against bank conflicts
+
+__device__ int padded(int column) { return column + column / per_lane; }
 
 template <class Sum, class Squares>
 struct Moments {
-  Sum sum;
-  Squares squares;
-  __device__ Moments operator+(const Moments& o) const { return {sum + o.sum, squares + o.squares}; }
-  __device__ Moments operator-(const Moments& o) const { return {sum - o.sum, squares - o.squares}; }
+  Sum sum = 0;
+  Squares squares = 0;
+  __device__ void add(const Moments& o) {
+    sum += o.sum;
+    squares += o.squares;
+  }
 };
 
-template <class In, class M>
-__device__ M moments_of(In value) {
-  using Sum = decltype(M::sum);
-  using Squares = decltype(M::squares);
-  return {Sum(value), Squares(value) * Squares(value)};
+/// The sum over the lanes up to this one.
+template <class T>
+__device__ T warp_scan(T value) {
+  const int lane = threadIdx.x % 32;
+  for (int step = 1; step < 32; step *= 2) {
+    const T before = __shfl_up_sync(~0u, value, step);
+    if (lane >= step) value += before;
+  }
+  return value;
+}
+
+template <class T>
+__device__ T warp_sum(T value) {
+  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(~0u, value, step);
+  return value;
 }
 
 template <class In, class Sum, class Squares>
 __global__ void __launch_bounds__(columns)
     window_sums(Problem p, const std::byte* left, Sum* sums, Squares* squares) {
   using M = Moments<Sum, Squares>;
-  using Scan = cub::BlockScan<M, columns>;
-  using Reduce = cub::BlockReduce<M, columns>;
-  __shared__ union {
-    typename Scan::TempStorage scan;
-    typename Reduce::TempStorage reduce;
-  } scratch;
-  __shared__ M first_window;
+  __shared__ Sum row_sums[warps][padded_columns];
+  __shared__ Squares row_squares[warps][padded_columns];
+  __shared__ M first_window[warps][warps];  // of each row, what each warp adds to it
 
-  const int t = threadIdx.x, w = p.right.width, h = p.right.height;
+  const int t = threadIdx.x, lane = t % 32, warp = t / 32;
+  const int w = p.right.width, h = p.right.height;
   const int x0 = p.shifts.x + blockIdx.x * columns, y0 = p.shifts.y + blockIdx.y * rows_per_block;
   const int rows = min(rows_per_block, p.shifts.y + p.shifts.height - y0);
-  const auto at = [&](int x, int y) {
-    return reinterpret_cast<const In*>(left + y * p.left_pitch)[x];
-  };
   // Thread t > 0 loses column x0 + t - 1 and gains x0 + t - 1 + w, where that exists.
   const int lost = x0 + t - 1, gained = lost + w;
   const bool differs = t > 0 && gained < p.left.width;
-  const auto difference = [&](int y) {
-    return moments_of<In, M>(at(gained, y)) - moments_of<In, M>(at(lost, y));
+  const bool helps = warp * 32 < w;  // with the first window; the same for a whole warp
+
+  const auto row_of = [&](int y) { return reinterpret_cast<const In*>(left + y * p.left_pitch); };
+  const auto take = [](M& m, In plus, In minus) {
+    m.sum += Sum(plus) - Sum(minus);
+    m.squares += Squares(plus) * Squares(plus) - Squares(minus) * Squares(minus);
   };
 
-  M running{}, mine{};
-  if (differs)
-    for (int j = 0; j < h; ++j) running = running + difference(y0 + j);
-  for (int j = 0; j < h; ++j)
-    for (int i = t; i < w; i += columns) mine = mine + moments_of<In, M>(at(x0 + i, y0 + j));
+  M running, mine;
+  for (int j = 0; j < h; ++j) {
+    const In* row = row_of(y0 + j);
+    if (differs) take(running, row[gained], row[lost]);
+    for (int i = t; i < w; i += columns) take(mine, row[x0 + i], 0);
+  }
 
-  for (int row = 0; row < rows; ++row) {
-    const M whole = Reduce(scratch.reduce).Sum(mine);
-    if (t == 0) first_window = whole;
+  for (int round = 0; round < rows; round += warps) {
+    const int count = min(warps, rows - round);
+    for (int r = 0; r < count; ++r) {
+      row_sums[r][padded(t)] = running.sum;
+      row_squares[r][padded(t)] = running.squares;
+      M part;
+      if (helps) part = {warp_sum(mine.sum), warp_sum(mine.squares)};
+      if (lane == 0) first_window[r][warp] = part;
+      if (round + r + 1 == rows) break;
+      const In *above = row_of(y0 + round + r), *below = row_of(y0 + round + r + h);
+      if (differs) {
+        take(running, below[gained], above[gained]);
+        take(running, above[lost], below[lost]);
+      }
+      for (int i = t; i < w; i += columns) take(mine, below[x0 + i], above[x0 + i]);
+    }
     __syncthreads();
-    M scanned;
-    Scan(scratch.scan).InclusiveSum(t == 0 ? first_window : running, scanned);
-    const int x = blockIdx.x * columns + t;
-    if (x < p.shifts.width) {
+    if (warp < count) {
+      // A lane sums its own share, then what lies left of it comes from the other lanes.
+      Sum* share_sums = &row_sums[warp][padded(lane * per_lane)];
+      Squares* share_squares = &row_squares[warp][padded(lane * per_lane)];
+      M share;
+      for (int i = 0; i < per_lane; ++i) share.add({share_sums[i], share_squares[i]});
+      M before{warp_scan(share.sum) - share.sum, warp_scan(share.squares) - share.squares};
+      for (int i = 0; i < warps; ++i) before.add(first_window[warp][i]);
+      for (int i = 0; i < per_lane; ++i) {
+        before.add({share_sums[i], share_squares[i]});
+        share_sums[i] = before.sum;
+        share_squares[i] = before.squares;
+      }
+      __syncwarp();
       const std::int64_t place =
-          std::int64_t{blockIdx.y * rows_per_block + row} * p.shifts.width + x;
-      sums[place] = scanned.sum;
-      squares[place] = scanned.squares;
+          std::int64_t{blockIdx.y * rows_per_block + round + warp} * p.shifts.width;
+      for (int i = lane; i < columns; i += 32) {
+        const int x = blockIdx.x * columns + i;
+        if (x >= p.shifts.width) break;
+        sums[place + x] = row_sums[warp][padded(i)];
+        squares[place + x] = row_squares[warp][padded(i)];
+      }
     }
-    if (row + 1 < rows) {
-      const int y = y0 + row;
-      if (differs) running = running + (difference(y + h) - difference(y));
-      for (int i = t; i < w; i += columns)
-        mine = mine + (moments_of<In, M>(at(x0 + i, y + h)) - moments_of<In, M>(at(x0 + i, y)));
-    }
-    __syncthreads();  // scratch and first_window are used again
+    __syncthreads();  // the rows are written anew
   }
 }
 
