@@ -10,6 +10,12 @@ std::string text_of(xcorr::Size size) {
   return std::to_string(size.width) + "x" + std::to_string(size.height);
 }
 
+std::string files_of(const Bank& bank) {
+  std::string text;
+  for (std::size_t i = 0; i < bank.size(); ++i) text += (i ? ", '" : "'") + bank[i].file + "'";
+  return text;
+}
+
 /// What is left of the region inside the frame, 64-bit since x + width may not fit into an int.
 xcorr::Size searched(xcorr::Size frame, const xcorr::Rect& region) {
   if (region.empty()) return frame;
@@ -89,7 +95,8 @@ xcorr::Status Analyser::load(const std::shared_ptr<const Bank>& bank) {
     images.push_back(std::move(*image));
     views.push_back(images.back().view());
   }
-  if (auto status = matcher_.set_templates(views); !status.ok()) return status;
+  if (auto status = matcher_.set_templates(views); !status.ok())
+    return {status.code(), status.message() + " (the templates are " + files_of(*bank) + ")"};
   images_ = std::move(images);
   loaded_ = bank;
   told_.clear();

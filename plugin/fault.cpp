@@ -2,6 +2,14 @@
 #include "fault.h"
 
 namespace cudaxcorr {
+namespace {
+
+void post(gpointer element, GstMessageType type, const Fault& fault) {
+  gst_element_message_full(GST_ELEMENT(element), type, fault.domain, fault.code,
+                           g_strdup(fault.text.c_str()), nullptr, __FILE__, GST_FUNCTION, __LINE__);
+}
+
+}  // namespace
 
 Fault fault_of(const xcorr::Status& status) {
   const std::string& text = status.message();
@@ -21,9 +29,9 @@ Fault fault_of(const xcorr::Status& status) {
   return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED, text};
 }
 
-void post(GstElement* element, GstMessageType type, const Fault& fault) {
-  gst_element_message_full(element, type, fault.domain, fault.code, g_strdup(fault.text.c_str()),
-                           nullptr, __FILE__, GST_FUNCTION, __LINE__);
+void post_error(gpointer element, const Fault& fault) { post(element, GST_MESSAGE_ERROR, fault); }
+void post_warning(gpointer element, const Fault& fault) {
+  post(element, GST_MESSAGE_WARNING, fault);
 }
 
 }  // namespace cudaxcorr

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What went wrong, in GStreamer's terms. fault_of() is the one place where a Status of the library
-// becomes a GStreamer error; post() the one place where errors and warnings go to the bus.
+// becomes a GStreamer error.
 #pragma once
 
 #include <string>
@@ -20,7 +20,8 @@ struct Fault {
 
 Fault fault_of(const xcorr::Status& status);
 
-/// `type`: GST_MESSAGE_ERROR or GST_MESSAGE_WARNING. Not under the object lock.
-void post(GstElement* element, GstMessageType type, const Fault& fault);
+/// Not under the object lock.
+void post_error(gpointer element, const Fault& fault);
+void post_warning(gpointer element, const Fault& fault);
 
 }  // namespace cudaxcorr

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The element: what GStreamer asks of it, and the hand-over between its threads. Settings, Report
-// and the bank of templates are shared and guarded by the object lock; the Analyser belongs to the
-// streaming thread. Frames are mapped for reading only, so that those after a `tee` are not copied.
+// The element towards GStreamer and the application: properties, starting and stopping, the class.
+// The work on frames is in process.cpp.
 
 /**
  * SECTION:element-cudaxcorr
@@ -28,7 +27,7 @@
  * The message has `timestamp`, `stream-time`, `running-time` and `duration` (guint64) besides.
  *
  * What is compared is the luma. Gray and YUV formats give theirs as it is; for packed RGB it is
- * (77 R + 150 G + 29 B + 128) / 256, BT.601's.
+ * (77 R + 150 G + 29 B + 128) / 256, BT.601's. Transparency is ignored.
  *
  * ## Example launch lines
  * |[
@@ -45,52 +44,13 @@
  *
  * Since: 0.1
  */
-#include "gstcudaxcorr.h"
-
-#include <memory>
-#include <mutex>
-#include <optional>
-
-#include <gst/video/video.h>
-
-#include "analyser.h"
 #include "fault.h"
-#include "properties.h"
+#include "gstcudaxcorr_private.h"
 #include "results.h"
 
-GST_DEBUG_CATEGORY_STATIC(gst_cuda_xcorr_debug);
-#define GST_CAT_DEFAULT gst_cuda_xcorr_debug
+GST_DEBUG_CATEGORY(gst_cuda_xcorr_debug);
 
 using namespace cudaxcorr;
-
-namespace {
-
-/// What the properties say, at one moment.
-struct Snapshot {
-  Settings settings;
-  std::shared_ptr<const Bank> bank;
-};
-
-struct Element {
-  // Under the object lock.
-  Snapshot shared;  ///< its bank is null while stopped
-  Report report;
-  // One change of the templates at a time; the object lock is not held while files are read.
-  std::mutex loading;
-  // Of the streaming thread.
-  GstVideoInfo format;
-  std::optional<Analyser> analyser;
-  Snapshot current;          ///< for the frame in work
-  guint waited = G_MAXUINT;  ///< frames since the last analysed one began, with it; at first: due
-  std::vector<xcorr::Peak> peaks;
-};
-
-}  // namespace
-
-struct _GstCudaXCorr {
-  GstBaseTransform parent;
-  Element* element;
-};
 
 G_DEFINE_TYPE(GstCudaXCorr, gst_cuda_xcorr, GST_TYPE_BASE_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE(cudaxcorr, "cudaxcorr", GST_RANK_NONE, GST_TYPE_CUDA_XCORR)
@@ -104,25 +64,6 @@ GstStaticPadTemplate sink_template =
     GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(caps_text));
 GstStaticPadTemplate src_template =
     GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(caps_text));
-
-class ObjectLock {
- public:
-  explicit ObjectLock(gpointer object) : object_(GST_OBJECT_CAST(object)) {
-    GST_OBJECT_LOCK(object_);
-  }
-  ~ObjectLock() { GST_OBJECT_UNLOCK(object_); }
-  ObjectLock(const ObjectLock&) = delete;
-
- private:
-  GstObject* object_;
-};
-
-void fail(GstCudaXCorr* self, const Fault& fault) {
-  post(GST_ELEMENT_CAST(self), GST_MESSAGE_ERROR, fault);
-}
-void warn(GstCudaXCorr* self, const Fault& fault) {
-  post(GST_ELEMENT_CAST(self), GST_MESSAGE_WARNING, fault);
-}
 
 // ---- properties -----------------------------------------------------------------------------
 
@@ -173,7 +114,7 @@ void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
   const Property& property = properties()[id - 1];
   const auto fault =
       property.pictures ? set_templates(self, property, value) : set_value(self, property, value);
-  if (fault) warn(self, *fault);
+  if (fault) post_warning(self, *fault);
 }
 
 void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
@@ -222,12 +163,12 @@ gboolean start(GstBaseTransform* base) {
   std::string note;
   auto analyser = Analyser::open(settings.backend, settings.cuda_device_id, note);
   if (!analyser.ok()) {
-    fail(self, fault_of(analyser.status()));
+    post_error(self, fault_of(analyser.status()));
     return FALSE;
   }
   if (!note.empty()) GST_INFO_OBJECT(self, "working on the CPU: %s", note.c_str());
   if (const auto fault = load_all(self)) {
-    fail(self, *fault);
+    post_error(self, *fault);
     return FALSE;
   }
   element.analyser.emplace(std::move(analyser.value()));
@@ -267,123 +208,13 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
 
 // ---- frames ---------------------------------------------------------------------------------
 
-/// Takes the settings of this frame. Here, since it decides whether the buffer is made writable.
+/// Here, since it decides whether the buffer is made writable.
 void before_transform(GstBaseTransform* base, GstBuffer* buffer) {
-  GstCudaXCorr* self = GST_CUDA_XCORR(base);
-  Element& element = *self->element;
-  const GstClockTime time =
-      gst_segment_to_stream_time(&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
-  if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(self), time);
-  {
-    const ObjectLock lock(self);
-    element.current = element.shared;
-    ++element.report.frames;
-  }
-  gst_base_transform_set_passthrough(base, element.current.bank->size() == 0);
-}
-
-/// The property values that lead to a bank.
-void name_files(Settings& settings, const Bank& bank) {
-  settings.template_file = bank.single.empty() ? "" : bank.single.front()->file;
-  settings.template_files.clear();
-  for (const auto& picture : bank.several) settings.template_files.push_back(picture->file);
-}
-
-/// Puts templates and kernel back to what worked, where nobody has changed them since.
-void refuse(GstCudaXCorr* self, const Task& refused, const Task& working) {
-  Snapshot& shared = self->element->shared;
-  {
-    const ObjectLock lock(self);
-    if (shared.settings.match.kernel == refused.match.kernel)
-      shared.settings.match.kernel = working.match.kernel;
-    if (shared.bank == refused.bank) {
-      shared.bank = working.bank;
-      name_files(shared.settings, *working.bank);
-    }
-  }
-  for (const char* name : {"kernel", "template", "templates"})
-    g_object_notify(G_OBJECT(self), name);
-}
-
-/// Makes the analyser ready for this frame. A change that cannot be done is refused with a warning
-/// if there is something that worked before.
-xcorr::Status configure(GstCudaXCorr* self) {
-  Element& element = *self->element;
-  Task task{element.current.bank, element.current.settings.match};
-  xcorr::Status status = element.analyser->configure(task);
-  const auto working = element.analyser->task();
-  const bool refusable =
-      status.code() == xcorr::Code::unsupported || status.code() == xcorr::Code::invalid_argument;
-  if (refusable && working && *working != task) {
-    warn(self, fault_of(status));
-    refuse(self, task, *working);
-    task.bank = element.current.bank = working->bank;
-    task.match.kernel = working->match.kernel;
-    status = element.analyser->configure(task);
-  }
-  for (const std::string& text : element.analyser->take_warnings())
-    warn(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, text});
-  return status;
-}
-
-xcorr::Status analyse(GstCudaXCorr* self, GstBuffer* buffer) {
-  Element& element = *self->element;
-  if (auto status = configure(self); !status.ok()) return status;
-  GstVideoFrame frame;
-  if (!gst_video_frame_map(&frame, &element.format, buffer, GST_MAP_READ))
-    return {xcorr::Code::invalid_argument, "Cannot map a frame: it is too small for its caps"};
-  const auto status = element.analyser->analyse(frame, element.peaks);
-  gst_video_frame_unmap(&frame);
-  return status;
-}
-
-void record(GstCudaXCorr* self, const FrameResult& result) {
-  Report& report = self->element->report;
-  const ObjectLock lock(self);
-  ++report.analysed;
-  report.total_ns += result.processing_ns;
-  report.last_ns = result.processing_ns;
-  report.kernel = result.kernel;
-}
-
-void publish(GstCudaXCorr* self, GstBuffer* buffer, const FrameResult& result) {
-  const Settings& settings = self->element->current.settings;
-  attach_meta(buffer, result);
-  if (settings.attach_roi_meta) attach_roi_metas(buffer, result);
-  if (settings.post_messages && result.analysed)
-    gst_element_post_message(
-        GST_ELEMENT(self),
-        make_message(GST_OBJECT(self), GST_BASE_TRANSFORM(self)->segment, buffer, result));
+  gst_base_transform_set_passthrough(base, !take_settings(GST_CUDA_XCORR(base), buffer));
 }
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
-  GstCudaXCorr* self = GST_CUDA_XCORR(base);
-  Element& element = *self->element;
-  const bool due = element.waited >= element.current.settings.interval;
-  const GstClockTime begin = gst_util_get_timestamp();
-  element.peaks.clear();
-  if (due) {
-    if (const auto status = analyse(self, buffer); !status.ok()) {
-      fail(self, fault_of(status));
-      return GST_FLOW_ERROR;
-    }
-    element.waited = 0;
-  }
-  ++element.waited;
-
-  const FrameResult result{{element.format.width, element.format.height},
-                           GST_BUFFER_PTS(buffer),
-                           due ? gst_util_get_timestamp() - begin : 0,
-                           element.analyser->backend(),
-                           element.analyser->kernel(),
-                           due,
-                           *element.current.bank,
-                           element.peaks};
-  if (due) record(self, result);
-  GST_LOG_OBJECT(self, "%" G_GSIZE_FORMAT " peaks in %" GST_TIME_FORMAT, element.peaks.size(),
-                 GST_TIME_ARGS(result.processing_ns));
-  publish(self, buffer, result);
-  return GST_FLOW_OK;
+  return process(GST_CUDA_XCORR(base), buffer);
 }
 
 void finalize(GObject* object) {

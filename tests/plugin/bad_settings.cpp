@@ -121,7 +121,24 @@ GST_START_TEST(template_of_too_many_pixels) {
       text_of(error_of(std::string("videotestsrc ! video/x-raw,format=GRAY8 ! cudaxcorr backend=") +
                        backend() + " template=" + file + " ! fakesink"),
               GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
-  fail_unless(!text.empty());
+  assert_contains(text, file.c_str());
+}
+GST_END_TEST
+
+GST_START_TEST(template_of_too_many_pixels_while_playing) {
+  const Gray scene = texture(60, 40);
+  const std::string good = save(crop(scene, 9, 9, 16, 12), "good.png");
+  const std::string huge = save(Gray(4000, 3000, 1), "huge.png");
+  Finder finder("template=" + good);
+  finder.find(scene);
+  finder.set("template", huge);
+  assert_equals_int(finder.find(scene).peaks.size(), 1);
+  assert_contains(
+      text_of(finder.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT),
+      huge.c_str());
+  assert_text(finder.get("template"), good);
+  assert_equals_int(finder.find(scene).peaks.size(), 1);
+  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "a second warning");
 }
 GST_END_TEST
 
@@ -138,5 +155,6 @@ Suite* suite() {
   tcase_add_test(cases, malformed_region);
   tcase_add_test(cases, frame_smaller_than_its_caps);
   tcase_add_test(cases, template_of_too_many_pixels);
+  tcase_add_test(cases, template_of_too_many_pixels_while_playing);
   return suite;
 }

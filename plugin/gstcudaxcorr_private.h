@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the element's two files share: gstcudaxcorr.cpp answers GStreamer and the application,
+// process.cpp does the streaming thread's work. Settings, Report and the bank of templates pass
+// between threads and are guarded by the object lock.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <gst/video/video.h>
+
+#include <xcorr/match.hpp>
+
+#include "analyser.h"
+#include "gstcudaxcorr.h"
+#include "properties.h"
+
+GST_DEBUG_CATEGORY_EXTERN(gst_cuda_xcorr_debug);
+#define GST_CAT_DEFAULT gst_cuda_xcorr_debug
+
+namespace cudaxcorr {
+
+/// What the properties say, at one moment.
+struct Snapshot {
+  Settings settings;
+  std::shared_ptr<const Bank> bank;
+};
+
+struct Element {
+  // Under the object lock.
+  Snapshot shared;  ///< its bank is null while stopped
+  Report report;
+  // One change of the templates at a time; the object lock is not held while files are read.
+  std::mutex loading;
+  // Of the streaming thread.
+  GstVideoInfo format;
+  std::optional<Analyser> analyser;
+  Snapshot current;          ///< for the frame in work
+  guint waited = G_MAXUINT;  ///< frames since the last analysed one began, with it; at first: due
+  std::vector<xcorr::Peak> peaks;
+};
+
+/// Takes the settings of the frame that comes. False when there are no templates.
+bool take_settings(GstCudaXCorr* self, GstBuffer* buffer);
+
+/// Analyses the frame if it is due and attaches the result. The buffer must be writable, its memory
+/// is only read.
+GstFlowReturn process(GstCudaXCorr* self, GstBuffer* buffer);
+
+class ObjectLock {
+ public:
+  explicit ObjectLock(gpointer object) : object_(GST_OBJECT_CAST(object)) {
+    GST_OBJECT_LOCK(object_);
+  }
+  ~ObjectLock() { GST_OBJECT_UNLOCK(object_); }
+  ObjectLock(const ObjectLock&) = delete;
+
+ private:
+  GstObject* object_;
+};
+
+}  // namespace cudaxcorr
+
+struct _GstCudaXCorr {
+  GstBaseTransform parent;
+  cudaxcorr::Element* element;
+};

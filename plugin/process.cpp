@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The streaming thread's work on a frame. It works on its own copy of the settings; no message is
+// posted and nothing is computed under the object lock. Frames are mapped for reading only, so that
+// those that others hold too, after a `tee`, are not copied.
+#include "fault.h"
+#include "gstcudaxcorr_private.h"
+#include "results.h"
+
+namespace cudaxcorr {
+namespace {
+
+/// The property values that lead to a bank.
+void name_files(Settings& settings, const Bank& bank) {
+  settings.template_file = bank.single.empty() ? "" : bank.single.front()->file;
+  settings.template_files.clear();
+  for (const auto& picture : bank.several) settings.template_files.push_back(picture->file);
+}
+
+/// Puts templates and kernel back to what worked, where nobody has changed them since.
+void refuse(GstCudaXCorr* self, const Task& refused, const Task& working) {
+  Snapshot& shared = self->element->shared;
+  {
+    const ObjectLock lock(self);
+    if (shared.settings.match.kernel == refused.match.kernel)
+      shared.settings.match.kernel = working.match.kernel;
+    if (shared.bank == refused.bank) {
+      shared.bank = working.bank;
+      name_files(shared.settings, *working.bank);
+    }
+  }
+  for (const char* name : {"kernel", "template", "templates"})
+    g_object_notify(G_OBJECT(self), name);
+}
+
+/// Makes the analyser ready for this frame. A change that cannot be done is refused with a warning
+/// if there is something that worked before.
+xcorr::Status configure(GstCudaXCorr* self) {
+  Element& element = *self->element;
+  Task task{element.current.bank, element.current.settings.match};
+  xcorr::Status status = element.analyser->configure(task);
+  const auto working = element.analyser->task();
+  // After an error of the device nothing can be expected to work.
+  const bool refusable = !status.ok() && status.code() != xcorr::Code::device_error;
+  if (refusable && working && *working != task) {
+    post_warning(self, fault_of(status));
+    refuse(self, task, *working);
+    task.bank = element.current.bank = working->bank;
+    task.match.kernel = working->match.kernel;
+    status = element.analyser->configure(task);
+  }
+  for (const std::string& text : element.analyser->take_warnings())
+    post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, text});
+  return status;
+}
+
+xcorr::Status analyse(GstCudaXCorr* self, GstBuffer* buffer) {
+  Element& element = *self->element;
+  if (auto status = configure(self); !status.ok()) return status;
+  GstVideoFrame frame;
+  if (!gst_video_frame_map(&frame, &element.format, buffer, GST_MAP_READ))
+    return {xcorr::Code::invalid_argument, "Cannot map a frame: it is too small for its caps"};
+  const auto status = element.analyser->analyse(frame, element.peaks);
+  gst_video_frame_unmap(&frame);
+  return status;
+}
+
+void record(GstCudaXCorr* self, const FrameResult& result) {
+  Report& report = self->element->report;
+  const ObjectLock lock(self);
+  ++report.analysed;
+  report.total_ns += result.processing_ns;
+  report.last_ns = result.processing_ns;
+  report.kernel = result.kernel;
+}
+
+void publish(GstCudaXCorr* self, GstBuffer* buffer, const FrameResult& result) {
+  const Settings& settings = self->element->current.settings;
+  attach_meta(buffer, result);
+  if (settings.attach_roi_meta) attach_roi_metas(buffer, result);
+  if (settings.post_messages && result.analysed)
+    gst_element_post_message(
+        GST_ELEMENT(self),
+        make_message(GST_OBJECT(self), GST_BASE_TRANSFORM(self)->segment, buffer, result));
+}
+
+}  // namespace
+
+bool take_settings(GstCudaXCorr* self, GstBuffer* buffer) {
+  Element& element = *self->element;
+  const GstClockTime time = gst_segment_to_stream_time(&GST_BASE_TRANSFORM(self)->segment,
+                                                       GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+  if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(self), time);
+  const ObjectLock lock(self);
+  element.current = element.shared;
+  ++element.report.frames;
+  return element.current.bank->size() > 0;
+}
+
+GstFlowReturn process(GstCudaXCorr* self, GstBuffer* buffer) {
+  Element& element = *self->element;
+  const bool due = element.waited >= element.current.settings.interval;
+  const GstClockTime begin = gst_util_get_timestamp();
+  element.peaks.clear();
+  if (due) {
+    if (const auto status = analyse(self, buffer); !status.ok()) {
+      post_error(self, fault_of(status));
+      return GST_FLOW_ERROR;
+    }
+    element.waited = 0;
+  }
+  ++element.waited;
+
+  const FrameResult result{{element.format.width, element.format.height},
+                           GST_BUFFER_PTS(buffer),
+                           due ? gst_util_get_timestamp() - begin : 0,
+                           element.analyser->backend(),
+                           element.analyser->kernel(),
+                           due,
+                           *element.current.bank,
+                           element.peaks};
+  if (due) record(self, result);
+  GST_LOG_OBJECT(self, "%" G_GSIZE_FORMAT " peaks in %" GST_TIME_FORMAT, element.peaks.size(),
+                 GST_TIME_ARGS(result.processing_ns));
+  publish(self, buffer, result);
+  return GST_FLOW_OK;
+}
+
+}  // namespace cudaxcorr
