@@ -114,6 +114,8 @@ Options parse(int argc, char** argv) {
       default:
         std::exit(exit_usage);
     }
+  if (options.coverage && options.filter != "*")
+    usage_error("--coverage is of all cases; no --filter");
   if (optind < argc) usage_error(std::string("unexpected argument '") + argv[optind] + "'");
   return options;
 }

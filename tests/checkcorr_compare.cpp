@@ -238,7 +238,7 @@ void compare_scores(Comparison& comparison, const Truth& t, const Values& got) {
   const auto area = static_cast<std::size_t>(t.problem.correlate.shifts.size().area());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double bound = exact ? 0
-                               : FLT_EPSILON * std::abs(expected[i]) +
+                               : 4 * FLT_EPSILON * std::abs(expected[i]) +
                                      score_bound(t.problem.method, window_at(t, i % area),
                                                  rights[i / area], expected[i]);
     comparison.element(Role::scores, i, expected[i], actual[i], bound);

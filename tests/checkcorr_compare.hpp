@@ -7,7 +7,7 @@
 //   where that
 //                            is null, as of a float32 FFT
 //   window sums of f32:      (16 + sqrt n) eps64 sum |f|, over the whole left
-//   scores from f32:         eps |score| and what the formula's cancellation makes of eps64
+//   scores from f32:         4 eps |score| and what the formula's cancellation makes of eps64
 #pragma once
 
 #include <optional>

@@ -122,6 +122,22 @@ TEST_P(MatchTest, BankEqualsSingleRuns) {
   }
 }
 
+TEST_P(MatchTest, BankPastOneBatch) {
+  // So many surfaces that they are made in two goes.
+  if (kernel() == "reference") GTEST_SKIP() << "takes long";
+  const auto frame = random_image<std::uint8_t>({640, 480}, 31);
+  std::vector<Bytes> bank;
+  for (int i = 0; i < 64; ++i) bank.push_back(crop(frame, {9 * i, 7 * i, 8, 8}));
+  const auto peaks = match<std::uint8_t>(device, bank, frame, settings());
+  ASSERT_EQ(peaks.size(), bank.size());
+  for (std::size_t i = 0; i < peaks.size(); ++i) {
+    EXPECT_EQ(peaks[i].template_index, i);
+    EXPECT_EQ(peaks[i].x, 9.0 * double(i));
+    EXPECT_EQ(peaks[i].y, 7.0 * double(i));
+    EXPECT_EQ(peaks[i].score, 1.0);
+  }
+}
+
 TEST_P(MatchTest, EveryCopyOfATileIsFound) {
   const auto tile = random_image<std::uint8_t>({16, 16}, 16);
   Bytes frame({320, 240});
@@ -164,15 +180,18 @@ TEST_P(MatchTest, WithoutVarianceNothingMatches) {
   const auto noise = random_image<std::uint8_t>({48, 40}, 18);
   const Bytes flat_frame({48, 40}, 77), flat_pattern({8, 8}, 77);
   const auto pattern = crop(noise, {4, 4, 8, 8});
-  const MatchSettings s = settings();
-  EXPECT_TRUE(match(device, pattern, flat_frame, s).empty());
-  EXPECT_TRUE(match(device, flat_pattern, noise, s).empty());
-  EXPECT_TRUE(match(device, flat_pattern, flat_frame, s).empty());
+  const Floats flat_floats({48, 40}, 0.1f), float_pattern = random_image<float>({8, 8}, 19);
   EXPECT_TRUE(is_flat(flat_pattern.view()));
   EXPECT_FALSE(is_flat(pattern.view()));
-  const Floats flat_floats({48, 40}, 0.1f), float_pattern = random_image<float>({8, 8}, 19);
-  EXPECT_TRUE(match(device, float_pattern, flat_floats, s).empty());
-  EXPECT_TRUE(match(device, Floats({8, 8}, 0.1f), flat_floats, s).empty());
+  for (const Method method : {Method::ccoeff, Method::ccoeff_normed}) {
+    SCOPED_TRACE(info(method).name);
+    const MatchSettings s = settings(method);
+    EXPECT_TRUE(match(device, pattern, flat_frame, s).empty());
+    EXPECT_TRUE(match(device, flat_pattern, noise, s).empty());
+    EXPECT_TRUE(match(device, flat_pattern, flat_frame, s).empty());
+    EXPECT_TRUE(match(device, float_pattern, flat_floats, s).empty());
+    EXPECT_TRUE(match(device, Floats({8, 8}, 0.1f), flat_floats, s).empty());
+  }
 }
 
 TEST_P(MatchTest, ConstantImagesAreEqual) {

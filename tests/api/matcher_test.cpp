@@ -2,6 +2,9 @@
 //
 // Matcher's contract apart from the numbers: banks, settings, order of calls, errors.
 #include <cmath>
+#include <cstdlib>
+#include <numeric>
+#include <thread>
 
 #include "support.hpp"
 
@@ -165,6 +168,49 @@ TEST_F(MatcherTest, BadSettings) {
   EXPECT_EQ(code([](S& s) { s.kernel = "no-such"; }), Code::unsupported);
   EXPECT_EQ(matcher.prepare(ElementType::u8, {0, 5}, {}).code(), Code::invalid_argument);
   EXPECT_EQ(matcher.prepare(ElementType::f32, frame.size, {}).code(), Code::invalid_argument);
+}
+
+TEST_F(MatcherTest, KernelByNameAndByEnvironment) {
+  ASSERT_TRUE(set({pattern.view()}).ok());
+  MatchSettings settings = whole_pixels();
+  ASSERT_TRUE(prepare(settings).ok());
+  EXPECT_NE(matcher.kernel(), "reference");
+  settings.kernel = "reference";
+  ASSERT_TRUE(prepare(settings).ok());
+  EXPECT_EQ(matcher.kernel(), "reference");
+  EXPECT_EQ(run().at(0).x, 20);
+
+  ASSERT_EQ(setenv("XCORR_KERNEL", "reference", 1), 0);
+  auto other = Matcher::create(open_device(Backend::cpu).value());
+  ASSERT_TRUE(other.ok());
+  const MatrixView view = pattern.view();
+  ASSERT_TRUE(other.value().set_templates({&view, 1}).ok());
+  EXPECT_TRUE(other.value().prepare(ElementType::u8, frame.size, {}).ok());
+  EXPECT_EQ(other.value().kernel(), "reference");
+  // A name in the settings goes before the environment's.
+  settings.kernel = "fft";
+  EXPECT_TRUE(other.value().prepare(ElementType::u8, frame.size, settings).ok());
+  EXPECT_EQ(other.value().kernel(), "fft");
+  unsetenv("XCORR_KERNEL");
+}
+
+TEST_F(MatcherTest, OneObjectAThread) {
+  const auto find_in_thread = [](unsigned seed, std::vector<double>& places) {
+    const auto own_frame = random_image<std::uint8_t>({90, 70}, seed);
+    for (int i = 0; i < 20; ++i) {
+      const auto own = crop(own_frame, {i, 2 * i, 20 + i, 12});
+      for (const Peak& peak :
+           match(open_device(Backend::cpu).value(), own, own_frame, whole_pixels()))
+        places.push_back(peak.x);
+    }
+  };
+  std::vector<double> first, second, expected(20);
+  std::iota(expected.begin(), expected.end(), 0);
+  std::thread one(find_in_thread, 2, std::ref(first)), two(find_in_thread, 3, std::ref(second));
+  one.join();
+  two.join();
+  EXPECT_EQ(first, expected);
+  EXPECT_EQ(second, expected);
 }
 
 TEST_F(MatcherTest, CallsOutOfOrder) {
