@@ -27,7 +27,6 @@ libgstreamer-plugins-base1.0-dev | module:gstreamer-app-1.0   | video formats, m
 gstreamer1.0-tools              | tool:gst-launch-1.0         | gst-launch-1.0, gst-inspect-1.0
 gstreamer1.0-plugins-base       | element:decodebin           | decodebin, videoconvert, videotestsrc
 gstreamer1.0-plugins-good       | element:qtdemux             | PNG and JPEG templates, MP4, RTSP, v4l2
-gstreamer1.0-plugins-bad        | element:h264parse           | H.264 streams in files
 gstreamer1.0-plugins-ugly       | element:x264enc             | the demo encodes its clip
 gstreamer1.0-libav              | element:avdec_h264,openh264dec,nvh264dec | H.264 video, BMP templates
 libgtest-dev                    | module:gtest_main           | GoogleTest: tests of the library
