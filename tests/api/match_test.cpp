@@ -14,15 +14,6 @@ using Floats = Image<float>;
 
 class MatchTest : public TargetTest {
  protected:
-  /// Settings of this kernel.
-  MatchSettings settings(Method method = Method::ccoeff_normed) const {
-    MatchSettings s;
-    s.method = method;
-    s.kernel = kernel();
-    s.subpixel = false;
-    return s;
-  }
-
   template <class T>
   void expect_defined_peaks(const Image<T>& frame, const Image<T>& pattern, const MatchSettings& s,
                             double relative) {
@@ -234,51 +225,6 @@ TEST_P(MatchTest, NearFlatNoiseGivesScoresInRange) {
       }
     }
   }
-}
-
-// ---- sub-pixel ------------------------------------------------------------------------------
-
-/// A smooth texture of waves of at least nine pixels, between 8 and 248. Each wave has a mirror
-/// image, so that a shift along one axis does not look like one along the other.
-double texture(double x, double y) {
-  return 128 + 20 * (std::sin(0.31 * x + 0.42 * y + 0.3) + std::cos(0.31 * x - 0.42 * y) +
-                     std::sin(0.57 * x + 0.23 * y + 1.1) + std::cos(0.57 * x - 0.23 * y + 2.0) +
-                     std::sin(0.13 * x + 0.61 * y + 0.7) + std::cos(0.13 * x - 0.61 * y + 1.5));
-}
-
-template <class T>
-Image<T> sampled(Size size, double x0, double y0) {
-  Image<T> image(size);
-  for (int y = 0; y < size.height; ++y)
-    for (int x = 0; x < size.width; ++x) {
-      const double v = texture(x - x0, y - y0);
-      image.at(x, y) = sizeof(T) == 1 ? static_cast<T>(std::lround(v)) : static_cast<T>(v);
-    }
-  return image;
-}
-
-template <class T>
-void expect_subpixel_places(const Device& device, MatchSettings s) {
-  s.subpixel = true;
-  // The pattern is the texture around its origin, which lies at (dx + 20, dy + 15) in the frame.
-  const auto pattern = sampled<T>({25, 21}, 0, 0);
-  for (int step = -5; step <= 5; ++step) {
-    const double dx = 0.1 * step, dy = -0.07 * step;
-    const auto peaks = match(device, pattern, sampled<T>({64, 56}, 20 + dx, 15 + dy), s);
-    ASSERT_EQ(peaks.size(), 1u) << step;
-    EXPECT_NEAR(peaks[0].x, 20 + dx, 0.1);
-    EXPECT_NEAR(peaks[0].y, 15 + dy, 0.1);
-  }
-}
-
-TEST_P(MatchTest, SubpixelPlacesOfBytes) {
-  for (const Method method : {Method::ccoeff_normed, Method::sqdiff})
-    expect_subpixel_places<std::uint8_t>(device, settings(method));
-}
-
-TEST_P(MatchTest, SubpixelPlacesOfFloats) {
-  for (const Method method : {Method::ccoeff_normed, Method::sqdiff})
-    expect_subpixel_places<float>(device, settings(method));
 }
 
 // ---- extents --------------------------------------------------------------------------------

@@ -101,6 +101,15 @@ class TargetTest : public testing::TestWithParam<Target> {
     return find_variant(Stage::correlate, GetParam().backend, kernel())->exact;
   }
 
+  /// Of a match by this kernel, to whole pixels.
+  MatchSettings settings(Method method = Method::ccoeff_normed) const {
+    MatchSettings s;
+    s.method = method;
+    s.kernel = kernel();
+    s.subpixel = false;
+    return s;
+  }
+
   Device device;
 };
 
