@@ -100,7 +100,7 @@ install_packages() {
   }
 }
 
-# Every header is there when the build folder is this checkout's; one that was moved is made anew.
+# A build folder that belongs to another place, after the checkout was moved or copied, is made anew.
 configure() {
   local meson=$1
   shift
