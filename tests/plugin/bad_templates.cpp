@@ -122,13 +122,29 @@ GST_START_TEST(bad_template_while_playing) {
 }
 GST_END_TEST
 
-/// Three frames give one warning, no match and no change.
+/// While stopped nothing is read: the file may still come.
+GST_START_TEST(bad_template_between_two_runs) {
+  const Gray scene = texture(60, 40);
+  Finder finder("template=" + save(crop(scene, 9, 9, 16, 12), "good.png"));
+  finder.find(scene);
+  gst_element_set_state(finder.harness->element, GST_STATE_READY);
+  finder.set("template", missing());
+  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr);
+  assert_text(finder.get("template"), missing());
+  assert_equals_int(gst_element_set_state(finder.harness->element, GST_STATE_PAUSED),
+                    GST_STATE_CHANGE_FAILURE);
+  text_of(finder.message(GST_MESSAGE_ERROR), GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ);
+}
+GST_END_TEST
+
+/// Three frames give one warning, no match and no change; other settings matter nothing.
 void assert_warned_once_without_match(Finder& finder, const Gray& scene, const std::string& file) {
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, scene.width, scene.height);
   for (int i = 0; i < 3; ++i) {
     GstBuffer* out = finder.pass(make_frame(GST_VIDEO_FORMAT_GRAY8, scene));
     const Found found = found_in(out);
     fail_unless(found.analysed);
+    finder.set("max-peaks", std::to_string(2 + i));
     assert_equals_int(found.peaks.size(), 0);
     fail_unless(gst_buffer_memcmp(out, 0, scene.pixels.data(), scene.pixels.size()) == 0);
     gst_buffer_unref(out);
@@ -203,6 +219,7 @@ Suite* suite() {
   tcase_add_loop_test(cases, bad_template_at_start, 0, bad_file_count);
   tcase_add_loop_test(cases, bad_one_of_templates_at_start, 0, bad_file_count);
   tcase_add_loop_test(cases, bad_template_while_playing, 0, bad_file_count);
+  tcase_add_test(cases, bad_template_between_two_runs);
   tcase_add_test(cases, template_larger_than_the_frame);
   tcase_add_test(cases, template_larger_than_the_region);
   tcase_add_test(cases, region_outside_the_frame);

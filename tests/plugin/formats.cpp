@@ -60,6 +60,20 @@ GST_START_TEST(colour) {
 }
 GST_END_TEST
 
+/// The documented luma of packed RGB, against a gray template of those values.
+GST_START_TEST(luma_of_rgb) {
+  if (!is_rgb(formats[__i__])) return;
+  const Gray red = texture(80, 60, 1), green = texture(80, 60, 2), blue = texture(80, 60, 3);
+  Gray luma(80, 60);
+  for (std::size_t i = 0; i < luma.pixels.size(); ++i)
+    luma.pixels[i] = static_cast<std::uint8_t>(
+        (77 * red.pixels[i] + 150 * green.pixels[i] + 29 * blue.pixels[i] + 128) / 256);
+  Finder finder("subpixel=false template=" + save(crop(luma, 33, 18, 14, 13), "patch.png"));
+  finder.set_format(formats[__i__], 80, 60);
+  assert_copy(finder.find(make_frame(formats[__i__], red, green, blue)), 33, 18);
+}
+GST_END_TEST
+
 /// What videoconvert makes of a colour picture, it makes of the template too.
 GST_START_TEST(colour_converted_to_yuv) {
   const Gray red = texture(80, 60, 1), green = texture(80, 60, 2), blue = texture(80, 60, 3);
@@ -117,6 +131,7 @@ Suite* suite() {
   tcase_add_loop_test(cases, odd_sizes, 0, format_count);
   tcase_add_loop_test(cases, padded_strides, 0, format_count);
   tcase_add_loop_test(cases, colour, 0, format_count);
+  tcase_add_loop_test(cases, luma_of_rgb, 0, format_count);
   tcase_add_test(cases, colour_converted_to_yuv);
   tcase_add_test(cases, bmp_template);
   tcase_add_test(cases, large_bmp_template);

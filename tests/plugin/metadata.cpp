@@ -68,6 +68,12 @@ GST_START_TEST(message_fields) {
   GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, example.scene);
   GST_BUFFER_PTS(frame) = 3 * GST_SECOND;
   GST_BUFFER_DURATION(frame) = GST_SECOND / 25;
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  segment.start = GST_SECOND;
+  segment.time = 10 * GST_SECOND;
+  segment.base = 5 * GST_SECOND;
+  gst_harness_push_event(finder.harness, gst_event_new_segment(&segment));
   gst_buffer_unref(finder.pass(frame));
 
   GstMessage* message = finder.message(GST_MESSAGE_ELEMENT);
@@ -76,10 +82,11 @@ GST_START_TEST(message_fields) {
   fail_unless(gst_message_has_name(message, "cudaxcorr"));
   const GstStructure* result = gst_message_get_structure(message);
   assert_fields(result, 3 * GST_SECOND);
-  for (const char* field : {"timestamp", "stream-time", "running-time"}) {
+  for (const auto& [field, seconds] :
+       {std::pair{"timestamp", 3}, {"stream-time", 12}, {"running-time", 7}}) {
     guint64 time = 0;
     fail_unless(gst_structure_get_uint64(result, field, &time), "no %s", field);
-    assert_equals_uint64(time, 3 * GST_SECOND);
+    assert_equals_uint64(time, seconds * GST_SECOND);
   }
   guint64 duration = 0;
   fail_unless(gst_structure_get_uint64(result, "duration", &duration));
