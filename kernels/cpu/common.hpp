@@ -86,7 +86,9 @@ struct SlotMemory {
   }
   std::byte* of(int slot) const { return base + slot * bytes_each; }
 
-  static constexpr std::size_t rounded(std::size_t bytes) { return (bytes + line - 1) / line * line; }
+  static constexpr std::size_t rounded(std::size_t bytes) {
+    return (bytes + line - 1) / line * line;
+  }
   static std::size_t total(std::size_t bytes) { return line + slot_count() * rounded(bytes); }
 };
 

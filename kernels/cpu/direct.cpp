@@ -170,7 +170,8 @@ class TileRun {
         left_(left_of<Pixel>(problem_, job.buffers->lefts, job.left)) {}
 
   void run() {
-    const bool one_block = problem_.right.width <= block_side && problem_.right.height <= block_side;
+    const bool one_block =
+        problem_.right.width <= block_side && problem_.right.height <= block_side;
     for (int r = 0; r < job_.right_count; ++r) {
       const int right = job_.first_right + r;
       std::fill_n(scratch_.sums, tile_rows * tile_columns, Sum{});
@@ -201,8 +202,8 @@ class TileRun {
   }
 
   void unpack_taps(int right, const Rect& block) {
-    const std::int64_t output = std::int64_t{job_.left} * problem_.rights +
-                                job_.buffers->first_right + right;
+    const std::int64_t output =
+        std::int64_t{job_.left} * problem_.rights + job_.buffers->first_right + right;
     const auto matrix = right_of<Pixel>(problem_, job_.buffers->rights, problem_.right_of(output));
     const int cells = cells_of(block.width);
     for (int j = 0; j < block.height + 2 * (row_group - 1); ++j) {
@@ -300,11 +301,14 @@ Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers
     const int x = next(cut.columns) * tile_columns, y = next(cut.rows) * cut.rows_each;
     const int right = next(cut.groups) * cut.rights_each;
     HWY_DYNAMIC_DISPATCH(run)
-    ({&p, &buffers, static_cast<int>(index), right,
-         std::min(cut.rights_each, buffers.right_count - right),
-         {x, y, std::min(tile_columns, p.shifts.width - x),
-          std::min(cut.rows_each, p.shifts.height - y)},
-         memory.of(slot)});
+    ({&p,
+      &buffers,
+      static_cast<int>(index),
+      right,
+      std::min(cut.rights_each, buffers.right_count - right),
+      {x, y, std::min(tile_columns, p.shifts.width - x),
+       std::min(cut.rows_each, p.shifts.height - y)},
+      memory.of(slot)});
   });
   return {};
 }

@@ -21,14 +21,14 @@ template <class T>
 HWY_INLINE void load_pixels(const Source& source, int x, int y, double* to) {
   x += source.x;
   y += source.y;
+  std::fill_n(to, lanes, 0.0);
+  if (!source.data || y < 0 || y >= source.size.height) return;
   const auto* row = reinterpret_cast<const T*>(source.data + y * source.pitch);
-  if (!source.data || y < 0 || y >= source.size.height) {
-    for (int k = 0; k < lanes; ++k) to[k] = 0;
-  } else if (x >= 0 && x + lanes <= source.size.width) {
+  if (x >= 0 && x + lanes <= source.size.width) {
     for (int k = 0; k < lanes; ++k) to[k] = row[x + k];
   } else {
-    for (int k = 0; k < lanes; ++k)
-      to[k] = x + k >= 0 && x + k < source.size.width ? row[x + k] : 0;
+    for (int k = std::max(0, -x); k < std::min(lanes, source.size.width - x); ++k)
+      to[k] = row[x + k];
   }
 }
 
@@ -91,9 +91,12 @@ class LanesEngine final : public Engine {
                        const Target& imag, Complex* a) const override {
     column_inverse_.transform(cells(surface) + column(group), cells(a));
     switch (type) {
-      case ElementType::u32: return store<std::uint32_t>(group, cells(a), real, imag);
-      case ElementType::u64: return store<std::uint64_t>(group, cells(a), real, imag);
-      default: return store<float>(group, cells(a), real, imag);
+      case ElementType::u32:
+        return store<std::uint32_t>(group, cells(a), real, imag);
+      case ElementType::u64:
+        return store<std::uint64_t>(group, cells(a), real, imag);
+      default:
+        return store<float>(group, cells(a), real, imag);
     }
   }
 

@@ -23,7 +23,7 @@ struct Source {
 
 /// Where a tile's outputs go.
 struct Target {
-  void* out = nullptr;  ///< null: nowhere
+  void* out = nullptr;     ///< null: nowhere
   std::int64_t pitch = 0;  ///< elements
   int columns = 0, rows = 0;
 };

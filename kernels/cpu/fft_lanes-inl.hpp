@@ -42,10 +42,18 @@ struct Lanes {
   HWY_INLINE Lanes& operator-=(const Lanes& b) { return *this = Lanes(hn::Sub(get(), b.get())); }
   HWY_INLINE Lanes& operator*=(const Lanes& b) { return *this = Lanes(hn::Mul(get(), b.get())); }
 };
-HWY_INLINE Lanes operator+(const Lanes& a, const Lanes& b) { return Lanes(hn::Add(a.get(), b.get())); }
-HWY_INLINE Lanes operator-(const Lanes& a, const Lanes& b) { return Lanes(hn::Sub(a.get(), b.get())); }
-HWY_INLINE Lanes operator*(const Lanes& a, const Lanes& b) { return Lanes(hn::Mul(a.get(), b.get())); }
-HWY_INLINE Lanes operator/(const Lanes& a, const Lanes& b) { return Lanes(hn::Div(a.get(), b.get())); }
+HWY_INLINE Lanes operator+(const Lanes& a, const Lanes& b) {
+  return Lanes(hn::Add(a.get(), b.get()));
+}
+HWY_INLINE Lanes operator-(const Lanes& a, const Lanes& b) {
+  return Lanes(hn::Sub(a.get(), b.get()));
+}
+HWY_INLINE Lanes operator*(const Lanes& a, const Lanes& b) {
+  return Lanes(hn::Mul(a.get(), b.get()));
+}
+HWY_INLINE Lanes operator/(const Lanes& a, const Lanes& b) {
+  return Lanes(hn::Div(a.get(), b.get()));
+}
 HWY_INLINE Lanes operator-(const Lanes& a) { return Lanes(hn::Neg(a.get())); }
 
 }  // namespace xcorr::cpu::fft::HWY_NAMESPACE
@@ -83,8 +91,7 @@ class complex<xcorr::cpu::fft::HWY_NAMESPACE::Lanes> {
 };
 
 // KissFFT makes its twiddle factors with these; all lanes are alike.
-inline xcorr::cpu::fft::HWY_NAMESPACE::Lanes acos(
-    const xcorr::cpu::fft::HWY_NAMESPACE::Lanes& x) {
+inline xcorr::cpu::fft::HWY_NAMESPACE::Lanes acos(const xcorr::cpu::fft::HWY_NAMESPACE::Lanes& x) {
   return acos(x.v[0]);
 }
 inline complex<xcorr::cpu::fft::HWY_NAMESPACE::Lanes> exp(
@@ -107,7 +114,8 @@ HWY_INLINE ComplexLanes operator-(const ComplexLanes& a, const ComplexLanes& b) 
 }
 HWY_INLINE ComplexLanes operator*(const ComplexLanes& a, const ComplexLanes& b) {
   const V ar = a.real().get(), ai = a.imag().get(), br = b.real().get(), bi = b.imag().get();
-  return {Lanes(hn::NegMulAdd(ai, bi, hn::Mul(ar, br))), Lanes(hn::MulAdd(ai, br, hn::Mul(ar, bi)))};
+  return {Lanes(hn::NegMulAdd(ai, bi, hn::Mul(ar, br))),
+          Lanes(hn::MulAdd(ai, br, hn::Mul(ar, bi)))};
 }
 HWY_INLINE ComplexLanes operator*(const ComplexLanes& a, const Lanes& b) {
   return {a.real() * b, a.imag() * b};
@@ -115,7 +123,8 @@ HWY_INLINE ComplexLanes operator*(const ComplexLanes& a, const Lanes& b) {
 /// a times the conjugate of b.
 HWY_INLINE ComplexLanes times_conjugate(const ComplexLanes& a, const ComplexLanes& b) {
   const V ar = a.real().get(), ai = a.imag().get(), br = b.real().get(), bi = b.imag().get();
-  return {Lanes(hn::MulAdd(ai, bi, hn::Mul(ar, br))), Lanes(hn::NegMulAdd(ar, bi, hn::Mul(ai, br)))};
+  return {Lanes(hn::MulAdd(ai, bi, hn::Mul(ar, br))),
+          Lanes(hn::NegMulAdd(ar, bi, hn::Mul(ai, br)))};
 }
 
 #undef KISSFFT_CLASS_HH

@@ -48,10 +48,9 @@ HWY_FLATTEN void run_as(const Job& job) {
     const auto right_squares = static_cast<std::int64_t>(job.right->squares);
     for (std::int64_t i = 0; i < count; ++i)
       scores[i] = static_cast<float>(score(
-          method, WindowTerms<std::int64_t>{n, static_cast<std::int64_t>(products[i]),
-                                            static_cast<std::int64_t>(sums[i]),
-                                            static_cast<std::int64_t>(squares[i]), right_sum,
-                                            right_squares}));
+          method, WindowTerms<std::int64_t>{
+                      n, static_cast<std::int64_t>(products[i]), static_cast<std::int64_t>(sums[i]),
+                      static_cast<std::int64_t>(squares[i]), right_sum, right_squares}));
   } else {
     const RightSums right = *job.right;
     const double pixels = static_cast<double>(n), product_error = job.product_error;
@@ -77,12 +76,18 @@ void run_method(const Job& job) {
 
 void run(const Job& job) {
   switch (job.problem->method) {
-    case Method::sqdiff: return run_method<Method::sqdiff>(job);
-    case Method::sqdiff_normed: return run_method<Method::sqdiff_normed>(job);
-    case Method::ccorr: return run_method<Method::ccorr>(job);
-    case Method::ccorr_normed: return run_method<Method::ccorr_normed>(job);
-    case Method::ccoeff: return run_method<Method::ccoeff>(job);
-    case Method::ccoeff_normed: return run_method<Method::ccoeff_normed>(job);
+    case Method::sqdiff:
+      return run_method<Method::sqdiff>(job);
+    case Method::sqdiff_normed:
+      return run_method<Method::sqdiff_normed>(job);
+    case Method::ccorr:
+      return run_method<Method::ccorr>(job);
+    case Method::ccorr_normed:
+      return run_method<Method::ccorr_normed>(job);
+    case Method::ccoeff:
+      return run_method<Method::ccoeff>(job);
+    case Method::ccoeff_normed:
+      return run_method<Method::ccoeff_normed>(job);
   }
 }
 

@@ -2,7 +2,8 @@
 //
 // The best places that no other beats nearby. A run of scores is skipped when none reaches the
 // limit and beats its neighbours in the row; those that do are compared with all eight neighbours,
-// which ends nearly all, then row by row outwards. Each slot keeps its best max_peaks in a heap, and the heaps are merged.
+// which ends nearly all, then row by row outwards. Each slot keeps its best max_peaks in a heap,
+// and the heaps are merged.
 #include <functional>
 
 #include "../score.hpp"
@@ -10,6 +11,16 @@
 
 namespace xcorr::cpu {
 namespace {
+
+constexpr int run = 32;  ///< scores that are looked at together
+
+/// Without an early end, so that the loop becomes vectors.
+template <class Test>
+bool is_any(int count, const Test& test) {
+  bool any = false;
+  for (int k = 0; k < count; ++k) any |= test(k);
+  return any;
+}
 
 /// One right's scores. Better: std::greater or std::less.
 template <class Better>
@@ -34,14 +45,10 @@ struct Surface {
   /// Whether any of a row's scores [begin, end) beats `score`, or equals it when `or_equal`.
   bool is_beaten_in(int y, int begin, int end, float score, bool or_equal) const {
     const float* s = row(y);
-    constexpr int run = 32;
-    for (int x = begin; x < end; x += run) {
-      const int count = std::min(run, end - x);
-      bool beaten = false;
-      for (int k = 0; k < count; ++k)
-        beaten |= better(s[x + k], score) || (or_equal && s[x + k] == score);
-      if (beaten) return true;
-    }
+    for (int x = begin; x < end; x += run)
+      if (is_any(std::min(run, end - x),
+                 [&](int k) { return better(s[x + k], score) || (or_equal && s[x + k] == score); }))
+        return true;
     return false;
   }
 
@@ -89,7 +96,6 @@ struct Best {
 
 template <class Better>
 void search_row(const Surface<Better>& surface, int y, Best<Better>& best) {
-  constexpr int run = 32;
   const float* s = surface.row(y);
   const int last = surface.size.width - 1;
   const auto look_at = [&](int x) {
@@ -98,9 +104,9 @@ void search_row(const Surface<Better>& surface, int y, Best<Better>& best) {
   look_at(0);
   for (int x = 1; x < last; x += run) {
     const int count = std::min(run, last - x);
-    bool any = false;
-    for (int k = 0; k < count; ++k) any |= surface.is_worth_a_look(s + x + k);
-    if (!any) continue;
+    if (!is_any(count, [&](int k) { return surface.reaches(s[x + k]); }) ||
+        !is_any(count, [&](int k) { return surface.is_worth_a_look(s + x + k); }))
+      continue;
     int places[run], found = 0;
     for (int k = 0; k < count; ++k) {
       places[found] = x + k;
@@ -129,12 +135,11 @@ void find_peaks(const MatchProblem& problem, const Buffers& buffers) {
   };
   for (int i = 0; i < buffers.right_count; ++i) {
     const int r = buffers.first_right + i;
-    const Surface<Better> surface{
-        buffers.scores + i * p.shifts.size().area(), p.shifts.size(), problem.distance_x - 1,
-        problem.distance_y - 1,
-        static_cast<float>(score_limit(problem.method, problem.threshold,
-                                       static_cast<double>(p.right.area()),
-                                       buffers.right_sums[r]))};
+    const Surface<Better> surface{buffers.scores + i * p.shifts.size().area(), p.shifts.size(),
+                                  problem.distance_x - 1, problem.distance_y - 1,
+                                  static_cast<float>(score_limit(
+                                      problem.method, problem.threshold,
+                                      static_cast<double>(p.right.area()), buffers.right_sums[r]))};
     for (int slot = 0; slot < slots; ++slot) best_of(slot).count = 0;
     constexpr int rows = 16;
     parallel_slots(slots, ceil_div(p.shifts.height, rows), [&](int slot, std::int64_t band) {

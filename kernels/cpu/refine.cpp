@@ -12,7 +12,10 @@ namespace {
 double exact_score(Method method, const Matrix<std::uint8_t>& window,
                    const Matrix<std::uint8_t>& right, const RightSums& sums) {
   constexpr int most = 32768;
-  WindowTerms<std::int64_t> terms{right.size.area(), 0, 0, 0,
+  WindowTerms<std::int64_t> terms{right.size.area(),
+                                  0,
+                                  0,
+                                  0,
                                   static_cast<std::int64_t>(sums.sum),
                                   static_cast<std::int64_t>(sums.squares)};
   for (int y = 0; y < right.size.height; ++y)
@@ -66,8 +69,8 @@ double exact_score(Method method, const Matrix<float>& window, const Matrix<floa
   for (int k = 1; k < parts; ++k)
     for (double CentredTerms::*sum :
          {&CentredTerms::left_squares, &CentredTerms::right_squares, &CentredTerms::product,
-          &CentredTerms::difference, &CentredTerms::left_deviation,
-          &CentredTerms::right_deviation, &CentredTerms::covariance})
+          &CentredTerms::difference, &CentredTerms::left_deviation, &CentredTerms::right_deviation,
+          &CentredTerms::covariance})
       total.*sum += sums[k].*sum;
   return score(method, total);
 }
@@ -103,7 +106,8 @@ RefinedPeak refined(const MatchProblem& problem, const Buffers& buffers, int r,
 }
 
 Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers, PlanState*) {
-  const auto one = problem.correlate.type == ElementType::u8 ? refined<std::uint8_t> : refined<float>;
+  const auto one =
+      problem.correlate.type == ElementType::u8 ? refined<std::uint8_t> : refined<float>;
   const std::int64_t places = std::int64_t{buffers.right_count} * problem.max_peaks;
   tbb::parallel_for(std::int64_t{0}, places, [&](std::int64_t place) {
     const int r = buffers.first_right + static_cast<int>(place / problem.max_peaks);

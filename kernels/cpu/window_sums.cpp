@@ -136,9 +136,11 @@ void run_f32(const Job& job, const Value& value, double* out) {
 
 void run(const Job& job) {
   if (job.problem->type == ElementType::u8) return run_u8(job);
-  run_f32(job, [](double f) HWY_ATTR { return f; }, static_cast<double*>(job.buffers->window_sums));
-  run_f32(job, [](double f) HWY_ATTR { return f * f; },
-          static_cast<double*>(job.buffers->window_squares));
+  run_f32(
+      job, [](double f) HWY_ATTR { return f; }, static_cast<double*>(job.buffers->window_sums));
+  run_f32(
+      job, [](double f) HWY_ATTR { return f * f; },
+      static_cast<double*>(job.buffers->window_squares));
 }
 
 }  // namespace xcorr::cpu::window_sums::HWY_NAMESPACE
@@ -174,7 +176,8 @@ Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers
     const int x = static_cast<int>(index % columns) * tile.width;
     const int y = static_cast<int>(index / columns) * tile.height;
     HWY_DYNAMIC_DISPATCH(run)
-    ({&p, &buffers,
+    ({&p,
+      &buffers,
       {x, y, std::min(tile.width, p.shifts.width - x), std::min(tile.height, p.shifts.height - y)},
       memory.of(slot)});
   });
