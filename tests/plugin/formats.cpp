@@ -121,6 +121,19 @@ GST_START_TEST(jpeg_template) {
 }
 GST_END_TEST
 
+/// GStreamer's own plugin sets have no decoder that is chosen for BMP; gst-libav has one.
+bool has_bmp_decoder() {
+  GList* decoders =
+      gst_element_factory_list_get_elements(GST_ELEMENT_FACTORY_TYPE_DECODER, GST_RANK_MARGINAL);
+  GstCaps* caps = gst_caps_new_empty_simple("image/bmp");
+  GList* able = gst_element_factory_list_filter(decoders, caps, GST_PAD_SINK, FALSE);
+  const bool found = able != nullptr;
+  gst_plugin_feature_list_free(able);
+  gst_plugin_feature_list_free(decoders);
+  gst_caps_unref(caps);
+  return found;
+}
+
 }  // namespace
 
 Suite* suite() {
@@ -133,8 +146,12 @@ Suite* suite() {
   tcase_add_loop_test(cases, colour, 0, format_count);
   tcase_add_loop_test(cases, luma_of_rgb, 0, format_count);
   tcase_add_test(cases, colour_converted_to_yuv);
-  tcase_add_test(cases, bmp_template);
-  tcase_add_test(cases, large_bmp_template);
   tcase_add_test(cases, jpeg_template);
+  if (has_bmp_decoder()) {
+    tcase_add_test(cases, bmp_template);
+    tcase_add_test(cases, large_bmp_template);
+  } else {
+    g_print("SKIPPED: bmp_template, large_bmp_template: no decoder of image/bmp is installed\n");
+  }
   return suite;
 }
