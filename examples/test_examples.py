@@ -100,6 +100,17 @@ def launch_lines(source):
     return [shlex.split(c, comments=True) for c in commands if c.startswith("gst-launch-1.0")]
 
 
+def test_readme_properties(programs, source, folder):
+    """The README's table of properties names those there are."""
+    text = (source / "README.md").read_text()
+    table = text[text.index("### Properties"):text.index("### What is attached")]
+    named = re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE)
+    inspected = run(["gst-inspect-1.0", "cudaxcorr"])
+    inspected = inspected[inspected.index("Element Properties:"):]
+    known = set(re.findall(r"^  ([\w-]+) +: ", inspected, re.MULTILINE)) - {"name", "parent", "qos"}
+    assert set(named) == known, set(named) ^ known
+
+
 def has_element(name):
     return subprocess.run(["gst-inspect-1.0", "--exists", name], check=False).returncode == 0
 
