@@ -39,14 +39,14 @@ xcorr::Status configure(GstCudaXCorr* self) {
   Element& element = *self->element;
   Task task{element.current.bank, element.current.settings.match};
   xcorr::Status status = element.analyser->configure(task);
-  const auto working = element.analyser->task();
   // After an error of the device nothing can be expected to work.
   const bool refusable = !status.ok() && status.code() != xcorr::Code::device_error;
-  if (refusable && working && *working != task) {
+  if (const auto& last = element.analyser->task(); refusable && last && *last != task) {
+    const Task working = *last;
     post_warning(self, fault_of(status));
-    refuse(self, task, *working);
-    task.bank = element.current.bank = working->bank;
-    task.match.kernel = working->match.kernel;
+    refuse(self, task, working);
+    task.bank = element.current.bank = working.bank;
+    task.match.kernel = working.match.kernel;
     status = element.analyser->configure(task);
   }
   for (const std::string& text : element.analyser->take_warnings())
