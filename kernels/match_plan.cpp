@@ -86,8 +86,9 @@ Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
   auto correlate = select_correlation(p, device_, settings_.kernel);
   if (!correlate.ok()) return correlate.status();
   group.correlate = correlate.value();
+  if (group.correlate->layout) group.correlate->layout(p);
   const std::size_t surface =
-      p.correlate.shifts.size().area() * (size_of(p.products) + sizeof(float));
+      p.products_stride() * size_of(p.products) + p.correlate.shifts.size().area() * sizeof(float);
   p.batch = static_cast<int>(std::clamp<std::size_t>(surface_budget / surface, 1, count));
   const std::pair<Stage, const Variant**> rest[] = {{Stage::window_sums, &group.window_sums},
                                                     {Stage::normalise, &group.normalise},
@@ -133,17 +134,17 @@ Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
 Status MatchPlan::allocate() {
   std::size_t products = 0, scores = 0, sums = 0, squares = 0, workspace = 0;
   for (const Group& group : groups_) {
-    const std::size_t shifts = group.problem.correlate.shifts.size().area();
-    products = std::max(products, group.problem.batch * shifts * size_of(group.problem.products));
-    scores = std::max(scores, group.problem.batch * shifts * sizeof(float));
+    const MatchProblem& p = group.problem;
+    const std::size_t shifts = p.correlate.shifts.size().area();
+    products = std::max(products, p.batch * p.products_stride() * size_of(p.products));
+    scores = std::max(scores, p.batch * shifts * sizeof(float));
     sums = std::max(sums, shifts * (type_ == ElementType::u8 ? 4 : 8));
     squares = std::max(squares, shifts * 8);
     for (const Variant* variant :
          {group.correlate, group.window_sums, group.normalise, group.peaks, group.refine})
-      workspace = std::max(workspace, variant->workspace(group.problem, device_));
+      workspace = std::max(workspace, variant->workspace(p, device_));
   }
-  const std::size_t counts = matched_ * sizeof(std::uint32_t);
-  const std::size_t peaks = matched_ * settings_.max_peaks * sizeof(RefinedPeak);
+  results_.peaks = matched_ * settings_.max_peaks;
   const struct {
     Block* block;
     std::size_t bytes;
@@ -155,11 +156,9 @@ Status MatchPlan::allocate() {
       {&window_sums_, sums},
       {&window_squares_, squares},
       {&workspace_, workspace},
-      {&candidates_, matched_ * settings_.max_peaks * sizeof(Candidate)},
-      {&counts_, counts},
-      {&peaks_, peaks},
-      {&host_counts_, counts, Memory::host},
-      {&host_peaks_, peaks, Memory::host},
+      {&candidates_, results_.peaks * sizeof(Candidate)},
+      {&device_results_, results_.bytes(matched_)},
+      {&host_results_, results_.bytes(matched_), Memory::host},
   };
   for (const auto& want : wanted) {
     auto block = Block::make(device_.backend, want.bytes, want.memory);
@@ -226,19 +225,15 @@ Status MatchPlan::enqueue(const MatrixView& frame, Stream stream) {
     buffers.product_error = group.state ? group.state->product_error() : nullptr;
     const std::size_t results = group.first * settings_.max_peaks;
     buffers.candidates = candidates_.as<Candidate>() + results;
-    buffers.counts = counts_.as<std::uint32_t>() + group.first;
-    buffers.peaks = peaks_.as<RefinedPeak>() + results;
+    buffers.counts = results_.counts_in(device_results_) + group.first;
+    buffers.peaks = results_.peaks_in(device_results_) + results;
     if (Status s = run(group, buffers); !s.ok()) return s;
   }
 
-  for (auto [from, to] : {std::pair{&counts_, &host_counts_}, std::pair{&peaks_, &host_peaks_}}) {
-    const auto bytes = static_cast<std::ptrdiff_t>(from->bytes());
-    if (Status s = runtime_->copy({to->data(), bytes, from->data(), bytes, from->bytes(), 1},
-                                  Memory::device, Memory::host, stream);
-        !s.ok())
-      return s;
-  }
-  return {};
+  const std::size_t bytes = device_results_.bytes();
+  const auto row = static_cast<std::ptrdiff_t>(bytes);
+  return runtime_->copy({host_results_.data(), row, device_results_.data(), row, bytes, 1},
+                        Memory::device, Memory::host, stream);
 }
 
 Status MatchPlan::run(Group& group, Buffers buffers) {
@@ -272,8 +267,8 @@ void MatchPlan::collect(const std::vector<BankTemplate>& bank, std::vector<Peak>
       const double limit =
           score_limit(settings_.method, settings_.threshold, double(t.size.area()), t.sums);
       const std::size_t place = group.first + i;
-      const auto* refined = host_peaks_.as<RefinedPeak>() + place * settings_.max_peaks;
-      for (std::uint32_t k = 0; k < host_counts_.as<std::uint32_t>()[place]; ++k) {
+      const auto* refined = results_.peaks_in(host_results_) + place * settings_.max_peaks;
+      for (std::uint32_t k = 0; k < results_.counts_in(host_results_)[place]; ++k) {
         const RefinedPeak& r = refined[k];
         if (minimum ? r.score > limit : r.score < limit) continue;
         peaks.push_back({group.members[i], region_.x + r.x + r.dx, region_.y + r.y + r.dy,

@@ -59,8 +59,19 @@ class MatchPlan {
 
   Block upload_;                         ///< the region of a frame in host memory
   Block products_, scores_, window_sums_, window_squares_, workspace_, candidates_;
-  Block counts_, peaks_;                 ///< results on the device's side ...
-  Block host_counts_, host_peaks_;       ///< ... and here
+  /// The results in one block, so that one copy brings them: peaks, then their counts.
+  struct Results {
+    std::size_t peaks = 0;
+    std::size_t bytes(std::size_t counts) const {
+      return peaks * sizeof(RefinedPeak) + counts * sizeof(std::uint32_t);
+    }
+    RefinedPeak* peaks_in(const Block& block) const { return block.as<RefinedPeak>(); }
+    std::uint32_t* counts_in(const Block& block) const {
+      return reinterpret_cast<std::uint32_t*>(peaks_in(block) + peaks);
+    }
+  };
+  Results results_;
+  Block device_results_, host_results_;
 };
 
 }  // namespace xcorr

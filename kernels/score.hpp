@@ -130,8 +130,10 @@ XCORR_HD Real window_norm(T n, T sum, T squares) {
 }
 
 /// sqrt(sum t'^2) of a right of n pixels; 0 without variance.
-XCORR_HD inline double right_norm(double n, const RightSums& right) {
-  return is_flat_variance(right.deviation, n * right.squares) ? 0.0 : sqrt(right.deviation / n);
+template <class Real>
+XCORR_HD Real right_norm(double n, const RightSums& right) {
+  if (is_flat_variance(right.deviation, n * right.squares)) return 0;
+  return sqrt(static_cast<Real>(right.deviation) / static_cast<Real>(n));
 }
 
 /// ccoeff-normed from a floating-point product with the template's mean removed, sum f (t - mean t).
@@ -152,7 +154,7 @@ XCORR_HD inline double centred_score(Method method, double n, double product, do
                                      double product_error) {
   if (method == Method::ccoeff) return product;
   if (method == Method::ccoeff_normed)
-    return centred_quotient(product, window_norm<double>(n, left_sum, left_squares), right_norm(n, right),
+    return centred_quotient(product, window_norm<double>(n, left_sum, left_squares), right_norm<double>(n, right),
                             product_error);
   return score(method, WindowTerms<double>{n, product + left_sum * right.sum / n, left_sum,
                                            left_squares, right.sum, right.squares});

@@ -59,11 +59,21 @@ struct MatchProblem {
   double threshold = 0;                ///< see MatchSettings and score_limit()
   bool subpixel = true;
 
+  /// How `products` lie: elements from row to row, and from one right's to the next. 0: dense.
+  std::int64_t product_pitch = 0, product_stride = 0;
+
   constexpr int most_rights() const { return batch ? batch : correlate.rights; }
+  constexpr std::int64_t products_pitch() const {
+    return product_pitch ? product_pitch : correlate.shifts.width;
+  }
+  constexpr std::int64_t products_stride() const {
+    return product_stride ? product_stride : correlate.shifts.size().area();
+  }
 };
 
 /// Device-side memory of a launch (host memory on the CPU). A stage reads and writes the ones its
-/// line in Stage names. Surfaces are dense, one of shifts.size() for each right.
+/// line in Stage names. Surfaces, one of shifts.size() for each right, are dense but for products
+/// where MatchProblem says so.
 struct Buffers {
   const void* lefts = nullptr;
   /// What correlate multiplies with: u8 templates as they are; f32 templates less their mean when
@@ -115,6 +125,8 @@ struct Variant {
   Status (*launch)(const MatchProblem&, const Device&, const Buffers&, PlanState* state);
   /// Null when nothing outlives a call.
   Result<std::unique_ptr<PlanState>> (*plan)(const MatchProblem&, const Device&) = nullptr;
+  /// Sets the layout of products that costs the variant least. Null: dense.
+  void (*layout)(MatchProblem&) = nullptr;
 };
 
 /// Each family's table; the registry joins them.

@@ -71,7 +71,7 @@ CufftPlan::~CufftPlan() {
   if (library_) library_->destroy(handle_);
 }
 
-Result<CufftPlan> CufftPlan::make(Size size, cufftType type) {
+Result<CufftPlan> CufftPlan::make(Size size, cufftType type, int batch) {
   auto library = cufft_library();
   if (!library.ok()) return library.status();
   CufftPlan plan;
@@ -83,7 +83,7 @@ Result<CufftPlan> CufftPlan::make(Size size, cufftType type) {
   if (Status s = check(f.set_auto_allocation(plan.handle_, 0), what); !s.ok()) return s;
   long long extents[] = {size.height, size.width};
   if (Status s = check(f.make_plan_many(plan.handle_, 2, extents, nullptr, 1, 0, nullptr, 1, 0,
-                                        type, 1, &plan.work_bytes_),
+                                        type, batch, &plan.work_bytes_),
                        what);
       !s.ok())
     return s;

@@ -38,8 +38,8 @@ class CufftPlan {
   CufftPlan& operator=(CufftPlan&& other) noexcept;
   ~CufftPlan();
 
-  /// Out of place, dense: `type` is CUFFT_R2C or CUFFT_C2R.
-  static Result<CufftPlan> make(Size size, cufftType type);
+  /// Out of place, dense, `batch` transforms a call: `type` is CUFFT_R2C or CUFFT_C2R.
+  static Result<CufftPlan> make(Size size, cufftType type, int batch = 1);
 
   std::size_t work_bytes() const { return work_bytes_; }
   Status set_work_area(void* area) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Scores from products and window sums, one thread a shift, for all rights of the launch: what
+// Scores from products and window sums, a thread a few shifts, for all rights of the launch: what
 // depends on the window alone is read and computed once. Exact products give the double quotient
 // of score.hpp, rounded to float; floating-point products of ccoeff-normed take a float quotient,
 // which their own error hides.
@@ -11,49 +11,76 @@ namespace xcorr::cuda {
 namespace {
 
 constexpr int block_size = 256;
+constexpr int rows = 4;  // of a thread, one below the other: several loads in flight
 
 template <class Product, class Sum, class Squares>
 __global__ void __launch_bounds__(block_size)
-    normalise(Method method, std::int64_t shifts, double pixels, int first_right, int right_count,
-              const RightSums* right_sums, const Product* products, const Sum* sums,
-              const Squares* squares, const float* product_error, float* scores) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x;
-  if (i >= shifts) return;
+    normalise(MatchProblem p, int first_right, int right_count, const RightSums* right_sums,
+              const Product* products, const Sum* sums, const Squares* squares,
+              const float* product_error, float* scores) {
   // Integers while the input is u8, doubles else.
   using T = std::conditional_t<std::is_integral_v<Sum>, std::int64_t, double>;
-  const T n = static_cast<T>(pixels), sum = static_cast<T>(sums[i]),
-          square = static_cast<T>(squares[i]);
+  const Rect area = p.correlate.shifts;
+  const int x = blockIdx.x * block_size + threadIdx.x, y = blockIdx.y * rows;
+  const int height = min(rows, area.height - y);
+  if (x >= area.width) return;
+  const double pixels = static_cast<double>(p.correlate.right.area());
+  const T n = static_cast<T>(pixels);
   const float error = product_error ? *product_error : 0;
 
-  if constexpr (std::is_integral_v<Product>) {
+  const std::int64_t place = std::int64_t{y} * area.width + x;
+  products += y * p.products_pitch() + x;
+  scores += place;
+  T sum[rows] = {}, square[rows] = {};
+#pragma unroll
+  for (int i = 0; i < rows; ++i) {
+    if (i >= height) break;
+    sum[i] = static_cast<T>(sums[place + i * area.width]);
+    square[i] = static_cast<T>(squares[place + i * area.width]);
+  }
+  // score_of(right, row, product), a float, for every place of every right.
+  const auto for_each = [&](auto score_of) {
     for (int r = 0; r < right_count; ++r) {
       const RightSums right = right_sums[first_right + r];
-      const std::int64_t place = r * shifts + i;
-      scores[place] = static_cast<float>(
-          score(method, WindowTerms<T>{n, static_cast<T>(products[place]), sum, square,
-                                       static_cast<T>(right.sum), static_cast<T>(right.squares)}));
+      const Product* from = products + r * p.products_stride();
+      float* to = scores + r * area.size().area();
+      Product product[rows] = {};
+#pragma unroll
+      for (int i = 0; i < rows; ++i)
+        if (i < height) product[i] = from[i * p.products_pitch()];
+#pragma unroll
+      for (int i = 0; i < rows; ++i)
+        if (i < height) to[i * area.width] = static_cast<float>(score_of(right, i, product[i]));
     }
-  } else if (method == Method::ccoeff_normed) {
-    const auto window = window_norm<float>(n, sum, square);
-    for (int r = 0; r < right_count; ++r) {
-      const auto norm = static_cast<float>(right_norm(pixels, right_sums[first_right + r]));
-      scores[r * shifts + i] = centred_quotient(products[r * shifts + i], window, norm, error);
-    }
+  };
+
+  if constexpr (std::is_integral_v<Product>) {
+    for_each([&](const RightSums& right, int i, Product product) {
+      return score(p.method,
+                   WindowTerms<T>{n, static_cast<T>(product), sum[i], square[i],
+                                  static_cast<T>(right.sum), static_cast<T>(right.squares)});
+    });
+  } else if (p.method == Method::ccoeff_normed) {
+    float window[rows];
+#pragma unroll
+    for (int i = 0; i < rows; ++i) window[i] = window_norm<float>(n, sum[i], square[i]);
+    for_each([&](const RightSums& right, int i, float product) {
+      return centred_quotient(product, window[i], right_norm<float>(pixels, right), error);
+    });
   } else {
-    for (int r = 0; r < right_count; ++r)
-      scores[r * shifts + i] = static_cast<float>(centred_score(
-          method, pixels, products[r * shifts + i], static_cast<double>(sum),
-          static_cast<double>(square), right_sums[first_right + r], error));
+    for_each([&](const RightSums& right, int i, float product) {
+      return centred_score(p.method, pixels, product, static_cast<double>(sum[i]),
+                           static_cast<double>(square[i]), right, error);
+    });
   }
 }
 
 template <class Product, class Sum, class Squares>
 Status launch_as(const MatchProblem& p, const Buffers& b) {
-  const std::int64_t shifts = p.correlate.shifts.size().area();
+  const Rect area = p.correlate.shifts;
   normalise<Product, Sum, Squares>
-      <<<static_cast<unsigned>(ceil_div(shifts, block_size)), block_size, 0, native(b.stream)>>>(
-          p.method, shifts, static_cast<double>(p.correlate.right.area()), b.first_right,
-          b.right_count, b.right_sums, static_cast<const Product*>(b.products),
+      <<<dim3(ceil_div(area.width, block_size), ceil_div(area.height, rows)), block_size, 0, native(b.stream)>>>(
+          p, b.first_right, b.right_count, b.right_sums, static_cast<const Product*>(b.products),
           static_cast<const Sum*>(b.window_sums), static_cast<const Squares*>(b.window_squares),
           b.product_error, b.scores);
   return launched("normalise");
@@ -70,8 +97,12 @@ Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*
   }
 }
 
+bool supports(const MatchProblem& p, const Device& device) {
+  return supports_matching(p, device) && p.correlate.shifts.height <= 65535LL * rows;
+}
+
 constexpr Variant table[] = {
-    {"normalise", Stage::normalise, Backend::cuda, true, supports_matching, no_workspace, launch},
+    {"normalise", Stage::normalise, Backend::cuda, true, supports, no_workspace, launch},
 };
 
 }  // namespace

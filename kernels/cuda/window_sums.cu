@@ -59,39 +59,62 @@ __global__ void __launch_bounds__(columns)
   const int w = p.right.width, h = p.right.height;
   const int x0 = p.shifts.x + blockIdx.x * columns, y0 = p.shifts.y + blockIdx.y * rows_per_block;
   const int rows = min(rows_per_block, p.shifts.y + p.shifts.height - y0);
-  // Thread t > 0 loses column x0 + t - 1 and gains x0 + t - 1 + w, where that exists.
-  const int lost = x0 + t - 1, gained = lost + w;
-  const bool differs = t > 0 && gained < p.left.width;
+  const int last = y0 + rows - 1 + h - 1;  // of the left's rows in use
+  // Thread t > 0 loses column x0 + t - 1 and gains x0 + t - 1 + w. Where that does not exist, and
+  // for t = 0, both are one column, whose difference is nothing.
+  const int left_edge = min(x0 + max(t - 1, 0), p.left.width - 1);
+  const bool differs = t > 0 && left_edge + w < p.left.width;
+  const int lost = left_edge, gained = differs ? left_edge + w : left_edge;
   const bool helps = warp * 32 < w;  // with the first window; the same for a whole warp
 
-  const auto row_of = [&](int y) { return reinterpret_cast<const In*>(left + y * p.left_pitch); };
-  const auto take = [](M& m, In plus, In minus) {
-    m.sum += Sum(plus) - Sum(minus);
-    m.squares += Squares(plus) * Squares(plus) - Squares(minus) * Squares(minus);
+  const auto row_of = [&](int y) {
+    return reinterpret_cast<const In*>(left + min(y, last) * p.left_pitch);
+  };
+  // Exact for u8; and nvcc 13.0 widens the difference of two 64-bit squares of bytes wrongly.
+  using Wide = std::conditional_t<std::is_integral_v<In>, int, Sum>;
+  const auto take = [](M& m, Wide plus, Wide minus) {
+    m.sum += Sum(plus - minus);
+    m.squares += Squares((plus - minus) * (plus + minus));
   };
 
   M running, mine;
-  for (int j = 0; j < h; ++j) {
-    const In* row = row_of(y0 + j);
-    if (differs) take(running, row[gained], row[lost]);
-    for (int i = t; i < w; i += columns) take(mine, row[x0 + i], 0);
-  }
+#pragma unroll 8
+  for (int j = 0; j < h; ++j) take(running, row_of(y0 + j)[gained], row_of(y0 + j)[lost]);
+  for (int i = t; i < w; i += columns)
+#pragma unroll 8
+    for (int j = 0; j < h; ++j) take(mine, row_of(y0 + j)[x0 + i], 0);
 
   for (int round = 0; round < rows; round += warps) {
     const int count = min(warps, rows - round);
-    for (int r = 0; r < count; ++r) {
+    // All of a round's pixels are asked for before the first is used; rows past the last one are
+    // read as the last and not used.
+    In above_gained[warps], above_lost[warps], below_gained[warps], below_lost[warps];
+#pragma unroll
+    for (int r = 0; r < warps; ++r) {
+      const In *above = row_of(y0 + round + r), *below = row_of(y0 + round + r + h);
+      above_gained[r] = above[gained];
+      above_lost[r] = above[lost];
+      below_gained[r] = below[gained];
+      below_lost[r] = below[lost];
+    }
+#pragma unroll
+    for (int r = 0; r < warps; ++r) {
       row_sums[r][padded(t)] = running.sum;
       row_squares[r][padded(t)] = running.squares;
+      take(running, below_gained[r], above_gained[r]);
+      take(running, above_lost[r], below_lost[r]);
+    }
+    M change[warps];
+    for (int i = t; i < w; i += columns)
+#pragma unroll
+      for (int r = 0; r < warps; ++r)
+        take(change[r], row_of(y0 + round + r + h)[x0 + i], row_of(y0 + round + r)[x0 + i]);
+#pragma unroll
+    for (int r = 0; r < warps; ++r) {
       M part;
       if (helps) part = {warp_sum(mine.sum), warp_sum(mine.squares)};
       if (lane == 0) first_window[r][warp] = part;
-      if (round + r + 1 == rows) break;
-      const In *above = row_of(y0 + round + r), *below = row_of(y0 + round + r + h);
-      if (differs) {
-        take(running, below[gained], above[gained]);
-        take(running, above[lost], below[lost]);
-      }
-      for (int i = t; i < w; i += columns) take(mine, below[x0 + i], above[x0 + i]);
+      mine.add(change[r]);
     }
     __syncthreads();
     if (warp < count) {
