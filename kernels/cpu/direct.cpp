@@ -39,7 +39,7 @@ struct Scratch {
 
 /// A tile of outputs of one left with some of its rights.
 struct Job {
-  const Problem* problem;
+  const MatchProblem* problem;
   const Buffers* buffers;
   int left, first_right, right_count;  ///< rights: of this launch, from 0
   Rect tile;                           ///< in outputs
@@ -165,7 +165,7 @@ class TileRun {
  public:
   explicit TileRun(const Job& job)
       : job_(job),
-        problem_(*job.problem),
+        problem_(job.problem->correlate),
         scratch_(*static_cast<Scratch<Cell, Sum>*>(job.scratch)),
         left_(left_of<Pixel>(problem_, job.buffers->lefts, job.left)) {}
 
@@ -230,11 +230,10 @@ class TileRun {
   }
 
   void store(int right) {
-    const Rect& shifts = problem_.shifts;
     const std::int64_t output = std::int64_t{job_.left} * job_.buffers->right_count + right;
-    Out* out = static_cast<Out*>(job_.buffers->products) + output * shifts.size().area();
+    Out* out = static_cast<Out*>(job_.buffers->products) + output * job_.problem->products_stride();
     for (int y = 0; y < job_.tile.height; ++y) {
-      Out* row = out + std::int64_t{job_.tile.y + y} * shifts.width + job_.tile.x;
+      Out* row = out + (job_.tile.y + y) * job_.problem->products_pitch() + job_.tile.x;
       const Sum* sums = scratch_.sums + y * tile_columns;
       for (int x = 0; x < job_.tile.width; ++x) row[x] = static_cast<Out>(sums[x]);
     }
@@ -247,7 +246,7 @@ class TileRun {
 };
 
 void run(const Job& job) {
-  switch (job.problem->output_type()) {
+  switch (job.problem->products) {
     case ElementType::u32:
       return TileRun<BytePairs, std::uint32_t, std::uint32_t>(job).run();
     case ElementType::u64:
@@ -301,7 +300,7 @@ Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers
     const int x = next(cut.columns) * tile_columns, y = next(cut.rows) * cut.rows_each;
     const int right = next(cut.groups) * cut.rights_each;
     HWY_DYNAMIC_DISPATCH(run)
-    ({&p,
+    ({&problem,
       &buffers,
       static_cast<int>(index),
       right,

@@ -84,10 +84,10 @@ class State final : public PlanState {
     return {Code::out_of_memory, "no memory to transform the templates"};
   }
 
-  void run(const Problem& problem, const Buffers& buffers) const {
+  void run(const MatchProblem& problem, const Buffers& buffers) const {
     const Sizes sizes(tiling_);
     const bool kept = buffers.right_count > 1;
-    const bool over_pairs = is_parallel_over_pairs(tiling_, problem);
+    const bool over_pairs = is_parallel_over_pairs(tiling_, problem.correlate);
     const int workers = over_pairs ? slot_count() : 1;
     const std::size_t each = SlotMemory::rounded(sizes.pair(kept));
     const SlotMemory pairs(buffers.workspace, each);
@@ -99,7 +99,7 @@ class State final : public PlanState {
       run_pair(work, problem, buffers, static_cast<int>(index / tiling_.pairs()),
                index % tiling_.pairs());
     };
-    const std::int64_t count = problem.lefts * tiling_.pairs();
+    const std::int64_t count = problem.correlate.lefts * tiling_.pairs();
     if (over_pairs) return parallel_slots(workers, count, work_on);
     for (std::int64_t index = 0; index < count; ++index) work_on(-1, index);
   }
@@ -143,11 +143,11 @@ class State final : public PlanState {
             std::min(tiling_.useful_rows, p.shifts.height - y)};
   }
 
-  void run_pair(const Work& work, const Problem& p, const Buffers& buffers, int left_index,
-                std::int64_t pair) const {
+  void run_pair(const Work& work, const MatchProblem& problem, const Buffers& buffers,
+                int left_index, std::int64_t pair) const {
+    const Problem& p = problem.correlate;
     const auto left = left_of<std::byte>(p, buffers.lefts, left_index);
-    const std::int64_t area = p.shifts.size().area();
-    const std::size_t element = size_of(p.output_type());
+    const std::size_t element = size_of(problem.products);
     Rect tiles[2] = {};
     Source sources[2];
     for (int part = 0; part < 2; ++part) {
@@ -162,18 +162,19 @@ class State final : public PlanState {
     for (int r = 0; r < buffers.right_count; ++r) {
       const std::int64_t output = std::int64_t{left_index} * p.rights + buffers.first_right + r;
       rows(work, spectra_.data() + p.right_of(output) * tiling_.points());
-      const std::int64_t place = (std::int64_t{left_index} * buffers.right_count + r) * area;
+      const std::int64_t place =
+          (std::int64_t{left_index} * buffers.right_count + r) * problem.products_stride();
       Target targets[2];
       for (int part = 0; part < 2; ++part) {
         const Rect& t = tiles[part];
         if (t.empty()) continue;
         targets[part] = {static_cast<std::byte*>(buffers.products) +
-                             element * (place + std::int64_t{t.y} * p.shifts.width + t.x),
-                         p.shifts.width, t.width, t.height};
+                             element * (place + t.y * problem.products_pitch() + t.x),
+                         problem.products_pitch(), t.width, t.height};
       }
       const int useful = std::max(tiles[0].width, tiles[1].width);
       work.each_group(ceil_div(useful, lanes_), [&](int group, Complex* a, Complex*) {
-        engine_->inverse_columns(group, work.surface, p.output_type(), targets[0], targets[1], a);
+        engine_->inverse_columns(group, work.surface, problem.products, targets[0], targets[1], a);
       });
     }
   }
@@ -193,7 +194,7 @@ Result<std::unique_ptr<PlanState>> plan(const MatchProblem& problem, const Devic
 
 Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers,
               PlanState* state) {
-  static_cast<const State*>(state)->run(problem.correlate, buffers);
+  static_cast<const State*>(state)->run(problem, buffers);
   return {};
 }
 
@@ -208,7 +209,8 @@ std::size_t workspace(const MatchProblem& problem, const Device&) {
   const Tiling tiling = choose_tiling(p);
   const Sizes sizes(tiling);
   const std::size_t lines = SlotMemory::total(sizes.lines);
-  const std::size_t pair = SlotMemory::rounded(sizes.pair(p.rights > 1)) + SlotMemory::line;
+  const std::size_t pair =
+      SlotMemory::rounded(sizes.pair(problem.most_rights() > 1)) + SlotMemory::line;
   return lines + pair * (is_parallel_over_pairs(tiling, p) ? slot_count() : 1);
 }
 

@@ -18,7 +18,7 @@
 
 namespace xcorr::cpu::normalise {
 
-/// Some of the places of one right.
+/// A row of one right's scores.
 struct Job {
   const MatchProblem* problem;
   const void* products;
@@ -27,7 +27,6 @@ struct Job {
   float* scores;
   const RightSums* right;
   double product_error;
-  std::int64_t first, count;
 };
 
 }  // namespace xcorr::cpu::normalise
@@ -38,11 +37,12 @@ namespace xcorr::cpu::normalise::HWY_NAMESPACE {
 
 template <Method method, class Product, class Sum, class Squares>
 HWY_FLATTEN void run_as(const Job& job) {
-  const Product* products = static_cast<const Product*>(job.products) + job.first;
-  const Sum* sums = static_cast<const Sum*>(job.sums) + job.first;
-  const Squares* squares = static_cast<const Squares*>(job.squares) + job.first;
-  float* HWY_RESTRICT scores = job.scores + job.first;
-  const std::int64_t count = job.count, n = job.problem->correlate.right.area();
+  const Product* products = static_cast<const Product*>(job.products);
+  const Sum* sums = static_cast<const Sum*>(job.sums);
+  const Squares* squares = static_cast<const Squares*>(job.squares);
+  float* HWY_RESTRICT scores = job.scores;
+  const std::int64_t count = job.problem->correlate.shifts.width;
+  const std::int64_t n = job.problem->correlate.right.area();
   if constexpr (std::is_integral_v<Product>) {
     const auto right_sum = static_cast<std::int64_t>(job.right->sum);
     const auto right_squares = static_cast<std::int64_t>(job.right->squares);
@@ -101,18 +101,23 @@ namespace normalise {
 HWY_EXPORT(run);
 
 Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers, PlanState*) {
-  const std::int64_t area = problem.correlate.shifts.size().area();
-  constexpr std::int64_t piece = 16384;
-  const std::int64_t pieces = ceil_div(area, piece);
+  const Rect& shifts = problem.correlate.shifts;
+  const std::size_t product = size_of(problem.products);
+  const std::size_t sum =
+      problem.correlate.type == ElementType::f32 ? sizeof(double) : sizeof(std::uint32_t);
   const double product_error = buffers.product_error ? *buffers.product_error : 0.0;
-  tbb::parallel_for(std::int64_t{0}, pieces * buffers.right_count, [&](std::int64_t index) {
-    const std::int64_t r = index / pieces, first = index % pieces * piece;
-    const std::size_t element = size_of(problem.products);
+  const auto at = [](const void* data, std::int64_t index, std::size_t element) {
+    return static_cast<const std::byte*>(data) + index * static_cast<std::int64_t>(element);
+  };
+  const std::int64_t rows = std::int64_t{shifts.height} * buffers.right_count;
+  tbb::parallel_for(std::int64_t{0}, rows, [&](std::int64_t row) {
+    const std::int64_t r = row / shifts.height, y = row % shifts.height, place = y * shifts.width;
     HWY_DYNAMIC_DISPATCH(run)
-    ({&problem, static_cast<const std::byte*>(buffers.products) + r * area * element,
-      buffers.window_sums, buffers.window_squares, buffers.scores + r * area,
-      &buffers.right_sums[buffers.first_right + r], product_error, first,
-      std::min(piece, area - first)});
+    ({&problem,
+      at(buffers.products, r * problem.products_stride() + y * problem.products_pitch(), product),
+      at(buffers.window_sums, place, sum), at(buffers.window_squares, place, sizeof(std::uint64_t)),
+      buffers.scores + row * shifts.width, &buffers.right_sums[buffers.first_right + r],
+      product_error});
   });
   return {};
 }
