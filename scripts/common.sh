@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # Sourced by the scripts beside it, which set `root` first.
+# shellcheck shell=bash disable=SC2034,SC2154
 
 build=$root/build
 meson_version=1.0.1

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Sets up, then runs the demo: a clip and a template made on the spot, the template followed through
-# the clip, each position compared with the true one. Fails when a frame is off by more than a pixel.
+# Sets up, then runs the demo: a clip and a template made on the spot, the template followed
+# through the clip, each position compared with the true one. Fails when a frame is off by more than
+# a pixel.
 #
 #   scripts/demo.sh [--backend=auto|cpu|cuda] [--frames=N] [--out=FOLDER]
 set -euo pipefail

@@ -23,7 +23,7 @@ libhwy-dev                      | module:libhwy               | Highway: SIMD of
 libkissfft-dev                  | module:kissfft-float        | KissFFT: FFT of the CPU backend
 libtbb-dev                      | module:tbb                  | oneTBB: threads of the CPU backend
 libgstreamer1.0-dev             | module:gstreamer-check-1.0  | GStreamer core and its test library
-libgstreamer-plugins-base1.0-dev | module:gstreamer-app-1.0   | video formats, metas, appsrc and appsink
+libgstreamer-plugins-base1.0-dev | module:gstreamer-app-1.0   | video formats, ROI metas, appsrc
 gstreamer1.0-tools              | tool:gst-launch-1.0         | gst-launch-1.0, gst-inspect-1.0
 gstreamer1.0-plugins-base       | element:decodebin           | decodebin, videoconvert, videotestsrc
 gstreamer1.0-plugins-good       | element:qtdemux             | PNG and JPEG templates, MP4, RTSP, v4l2
@@ -100,7 +100,7 @@ install_packages() {
   }
 }
 
-# A build folder that belongs to another place, after the checkout was moved or copied, is made anew.
+# After the checkout was moved or copied the build folder belongs to another place: make it anew.
 configure() {
   local meson=$1
   shift
