@@ -118,24 +118,26 @@ class Scenario {
 class Trial {
  public:
   Trial(const Variant& variant, const Device& device, Scenario& scenario)
-      : variant_(variant), device_(device), scenario_(scenario) {}
+      : variant_(variant), device_(device), scenario_(scenario), problem_(scenario.problem) {}
 
   std::string run(double& worst) {
     if (Status s = scenario_.ensure(variant_.stage); !s.ok()) return s.message();
-    if (variant_.stage == Stage::correlate && scenario_.problem.correlate.type == ElementType::f32)
+    if (variant_.stage == Stage::correlate && problem_.correlate.type == ElementType::f32)
       if (Status s = scenario_.ensure_magnitudes(); !s.ok()) return s.message();
-    const MatchProblem& p = scenario_.problem;
-    auto made = Session::make(variant_, device_, p, scenario_.values, scenario_.test.misalign);
-    if (!made.ok()) return "set-up: " + made.status().message();
-    Session& session = made.value();
+    if (std::string wrong = run_laid_out(worst); !wrong.empty()) return wrong;
 
-    if (Status s = warm_up(session); !s.ok()) return "first run: " + s.message();
-    const int rights = p.correlate.rights;
-    if (std::string wrong = judge(session, {{0, rights}}, worst); !wrong.empty()) return wrong;
-    const bool in_parts = rights > 1 && p.correlate.form == Form::one_to_many;
-    if (!in_parts || variant_.stage == Stage::window_sums) return {};
-    std::string wrong = judge(session, {{0, 1}, {1, rights - 1}}, worst);
-    return wrong.empty() ? wrong : "in two parts: " + wrong;
+    // The same where products do not lie densely: as the variant likes it best, or somehow.
+    if (variant_.stage == Stage::correlate && variant_.layout && is_matching(scenario_.test)) {
+      variant_.layout(problem_);
+    } else if (variant_.stage == Stage::normalise) {
+      problem_.product_pitch = problem_.correlate.shifts.width + 5;
+      problem_.product_stride = problem_.product_pitch * problem_.correlate.shifts.height + 3;
+    } else {
+      return {};
+    }
+    if (!variant_.supports(problem_, device_)) return {};
+    std::string wrong = run_laid_out(worst);
+    return wrong.empty() ? wrong : "products with a pitch: " + wrong;
   }
 
  private:
@@ -143,14 +145,31 @@ class Trial {
     int first, count;
   };
 
+  std::string run_laid_out(double& worst) {
+    Values inputs = scenario_.values;
+    auto& products = inputs[static_cast<std::size_t>(Role::products)];
+    if (variant_.stage == Stage::normalise) products = spread_products(problem_, products);
+    auto made = Session::make(variant_, device_, problem_, inputs, scenario_.test.misalign);
+    if (!made.ok()) return "set-up: " + made.status().message();
+    Session& session = made.value();
+
+    if (Status s = warm_up(session, inputs); !s.ok()) return "first run: " + s.message();
+    const int rights = problem_.correlate.rights;
+    if (std::string wrong = judge(session, {{0, rights}}, worst); !wrong.empty()) return wrong;
+    const bool in_parts = rights > 1 && problem_.correlate.form == Form::one_to_many;
+    if (!in_parts || variant_.stage == Stage::window_sums) return {};
+    std::string wrong = judge(session, {{0, 1}, {1, rights - 1}}, worst);
+    return wrong.empty() ? wrong : "in two parts: " + wrong;
+  }
+
   /// Another bank and another frame first: nothing of them may be left afterwards.
-  Status warm_up(Session& session) {
+  Status warm_up(Session& session, const Values& inputs) {
     if (variant_.stage == Stage::correlate) {
       if (Status s = session.replace(scenario_.other); !s.ok()) return s;
       if (Status s = session.set_rights(); !s.ok()) return s;
-      if (Status s = session.launch(0, scenario_.problem.correlate.rights, true); !s.ok()) return s;
+      if (Status s = session.launch(0, problem_.correlate.rights, true); !s.ok()) return s;
       if (Status s = session.wait(); !s.ok()) return s;
-      if (Status s = session.replace(scenario_.values); !s.ok()) return s;
+      if (Status s = session.replace(inputs); !s.ok()) return s;
     }
     return session.set_rights();
   }
@@ -165,6 +184,8 @@ class Trial {
     auto wrong = session.read(outputs);
     if (!wrong.ok()) return "read: " + wrong.status().message();
     if (!wrong.value().empty()) return wrong.value();
+    auto& products = outputs[static_cast<std::size_t>(Role::products)];
+    if (variant_.stage == Stage::correlate) products = dense_products(problem_, products);
     const auto error = session.product_error();
     if (!error.ok()) return "product_error: " + error.status().message();
     const Verdict verdict = compare(variant_, scenario_.truth(error.value()), outputs);
@@ -175,6 +196,7 @@ class Trial {
   const Variant& variant_;
   const Device& device_;
   Scenario& scenario_;
+  MatchProblem problem_;
 };
 
 class Checker {

@@ -234,12 +234,12 @@ Status Session::launch(int first, int count, bool new_left) {
   xcorr::Buffers b;
   for (std::size_t role = 0; role < role_count; ++role)
     if (memory_[role]) point(b, static_cast<Role>(role), memory_[role]->data());
-  const auto skip = first * problem_.correlate.shifts.size().area();
   if (b.products) {
+    const auto skip = first * problem_.products_stride();
     const auto bytes = skip * static_cast<std::int64_t>(size_of(problem_.products));
     b.products = static_cast<std::byte*>(b.products) + bytes;
   }
-  if (b.scores) b.scores += skip;
+  if (b.scores) b.scores += first * problem_.correlate.shifts.size().area();
   b.workspace = workspace_.data();
   b.first_right = first;
   b.right_count = count;

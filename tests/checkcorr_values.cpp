@@ -190,7 +190,8 @@ std::size_t bytes_of(Role role, const MatchProblem& problem) {
     case Role::right_sums:
       return rights * sizeof(xcorr::RightSums);
     case Role::products:
-      return outputs * shifts * xcorr::size_of(problem.products);
+      return outputs * static_cast<std::size_t>(problem.products_stride()) *
+             xcorr::size_of(problem.products);
     case Role::window_sums:
       return shifts * (p.type == ElementType::u8 ? 4 : 8);
     case Role::window_squares:
@@ -237,6 +238,42 @@ Values make_inputs(const Case& c, std::uint64_t seed, bool centred) {
                             });
   }
   return values;
+}
+
+namespace {
+
+/// Calls visit(dense, spread, bytes) for each row of products: where it lies in either layout.
+template <class Visit>
+void for_each_product_row(const MatchProblem& problem, Visit visit) {
+  const Rect shifts = problem.correlate.shifts;
+  const auto element = static_cast<std::int64_t>(xcorr::size_of(problem.products));
+  for (std::int64_t output = 0; output < problem.correlate.outputs(); ++output)
+    for (int y = 0; y < shifts.height; ++y)
+      visit((output * shifts.height + y) * shifts.width * element,
+            (output * problem.products_stride() + y * problem.products_pitch()) * element,
+            shifts.width * element);
+}
+
+}  // namespace
+
+std::vector<std::byte> spread_products(const MatchProblem& problem,
+                                       const std::vector<std::byte>& dense) {
+  std::vector<std::byte> spread(bytes_of(Role::products, problem), std::byte{0xff});
+  for_each_product_row(problem, [&](std::int64_t from, std::int64_t to, std::int64_t bytes) {
+    std::copy_n(dense.begin() + from, bytes, spread.begin() + to);
+  });
+  return spread;
+}
+
+std::vector<std::byte> dense_products(const MatchProblem& problem,
+                                      const std::vector<std::byte>& spread) {
+  const Problem& p = problem.correlate;
+  std::vector<std::byte> dense(static_cast<std::size_t>(p.outputs() * p.shifts.size().area()) *
+                               xcorr::size_of(problem.products));
+  for_each_product_row(problem, [&](std::int64_t to, std::int64_t from, std::int64_t bytes) {
+    std::copy_n(spread.begin() + from, bytes, dense.begin() + to);
+  });
+  return dense;
 }
 
 Values absolute(const Case& c, const Values& inputs) {

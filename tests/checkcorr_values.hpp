@@ -44,7 +44,7 @@ struct StageRoles {
 };
 StageRoles roles_of(Stage stage);
 
-/// Bytes of that array for the problem, of `rights` rights where it has a part for each.
+/// Bytes of that array for the problem.
 std::size_t bytes_of(Role role, const MatchProblem& problem);
 
 using Values = std::array<std::vector<std::byte>, role_count>;
@@ -58,6 +58,13 @@ std::span<const T> view(const Values& values, Role role) {
 /// The case's matrices and the sums of its rights. `centred`: f32 rights less their mean, as they
 /// are when matching.
 Values make_inputs(const Case& c, std::uint64_t seed, bool centred);
+
+/// Products in the problem's layout from dense ones; what lies between rows is spoiled.
+std::vector<std::byte> spread_products(const MatchProblem& problem,
+                                       const std::vector<std::byte>& dense);
+/// Dense products from the problem's layout.
+std::vector<std::byte> dense_products(const MatchProblem& problem,
+                                      const std::vector<std::byte>& spread);
 
 /// The same inputs with every element's sign taken away.
 Values absolute(const Case& c, const Values& inputs);

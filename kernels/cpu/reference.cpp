@@ -44,7 +44,9 @@ void correlate_as(const MatchProblem& problem, const Buffers& b, bool centred) {
       const Sum offset = centred ? static_cast<Sum>(mean_of(right)) : Sum{0};
       for (int y = 0; y < p.shifts.height; ++y)
         for (int x = 0; x < p.shifts.width; ++x)
-          *out++ = static_cast<Out>(product(left, right, p.shifts.x + x, p.shifts.y + y, offset));
+          out[y * problem.products_pitch() + x] =
+              static_cast<Out>(product(left, right, p.shifts.x + x, p.shifts.y + y, offset));
+      out += problem.products_stride();
     }
   }
 }
@@ -141,11 +143,17 @@ void normalise_as(const MatchProblem& problem, const Buffers& b) {
   const auto* squares = static_cast<const typename Normaliser::Squares*>(b.window_squares);
   const double product_error = b.product_error ? *b.product_error : 0.0;
   float* out = b.scores;
-  for (int r = b.first_right; r < b.first_right + b.right_count; ++r)
-    for (std::int64_t i = 0; i < p.shifts.size().area(); ++i)
-      *out++ = static_cast<float>(method_score(
-          problem.method, Normaliser::terms(p.right.area(), *product++, sums[i], squares[i],
-                                            b.right_sums[r], product_error)));
+  for (int r = b.first_right; r < b.first_right + b.right_count; ++r) {
+    for (int y = 0; y < p.shifts.height; ++y)
+      for (int x = 0; x < p.shifts.width; ++x) {
+        const std::int64_t place = std::int64_t{y} * p.shifts.width + x;
+        const Terms terms =
+            Normaliser::terms(p.right.area(), product[y * problem.products_pitch() + x],
+                              sums[place], squares[place], b.right_sums[r], product_error);
+        *out++ = static_cast<float>(method_score(problem.method, terms));
+      }
+    product += problem.products_stride();
+  }
 }
 
 Status normalise(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
