@@ -126,11 +126,11 @@ class State final : public PlanState {
   /// Forward, where no spectrum is kept, product and inverse in one go: a group stays in the cache.
   void rows(const Work& work, const Complex* right) const {
     work.each_group(row_groups(), [&](int group, Complex* a, Complex* b) {
-      const Complex* spectrum = work.spectrum + group * group_points();
-      if (!work.spectrum) {
+      const Complex* spectrum = b;
+      if (work.spectrum)
+        spectrum = work.spectrum + group * group_points();
+      else
         engine_->forward_rows(group, work.surface, b, a);
-        spectrum = b;
-      }
       engine_->inverse_rows(group, spectrum, right + group * group_points(), work.surface, a, b);
     });
   }
