@@ -15,21 +15,21 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # package | test | what for. A test with commas passes when one of its names is there.
 packages='
-g++                             | tool:g++,c++,clang++        | the compiler
-pkg-config                      | tool:pkg-config             | finds the libraries
-ninja-build                     | tool:ninja                  | runs the build
-meson                           | tool:meson                  | the build system
-libhwy-dev                      | module:libhwy               | Highway: SIMD of the CPU backend
-libkissfft-dev                  | module:kissfft-float        | KissFFT: FFT of the CPU backend
-libtbb-dev                      | module:tbb                  | oneTBB: threads of the CPU backend
-libgstreamer1.0-dev             | module:gstreamer-check-1.0  | GStreamer core and its test library
-libgstreamer-plugins-base1.0-dev | module:gstreamer-app-1.0   | video formats, ROI metas, appsrc
-gstreamer1.0-tools              | tool:gst-launch-1.0         | gst-launch-1.0, gst-inspect-1.0
-gstreamer1.0-plugins-base       | element:decodebin           | decodebin, videoconvert, videotestsrc
-gstreamer1.0-plugins-good       | element:qtdemux             | PNG and JPEG templates, MP4, RTSP, v4l2
-gstreamer1.0-plugins-ugly       | element:x264enc             | the demo encodes its clip
-gstreamer1.0-libav              | element:avdec_h264,openh264dec,nvh264dec | H.264 video, BMP templates
-libgtest-dev                    | module:gtest_main           | GoogleTest: tests of the library
+g++                              | tool:g++,c++,clang++        | the compiler
+pkg-config                       | tool:pkg-config             | finds the libraries
+ninja-build                      | tool:ninja                  | runs the build
+meson                            | tool:meson                  | the build system
+libhwy-dev                       | module:libhwy               | Highway: SIMD of the CPU backend
+libkissfft-dev                   | module:kissfft-float        | KissFFT: FFT of the CPU backend
+libtbb-dev                       | module:tbb                  | oneTBB: threads of the CPU backend
+libgstreamer1.0-dev              | module:gstreamer-check-1.0  | GStreamer core and its test library
+libgstreamer-plugins-base1.0-dev | module:gstreamer-app-1.0    | video formats, ROI metas, appsrc
+gstreamer1.0-tools               | tool:gst-launch-1.0         | gst-launch-1.0, gst-inspect-1.0
+gstreamer1.0-plugins-base        | element:decodebin           | decodebin, videoconvert, videotestsrc
+gstreamer1.0-plugins-good        | element:qtdemux             | PNG and JPEG templates, MP4, RTSP, v4l2
+gstreamer1.0-plugins-ugly        | element:x264enc             | the demo encodes its clip
+gstreamer1.0-libav               | element:avdec_h264,openh264dec,nvh264dec | H.264 video, BMP templates
+libgtest-dev                     | module:gtest_main           | GoogleTest: tests of the library
 '
 
 say() { echo "setup: $*" >&2; }
