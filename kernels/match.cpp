@@ -74,6 +74,8 @@ Status Matcher::enqueue(const MatrixView& frame, Stream stream) {
   if (frame.type != impl_->plan->type() || frame.size != impl_->plan->frame())
     return {Code::invalid_argument, "the frame is not of the prepared type and size"};
   if (!frame.data) return {Code::invalid_argument, "the frame has no data"};
+  if (frame.pitch < static_cast<std::ptrdiff_t>(frame.size.width * size_of(frame.type)))
+    return {Code::invalid_argument, "the frame's pitch is shorter than its rows"};
   impl_->pending = stream.handle ? stream : impl_->own_stream;
   return impl_->plan->enqueue(frame, *impl_->pending);
 }

@@ -260,27 +260,31 @@ Status MatchPlan::run(Group& group, Buffers buffers) {
 
 void MatchPlan::collect(const std::vector<BankTemplate>& bank, std::vector<Peak>& peaks) const {
   peaks.clear();
-  const bool minimum = info(settings_.method).minimum;
-  for (const Group& group : groups_) {
-    for (std::size_t i = 0; i < group.members.size(); ++i) {
-      const BankTemplate& t = bank[group.members[i]];
-      const double limit =
-          score_limit(settings_.method, settings_.threshold, double(t.size.area()), t.sums);
-      const std::size_t place = group.first + i;
-      const auto* refined = results_.peaks_in(host_results_) + place * settings_.max_peaks;
-      for (std::uint32_t k = 0; k < results_.counts_in(host_results_)[place]; ++k) {
-        const RefinedPeak& r = refined[k];
-        if (minimum ? r.score > limit : r.score < limit) continue;
-        peaks.push_back({group.members[i], region_.x + r.x + r.dx, region_.y + r.y + r.dy,
-                         t.size.width, t.size.height, r.score});
-      }
-    }
-  }
-  // Exact scores may order close ones anew; a stable sort keeps the raster order of equal ones.
-  std::stable_sort(peaks.begin(), peaks.end(), [minimum](const Peak& a, const Peak& b) {
-    if (a.template_index != b.template_index) return a.template_index < b.template_index;
-    return minimum ? a.score < b.score : a.score > b.score;
+  for (const Group& group : groups_)
+    for (std::size_t i = 0; i < group.members.size(); ++i)
+      append_peaks(group.members[i], bank[group.members[i]], group.first + i, peaks);
+  std::stable_sort(peaks.begin(), peaks.end(), [](const Peak& a, const Peak& b) {
+    return a.template_index < b.template_index;
   });
+}
+
+void MatchPlan::append_peaks(std::uint32_t index, const BankTemplate& t, std::size_t place,
+                             std::vector<Peak>& peaks) const {
+  const bool minimum = info(settings_.method).minimum;
+  const double limit =
+      score_limit(settings_.method, settings_.threshold, double(t.size.area()), t.sums);
+  const RefinedPeak* first = results_.peaks_in(host_results_) + place * settings_.max_peaks;
+  std::vector<RefinedPeak> refined(first, first + results_.counts_in(host_results_)[place]);
+  // Exact scores may order close ones anew.
+  std::sort(refined.begin(), refined.end(), [minimum](const RefinedPeak& a, const RefinedPeak& b) {
+    if (a.score != b.score) return minimum ? a.score < b.score : a.score > b.score;
+    return a.y != b.y ? a.y < b.y : a.x < b.x;
+  });
+  for (const RefinedPeak& r : refined) {
+    if (minimum ? r.score > limit : r.score < limit) break;
+    peaks.push_back({index, region_.x + r.x + r.dx, region_.y + r.y + r.dy, t.size.width,
+                     t.size.height, r.score});
+  }
 }
 
 }  // namespace xcorr

@@ -46,6 +46,9 @@ class MatchPlan {
                    Stream stream);
   Status allocate();
   Status run(Group& group, Buffers buffers);
+  /// Template `index`'s peaks, whose results lie at `place`.
+  void append_peaks(std::uint32_t index, const BankTemplate& t, std::size_t place,
+                    std::vector<Peak>& peaks) const;
   Result<Buffers> left_buffers(const MatrixView& frame, Stream stream, std::int64_t& pitch);
 
   Device device_;

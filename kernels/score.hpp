@@ -169,13 +169,15 @@ XCORR_HD inline double parabola_offset(double before, double here, double after,
 }
 
 /// What a template's peaks must reach (or, for the minimum methods, not exceed), see
-/// MatchSettings::threshold.
+/// MatchSettings::threshold. Infinite where a copy scores nothing: such a template cannot match.
 XCORR_HD inline double score_limit(Method method, double threshold, double n, const RightSums& right) {
+  const auto share_of = [&](double copy) { return copy > 0 ? threshold * copy : INFINITY; };
   switch (method) {
     case Method::sqdiff: return (1 - threshold) * right.squares;
     case Method::sqdiff_normed: return 1 - threshold;
-    case Method::ccorr: return threshold * right.squares;
-    case Method::ccoeff: return threshold * right.deviation / n;
+    case Method::ccorr: return share_of(right.squares);
+    case Method::ccoeff:
+      return share_of(is_flat_variance(right.deviation, n * right.squares) ? 0 : right.deviation / n);
     case Method::ccorr_normed:
     case Method::ccoeff_normed: return threshold;
   }

@@ -125,7 +125,8 @@ struct Variant {
   Status (*launch)(const MatchProblem&, const Device&, const Buffers&, PlanState* state);
   /// Null when nothing outlives a call.
   Result<std::unique_ptr<PlanState>> (*plan)(const MatchProblem&, const Device&) = nullptr;
-  /// Sets the layout of products that costs the variant least. Null: dense.
+  /// Sets the layout of products that costs the variant least; they must then begin on a 16-byte
+  /// boundary. Null: dense.
   void (*layout)(MatchProblem&) = nullptr;
 };
 

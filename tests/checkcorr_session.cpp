@@ -178,7 +178,10 @@ Result<Session> Session::make(const Variant& variant, const Device& device,
   s.device_ = &device;
   s.problem_ = problem;
   const auto add = [&](Role role) -> Status {
-    const std::size_t shift = is_pixels_or_surface(role) ? misalign * element_of(role, problem) : 0;
+    // A layout of the variant's own comes with an alignment, see Variant::layout.
+    const bool aligned = role == Role::products && problem.product_pitch;
+    const std::size_t shift =
+        is_pixels_or_surface(role) && !aligned ? misalign * element_of(role, problem) : 0;
     auto made = Guarded::make(device.backend, bytes_of(role, problem), shift);
     if (!made.ok()) return made.status();
     s.memory_[static_cast<std::size_t>(role)] = std::move(made.value());

@@ -170,21 +170,26 @@ Status normalise(const MatchProblem& problem, const Device&, const Buffers& b, P
 
 // ---- peaks ----------------------------------------------------------------------------------
 
-/// What an exact copy of the template scores, times the threshold; for the minimum methods what a
-/// black window scores, times what is left of 1. A float as the scores are, so that an exact copy
-/// reaches threshold 1.
+/// What an exact copy of the template scores, times the threshold (out of reach when a copy scores
+/// nothing); for the minimum methods what a black window scores, times what is left of 1. A float as
+/// the scores are, so that an exact copy reaches threshold 1.
 float limit_of(const MatchProblem& problem, const RightSums& right) {
   const double n = static_cast<double>(problem.correlate.right.area());
-  const double share = info(problem.method).minimum ? 1 - problem.threshold : problem.threshold;
+  const auto of_copy = [&](double copy) { return copy > 0 ? problem.threshold * copy : HUGE_VAL; };
+  double limit = 0;
   switch (problem.method) {
-    case Method::sqdiff:
-    case Method::ccorr:
-      return static_cast<float>(share * right.squares);
-    case Method::ccoeff:
-      return static_cast<float>(share * right.deviation / n);
-    default:
-      return static_cast<float>(share);
+    case Method::sqdiff: limit = (1 - problem.threshold) * right.squares; break;
+    case Method::sqdiff_normed: limit = 1 - problem.threshold; break;
+    case Method::ccorr: limit = of_copy(right.squares); break;
+    case Method::ccoeff: {
+      const bool flat = right.deviation <= flat_share * n * right.squares;
+      limit = of_copy(flat ? 0 : right.deviation / n);
+      break;
+    }
+    case Method::ccorr_normed:
+    case Method::ccoeff_normed: limit = problem.threshold; break;
   }
+  return static_cast<float>(limit);
 }
 
 /// A surface of scores and the order of its places: true where (x, y) comes before (u, v).

@@ -31,14 +31,18 @@ __device__ T row_sum(T value) {
   return total;
 }
 
-/// The window and the template, pixel by pixel, shared among the threads of a row.
+/// The window and the template, pixel by pixel, shared among the threads of a row: a warp takes a
+/// row of pixels.
 template <class In, class F>
 __device__ void for_pixels(const Problem& p, const std::byte* window, const In* right, F f) {
-  const int pixels = p.right.width * p.right.height;
-  for (int i = threadIdx.x; i < pixels; i += threads) {
-    const int x = i % p.right.width, y = i / p.right.width;
-    f(reinterpret_cast<const In*>(window + y * p.left_pitch)[x],
-      reinterpret_cast<const In*>(reinterpret_cast<const std::byte*>(right) + y * p.right_pitch)[x]);
+  const int lane = threadIdx.x % 32;
+#pragma unroll 4
+  for (int y = threadIdx.x / 32; y < p.right.height; y += warps) {
+    const auto* left_row = reinterpret_cast<const In*>(window + y * p.left_pitch);
+    const auto* right_row = reinterpret_cast<const In*>(
+        reinterpret_cast<const std::byte*>(right) + y * p.right_pitch);
+#pragma unroll 2
+    for (int x = lane; x < p.right.width; x += 32) f(left_row[x], right_row[x]);
   }
 }
 
