@@ -156,10 +156,17 @@ class Trial {
     if (Status s = warm_up(session, inputs); !s.ok()) return "first run: " + s.message();
     const int rights = problem_.correlate.rights;
     if (std::string wrong = judge(session, {{0, rights}}, worst); !wrong.empty()) return wrong;
-    const bool in_parts = rights > 1 && problem_.correlate.form == Form::one_to_many;
-    if (!in_parts || variant_.stage == Stage::window_sums) return {};
+    if (!can_run_in_parts()) return {};
     std::string wrong = judge(session, {{0, 1}, {1, rights - 1}}, worst);
     return wrong.empty() ? wrong : "in two parts: " + wrong;
+  }
+
+  /// In a variant's own layout the second part's products must be as aligned as the first one's.
+  bool can_run_in_parts() const {
+    const Problem& p = problem_.correlate;
+    const auto stride = problem_.products_stride() * std::int64_t(size_of(problem_.products));
+    return p.rights > 1 && p.form == Form::one_to_many && variant_.stage != Stage::window_sums &&
+           (!variant_.layout || !problem_.product_pitch || stride % 16 == 0);
   }
 
   /// Another bank and another frame first: nothing of them may be left afterwards.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "cpu/reference_methods.hpp"
 #include "support.hpp"
@@ -26,13 +27,15 @@ double defined_score(Method method, const Image<T>& frame, int x, int y, const I
   return cpu::plain::method_score(method, cpu::plain::terms_of(window, matrix(pattern)));
 }
 
-/// What an exact copy scores, or for the minimum methods a black window.
+/// The threshold times what an exact copy scores, out of reach when that is nothing; for the
+/// minimum methods, of what a black window scores.
 template <class T>
 double defined_limit(const MatchSettings& settings, const Image<T>& pattern) {
   const Image<T> black(pattern.size, 0);
   if (info(settings.method).minimum)
     return (1 - settings.threshold) * defined_score(settings.method, black, 0, 0, pattern);
-  return settings.threshold * defined_score(settings.method, pattern, 0, 0, pattern);
+  const double copy = defined_score(settings.method, pattern, 0, 0, pattern);
+  return copy > 0 ? settings.threshold * copy : HUGE_VAL;
 }
 
 /// Whole-pixel peaks, best first.
