@@ -51,6 +51,10 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
   plan.settings_ = settings;
   plan.region_ = clip(settings.search_region, frame);
 
+  auto side = SideStream::make(device.backend);
+  if (!side.ok()) return side.status();
+  plan.side_ = std::move(side.value());
+
   std::map<std::pair<int, int>, std::vector<std::uint32_t>> sizes;
   for (std::uint32_t i = 0; i < bank.size(); ++i) {
     const Size size = bank[i].size;
@@ -240,8 +244,12 @@ Status MatchPlan::run(Group& group, Buffers buffers) {
   const int count = group.problem.correlate.rights;
   MatchProblem lax = group.problem;
   lax.threshold -= slack(lax);
+  const Stream stream = buffers.stream;
+  if (Status s = side_.fork(stream); !s.ok()) return s;
+  buffers.stream = side_.stream();
   if (Status s = group.window_sums->launch(group.problem, device_, buffers, nullptr); !s.ok())
     return s;
+  buffers.stream = stream;
   for (int first = 0; first < count; first += group.problem.batch) {
     buffers.first_right = first;
     buffers.right_count = std::min(group.problem.batch, count - first);
@@ -249,6 +257,8 @@ Status MatchPlan::run(Group& group, Buffers buffers) {
     if (Status s = group.correlate->launch(group.problem, device_, buffers, group.state.get());
         !s.ok())
       return s;
+    if (first == 0)
+      if (Status s = side_.join(stream); !s.ok()) return s;
     if (Status s = group.normalise->launch(group.problem, device_, buffers, nullptr); !s.ok())
       return s;
     if (Status s = group.peaks->launch(lax, device_, buffers, nullptr); !s.ok()) return s;

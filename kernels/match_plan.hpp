@@ -60,6 +60,7 @@ class MatchPlan {
   std::vector<Group> groups_;
   std::size_t matched_ = 0;  ///< templates in all groups
 
+  SideStream side_;                      ///< window sums run beside the correlation
   Block upload_;                         ///< the region of a frame in host memory
   Block products_, scores_, window_sums_, window_squares_, workspace_, candidates_;
   /// The results in one block, so that one copy brings them: peaks, then their counts.

@@ -35,6 +35,9 @@ constexpr Runtime cpu_runtime = {
     [] { return Result<Stream>(Stream{}); },
     [](Stream) {},
     [](Stream) { return Status(); },
+    [] { return Result<void*>(nullptr); },
+    [](void*) {},
+    [](Stream, Stream, void*) { return Status(); },
 };
 
 }  // namespace
@@ -61,6 +64,25 @@ Result<Block> Block::make(Backend backend, std::size_t bytes, Memory memory) {
   block.bytes_ = bytes;
   block.memory_ = memory;
   return block;
+}
+
+SideStream::~SideStream() {
+  if (!runtime_) return;
+  runtime_->destroy_event(event_);
+  runtime_->destroy_stream(stream_);
+}
+
+Result<SideStream> SideStream::make(Backend backend) {
+  SideStream side;
+  const Runtime& runtime = xcorr::runtime(backend);
+  auto stream = runtime.create_stream();
+  if (!stream.ok()) return stream.status();
+  side.runtime_ = &runtime;
+  side.stream_ = stream.value();
+  auto event = runtime.create_event();
+  if (!event.ok()) return event.status();
+  side.event_ = event.value();
+  return side;
 }
 
 }  // namespace xcorr

@@ -26,6 +26,10 @@ struct Runtime {
   Result<Stream> (*create_stream)();
   void (*destroy_stream)(Stream stream);
   Status (*wait)(Stream stream);
+  Result<void*> (*create_event)();
+  void (*destroy_event)(void* event);
+  /// `second` goes on only when `first` has done what is enqueued on it so far.
+  Status (*order)(Stream first, Stream second, void* event);
 };
 
 const Runtime& runtime(Backend backend);
@@ -60,6 +64,33 @@ class Block {
   std::size_t bytes_ = 0;
   Memory memory_ = Memory::device;
   const Runtime* runtime_ = nullptr;
+};
+
+/// A second stream, for work that may run beside that of a first one.
+class SideStream {
+ public:
+  SideStream() = default;
+  SideStream(SideStream&& other) noexcept { *this = std::move(other); }
+  SideStream& operator=(SideStream&& other) noexcept {
+    std::swap(runtime_, other.runtime_);
+    std::swap(stream_, other.stream_);
+    std::swap(event_, other.event_);
+    return *this;
+  }
+  ~SideStream();
+
+  static Result<SideStream> make(Backend backend);
+
+  Stream stream() const { return stream_; }
+  /// What comes on the side runs after what `main` has so far.
+  Status fork(Stream main) { return runtime_->order(main, stream_, event_); }
+  /// What comes on `main` runs after what the side has so far.
+  Status join(Stream main) { return runtime_->order(stream_, main, event_); }
+
+ private:
+  const Runtime* runtime_ = nullptr;
+  Stream stream_;
+  void* event_ = nullptr;
 };
 
 }  // namespace xcorr

@@ -121,31 +121,21 @@ XCORR_HD inline double score(Method method, const CentredTerms& w) {
 /// A score below which a window's contrast is lost in the error of an approximate product.
 inline constexpr double noise_share = 0.02;
 
-/// sqrt(sum f'^2) of a window of n pixels from its sums; 0 without variance.
-template <class Real, class T>
-XCORR_HD Real window_norm(T n, T sum, T squares) {
-  const T left = deviation(n, squares, sum, sum);
-  if (is_flat_variance(left, n * squares)) return 0;
-  return sqrt(static_cast<Real>(left) / static_cast<Real>(n));
-}
-
-/// sqrt(sum t'^2) of a right of n pixels; 0 without variance.
-template <class Real>
-XCORR_HD Real right_norm(double n, const RightSums& right) {
-  if (is_flat_variance(right.deviation, n * right.squares)) return 0;
-  return sqrt(static_cast<Real>(right.deviation) / static_cast<Real>(n));
+/// sqrt(sum f'^2) of n pixels whose deviation() it is; 0 without variance.
+XCORR_HD inline double norm_of(double n, double deviation, double squares) {
+  return is_flat_variance(deviation, n * squares) ? 0.0 : sqrt(deviation / n);
 }
 
 /// ccoeff-normed from a floating-point product with the template's mean removed, sum f (t - mean t).
 /// `product_error` (see Buffers; 0: none) keeps windows of almost no contrast from scoring high by
 /// accident: the window's norm is taken as at least the one at which the error is noise_share of a
 /// score.
-template <class Real>
-XCORR_HD Real centred_quotient(Real product, Real window_norm, Real right_norm, Real product_error) {
-  if (!(window_norm > 0) || !(right_norm > 0)) return 0;
-  const Real floor = product_error / Real(noise_share);
-  const Real value = product / ((window_norm > floor ? window_norm : floor) * right_norm);
-  return value < -1 ? Real(-1) : value > 1 ? Real(1) : value;
+XCORR_HD inline double centred_quotient(double product, double window_norm, double right_norm,
+                                        double product_error) {
+  if (!(window_norm > 0) || !(right_norm > 0)) return 0.0;
+  const double floor = product_error / noise_share;
+  return clamp_score(product / ((window_norm > floor ? window_norm : floor) * right_norm), -1.0,
+                     1.0);
 }
 
 /// The score of any method from such a product.
@@ -154,8 +144,9 @@ XCORR_HD inline double centred_score(Method method, double n, double product, do
                                      double product_error) {
   if (method == Method::ccoeff) return product;
   if (method == Method::ccoeff_normed)
-    return centred_quotient(product, window_norm<double>(n, left_sum, left_squares), right_norm<double>(n, right),
-                            product_error);
+    return centred_quotient(
+        product, norm_of(n, deviation(n, left_squares, left_sum, left_sum), left_squares),
+        norm_of(n, right.deviation, right.squares), product_error);
   return score(method, WindowTerms<double>{n, product + left_sum * right.sum / n, left_sum,
                                            left_squares, right.sum, right.squares});
 }

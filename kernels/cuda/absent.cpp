@@ -15,6 +15,9 @@ constexpr Runtime no_runtime = {
     []() -> Result<Stream> { return absent(); },
     [](Stream) {},
     [](Stream) { return absent(); },
+    []() -> Result<void*> { return absent(); },
+    [](void*) {},
+    [](Stream, Stream, void*) { return absent(); },
 };
 
 }  // namespace

@@ -2,8 +2,8 @@
 //
 // Scores from products and window sums, a thread a few shifts, for all rights of the launch: what
 // depends on the window alone is read and computed once. Exact products give the double quotient
-// of score.hpp, rounded to float; floating-point products of ccoeff-normed take a float quotient,
-// which their own error hides.
+// of score.hpp, rounded to float; floating-point products of ccoeff-normed are multiplied by float
+// reciprocals of the norms, whose rounding their own error hides.
 #include "../score.hpp"
 #include "launch.cuh"
 
@@ -12,6 +12,13 @@ namespace {
 
 constexpr int block_size = 256;
 constexpr int rows = 4;  // of a thread, one below the other: several loads in flight
+
+/// 1 / sqrt(sum f'^2), that norm taken as at least `floor`; 0 without variance.
+template <class T>
+__device__ float reciprocal_norm(T n, T deviation, T squares, float floor) {
+  if (is_flat_variance(deviation, n * squares)) return 0;
+  return rsqrtf(fmaxf(static_cast<float>(deviation) / static_cast<float>(n), floor * floor));
+}
 
 template <class Product, class Sum, class Squares>
 __global__ void __launch_bounds__(block_size)
@@ -61,11 +68,15 @@ __global__ void __launch_bounds__(block_size)
                                   static_cast<T>(right.sum), static_cast<T>(right.squares)});
     });
   } else if (p.method == Method::ccoeff_normed) {
+    // As centred_quotient() of score.hpp.
+    const float floor = error / static_cast<float>(noise_share);
     float window[rows];
 #pragma unroll
-    for (int i = 0; i < rows; ++i) window[i] = window_norm<float>(n, sum[i], square[i]);
+    for (int i = 0; i < rows; ++i)
+      window[i] = reciprocal_norm(n, deviation(n, square[i], sum[i], sum[i]), square[i], floor);
     for_each([&](const RightSums& right, int i, float product) {
-      return centred_quotient(product, window[i], right_norm<float>(pixels, right), error);
+      const float norm = reciprocal_norm(pixels, right.deviation, right.squares, 0);
+      return fminf(fmaxf(product * window[i] * norm, -1.0f), 1.0f);
     });
   } else {
     for_each([&](const RightSums& right, int i, float product) {

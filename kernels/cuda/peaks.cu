@@ -39,15 +39,23 @@ struct Surface {
   }
 };
 
-/// Whether any element within |dx| <= reach_x, |dy| <= reach_y beats `key`; one thread.
-__device__ bool beaten_nearby(const Surface& s, int x, int y, int reach_x, int reach_y, Key key) {
-  for (int j = max(0, y - reach_y); j <= min(s.height - 1, y + reach_y); ++j)
-    for (int i = max(0, x - reach_x); i <= min(s.width - 1, x + reach_x); ++i)
-      if (s.key(i, j) > key) return true;
-  return false;
+/// Whether any of the eight neighbours within reach beats `key`. No early end, so that all loads are
+/// in flight at once; what lies outside is taken as the middle, which does not beat itself.
+__device__ bool beaten_nearby(const Surface& s, int x, int y, bool across, bool down, Key key) {
+  bool found = false;
+#pragma unroll
+  for (int j = -1; j <= 1; ++j)
+#pragma unroll
+    for (int i = -1; i <= 1; ++i) {
+      const bool there = (across || i == 0) && (down || j == 0) && x + i >= 0 && x + i < s.width &&
+                         y + j >= 0 && y + j < s.height;
+      found |= s.key(there ? x + i : x, there ? y + j : y) > key;
+    }
+  return found;
 }
 
-/// The same by the whole block, several loads of each thread in flight.
+/// Whether any element within |dx| <= reach_x, |dy| <= reach_y beats `key`, by the whole block,
+/// several loads of each thread in flight.
 __device__ bool beaten(const Surface& s, int x, int y, int reach_x, int reach_y, Key key) {
   constexpr int unroll = 8;
   const int x0 = max(0, x - reach_x), y0 = max(0, y - reach_y);
@@ -100,7 +108,7 @@ __global__ void __launch_bounds__(block_size)
       if (!(reached >> i & 1)) continue;
       const int y = y0 + i * block_height;
       const Key key = surface.key(x, y);
-      if (!beaten_nearby(surface, x, y, min(reach_x, 1), min(reach_y, 1), key))
+      if (!beaten_nearby(surface, x, y, reach_x > 0, reach_y > 0, key))
         survivors[atomicAdd(&survivor_count, 1)] = {x, y, key};
     }
     __syncthreads();

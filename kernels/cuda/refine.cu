@@ -4,8 +4,6 @@
 // sub-pixel place by a parabola through three of them on each axis. It needs no score surface, so
 // it gives the same peaks whichever way they were found. A block does one candidate, a row of its
 // threads one of the five places.
-#include <cub/warp/warp_reduce.cuh>
-
 #include "../score.hpp"
 #include "launch.cuh"
 
@@ -14,27 +12,31 @@ namespace {
 
 constexpr int threads = 128, warps = threads / 32, places = 5;
 
-/// Sums `value` over the threads of a row (threadIdx.y); every one of them gets the sum, and the
+/// Replaces each value by its sum over the threads of a row (threadIdx.y), for all of them; the
 /// order of additions is the same for all sums.
-template <class T>
-__device__ T row_sum(T value) {
-  using Reduce = cub::WarpReduce<T>;
-  __shared__ typename Reduce::TempStorage scratch[places][warps];
-  __shared__ T partial[places][warps];
+template <int count, class T>
+__device__ void row_sums(T (&values)[count]) {
+  __shared__ T partial[places][warps][count];
   const int row = threadIdx.y, warp = threadIdx.x / 32;
-  const T sum = Reduce(scratch[row][warp]).Sum(value);
-  if (threadIdx.x % 32 == 0) partial[row][warp] = sum;
+#pragma unroll
+  for (T& value : values) {
+    for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(~0u, value, step);
+    if (threadIdx.x % 32 == 0) partial[row][warp][&value - values] = value;
+  }
   __syncthreads();
-  T total = 0;
-  for (int i = 0; i < warps; ++i) total += partial[row][i];
-  __syncthreads();  // partial is written anew by the next sum
-  return total;
+#pragma unroll
+  for (T& value : values) {
+    value = 0;
+    for (int i = 0; i < warps; ++i) value += partial[row][i][&value - values];
+  }
+  __syncthreads();  // partial is written anew by the next sums
 }
 
 /// The window and the template, pixel by pixel, shared among the threads of a row: a warp takes a
-/// row of pixels.
-template <class In, class F>
-__device__ void for_pixels(const Problem& p, const std::byte* window, const In* right, F f) {
+/// row of pixels. `end_row` follows each.
+template <class In, class F, class G>
+__device__ void for_pixels(const Problem& p, const std::byte* window, const In* right, F f,
+                           G end_row) {
   const int lane = threadIdx.x % 32;
 #pragma unroll 4
   for (int y = threadIdx.x / 32; y < p.right.height; y += warps) {
@@ -43,47 +45,71 @@ __device__ void for_pixels(const Problem& p, const std::byte* window, const In* 
         reinterpret_cast<const std::byte*>(right) + y * p.right_pitch);
 #pragma unroll 2
     for (int x = lane; x < p.right.width; x += 32) f(left_row[x], right_row[x]);
+    end_row();
   }
 }
 
 __device__ double exact_score(const MatchProblem& p, const std::byte* window,
                               const std::uint8_t* right, const RightSums& sums) {
-  unsigned long long product = 0, sum = 0, squares = 0;
-  for_pixels(p.correlate, window, right, [&](unsigned f, unsigned t) {
-    product += f * t;
-    sum += f;
-    squares += f * f;
-  });
+  // 32 bits hold a thread's share of any row.
+  unsigned product = 0, sum = 0, squares = 0;
+  unsigned long long totals[3] = {};
+  for_pixels(
+      p.correlate, window, right,
+      [&](unsigned f, unsigned t) {
+        product += f * t;
+        sum += f;
+        squares += f * f;
+      },
+      [&] {
+        totals[0] += product;
+        totals[1] += sum;
+        totals[2] += squares;
+        product = sum = squares = 0;
+      });
+  row_sums(totals);
   using T = std::int64_t;
   return score(p.method,
-               WindowTerms<T>{p.correlate.right.area(), static_cast<T>(row_sum(product)),
-                              static_cast<T>(row_sum(sum)), static_cast<T>(row_sum(squares)),
+               WindowTerms<T>{p.correlate.right.area(), static_cast<T>(totals[0]),
+                              static_cast<T>(totals[1]), static_cast<T>(totals[2]),
                               static_cast<T>(sums.sum), static_cast<T>(sums.squares)});
 }
 
 __device__ double exact_score(const MatchProblem& p, const std::byte* window, const float* right,
                               const RightSums&) {
-  double left_sum = 0, right_sum = 0;
-  for_pixels(p.correlate, window, right, [&](double f, double t) {
-    left_sum += f;
-    right_sum += t;
-  });
-  const double n = static_cast<double>(p.correlate.right.area());
-  const double left_mean = row_sum(left_sum) / n, right_mean = row_sum(right_sum) / n;
-  CentredTerms w{};
-  for_pixels(p.correlate, window, right, [&](double f, double t) {
-    const double a = f - left_mean, b = t - right_mean;
-    w.left_squares += f * f;
-    w.right_squares += t * t;
-    w.product += f * t;
-    w.difference += (f - t) * (f - t);
-    w.left_deviation += a * a;
-    w.right_deviation += b * b;
-    w.covariance += a * b;
-  });
-  for (double* sum : {&w.left_squares, &w.right_squares, &w.product, &w.difference,
-                      &w.left_deviation, &w.right_deviation, &w.covariance})
-    *sum = row_sum(*sum);
+  double means[2] = {};
+  for_pixels(
+      p.correlate, window, right,
+      [&](double f, double t) {
+        means[0] += f;
+        means[1] += t;
+      },
+      [] {});
+  row_sums(means);
+  for (double& mean : means) mean /= static_cast<double>(p.correlate.right.area());
+  double s[7] = {};
+  for_pixels(
+      p.correlate, window, right,
+      [&](double f, double t) {
+        const double a = f - means[0], b = t - means[1];
+        s[0] += f * f;
+        s[1] += t * t;
+        s[2] += f * t;
+        s[3] += (f - t) * (f - t);
+        s[4] += a * a;
+        s[5] += b * b;
+        s[6] += a * b;
+      },
+      [] {});
+  row_sums(s);
+  CentredTerms w;
+  w.left_squares = s[0];
+  w.right_squares = s[1];
+  w.product = s[2];
+  w.difference = s[3];
+  w.left_deviation = s[4];
+  w.right_deviation = s[5];
+  w.covariance = s[6];
   return score(p.method, w);
 }
 

@@ -48,10 +48,33 @@ Result<Stream> create_stream() {
   return Stream{stream};
 }
 
+void destroy_stream(Stream stream) {
+  if (stream.handle) cudaStreamDestroy(native(stream));
+}
+
+Status wait(Stream stream) {
+  return check(cudaStreamSynchronize(native(stream)), "wait for the GPU");
+}
+
+Result<void*> create_event() {
+  cudaEvent_t event;
+  if (cudaError_t error = cudaEventCreateWithFlags(&event, cudaEventDisableTiming))
+    return check(error, "event");
+  return event;
+}
+
+void destroy_event(void* event) {
+  if (event) cudaEventDestroy(static_cast<cudaEvent_t>(event));
+}
+
+Status order(Stream first, Stream second, void* event) {
+  const auto mark = static_cast<cudaEvent_t>(event);
+  if (Status s = check(cudaEventRecord(mark, native(first)), "event"); !s.ok()) return s;
+  return check(cudaStreamWaitEvent(native(second), mark), "event");
+}
+
 constexpr Runtime cuda_runtime = {
-    allocate, release, copy, create_stream,
-    [](Stream stream) { cudaStreamDestroy(native(stream)); },
-    [](Stream stream) { return check(cudaStreamSynchronize(native(stream)), "wait for the GPU"); },
+    allocate, release, copy, create_stream, destroy_stream, wait, create_event, destroy_event, order,
 };
 
 }  // namespace
