@@ -159,6 +159,35 @@ XCORR_HD inline double parabola_offset(double before, double here, double after,
   return clamp_score(0.5 * (before - after) / curvature, -0.5, 0.5);
 }
 
+/// From a whole-pixel place to the extremum near it, pixels.
+struct Offset {
+  double dx, dy;
+};
+
+/// Where the quadratic through the scores around a place has its extremum, each way in [-0.5, 0.5].
+/// It has the term x y, without which a texture of slanted lines pulls the place aside. Where a
+/// neighbour is missing or the quadratic has no extremum of the sort wanted: a parabola each way.
+/// \param scores  [(dy + 1) * 3 + dx + 1]; those that do not exist are not read
+/// \param whole_x, whole_y  the neighbours in x, in y exist; those at the corners if both do
+XCORR_HD inline Offset subpixel_offset(const double (&scores)[9], bool whole_x, bool whole_y,
+                                       bool minimum) {
+  const double here = scores[4];
+  if (whole_x && whole_y) {
+    const double gx = 0.5 * (scores[5] - scores[3]), gy = 0.5 * (scores[7] - scores[1]);
+    const double xx = scores[3] - 2 * here + scores[5], yy = scores[1] - 2 * here + scores[7];
+    const double xy = 0.25 * (scores[8] - scores[2] - scores[6] + scores[0]);
+    // fma by name: a compiler that is free to make it of a product and a sum would round each
+    // backend its own way.
+    const double det = fma(xx, yy, -(xy * xy));
+    // det > 0: xx and yy have the same sign.
+    if (det > 0 && (minimum ? xx > 0 : xx < 0))
+      return {clamp_score(fma(xy, gy, -(yy * gx)) / det, -0.5, 0.5),
+              clamp_score(fma(xy, gx, -(xx * gy)) / det, -0.5, 0.5)};
+  }
+  return {whole_x ? parabola_offset(scores[3], here, scores[5], minimum) : 0.0,
+          whole_y ? parabola_offset(scores[1], here, scores[7], minimum) : 0.0};
+}
+
 /// What a template's peaks must reach (or, for the minimum methods, not exceed), see
 /// MatchSettings::threshold. Infinite where a copy scores nothing: such a template cannot match.
 XCORR_HD inline double score_limit(Method method, double threshold, double n, const RightSums& right) {
