@@ -7,7 +7,7 @@
 // 128 and rights less their mean, which changes no product of whole windows and keeps the error
 // small.
 #include <algorithm>
-#include <bit>
+#include <span>
 
 #include "../runtime.hpp"
 #include "cufft_library.hpp"
@@ -39,14 +39,14 @@ int smooth_size(int least, int step) {
   }
 }
 
-/// A power of two where it is near: measured on an H200, one transform of 1920x1080 takes 36 us, of
-/// 2048x1152 22 us, of 2048x1120 20 us; rows (the real side) gain most from a power of two.
-int fast_width(int least) {
-  const int power = static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(least, 8))));
-  return power <= least + least / 4 ? power : smooth_size(least, least > 256 ? 64 : 8);
+#include "fft_sizes.inc"
+
+/// The next size worth padding to: on an H200 1920x1080 takes 36 us, 2048x1120 20 us. Multiples of 8,
+/// which the kernels here rely on: rows are whole 16-byte words, spectra a whole number of them.
+int fast_size(std::span<const int> listed, int least) {
+  const auto next = std::lower_bound(listed.begin(), listed.end(), least);
+  return next != listed.end() ? *next : smooth_size(least, 32);
 }
-/// Even, so that a spectrum is a whole number of 16-byte words.
-int fast_height(int least) { return smooth_size(least, least > 256 ? 32 : 8); }
 
 /// A circular size at which shifts [first, first + count) do not wrap around.
 int circular_size(int left, int right, int first, int count) {
@@ -55,8 +55,8 @@ int circular_size(int left, int right, int first, int count) {
 
 Size transform_size(const Problem& p) {
   return {
-      fast_width(circular_size(p.left.width, p.right.width, p.shifts.x, p.shifts.width)),
-      fast_height(circular_size(p.left.height, p.right.height, p.shifts.y, p.shifts.height))};
+      fast_size(fast_widths, circular_size(p.left.width, p.right.width, p.shifts.x, p.shifts.width)),
+      fast_size(fast_heights, circular_size(p.left.height, p.right.height, p.shifts.y, p.shifts.height))};
 }
 
 /// One matrix as floats less `offset`, zeros around, four elements a thread and row; adds up its

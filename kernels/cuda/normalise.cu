@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Scores from products and window sums, a thread a few shifts, for all rights of the launch: what
+// Scores from products and window sums, a thread a shift, for all rights of the launch: what
 // depends on the window alone is read and computed once. Exact products give the double quotient
 // of score.hpp, rounded to float; floating-point products of ccoeff-normed are multiplied by float
 // reciprocals of the norms, whose rounding their own error hides.
@@ -11,89 +11,102 @@ namespace xcorr::cuda {
 namespace {
 
 constexpr int block_size = 256;
-constexpr int rows = 4;  // of a thread, one below the other: several loads in flight
 
-/// 1 / sqrt(sum f'^2), that norm taken as at least `floor`; 0 without variance.
-template <class T>
-__device__ float reciprocal_norm(T n, T deviation, T squares, float floor) {
-  if (is_flat_variance(deviation, n * squares)) return 0;
-  return rsqrtf(fmaxf(static_cast<float>(deviation) / static_cast<float>(n), floor * floor));
-}
+/// A shift's place in the surfaces, and what lies there for all rights.
+struct Place {
+  int x, y;
+  __device__ Place()
+      : x(blockIdx.x * block_size + threadIdx.x), y(blockIdx.y) {}
+  __device__ bool exists(const MatchProblem& p) const { return x < p.correlate.shifts.width; }
+  __device__ std::int64_t dense(const MatchProblem& p) const {
+    return std::int64_t{y} * p.correlate.shifts.width + x;
+  }
+  __device__ std::int64_t product(const MatchProblem& p) const { return y * p.products_pitch() + x; }
+};
 
+/// Integers while the input is u8, doubles else.
+template <class Sum>
+using TermOf = std::conditional_t<std::is_integral_v<Sum>, std::int64_t, double>;
+
+/// Any method, any products: the formulas of score.hpp.
 template <class Product, class Sum, class Squares>
 __global__ void __launch_bounds__(block_size)
-    normalise(MatchProblem p, int first_right, int right_count, const RightSums* right_sums,
-              const Product* products, const Sum* sums, const Squares* squares,
-              const float* product_error, float* scores) {
-  // Integers while the input is u8, doubles else.
-  using T = std::conditional_t<std::is_integral_v<Sum>, std::int64_t, double>;
-  const Rect area = p.correlate.shifts;
-  const int x = blockIdx.x * block_size + threadIdx.x, y = blockIdx.y * rows;
-  const int height = min(rows, area.height - y);
-  if (x >= area.width) return;
-  const double pixels = static_cast<double>(p.correlate.right.area());
-  const T n = static_cast<T>(pixels);
-  const float error = product_error ? *product_error : 0;
-
-  const std::int64_t place = std::int64_t{y} * area.width + x;
-  products += y * p.products_pitch() + x;
-  scores += place;
-  T sum[rows] = {}, square[rows] = {};
-#pragma unroll
-  for (int i = 0; i < rows; ++i) {
-    if (i >= height) break;
-    sum[i] = static_cast<T>(sums[place + i * area.width]);
-    square[i] = static_cast<T>(squares[place + i * area.width]);
+    normalise(MatchProblem p, int right_count, const RightSums* right_sums, const Product* products,
+              const Sum* sums, const Squares* squares, float* scores) {
+  using T = TermOf<Sum>;
+  const Place at;
+  if (!at.exists(p)) return;
+  const std::int64_t n = p.correlate.right.area(), shifts = p.correlate.shifts.size().area();
+  products += at.product(p);
+  scores += at.dense(p);
+  const T sum = static_cast<T>(sums[at.dense(p)]), square = static_cast<T>(squares[at.dense(p)]);
+  for (int r = 0; r < right_count; ++r) {
+    const RightSums right = right_sums[r];
+    const Product product = products[r * p.products_stride()];
+    double value;
+    if constexpr (std::is_integral_v<Product>)
+      value = score(p.method, WindowTerms<T>{n, static_cast<T>(product), sum, square,
+                                             static_cast<T>(right.sum),
+                                             static_cast<T>(right.squares)});
+    else
+      value = centred_score(p.method, static_cast<double>(n), product, static_cast<double>(sum),
+                            static_cast<double>(square), right, 0);
+    scores[r * shifts] = static_cast<float>(value);
   }
-  // score_of(right, row, product), a float, for every place of every right.
-  const auto for_each = [&](auto score_of) {
-    for (int r = 0; r < right_count; ++r) {
-      const RightSums right = right_sums[first_right + r];
-      const Product* from = products + r * p.products_stride();
-      float* to = scores + r * area.size().area();
-      Product product[rows] = {};
-#pragma unroll
-      for (int i = 0; i < rows; ++i)
-        if (i < height) product[i] = from[i * p.products_pitch()];
-#pragma unroll
-      for (int i = 0; i < rows; ++i)
-        if (i < height) to[i * area.width] = static_cast<float>(score_of(right, i, product[i]));
-    }
-  };
+}
 
-  if constexpr (std::is_integral_v<Product>) {
-    for_each([&](const RightSums& right, int i, Product product) {
-      return score(p.method,
-                   WindowTerms<T>{n, static_cast<T>(product), sum[i], square[i],
-                                  static_cast<T>(right.sum), static_cast<T>(right.squares)});
-    });
-  } else if (p.method == Method::ccoeff_normed) {
-    // As centred_quotient() of score.hpp.
-    const float floor = error / static_cast<float>(noise_share);
-    float window[rows];
-#pragma unroll
-    for (int i = 0; i < rows; ++i)
-      window[i] = reciprocal_norm(n, deviation(n, square[i], sum[i], sum[i]), square[i], floor);
-    for_each([&](const RightSums& right, int i, float product) {
-      const float norm = reciprocal_norm(pixels, right.deviation, right.squares, 0);
-      return fminf(fmaxf(product * window[i] * norm, -1.0f), 1.0f);
-    });
-  } else {
-    for_each([&](const RightSums& right, int i, float product) {
-      return centred_score(p.method, pixels, product, static_cast<double>(sum[i]),
-                           static_cast<double>(square[i]), right, error);
-    });
+/// 1 / sqrt(sum f'^2), that norm taken as at least `floor`; 0 without variance. `inverse_n`: 1 / n.
+template <class T>
+__device__ float reciprocal_norm(T n, T deviation, T squares, float inverse_n, float floor) {
+  if (is_flat_variance(deviation, n * squares)) return 0;
+  return rsqrtf(fmaxf(static_cast<float>(deviation) * inverse_n, floor * floor));
+}
+
+/// ccoeff-normed of centred floating-point products: centred_quotient() of score.hpp in float.
+template <class Sum, class Squares>
+__global__ void __launch_bounds__(block_size)
+    normalise_centred(MatchProblem p, float inverse_n, int right_count,
+                      const RightSums* right_sums, const float* products, const Sum* sums,
+                      const Squares* squares, const float* product_error, float* scores) {
+  using T = TermOf<Sum>;
+  const Place at;
+  if (!at.exists(p)) return;
+  const std::int64_t shifts = p.correlate.shifts.size().area();
+  products += at.product(p);
+  scores += at.dense(p);
+  const T n = static_cast<T>(p.correlate.right.area());
+  const T sum = static_cast<T>(sums[at.dense(p)]), square = static_cast<T>(squares[at.dense(p)]);
+  const float floor = (product_error ? *product_error : 0) * static_cast<float>(1 / noise_share);
+  const float window =
+      reciprocal_norm(n, deviation(n, square, sum, sum), square, inverse_n, floor);
+#pragma unroll 4
+  for (int r = 0; r < right_count; ++r) {
+    const float norm = reciprocal_norm(static_cast<double>(n), right_sums[r].deviation,
+                                       right_sums[r].squares, inverse_n, 0);
+    const float value = products[r * p.products_stride()] * window * norm;
+    scores[r * shifts] = fminf(fmaxf(value, -1.0f), 1.0f);
   }
 }
 
 template <class Product, class Sum, class Squares>
 Status launch_as(const MatchProblem& p, const Buffers& b) {
   const Rect area = p.correlate.shifts;
-  normalise<Product, Sum, Squares>
-      <<<dim3(ceil_div(area.width, block_size), ceil_div(area.height, rows)), block_size, 0, native(b.stream)>>>(
-          p, b.first_right, b.right_count, b.right_sums, static_cast<const Product*>(b.products),
-          static_cast<const Sum*>(b.window_sums), static_cast<const Squares*>(b.window_squares),
-          b.product_error, b.scores);
+  const dim3 grid(ceil_div(area.width, block_size), area.height);
+  const RightSums* right_sums = b.right_sums + b.first_right;
+  const auto* products = static_cast<const Product*>(b.products);
+  const auto* sums = static_cast<const Sum*>(b.window_sums);
+  const auto* squares = static_cast<const Squares*>(b.window_squares);
+  if constexpr (std::is_same_v<Product, float>) {
+    if (p.method == Method::ccoeff_normed) {
+      const float inverse_n = 1.0f / static_cast<float>(p.correlate.right.area());
+      normalise_centred<<<grid, block_size, 0, native(b.stream)>>>(
+          p, inverse_n, b.right_count, right_sums, products, sums, squares, b.product_error,
+          b.scores);
+      return launched("normalise_centred");
+    }
+  }
+  normalise<<<grid, block_size, 0, native(b.stream)>>>(p, b.right_count, right_sums, products, sums,
+                                                       squares, b.scores);
   return launched("normalise");
 }
 
@@ -109,7 +122,7 @@ Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*
 }
 
 bool supports(const MatchProblem& p, const Device& device) {
-  return supports_matching(p, device) && p.correlate.shifts.height <= 65535LL * rows;
+  return supports_matching(p, device) && p.correlate.shifts.height <= 65535;
 }
 
 constexpr Variant table[] = {

@@ -39,11 +39,11 @@ struct Surface {
   }
 };
 
-/// Whether any of the eight neighbours within reach beats `key`. No early end, so that all loads are
-/// in flight at once; what lies outside is taken as the middle, which does not beat itself.
+/// Whether any of the eight neighbours within reach beats `key`. No early end, so that a row's loads
+/// are in flight at once; what lies outside is taken as the middle, which does not beat itself.
 __device__ bool beaten_nearby(const Surface& s, int x, int y, bool across, bool down, Key key) {
   bool found = false;
-#pragma unroll
+#pragma unroll 1
   for (int j = -1; j <= 1; ++j)
 #pragma unroll
     for (int i = -1; i <= 1; ++i) {

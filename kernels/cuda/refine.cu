@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Exact scores of the candidates and their four neighbours, recomputed from the pixels, and the
-// sub-pixel place by a parabola through three of them on each axis. It needs no score surface, so
-// it gives the same peaks whichever way they were found. A block does one candidate, a row of its
-// threads one of the five places.
+// Exact scores of the candidates and their eight neighbours, recomputed from the pixels, and the
+// sub-pixel place from them. It needs no score surface, so it gives the same peaks whichever way
+// they were found. In the first launch a block scores one of the nine places of one candidate; in
+// the second a thread places one peak. There are few blocks, each runs through its code once, and
+// fetching code takes longer than running it: so loops stay rolled.
 #include "../score.hpp"
 #include "launch.cuh"
 
 namespace xcorr::cuda {
 namespace {
 
-constexpr int threads = 128, warps = threads / 32, places = 5;
+constexpr int threads = 256, warps = threads / 32, places = 9;
 
-/// Replaces each value by its sum over the threads of a row (threadIdx.y), for all of them; the
-/// order of additions is the same for all sums.
+/// Replaces each value by its sum over the threads of the block, for all of them; the order of
+/// additions is the same for all sums.
 template <int count, class T>
-__device__ void row_sums(T (&values)[count]) {
-  __shared__ T partial[places][warps][count];
-  const int row = threadIdx.y, warp = threadIdx.x / 32;
-#pragma unroll
-  for (T& value : values) {
-    for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(~0u, value, step);
-    if (threadIdx.x % 32 == 0) partial[row][warp][&value - values] = value;
-  }
+__device__ void block_sums(T (&values)[count]) {
+  __shared__ T partial[warps][count];
+  const int warp = threadIdx.x / 32;
+#pragma unroll 1
+  for (int step = 16; step > 0; step /= 2)
+    for (T& value : values) value += __shfl_xor_sync(~0u, value, step);
+  if (threadIdx.x % 32 == 0)
+    for (int k = 0; k < count; ++k) partial[warp][k] = values[k];
   __syncthreads();
-#pragma unroll
-  for (T& value : values) {
-    value = 0;
-    for (int i = 0; i < warps; ++i) value += partial[row][i][&value - values];
-  }
+  for (T& value : values) value = 0;
+#pragma unroll 1
+  for (int i = 0; i < warps; ++i)
+    for (int k = 0; k < count; ++k) values[k] += partial[i][k];
   __syncthreads();  // partial is written anew by the next sums
 }
 
-/// The window and the template, pixel by pixel, shared among the threads of a row: a warp takes a
-/// row of pixels. `end_row` follows each.
+/// The window and the template, pixel by pixel, shared among the threads of the block: a warp
+/// takes a row of pixels. `end_row` follows each.
 template <class In, class F, class G>
 __device__ void for_pixels(const Problem& p, const std::byte* window, const In* right, F f,
                            G end_row) {
   const int lane = threadIdx.x % 32;
-#pragma unroll 4
+#pragma unroll 2
   for (int y = threadIdx.x / 32; y < p.right.height; y += warps) {
     const auto* left_row = reinterpret_cast<const In*>(window + y * p.left_pitch);
     const auto* right_row = reinterpret_cast<const In*>(
@@ -67,7 +67,7 @@ __device__ double exact_score(const MatchProblem& p, const std::byte* window,
         totals[2] += squares;
         product = sum = squares = 0;
       });
-  row_sums(totals);
+  block_sums(totals);
   using T = std::int64_t;
   return score(p.method,
                WindowTerms<T>{p.correlate.right.area(), static_cast<T>(totals[0]),
@@ -85,7 +85,7 @@ __device__ double exact_score(const MatchProblem& p, const std::byte* window, co
         means[1] += t;
       },
       [] {});
-  row_sums(means);
+  block_sums(means);
   for (double& mean : means) mean /= static_cast<double>(p.correlate.right.area());
   double s[7] = {};
   for_pixels(
@@ -101,7 +101,7 @@ __device__ double exact_score(const MatchProblem& p, const std::byte* window, co
         s[6] += a * b;
       },
       [] {});
-  row_sums(s);
+  block_sums(s);
   CentredTerms w;
   w.left_squares = s[0];
   w.right_squares = s[1];
@@ -113,47 +113,71 @@ __device__ double exact_score(const MatchProblem& p, const std::byte* window, co
   return score(p.method, w);
 }
 
+/// Which of a candidate's neighbours across and down are wanted and exist.
+struct Neighbours {
+  bool x, y;
+  __device__ Neighbours(const MatchProblem& p, const Candidate& c)
+      : x(p.subpixel && c.x > 0 && c.x < p.correlate.shifts.width - 1),
+        y(p.subpixel && c.y > 0 && c.y < p.correlate.shifts.height - 1) {}
+};
+
+/// Grid: places, candidates of a right, rights.
 template <class In>
-__global__ void __launch_bounds__(threads* places)
-    refine(MatchProblem p, bool minimum, const std::byte* left, const std::byte* templates,
-           const RightSums* right_sums, int first_right, int right_count,
-           const Candidate* candidates, const std::uint32_t* counts, RefinedPeak* peaks) {
-  __shared__ double scores[places];
-  constexpr int offset_x[places] = {0, -1, 1, 0, 0}, offset_y[places] = {0, 0, 0, -1, 1};
-  const Rect area = p.correlate.shifts;
-  for (int r = first_right + blockIdx.y; r < first_right + right_count; r += gridDim.y) {
-    if (blockIdx.x >= counts[r]) continue;
-    const std::int64_t place = std::int64_t{r} * p.max_peaks + blockIdx.x;
-    const Candidate c = candidates[place];
-    const bool fits_x = p.subpixel && c.x > 0 && c.x < area.width - 1;
-    const bool fits_y = p.subpixel && c.y > 0 && c.y < area.height - 1;
-    // A place that is not wanted repeats the middle, so that all threads reach the barriers.
-    const int x = area.x + c.x + (fits_x ? offset_x[threadIdx.y] : 0);
-    const int y = area.y + c.y + (fits_y ? offset_y[threadIdx.y] : 0);
+__global__ void __launch_bounds__(threads)
+    score_places(MatchProblem p, const std::byte* left, const std::byte* templates,
+                 const RightSums* right_sums, int first_right, int right_count,
+                 const Candidate* candidates, const std::uint32_t* counts, double* scores) {
+  for (int r = first_right + blockIdx.z; r < first_right + right_count; r += gridDim.z) {
+    if (blockIdx.y >= counts[r]) continue;
+    const std::int64_t index = std::int64_t{r} * p.max_peaks + blockIdx.y;
+    const Candidate c = candidates[index];
+    const Neighbours there(p, c);
+    const int dx = static_cast<int>(blockIdx.x) % 3 - 1, dy = static_cast<int>(blockIdx.x) / 3 - 1;
+    if ((dx && !there.x) || (dy && !there.y)) continue;
+    const int x = p.correlate.shifts.x + c.x + dx, y = p.correlate.shifts.y + c.y + dy;
     const double exact = exact_score(
         p, left + y * p.correlate.left_pitch + x * static_cast<int>(sizeof(In)),
         reinterpret_cast<const In*>(templates + r * p.correlate.right_stride), right_sums[r]);
-    if (threadIdx.x == 0) scores[threadIdx.y] = exact;
-    __syncthreads();
-    if (threadIdx.x == 0 && threadIdx.y == 0)
-      peaks[place] = {
-          scores[0], fits_x ? parabola_offset(scores[1], scores[0], scores[2], minimum) : 0.0,
-          fits_y ? parabola_offset(scores[3], scores[0], scores[4], minimum) : 0.0, c.x, c.y};
-    __syncthreads();
+    if (threadIdx.x == 0) scores[index * places + blockIdx.x] = exact;
   }
 }
 
+__global__ void __launch_bounds__(threads)
+    place_peaks(MatchProblem p, bool minimum, int first_right, int right_count,
+                const Candidate* candidates, const std::uint32_t* counts,
+                const double (*scores)[places], RefinedPeak* peaks) {
+  for (int r = first_right + blockIdx.y; r < first_right + right_count; r += gridDim.y) {
+    const unsigned k = blockIdx.x * threads + threadIdx.x;
+    if (k >= counts[r]) continue;
+    const std::int64_t index = std::int64_t{r} * p.max_peaks + k;
+    const Candidate c = candidates[index];
+    const Neighbours there(p, c);
+    const Offset offset = subpixel_offset(scores[index], there.x, there.y, minimum);
+    peaks[index] = {scores[index][places / 2], offset.dx, offset.dy, c.x, c.y};
+  }
+}
+
+std::size_t workspace(const MatchProblem& p, const Device&) {
+  return sizeof(double) * places * p.correlate.rights * p.max_peaks;
+}
+
 Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*) {
-  const auto kernel = p.correlate.type == ElementType::u8 ? refine<std::uint8_t> : refine<float>;
-  kernel<<<dim3(p.max_peaks, grid_extent(b.right_count)), dim3(threads, places), 0,
-           native(b.stream)>>>(p, info(p.method).minimum, static_cast<const std::byte*>(b.lefts),
-                               static_cast<const std::byte*>(b.templates), b.right_sums,
-                               b.first_right, b.right_count, b.candidates, b.counts, b.peaks);
-  return launched("refine");
+  const auto score = p.correlate.type == ElementType::u8 ? score_places<std::uint8_t>
+                                                         : score_places<float>;
+  const unsigned rights = grid_extent(b.right_count);
+  auto* scores = static_cast<double*>(b.workspace);
+  score<<<dim3(places, p.max_peaks, rights), threads, 0, native(b.stream)>>>(
+      p, static_cast<const std::byte*>(b.lefts), static_cast<const std::byte*>(b.templates),
+      b.right_sums, b.first_right, b.right_count, b.candidates, b.counts, scores);
+  if (Status s = launched("score_places"); !s.ok()) return s;
+  place_peaks<<<dim3(ceil_div(p.max_peaks, threads), rights), threads, 0, native(b.stream)>>>(
+      p, info(p.method).minimum, b.first_right, b.right_count, b.candidates, b.counts,
+      reinterpret_cast<const double(*)[places]>(scores), b.peaks);
+  return launched("place_peaks");
 }
 
 constexpr Variant table[] = {
-    {"refine", Stage::refine, Backend::cuda, true, supports_matching, no_workspace, launch},
+    {"refine", Stage::refine, Backend::cuda, true, supports_matching, workspace, launch},
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 // a round's differences lie in shared memory, each warp scans one row of them: the first window's
 // sum plus the differences up to a window is that window's sum. Needs no memory that grows with the
 // window, and rounding stays that of one strip. For u8 all sums are exact: differences wrap around
-// in unsigned arithmetic, windows do not.
+// in unsigned arithmetic, windows do not, and squares of up to 66,051 pixels fit 32 bits too.
 #include "launch.cuh"
 
 namespace xcorr::cuda {
@@ -47,9 +47,10 @@ __device__ T warp_sum(T value) {
   return value;
 }
 
-template <class In, class Sum, class Squares>
+/// Sum, Squares: what sums are made in. Stored: what squares are stored as.
+template <class In, class Sum, class Squares, class Stored>
 __global__ void __launch_bounds__(columns)
-    window_sums(Problem p, const std::byte* left, Sum* sums, Squares* squares) {
+    window_sums(Problem p, const std::byte* left, Sum* sums, Stored* squares) {
   using M = Moments<Sum, Squares>;
   __shared__ Sum row_sums[warps][padded_columns];
   __shared__ Squares row_squares[warps][padded_columns];
@@ -144,19 +145,23 @@ __global__ void __launch_bounds__(columns)
   }
 }
 
-template <class In, class Sum, class Squares>
+template <class In, class Sum, class Squares, class Stored>
 Status launch_as(const Problem& p, const Buffers& b) {
   const dim3 grid(ceil_div(p.shifts.width, columns), ceil_div(p.shifts.height, rows_per_block));
   window_sums<In, Sum, Squares><<<grid, columns, 0, native(b.stream)>>>(
       p, static_cast<const std::byte*>(b.lefts), static_cast<Sum*>(b.window_sums),
-      static_cast<Squares*>(b.window_squares));
+      static_cast<Stored*>(b.window_squares));
   return launched("window_sums");
 }
 
 Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*) {
-  return p.correlate.type == ElementType::u8
-             ? launch_as<std::uint8_t, std::uint32_t, unsigned long long>(p.correlate, b)
-             : launch_as<float, double, double>(p.correlate, b);
+  using u32 = std::uint32_t;
+  using u64 = unsigned long long;
+  if (p.correlate.type != ElementType::u8)
+    return launch_as<float, double, double, double>(p.correlate, b);
+  return p.correlate.output_type() == ElementType::u32
+             ? launch_as<std::uint8_t, u32, u32, u64>(p.correlate, b)
+             : launch_as<std::uint8_t, u32, u64, u64>(p.correlate, b);
 }
 
 bool supports(const MatchProblem& p, const Device& device) {
