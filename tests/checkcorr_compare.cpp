@@ -7,6 +7,8 @@
 #include <iomanip>
 #include <sstream>
 
+#include "checkcorr_places.hpp"
+#include "cpu/reference_methods.hpp"
 #include "score.hpp"
 
 namespace checkcorr {
@@ -268,8 +270,47 @@ void compare_candidates(Comparison& comparison, const Truth& t, const Values& go
   }
 }
 
+/// Of the score of the window at (x, y), from floating-point pixels.
+double exact_score_bound(const Truth& t, const RightSums& right, int x, int y, double expected) {
+  const auto element = static_cast<std::size_t>(y) * t.problem.correlate.shifts.width + x;
+  return score_bound(t.problem.method, window_at(t, element), right, expected);
+}
+
+template <class T>
+double exact_score_at(const Truth& t, std::size_t right, int x, int y) {
+  namespace plain = xcorr::cpu::plain;
+  const Problem& p = t.problem.correlate;
+  auto window = plain::left_of<T>(p, view<std::byte>(t.values, Role::lefts).data(), 0);
+  window.data += (p.shifts.y + y) * p.left_pitch + (p.shifts.x + x) * std::int64_t{sizeof(T)};
+  window.size = p.right;
+  return plain::method_score(
+      t.problem.method,
+      plain::terms_of(window,
+                      plain::right_of<T>(p, view<std::byte>(t.values, Role::templates).data(),
+                                         static_cast<std::int64_t>(right))));
+}
+
+/// Of the sub-pixel place of a peak, from the nine scores that it comes from.
+xcorr::Offset place_bound_at(const Truth& t, std::size_t right, const xcorr::RefinedPeak& peak) {
+  const xcorr::Rect shifts = t.problem.correlate.shifts;
+  const auto& sums = view<RightSums>(t.values, Role::right_sums)[right];
+  const bool u8 = t.problem.correlate.type == ElementType::u8;
+  double scores[9] = {}, error = 0;
+  for (int i = 0; i < 9; ++i) {
+    const int x = peak.x + i % 3 - 1, y = peak.y + i / 3 - 1;
+    if (x < 0 || y < 0 || x >= shifts.width || y >= shifts.height) continue;
+    scores[i] =
+        u8 ? exact_score_at<std::uint8_t>(t, right, x, y) : exact_score_at<float>(t, right, x, y);
+    if (!u8)
+      error = std::max(
+          error, exact_score_bound(t, sums, x, y, scores[i]) + DBL_EPSILON * std::abs(scores[i]));
+  }
+  return place_bound(scores, peak.x > 0 && peak.x + 1 < shifts.width,
+                     peak.y > 0 && peak.y + 1 < shifts.height,
+                     xcorr::info(t.problem.method).minimum, error);
+}
+
 void compare_peaks(Comparison& comparison, const Truth& t, const Values& got) {
-  constexpr double place_bound = 1e-5;  // pixels, for f32
   const bool exact = t.problem.correlate.type == ElementType::u8;
   const auto counts = view<std::uint32_t>(t.values, Role::counts);
   const auto rights = view<RightSums>(t.values, Role::right_sums);
@@ -287,12 +328,11 @@ void compare_peaks(Comparison& comparison, const Truth& t, const Values& got) {
       };
       comparison.value(place("x"), e.x, a.x, 0);
       comparison.value(place("y"), e.y, a.y, 0);
-      const auto element = static_cast<std::size_t>(e.y) * t.problem.correlate.shifts.width + e.x;
-      const double bound =
-          exact ? 0 : score_bound(t.problem.method, window_at(t, element), rights[r], e.score);
+      const double bound = exact ? 0 : exact_score_bound(t, rights[r], e.x, e.y, e.score);
       comparison.value(place("score"), e.score, a.score, bound);
-      comparison.value(place("dx"), e.dx, a.dx, exact ? 0 : place_bound);
-      comparison.value(place("dy"), e.dy, a.dy, exact ? 0 : place_bound);
+      const xcorr::Offset places = t.problem.subpixel ? place_bound_at(t, r, e) : xcorr::Offset{};
+      comparison.value(place("dx"), e.dx, a.dx, places.dx);
+      comparison.value(place("dy"), e.dy, a.dy, places.dy);
     }
 }
 

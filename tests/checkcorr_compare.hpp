@@ -8,6 +8,7 @@
 //                            is null, as of a float32 FFT
 //   window sums of f32:      (16 + sqrt n) eps64 sum |f|, over the whole left
 //   scores from f32:         4 eps |score| and what the formula's cancellation makes of eps64
+//   sub-pixel places:        what the errors of nine scores make of the quotient, place_bound()
 #pragma once
 
 #include <optional>

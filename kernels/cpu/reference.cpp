@@ -250,6 +250,20 @@ double parabola_offset(double before, double here, double after, bool minimum) {
   return std::clamp(0.5 * (before - after) / curvature, -0.5, 0.5);
 }
 
+/// The extremum of the quadratic whose derivatives are the central differences of s[1 + dy][1 + dx];
+/// leaves `peak` as it is where that has none of the sort that is looked for. Solves
+///   xx dx + xy dy = -x,  xy dx + yy dy = -y.
+void quadratic_offset(const double (&s)[3][3], bool minimum, RefinedPeak& peak) {
+  const double x = (s[1][2] - s[1][0]) / 2, y = (s[2][1] - s[0][1]) / 2;
+  const double xx = s[1][0] - 2 * s[1][1] + s[1][2], yy = s[0][1] - 2 * s[1][1] + s[2][1];
+  const double xy = (s[2][2] - s[0][2] - s[2][0] + s[0][0]) / 4;
+  const double det = xx * yy - xy * xy;
+  const bool wanted = minimum ? xx > 0 && yy > 0 : xx < 0 && yy < 0;
+  if (!wanted || !(det > 0)) return;
+  peak.dx = std::clamp((xy * y - yy * x) / det, -0.5, 0.5);
+  peak.dy = std::clamp((xy * x - xx * y) / det, -0.5, 0.5);
+}
+
 template <class T>
 RefinedPeak refined(const MatchProblem& problem, const Matrix<T>& left, const Matrix<T>& right,
                     const Candidate& at) {
@@ -262,10 +276,18 @@ RefinedPeak refined(const MatchProblem& problem, const Matrix<T>& left, const Ma
     return method_score(problem.method, terms_of(window, right));
   };
   RefinedPeak peak{exact(at.x, at.y), 0, 0, at.x, at.y};
-  if (problem.subpixel && at.x > 0 && at.x + 1 < shifts.width)
+  const bool whole_x = problem.subpixel && at.x > 0 && at.x + 1 < shifts.width;
+  const bool whole_y = problem.subpixel && at.y > 0 && at.y + 1 < shifts.height;
+  if (whole_x)
     peak.dx = parabola_offset(exact(at.x - 1, at.y), peak.score, exact(at.x + 1, at.y), minimum);
-  if (problem.subpixel && at.y > 0 && at.y + 1 < shifts.height)
+  if (whole_y)
     peak.dy = parabola_offset(exact(at.x, at.y - 1), peak.score, exact(at.x, at.y + 1), minimum);
+  if (whole_x && whole_y) {
+    double s[3][3];
+    for (int j = 0; j < 3; ++j)
+      for (int i = 0; i < 3; ++i) s[j][i] = exact(at.x + i - 1, at.y + j - 1);
+    quadratic_offset(s, minimum, peak);
+  }
   return peak;
 }
 

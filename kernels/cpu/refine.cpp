@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Exact scores of the few places that are left, from the pixels themselves, and the sub-pixel
-// place: the extremum of a parabola through the score and its two neighbours on each axis.
+// place from those of their eight neighbours.
 #include "../score.hpp"
 #include "common.hpp"
 
@@ -75,14 +75,6 @@ double exact_score(Method method, const Matrix<float>& window, const Matrix<floa
   return score(method, total);
 }
 
-/// Where the parabola through (-1, before), (0, here), (1, after) has its extremum; 0 where it has
-/// none of the sort wanted.
-double parabola_offset(double before, double here, double after, bool minimum) {
-  const double curvature = before - 2 * here + after;
-  if (minimum ? !(curvature > 0) : !(curvature < 0)) return 0;
-  return std::clamp(0.5 * (before - after) / curvature, -0.5, 0.5);
-}
-
 template <class T>
 RefinedPeak refined(const MatchProblem& problem, const Buffers& buffers, int r,
                     const Candidate& at) {
@@ -94,14 +86,20 @@ RefinedPeak refined(const MatchProblem& problem, const Buffers& buffers, int r,
     window.size = p.right;
     return exact_score(problem.method, window, right, buffers.right_sums[r]);
   };
-  const bool minimum = info(problem.method).minimum;
   RefinedPeak peak{score_at(at.x, at.y), 0, 0, at.x, at.y};
-  if (problem.subpixel && at.x > 0 && at.x + 1 < p.shifts.width)
-    peak.dx =
-        parabola_offset(score_at(at.x - 1, at.y), peak.score, score_at(at.x + 1, at.y), minimum);
-  if (problem.subpixel && at.y > 0 && at.y + 1 < p.shifts.height)
-    peak.dy =
-        parabola_offset(score_at(at.x, at.y - 1), peak.score, score_at(at.x, at.y + 1), minimum);
+  if (!problem.subpixel) return peak;
+  const bool whole_x = at.x > 0 && at.x + 1 < p.shifts.width;
+  const bool whole_y = at.y > 0 && at.y + 1 < p.shifts.height;
+  double scores[9] = {};
+  for (int dy = -1; dy <= 1; ++dy)
+    for (int dx = -1; dx <= 1; ++dx)
+      if (!dx && !dy)
+        scores[4] = peak.score;
+      else if ((!dx || whole_x) && (!dy || whole_y))
+        scores[(dy + 1) * 3 + dx + 1] = score_at(at.x + dx, at.y + dy);
+  const Offset offset = subpixel_offset(scores, whole_x, whole_y, info(problem.method).minimum);
+  peak.dx = offset.dx;
+  peak.dy = offset.dy;
   return peak;
 }
 

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A smooth texture, shifted by tenths of a pixel, is found within a tenth of a pixel.
+// A smooth texture of slanted waves, shifted by tenths of a pixel along x, y and both, is found
+// within a tenth of a pixel. A parabola each way is off by up to four tenths.
 #include <cmath>
+#include <utility>
 
 #include "support.hpp"
 
 namespace api {
 namespace {
 
-/// A smooth texture of waves of at least nine pixels, between 8 and 248. Each wave has a mirror
-/// image, so that a shift along one axis does not look like one along the other.
+/// Waves of at least ten pixels, between 30 and 226, most of them slanted the same way: a shift
+/// along x looks in part like one along y.
 double texture(double x, double y) {
-  return 128 + 20 * (std::sin(0.31 * x + 0.42 * y + 0.3) + std::cos(0.31 * x - 0.42 * y) +
-                     std::sin(0.57 * x + 0.23 * y + 1.1) + std::cos(0.57 * x - 0.23 * y + 2.0) +
-                     std::sin(0.13 * x + 0.61 * y + 0.7) + std::cos(0.13 * x - 0.61 * y + 1.5));
+  return 128 + 40 * std::sin(0.35 * x - 0.42 * y + 0.3) + 35 * std::sin(0.52 * x - 0.27 * y + 1.1) +
+         20 * std::sin(0.4 * x + 0.38 * y + 2);
 }
 
 template <class T>
@@ -33,15 +34,16 @@ class SubpixelTest : public TargetTest {
   void expect_places(Method method) {
     MatchSettings s = settings(method);
     s.subpixel = true;
-    // The pattern is the texture around its origin, which lies at (dx + 20, dy + 15) in the frame.
+    // The pattern is the texture around its origin, which lies at (x, y) in the frame.
     const auto pattern = sampled<T>({25, 21}, 0, 0);
-    for (int step = -5; step <= 5; ++step) {
-      const double dx = 0.1 * step, dy = -0.07 * step;
-      const auto peaks = match(device, pattern, sampled<T>({64, 56}, 20 + dx, 15 + dy), s);
-      ASSERT_EQ(peaks.size(), 1u) << step;
-      EXPECT_NEAR(peaks[0].x, 20 + dx, 0.1);
-      EXPECT_NEAR(peaks[0].y, 15 + dy, 0.1);
-    }
+    for (const auto& [along_x, along_y] : {std::pair{0.1, 0.0}, {0.0, 0.1}, {0.1, 0.1}})
+      for (int step = -5; step <= 5; ++step) {
+        const double x = 6 + along_x * step, y = 5 + along_y * step;
+        const auto peaks = match(device, pattern, sampled<T>({37, 31}, x, y), s);
+        ASSERT_EQ(peaks.size(), 1u) << x << ' ' << y;
+        EXPECT_NEAR(peaks[0].x, x, 0.1) << y;
+        EXPECT_NEAR(peaks[0].y, y, 0.1) << x;
+      }
   }
 };
 
