@@ -43,12 +43,22 @@ GstBuffer* read_file(const std::string& file, std::string& reason) {
   return nullptr;
 }
 
-/// A JPEG file that ends before its end-of-image marker: decoders paint the rest gray and say
-/// nothing. Earlier markers can be those of an embedded thumbnail, hence the last scan's.
-bool is_cut_off(std::string_view bytes) {
-  if (!bytes.starts_with("\xff\xd8\xff")) return false;
+/// A JPEG file that ends before its end-of-image marker. Earlier markers can be those of an
+/// embedded thumbnail, hence the last scan's.
+bool is_cut_off_jpeg(std::string_view bytes) {
   const auto scan = bytes.rfind("\xff\xda");
   return scan == bytes.npos || bytes.find("\xff\xd9", scan) == bytes.npos;
+}
+
+/// A BMP file shorter than its header says: bytes 2 to 5.
+bool is_cut_off_bmp(std::string_view bytes) {
+  return bytes.size() < 6 || bytes.size() < GST_READ_UINT32_LE(bytes.data() + 2);
+}
+
+/// Some decoders paint what is missing gray, or black, and say nothing.
+bool is_cut_off(std::string_view bytes) {
+  if (bytes.starts_with("\xff\xd8\xff")) return is_cut_off_jpeg(bytes);
+  return bytes.starts_with("BM") && is_cut_off_bmp(bytes);
 }
 
 bool is_cut_off(GstBuffer* buffer) {
