@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <xcorr/match.hpp>
 
+#include <algorithm>
 #include <optional>
 
 #include "bank.hpp"
 #include "match_plan.hpp"
+#include "registry.hpp"
 
 namespace xcorr {
 namespace {
@@ -19,6 +21,17 @@ Status check_settings(const MatchSettings& s) {
 }
 
 }  // namespace
+
+Rect searched_region(Size frame, const Rect& region) {
+  if (region.empty()) return {0, 0, frame.width, frame.height};
+  const int x = std::clamp(region.x, 0, frame.width), y = std::clamp(region.y, 0, frame.height);
+  // The end may not fit into an int.
+  const auto end = [](std::int64_t start, int length, int limit) {
+    return static_cast<int>(std::clamp<std::int64_t>(start + length, 0, limit));
+  };
+  return {x, y, end(region.x, region.width, frame.width) - x,
+          end(region.y, region.height, frame.height) - y};
+}
 
 struct Matcher::Impl {
   Device device;
@@ -63,6 +76,9 @@ Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& setti
                                         ", templates of " + name_of(impl_->bank.front().type)};
   auto& plan = impl_->plan;
   if (plan && plan->type() == type && plan->frame() == frame && plan->adopt(settings)) return {};
+  // Also when no template is there to be correlated by it.
+  if (auto wish = wished_variant(Stage::correlate, impl_->device, settings.kernel); !wish.ok())
+    return wish.status();
   auto made = MatchPlan::make(impl_->device, impl_->bank, type, frame, settings, impl_->own_stream);
   if (!made.ok()) return made.status();
   plan = std::move(made.value());

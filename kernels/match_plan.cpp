@@ -14,15 +14,6 @@ namespace {
 /// Surfaces in flight: enough to fill a GPU, little enough for a small one.
 constexpr std::size_t surface_budget = std::size_t{128} << 20;
 
-Rect clip(Rect r, Size frame) {
-  if (r.empty()) return {0, 0, frame.width, frame.height};
-  const int x0 = std::clamp(r.x, 0, frame.width), y0 = std::clamp(r.y, 0, frame.height);
-  const auto end = [](int at, int length, int limit) {
-    return static_cast<int>(std::clamp<std::int64_t>(std::int64_t{at} + length, 0, limit));
-  };
-  return {x0, y0, end(r.x, r.width, frame.width) - x0, end(r.y, r.height, frame.height) - y0};
-}
-
 /// How far the peaks stage goes below the threshold, so that rounding of the scores it sees loses
 /// nothing; collect() applies the threshold to exact scores.
 double slack(const MatchProblem& problem) {
@@ -49,7 +40,7 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
   plan.type_ = type;
   plan.frame_ = frame;
   plan.settings_ = settings;
-  plan.region_ = clip(settings.search_region, frame);
+  plan.region_ = searched_region(frame, settings.search_region);
 
   auto side = SideStream::make(device.backend);
   if (!side.ok()) return side.status();
@@ -176,7 +167,7 @@ bool MatchPlan::adopt(const MatchSettings& settings) {
   if (settings.max_peaks != settings_.max_peaks || settings.kernel != settings_.kernel ||
       settings.min_peak_distance != settings_.min_peak_distance)
     return false;
-  const Rect region = clip(settings.search_region, frame_);
+  const Rect region = searched_region(frame_, settings.search_region);
   if (region.size() != region_.size()) return false;
   settings_ = settings;
   region_ = region;

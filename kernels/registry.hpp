@@ -15,9 +15,13 @@ const std::vector<const Variant*>& all_variants();
 /// The variant of that stage, backend and name, or null.
 const Variant* find_variant(Stage stage, Backend backend, std::string_view name);
 
-/// The variant to use. `name` "auto" leaves it to the table made from measurements (select.cpp);
-/// the environment's XCORR_KERNEL then stands in for "auto" in the correlate stage. Errors:
-/// unsupported, when there is none of that name or it cannot do the problem.
+/// The variant that is asked for by name, or null for "auto"; in the correlate stage the
+/// environment's XCORR_KERNEL stands in for "auto". Errors: unsupported, listing the names that
+/// there are.
+Result<const Variant*> wished_variant(Stage stage, const Device& device, std::string_view name);
+
+/// The variant to use: the wished one, otherwise by the table made from measurements (select.cpp).
+/// Errors: unsupported, also when the wished one cannot do the problem.
 Result<const Variant*> select_variant(Stage stage, const MatchProblem& problem,
                                       const Device& device, std::string_view name = "auto");
 

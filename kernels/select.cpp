@@ -30,6 +30,10 @@ double distance(const Measured& row, const Problem& problem) {
   return right * right + shifts * shifts;
 }
 
+std::string quoted(Stage stage, std::string_view name) {
+  return std::string(name_of(stage)) + " kernel '" + std::string(name) + "'";
+}
+
 /// The nearest measured problem's winner that is able to, or null.
 template <class Able>
 const Variant* measured_choice(const MatchProblem& problem, const Device& device, Able able) {
@@ -58,27 +62,14 @@ const Variant* last_able(Stage stage, const Device& device, Able able) {
 }
 
 template <class Able>
-Result<const Variant*> by_name(Stage stage, const Device& device, std::string_view name, Able able) {
-  const Variant* variant = find_variant(stage, device.backend, name);
-  const std::string what = std::string(name_of(stage)) + " kernel '" + std::string(name) + "'";
-  if (!variant) {
-    std::string known;
-    for (const Variant* v : all_variants())
-      if (v->stage == stage && v->backend == device.backend)
-        known += std::string(known.empty() ? "" : ", ") + v->name;
-    return Status(Code::unsupported, "no " + what + " on the " + name_of(device.backend) +
-                                         " backend; there are: " + known);
-  }
-  if (!able(*variant)) return Status(Code::unsupported, what + " cannot do this problem");
-  return variant;
-}
-
-template <class Able>
 Result<const Variant*> select(Stage stage, const MatchProblem& problem, const Device& device,
                               std::string_view name, Able able) {
-  if (stage == Stage::correlate && name == "auto")
-    if (const char* wish = std::getenv("XCORR_KERNEL"); wish && *wish) name = wish;
-  if (name != "auto" && !name.empty()) return by_name(stage, device, name, able);
+  auto wish = wished_variant(stage, device, name);
+  if (!wish.ok()) return wish;
+  if (const Variant* variant = wish.value()) {
+    if (able(*variant)) return variant;
+    return Status(Code::unsupported, quoted(stage, variant->name) + " cannot do this problem");
+  }
 
   const Variant* best =
       stage == Stage::correlate ? measured_choice(problem, device, able) : nullptr;
@@ -90,6 +81,19 @@ Result<const Variant*> select(Stage stage, const MatchProblem& problem, const De
 }
 
 }  // namespace
+
+Result<const Variant*> wished_variant(Stage stage, const Device& device, std::string_view name) {
+  if (stage == Stage::correlate && name == "auto")
+    if (const char* wish = std::getenv("XCORR_KERNEL"); wish && *wish) name = wish;
+  if (name == "auto" || name.empty()) return nullptr;
+  if (const Variant* variant = find_variant(stage, device.backend, name)) return variant;
+  std::string known;
+  for (const Variant* v : all_variants())
+    if (v->stage == stage && v->backend == device.backend)
+      known += std::string(known.empty() ? "" : ", ") + v->name;
+  return Status(Code::unsupported, "no " + quoted(stage, name) + " on the " +
+                                       name_of(device.backend) + " backend; there are: " + known);
+}
 
 Result<const Variant*> select_variant(Stage stage, const MatchProblem& problem,
                                       const Device& device, std::string_view name) {

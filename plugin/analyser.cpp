@@ -16,24 +16,12 @@ std::string files_of(const Bank& bank) {
   return text;
 }
 
-/// What is left of the region inside the frame, 64-bit since x + width may not fit into an int.
-xcorr::Size searched(xcorr::Size frame, const xcorr::Rect& region) {
-  if (region.empty()) return frame;
-  const auto extent = [](std::int64_t start, std::int64_t length, int limit) {
-    const auto end = std::clamp<std::int64_t>(start + length, 0, limit);
-    return static_cast<int>(end - std::clamp<std::int64_t>(start, 0, end));
-  };
-  return {extent(region.x, region.width, frame.width),
-          extent(region.y, region.height, frame.height)};
-}
-
-xcorr::Result<xcorr::Device> open_device(BackendChoice backend, int cuda_device_id,
-                                         std::string& note) {
-  if (backend == BackendChoice::cpu) return xcorr::open_device(xcorr::Backend::cpu);
-  auto gpu = xcorr::open_device(xcorr::Backend::cuda, cuda_device_id);
+xcorr::Result<xcorr::Device> open_device(const Settings& settings, std::string& note) {
+  if (settings.backend == BackendChoice::cpu) return xcorr::open_device(xcorr::Backend::cpu);
+  auto gpu = xcorr::open_device(xcorr::Backend::cuda, settings.cuda_device_id);
   if (gpu.ok()) return gpu;
   // A build without CUDA has no GPU to offer either.
-  if (backend == BackendChoice::cuda)
+  if (settings.backend == BackendChoice::cuda)
     return xcorr::Status(xcorr::Code::not_found, gpu.status().message());
   note = gpu.status().message();
   return xcorr::open_device(xcorr::Backend::cpu);
@@ -41,13 +29,16 @@ xcorr::Result<xcorr::Device> open_device(BackendChoice backend, int cuda_device_
 
 }  // namespace
 
-xcorr::Result<Analyser> Analyser::open(BackendChoice backend, int cuda_device_id,
-                                       std::string& note) {
-  auto device = open_device(backend, cuda_device_id, note);
+xcorr::Result<Analyser> Analyser::open(const Settings& settings, std::string& note) {
+  auto device = open_device(settings, note);
   if (!device.ok()) return device.status();
   if (auto status = xcorr::make_current(device.value()); !status.ok()) return status;
   auto matcher = xcorr::Matcher::create(device.value());
   if (!matcher.ok()) return matcher.status();
+  // Any frame will do to find out, before the first one comes, whether there is such a kernel.
+  if (auto status = matcher.value().prepare(xcorr::ElementType::u8, {1, 1}, settings.match);
+      !status.ok())
+    return status;
   return Analyser(std::move(device.value()), std::move(matcher.value()));
 }
 
@@ -104,7 +95,8 @@ xcorr::Status Analyser::load(const std::shared_ptr<const Bank>& bank) {
 }
 
 void Analyser::check(const Task& task) {
-  const xcorr::Size area = searched({format_.width, format_.height}, task.match.search_region);
+  const xcorr::Size area =
+      xcorr::searched_region({format_.width, format_.height}, task.match.search_region).size();
   for (std::size_t i = 0; i < images_.size(); ++i) {
     const LumaImage& image = images_[i];
     const std::string name = "The template '" + (*task.bank)[i].file + "'";

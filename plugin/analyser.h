@@ -29,8 +29,9 @@ struct Task {
 
 class Analyser {
  public:
-  /// Opens the backend. `note` is set when there is no GPU and the CPU stands in for it.
-  static xcorr::Result<Analyser> open(BackendChoice backend, int cuda_device_id, std::string& note);
+  /// Opens the backend and checks that it has the kernel asked for. `note` is set when there is no
+  /// GPU and the CPU stands in for it.
+  static xcorr::Result<Analyser> open(const Settings& settings, std::string& note);
   Analyser(Analyser&&) = default;
   Analyser& operator=(Analyser&&) = delete;
   ~Analyser();

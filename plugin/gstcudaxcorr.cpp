@@ -161,7 +161,7 @@ gboolean start(GstBaseTransform* base) {
     element.report = {};
   }
   std::string note;
-  auto analyser = Analyser::open(settings.backend, settings.cuda_device_id, note);
+  auto analyser = Analyser::open(settings, note);
   if (!analyser.ok()) {
     post_error(self, fault_of(analyser.status()));
     return FALSE;

@@ -3,6 +3,7 @@
 // Matcher's contract apart from the numbers: banks, settings, order of calls, errors.
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
 #include <thread>
 
@@ -170,6 +171,26 @@ TEST_F(MatcherTest, BadSettings) {
   EXPECT_EQ(matcher.prepare(ElementType::f32, frame.size, {}).code(), Code::invalid_argument);
 }
 
+TEST_F(MatcherTest, UnknownKernelWithoutATemplateThatFits) {
+  MatchSettings settings = whole_pixels();
+  settings.kernel = "no-such";
+  const auto expect_refused = [&] {
+    const Status status = prepare(settings);
+    EXPECT_EQ(status.code(), Code::unsupported);
+    EXPECT_NE(status.message().find("'no-such'"), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find("reference, direct, fft"), std::string::npos)
+        << status.message();
+  };
+  expect_refused();
+  ASSERT_TRUE(set({Bytes({61, 4}, 9).view()}).ok());
+  expect_refused();
+  settings.kernel = "auto";
+  ASSERT_EQ(setenv("XCORR_KERNEL", "no-such", 1), 0);
+  expect_refused();
+  unsetenv("XCORR_KERNEL");
+  EXPECT_TRUE(prepare(settings).ok());
+}
+
 TEST_F(MatcherTest, KernelByNameAndByEnvironment) {
   ASSERT_TRUE(set({pattern.view()}).ok());
   MatchSettings settings = whole_pixels();
@@ -211,6 +232,20 @@ TEST_F(MatcherTest, OneObjectAThread) {
   two.join();
   EXPECT_EQ(first, expected);
   EXPECT_EQ(second, expected);
+}
+
+TEST(SearchedRegion, IsCutOffAtTheFramesEdges) {
+  const Size frame{60, 40};
+  constexpr int far = std::numeric_limits<int>::max();
+  EXPECT_EQ(searched_region(frame, {}), (Rect{0, 0, 60, 40}));
+  EXPECT_EQ(searched_region(frame, {5, 6, 0, 9}), (Rect{0, 0, 60, 40}));
+  EXPECT_EQ(searched_region(frame, {5, 6, 7, 8}), (Rect{5, 6, 7, 8}));
+  EXPECT_EQ(searched_region(frame, {50, 30, 10, 10}), (Rect{50, 30, 10, 10}));
+  EXPECT_EQ(searched_region(frame, {50, 30, 20, far}), (Rect{50, 30, 10, 10}));
+  EXPECT_EQ(searched_region(frame, {-3, -4, 10, 10}), (Rect{0, 0, 7, 6}));
+  EXPECT_EQ(searched_region(frame, {-far, 1, far, 2}).size(), (Size{0, 2}));
+  EXPECT_EQ(searched_region(frame, {far, 1, far, 2}).size(), (Size{0, 2}));
+  EXPECT_EQ(searched_region(frame, {60, 40, 1, 1}).size(), (Size{0, 0}));
 }
 
 TEST_F(MatcherTest, CallsOutOfOrder) {

@@ -27,28 +27,16 @@ void assert_contains(const std::string& text, const char* part) {
 
 /// A number that no GPU has: the same everywhere, with a GPU and without.
 GST_START_TEST(no_such_gpu) {
-  GstElement* element = gst_element_factory_make("cudaxcorr", nullptr);
-  GstBus* bus = gst_bus_new();
-  gst_element_set_bus(element, bus);
-  gst_util_set_object_arg(G_OBJECT(element), "backend", "cuda");
-  g_object_set(element, "cuda-device-id", 4095, nullptr);
-  assert_equals_int(gst_element_set_state(element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
-  const std::string text = text_of(gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR), GST_RESOURCE_ERROR,
-                                   GST_RESOURCE_ERROR_NOT_FOUND);
-  fail_unless(!text.empty());
+  refused_at_start({{"backend", "cuda"}, {"cuda-device-id", "4095"}}, GST_RESOURCE_ERROR,
+                   GST_RESOURCE_ERROR_NOT_FOUND);
   // The CPU stands in when it may.
-  gst_element_set_state(element, GST_STATE_NULL);
-  gst_util_set_object_arg(G_OBJECT(element), "backend", "auto");
-  assert_equals_int(gst_element_set_state(element, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
-  gint active = -1;
-  g_object_get(element, "active-backend", &active, nullptr);
-  assert_equals_int(active, 2);
-  fail_unless(gst_bus_pop_filtered(bus, static_cast<GstMessageType>(
-                                            GST_MESSAGE_ERROR | GST_MESSAGE_WARNING)) == nullptr);
-  gst_element_set_state(element, GST_STATE_NULL);
-  gst_element_set_bus(element, nullptr);
-  gst_object_unref(bus);
-  gst_object_unref(element);
+  Finder finder("backend=auto cuda-device-id=4095");
+  gst_element_set_state(finder.element, GST_STATE_READY);
+  assert_equals_int(gst_element_set_state(finder.element, GST_STATE_PAUSED),
+                    GST_STATE_CHANGE_SUCCESS);
+  assert_text(finder.get("active-backend"), "cpu");
+  fail_unless(finder.message(
+                  static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING)) == nullptr);
 }
 GST_END_TEST
 
@@ -66,13 +54,12 @@ GST_START_TEST(caps_it_cannot_take) {
 }
 GST_END_TEST
 
+/// Before any frame and with nothing to look for.
 GST_START_TEST(unknown_kernel_at_start) {
-  const std::string text = text_of(
-      error_of(std::string("videotestsrc ! video/x-raw,format=GRAY8 ! cudaxcorr kernel=no_such "
-                           "backend=") +
-               backend() + " template=" + save(texture(9, 9), "patch.png") + " ! fakesink"),
-      GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
+  const std::string text =
+      refused_at_start({{"kernel", "no_such"}}, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
   assert_contains(text, "no_such");
+  assert_contains(text, "fft");  // what there is instead
 }
 GST_END_TEST
 

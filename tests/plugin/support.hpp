@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gst/check/gstcheck.h>
@@ -100,6 +102,11 @@ class Finder {
 
 /// The text of an error or a warning; checks its domain and code, and takes the message.
 std::string text_of(GstMessage* message, GQuark domain, int code);
+
+/// Starts an element of its own with these properties, as in a launch line. Expects that it does
+/// not start, with this one error, and gives the error's text.
+std::string refused_at_start(std::initializer_list<std::pair<const char*, std::string>> properties,
+                             GQuark domain, int code);
 
 /// A file of tests: its cases.
 Suite* suite();

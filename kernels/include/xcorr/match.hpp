@@ -31,14 +31,18 @@ struct MatchSettings {
 
   bool subpixel = true;
 
-  /// The part of the frame that is searched: a match lies wholly inside. Empty: the frame. What
-  /// reaches over the frame's edge is cut off.
+  /// The part of the frame that is searched: a match lies wholly inside. See searched_region.
   Rect search_region;
 
   std::string kernel = "auto";  ///< of the correlate stage: a variant's name, or auto
 
   bool operator==(const MatchSettings&) const = default;
 };
+
+/// What a search region comes to in a frame: an empty one (the default) is the whole frame; of
+/// others what reaches over the frame's edge is cut off, to a width or height of 0 where nothing is
+/// left.
+Rect searched_region(Size frame, const Rect& region);
 
 struct Peak {
   std::uint32_t template_index;  ///< position in the bank
@@ -67,7 +71,8 @@ class Matcher {
   /// Makes everything ready for frames of this type and size: allocates, plans, transforms the
   /// templates. Cheap when nothing changed that matters. The templates must have the frames' type.
   /// Templates that do not fit into the search region never match. Errors: invalid_argument,
-  /// unsupported (kernel), out_of_memory, device_error.
+  /// unsupported (no such kernel, with templates or without, or it cannot do this),
+  /// out_of_memory, device_error.
   Status prepare(ElementType type, Size frame, const MatchSettings& settings);
 
   /// Enqueues the whole match of a frame (host or device memory, of the prepared type and size);
