@@ -164,7 +164,8 @@ struct Offset {
   double dx, dy;
 };
 
-/// Where the quadratic through the scores around a place has its extremum, each way in [-0.5, 0.5].
+/// Where the quadratic through the scores around a place has its extremum, each way in [-1, 1]: on
+/// a texture of slanted waves that can be past the middle to the next whole place.
 /// It has the term x y, without which a texture of slanted lines pulls the place aside. Where a
 /// neighbour is missing or the quadratic has no extremum of the sort wanted: a parabola each way.
 /// \param scores  [(dy + 1) * 3 + dx + 1]; those that do not exist are not read
@@ -181,8 +182,8 @@ XCORR_HD inline Offset subpixel_offset(const double (&scores)[9], bool whole_x, 
     const double det = fma(xx, yy, -(xy * xy));
     // det > 0: xx and yy have the same sign.
     if (det > 0 && (minimum ? xx > 0 : xx < 0))
-      return {clamp_score(fma(xy, gy, -(yy * gx)) / det, -0.5, 0.5),
-              clamp_score(fma(xy, gx, -(xx * gy)) / det, -0.5, 0.5)};
+      return {clamp_score(fma(xy, gy, -(yy * gx)) / det, -1.0, 1.0),
+              clamp_score(fma(xy, gx, -(xx * gy)) / det, -1.0, 1.0)};
   }
   return {whole_x ? parabola_offset(scores[3], here, scores[5], minimum) : 0.0,
           whole_y ? parabola_offset(scores[1], here, scores[7], minimum) : 0.0};

@@ -41,7 +41,7 @@ struct Candidate {
 
 struct RefinedPeak {
   double score;
-  double dx, dy;      ///< subpixel_offset(), in [-0.5, 0.5]; 0 without subpixel or across a border
+  double dx, dy;      ///< subpixel_offset(), in [-1, 1]; 0 without subpixel or across a border
   std::int32_t x, y;  ///< element of the output
 };
 

@@ -8,7 +8,7 @@
 namespace checkcorr {
 namespace {
 
-constexpr double undecided = 1;  ///< from -0.5 to 0.5
+constexpr double undecided = 2;  ///< from -1 to 1
 
 enum class Sign : std::uint8_t { positive, not_positive, unknown };
 

@@ -260,8 +260,8 @@ void quadratic_offset(const double (&s)[3][3], bool minimum, RefinedPeak& peak) 
   const double det = xx * yy - xy * xy;
   const bool wanted = minimum ? xx > 0 && yy > 0 : xx < 0 && yy < 0;
   if (!wanted || !(det > 0)) return;
-  peak.dx = std::clamp((xy * y - yy * x) / det, -0.5, 0.5);
-  peak.dy = std::clamp((xy * x - xx * y) / det, -0.5, 0.5);
+  peak.dx = std::clamp((xy * y - yy * x) / det, -1.0, 1.0);
+  peak.dy = std::clamp((xy * x - xx * y) / det, -1.0, 1.0);
 }
 
 template <class T>

@@ -36,7 +36,8 @@ class SubpixelTest : public TargetTest {
     s.subpixel = true;
     // The pattern is the texture around its origin, which lies at (x, y) in the frame.
     const auto pattern = sampled<T>({25, 21}, 0, 0);
-    for (const auto& [along_x, along_y] : {std::pair{0.1, 0.0}, {0.0, 0.1}, {0.1, 0.1}})
+    for (const auto& [along_x, along_y] :
+         {std::pair{0.1, 0.0}, {0.0, 0.1}, {0.1, 0.1}, {0.1, -0.1}})
       for (int step = -5; step <= 5; ++step) {
         const double x = 6 + along_x * step, y = 5 + along_y * step;
         const auto peaks = match(device, pattern, sampled<T>({37, 31}, x, y), s);
