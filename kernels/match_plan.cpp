@@ -127,7 +127,7 @@ Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
 }
 
 Status MatchPlan::allocate() {
-  std::size_t products = 0, scores = 0, sums = 0, squares = 0, workspace = 0;
+  std::size_t products = 0, scores = 0, sums = 0, squares = 0, workspace = 0, side_workspace = 0;
   for (const Group& group : groups_) {
     const MatchProblem& p = group.problem;
     const std::size_t shifts = p.correlate.shifts.size().area();
@@ -135,8 +135,8 @@ Status MatchPlan::allocate() {
     scores = std::max(scores, p.batch * shifts * sizeof(float));
     sums = std::max(sums, shifts * (type_ == ElementType::u8 ? 4 : 8));
     squares = std::max(squares, shifts * 8);
-    for (const Variant* variant :
-         {group.correlate, group.window_sums, group.normalise, group.peaks, group.refine})
+    side_workspace = std::max(side_workspace, group.window_sums->workspace(p, device_));
+    for (const Variant* variant : {group.correlate, group.normalise, group.peaks, group.refine})
       workspace = std::max(workspace, variant->workspace(p, device_));
   }
   results_.peaks = matched_ * settings_.max_peaks;
@@ -151,6 +151,7 @@ Status MatchPlan::allocate() {
       {&window_sums_, sums},
       {&window_squares_, squares},
       {&workspace_, workspace},
+      {&side_workspace_, side_workspace},
       {&candidates_, results_.peaks * sizeof(Candidate)},
       {&device_results_, results_.bytes(matched_)},
       {&host_results_, results_.bytes(matched_), Memory::host},
@@ -206,7 +207,6 @@ Status MatchPlan::enqueue(const MatrixView& frame, Stream stream) {
   buffers.scores = scores_.as<float>();
   buffers.window_sums = window_sums_.data();
   buffers.window_squares = window_squares_.data();
-  buffers.workspace = workspace_.data();
 
   for (Group& group : groups_) {
     MatchProblem& p = group.problem;
@@ -238,9 +238,11 @@ Status MatchPlan::run(Group& group, Buffers buffers) {
   const Stream stream = buffers.stream;
   if (Status s = side_.fork(stream); !s.ok()) return s;
   buffers.stream = side_.stream();
+  buffers.workspace = side_workspace_.data();
   if (Status s = group.window_sums->launch(group.problem, device_, buffers, nullptr); !s.ok())
     return s;
   buffers.stream = stream;
+  buffers.workspace = workspace_.data();
   for (int first = 0; first < count; first += group.problem.batch) {
     buffers.first_right = first;
     buffers.right_count = std::min(group.problem.batch, count - first);

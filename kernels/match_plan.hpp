@@ -62,7 +62,8 @@ class MatchPlan {
 
   SideStream side_;                      ///< window sums run beside the correlation
   Block upload_;                         ///< the region of a frame in host memory
-  Block products_, scores_, window_sums_, window_squares_, workspace_, candidates_;
+  Block products_, scores_, window_sums_, window_squares_, candidates_;
+  Block workspace_, side_workspace_;
   /// The results in one block, so that one copy brings them: peaks, then their counts.
   struct Results {
     std::size_t peaks = 0;
