@@ -7,30 +7,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include "cuda/cufft_library.hpp"
+#include "require.hpp"
 #include "runtime.hpp"
 
 namespace {
 
 using namespace xcorr;
 using namespace xcorr::cuda;
-
-[[noreturn]] void fail(const Status& status) {
-  std::fprintf(stderr, "fft_sizes: %s\n", status.message().c_str());
-  std::exit(1);
-}
-void require(const Status& status) {
-  if (!status.ok()) fail(status);
-}
-template <class T>
-T require(Result<T> result) {
-  if (!result.ok()) fail(result.status());
-  return std::move(result.value());
-}
 
 /// Milliseconds of a forward transform and an inverse one, the least of a few turns.
 double time_of(Size size) {

@@ -14,13 +14,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
 
 #include <xcorr/match.hpp>
 
+#include "require.hpp"
 #include "runtime.hpp"
 
 namespace {
@@ -37,19 +37,6 @@ struct Options {
 
 double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-[[noreturn]] void fail(const Status& status) {
-  std::fprintf(stderr, "match_bench: %s\n", status.message().c_str());
-  std::exit(1);
-}
-void require(const Status& status) {
-  if (!status.ok()) fail(status);
-}
-template <class T>
-T require(Result<T> result) {
-  if (!result.ok()) fail(result.status());
-  return std::move(result.value());
 }
 
 /// Random bytes: as hard as any picture, and every template is found.

@@ -2,7 +2,6 @@
 #include "match_plan.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 
 #include "registry.hpp"

@@ -7,7 +7,6 @@
 
 #include <memory>
 #include <span>
-#include <string_view>
 
 #include <xcorr/correlate.hpp>
 #include <xcorr/methods.hpp>

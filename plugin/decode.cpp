@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "decode.h"
 
-#include <cerrno>
 #include <string_view>
 
 #include <unistd.h>

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 
 #include "cpu/reference_methods.hpp"
 #include "support.hpp"

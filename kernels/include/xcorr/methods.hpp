@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The match methods: OpenCV's names and formulas. A new method is a row here, its formula in
-// score.hpp, and its plain definition in cpu/reference.cpp.
+// score.hpp, and its plain definition in cpu/reference_methods.hpp.
 #pragma once
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 namespace xcorr {
 
@@ -43,13 +42,6 @@ constexpr std::span<const MethodInfo> methods() { return method_table; }
 
 constexpr const MethodInfo& info(Method method) {
   return method_table[static_cast<std::uint8_t>(method)];
-}
-
-/// The row whose name it is, or null.
-constexpr const MethodInfo* find_method(std::string_view name) {
-  for (const MethodInfo& row : method_table)
-    if (name == row.name) return &row;
-  return nullptr;
 }
 
 }  // namespace xcorr
