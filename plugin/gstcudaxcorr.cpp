@@ -22,7 +22,7 @@
  * * `peaks` (GstValueArray of GstStructure): templates in order, best first within a template, with
  *   `template` (guint), `label` (string: the file's name without extension), `id` (guint64),
  *   `x`, `y`, `width`, `height` (gdouble, pixels), `nx`, `ny`, `nwidth`, `nheight` (gdouble, 0..1
- * of the frame), `score` (gdouble), `lost` (gboolean)
+ *   of the frame), `score` (gdouble), `lost` (gboolean)
  *
  * The message has `timestamp`, `stream-time`, `running-time` and `duration` (guint64) besides.
  *
@@ -34,12 +34,13 @@
  * gst-launch-1.0 -m filesrc location=clip.mp4 ! decodebin ! cudaxcorr template=patch.png ! fakesink
  * ]| Follow a template through a file and print where it is.
  * |[
- * gst-launch-1.0 -m v4l2src ! cudaxcorr templates="<left.png,right.png>" max-peaks=3 threshold=0.7
- * ! videoconvert ! autovideosink
+ * gst-launch-1.0 -m v4l2src ! videoconvert ! \
+ *   cudaxcorr templates="<left.png,right.png>" max-peaks=3 threshold=0.7 ! \
+ *   videoconvert ! autovideosink
  * ]| Look for two templates in a camera's picture, each at up to three places.
  * |[
- * gst-launch-1.0 -m videotestsrc ! cudaxcorr template=patch.png search-region="<0,0,160,120>"
- * interval=5 backend=cpu ! fakesink
+ * gst-launch-1.0 -m videotestsrc ! \
+ *   cudaxcorr template=patch.png search-region="<0,0,160,120>" interval=5 backend=cpu ! fakesink
  * ]| Search a part of every fifth frame on the CPU.
  *
  * Since: 0.1

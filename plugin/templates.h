@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Template files. The picture is kept as decoded and converted to the
-// pipeline's own format and colorimetry when that is known, so that its luma comes about as the
-// frames' does and an exact copy scores 1 in every format.
+// Template files. The picture is kept as decoded and converted to the pipeline's own format and
+// colorimetry when that is known, so that its luma comes about as the frames' does and an exact
+// copy scores 1 in every format.
 #pragma once
 
 #include <cstdint>
