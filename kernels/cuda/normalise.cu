@@ -11,7 +11,6 @@ namespace xcorr::cuda {
 namespace {
 
 constexpr int block_size = 256;
-constexpr int several = 2;  // shifts of a thread that does little for each
 
 /// A shift's place in the surfaces, and what lies there for all rights.
 struct Place {
@@ -70,31 +69,22 @@ __global__ void __launch_bounds__(block_size)
                       const RightSums* right_sums, const float* products, const Sum* sums,
                       const Squares* squares, const float* product_error, float* scores) {
   using T = TermOf<Sum>;
-  const Rect area = p.correlate.shifts;
-  const int x = blockIdx.x * block_size * several + threadIdx.x, y = blockIdx.y;
-  const std::int64_t dense = std::int64_t{y} * area.width + x;
-  products += y * p.products_pitch() + x;
-  scores += dense;
+  const Place at;
+  if (!at.exists(p)) return;
+  const std::int64_t shifts = p.correlate.shifts.size().area();
+  products += at.product(p);
+  scores += at.dense(p);
   const T n = static_cast<T>(p.correlate.right.area());
+  const T sum = static_cast<T>(sums[at.dense(p)]), square = static_cast<T>(squares[at.dense(p)]);
   const float floor = (product_error ? *product_error : 0) * static_cast<float>(1 / noise_share);
-  float window[several] = {};
-#pragma unroll
-  for (int i = 0; i < several; ++i) {
-    if (x + i * block_size >= area.width) continue;
-    const T sum = static_cast<T>(sums[dense + i * block_size]);
-    const T square = static_cast<T>(squares[dense + i * block_size]);
-    window[i] = reciprocal_norm(n, deviation(n, square, sum, sum), square, inverse_n, floor);
-  }
+  const float window =
+      reciprocal_norm(n, deviation(n, square, sum, sum), square, inverse_n, floor);
+#pragma unroll 4
   for (int r = 0; r < right_count; ++r) {
     const float norm = reciprocal_norm(static_cast<double>(n), right_sums[r].deviation,
                                        right_sums[r].squares, inverse_n, 0);
-    const float* from = products + r * p.products_stride();
-    float* to = scores + r * area.size().area();
-#pragma unroll
-    for (int i = 0; i < several; ++i)
-      if (x + i * block_size < area.width)
-        to[i * block_size] =
-            fminf(fmaxf(from[i * block_size] * window[i] * norm, -1.0f), 1.0f);
+    const float value = products[r * p.products_stride()] * window * norm;
+    scores[r * shifts] = fminf(fmaxf(value, -1.0f), 1.0f);
   }
 }
 
@@ -109,7 +99,6 @@ Status launch_as(const MatchProblem& p, const Buffers& b) {
   if constexpr (std::is_same_v<Product, float>) {
     if (p.method == Method::ccoeff_normed) {
       const float inverse_n = 1.0f / static_cast<float>(p.correlate.right.area());
-      const dim3 grid(ceil_div(area.width, block_size * several), area.height);
       normalise_centred<<<grid, block_size, 0, native(b.stream)>>>(
           p, inverse_n, b.right_count, right_sums, products, sums, squares, b.product_error,
           b.scores);
