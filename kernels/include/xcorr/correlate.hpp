@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Plain cross-correlation of matrices, in the paper's four forms (paper section 2.2).
+// Plain cross-correlation of matrices, in the four forms of Maděra, Šmelko, Kruliš: "Efficient
+// GPU-accelerated parallel cross-correlation", JPDC 2025, section 2.2.
 #pragma once
 
 #include <memory>
