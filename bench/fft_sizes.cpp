@@ -24,8 +24,8 @@ double time_of(Size size) {
   const auto bins = std::size_t(size.width / 2 + 1) * size.height;
   const CufftPlan forward = require(CufftPlan::make(size, CUFFT_R2C));
   const CufftPlan inverse = require(CufftPlan::make(size, CUFFT_C2R));
-  const Block work = require(Block::make(
-      Backend::cuda, std::max(forward.work_bytes(), inverse.work_bytes())));
+  const Block work =
+      require(Block::make(Backend::cuda, std::max(forward.work_bytes(), inverse.work_bytes())));
   const Block real = require(Block::make(Backend::cuda, size.area() * sizeof(float)));
   const Block spectrum = require(Block::make(Backend::cuda, bins * sizeof(cufftComplex)));
   require(forward.set_work_area(work.data()));

@@ -69,8 +69,10 @@ std::vector<MatrixView> cut(const std::vector<std::uint8_t>& pixels, Size frame,
   std::vector<MatrixView> views;
   for (int i = 0; i < count; ++i) {
     const int x = (37 + i * 211) % (frame.width - side), y = (23 + i * 97) % (frame.height - side);
-    views.push_back({pixels.data() + std::ptrdiff_t{y} * frame.width + x, ElementType::u8,
-                     {side, side}, frame.width});
+    views.push_back({pixels.data() + std::ptrdiff_t{y} * frame.width + x,
+                     ElementType::u8,
+                     {side, side},
+                     frame.width});
   }
   return views;
 }

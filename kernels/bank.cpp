@@ -12,10 +12,8 @@ namespace {
 
 Status check_view(const MatrixView& view, std::size_t index) {
   const std::string name = "template " + std::to_string(index);
-  if (!view.data || view.size.empty())
-    return {Code::invalid_argument, name + " is empty"};
-  if (view.memory != Memory::host)
-    return {Code::invalid_argument, name + " is not in host memory"};
+  if (!view.data || view.size.empty()) return {Code::invalid_argument, name + " is empty"};
+  if (view.memory != Memory::host) return {Code::invalid_argument, name + " is not in host memory"};
   if (view.type != ElementType::u8 && view.type != ElementType::f32)
     return {Code::invalid_argument, name + " has elements of type " + name_of(view.type)};
   if (view.pitch < static_cast<std::ptrdiff_t>(view.size.width * size_of(view.type)))
@@ -29,8 +27,8 @@ std::vector<std::byte> dense_copy(const MatrixView& view) {
   const std::size_t row = view.size.width * size_of(view.type);
   std::vector<std::byte> copy(row * view.size.height);
   for (int y = 0; y < view.size.height; ++y)
-    std::memcpy(copy.data() + y * row,
-                static_cast<const std::byte*>(view.data) + y * view.pitch, row);
+    std::memcpy(copy.data() + y * row, static_cast<const std::byte*>(view.data) + y * view.pitch,
+                row);
   return copy;
 }
 

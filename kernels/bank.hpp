@@ -13,8 +13,9 @@ namespace xcorr {
 struct BankTemplate {
   ElementType type;
   Size size;
-  std::vector<std::byte> pixels;    ///< dense
-  std::vector<std::byte> operand;   ///< what correlate multiplies with, see Buffers::rights; empty: pixels
+  std::vector<std::byte> pixels;  ///< dense
+  /// What correlate multiplies with, see Buffers::rights. Empty: pixels.
+  std::vector<std::byte> operand;
   RightSums sums;
 };
 

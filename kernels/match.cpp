@@ -72,8 +72,8 @@ Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& setti
   if (Status status = check_settings(settings); !status.ok()) return status;
   if (frame.empty()) return {Code::invalid_argument, "the frame is empty"};
   if (!impl_->bank.empty() && impl_->bank.front().type != type)
-    return {Code::invalid_argument, std::string("frames of ") + name_of(type) +
-                                        ", templates of " + name_of(impl_->bank.front().type)};
+    return {Code::invalid_argument, std::string("frames of ") + name_of(type) + ", templates of " +
+                                        name_of(impl_->bank.front().type)};
   auto& plan = impl_->plan;
   if (plan && plan->type() == type && plan->frame() == frame && plan->adopt(settings)) return {};
   // Also when no template is there to be correlated by it.

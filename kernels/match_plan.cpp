@@ -13,6 +13,9 @@ namespace {
 /// Surfaces in flight: enough to fill a GPU, little enough for a small one.
 constexpr std::size_t surface_budget = std::size_t{128} << 20;
 
+/// Of rows on the device, so that kernels may read them as words.
+constexpr std::size_t pitch_alignment = 16;
+
 /// How far the peaks stage goes below the threshold, so that rounding of the scores it sees loses
 /// nothing; collect() applies the threshold to exact scores.
 double slack(const MatchProblem& problem) {
@@ -70,8 +73,7 @@ Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
 
   MatchProblem& p = group.problem;
   p.correlate = dense_problem(type_, count == 1 ? Form::one_to_one : Form::one_to_many,
-                              region_.size(), size, 1, count,
-                              valid_shifts(region_.size(), size));
+                              region_.size(), size, 1, count, valid_shifts(region_.size(), size));
   p.max_peaks = settings_.max_peaks;
   const int distance = settings_.min_peak_distance;
   p.distance_x = distance ? distance : std::max(1, size.width / 2);
@@ -144,7 +146,7 @@ Status MatchPlan::allocate() {
     std::size_t bytes;
     Memory memory = Memory::device;
   } wanted[] = {
-      {&upload_, device_.backend == Backend::cpu ? 0 : region_.size().area() * size_of(type_)},
+      {&upload_, device_.backend == Backend::cpu ? 0 : upload_pitch() * region_.height},
       {&products_, products},
       {&scores_, scores},
       {&window_sums_, sums},
@@ -174,6 +176,11 @@ bool MatchPlan::adopt(const MatchSettings& settings) {
   return true;
 }
 
+std::size_t MatchPlan::upload_pitch() const {
+  const std::size_t row = region_.width * size_of(type_);
+  return (row + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
+}
+
 Result<Buffers> MatchPlan::left_buffers(const MatrixView& frame, Stream stream,
                                         std::int64_t& pitch) {
   Buffers buffers;
@@ -185,10 +192,10 @@ Result<Buffers> MatchPlan::left_buffers(const MatrixView& frame, Stream stream,
   pitch = frame.pitch;
   if (device_.backend != Backend::cpu && frame.memory == Memory::host) {
     pitch = region_.width * static_cast<std::int64_t>(element);
-    if (Status s = runtime_->copy({upload_.data(), pitch, origin, frame.pitch,
-                                   static_cast<std::size_t>(pitch),
-                                   static_cast<std::size_t>(region_.height)},
-                                  Memory::host, Memory::device, stream);
+    if (Status s = runtime_->copy(
+            {upload_.data(), pitch, origin, frame.pitch, static_cast<std::size_t>(pitch),
+             static_cast<std::size_t>(region_.height)},
+            Memory::host, Memory::device, stream);
         !s.ok())
       return s;
     buffers.lefts = upload_.data();

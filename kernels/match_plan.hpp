@@ -39,7 +39,7 @@ class MatchPlan {
     std::unique_ptr<PlanState> state;
     std::vector<std::uint32_t> members;  ///< positions in the bank
     Block rights, templates, right_sums;
-    std::size_t first;                   ///< its first template's place in the results
+    std::size_t first;  ///< its first template's place in the results
   };
 
   Status add_group(const std::vector<BankTemplate>& bank, std::vector<std::uint32_t> members,
@@ -49,6 +49,7 @@ class MatchPlan {
   /// Template `index`'s peaks, whose results lie at `place`.
   void append_peaks(std::uint32_t index, const BankTemplate& t, std::size_t place,
                     std::vector<Peak>& peaks) const;
+  std::size_t upload_pitch() const;  ///< bytes from row to row of upload_
   Result<Buffers> left_buffers(const MatrixView& frame, Stream stream, std::int64_t& pitch);
 
   Device device_;
@@ -60,8 +61,8 @@ class MatchPlan {
   std::vector<Group> groups_;
   std::size_t matched_ = 0;  ///< templates in all groups
 
-  SideStream side_;                      ///< window sums run beside the correlation
-  Block upload_;                         ///< the region of a frame in host memory
+  SideStream side_;  ///< window sums run beside the correlation
+  Block upload_;     ///< the region of a frame in host memory
   Block products_, scores_, window_sums_, window_squares_, candidates_;
   Block workspace_, side_workspace_;
   /// The results in one block, so that one copy brings them: peaks, then their counts.

@@ -31,7 +31,9 @@ Status copy(const Copy& copy, Memory, Memory, Stream) {
 }
 
 constexpr Runtime cpu_runtime = {
-    allocate, release, copy,
+    allocate,
+    release,
+    copy,
     [] { return Result<Stream>(Stream{}); },
     [](Stream) {},
     [](Stream) { return Status(); },

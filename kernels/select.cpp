@@ -112,8 +112,7 @@ Result<const Variant*> select_correlation(MatchProblem& problem, const Device& d
   auto chosen = select(Stage::correlate, problem, device, name, [&](const Variant& variant) {
     return able_as(variant, plain) || able_as(variant, ElementType::f32);
   });
-  if (chosen.ok())
-    problem.products = able_as(*chosen.value(), plain) ? plain : ElementType::f32;
+  if (chosen.ok()) problem.products = able_as(*chosen.value(), plain) ? plain : ElementType::f32;
   return chosen;
 }
 

@@ -30,7 +30,8 @@ constexpr const char* name_of(Stage stage) {
 /// Sums over all pixels of a right (u8: exact integers below 2^53; f32: sums of doubles).
 struct RightSums {
   double sum = 0, squares = 0;  ///< sum t, sum t^2
-  double deviation = 0;         ///< n sum t^2 - (sum t)^2, exact for u8: an integer below 2^63, rounded once
+  /// n sum t^2 - (sum t)^2; for u8 an integer below 2^63, rounded once.
+  double deviation = 0;
 };
 
 struct Candidate {
@@ -78,9 +79,9 @@ struct Buffers {
   /// What correlate multiplies with: u8 templates as they are; f32 templates less their mean when
   /// matching, so that a common offset of both sides costs no digits.
   const void* rights = nullptr;
-  const void* templates = nullptr;     ///< the templates as they are, laid out like the rights
+  const void* templates = nullptr;  ///< the templates as they are, laid out like the rights
   const RightSums* right_sums = nullptr;
-  void* products = nullptr;            ///< Problem::output_type()
+  void* products = nullptr;  ///< Problem::output_type()
   /// Sums over the left's window under each shift; uint32 and uint64 for u8, double for f32.
   void* window_sums = nullptr;
   void* window_squares = nullptr;
@@ -88,9 +89,9 @@ struct Buffers {
   /// device-side float, or null where it does not matter.
   const float* product_error = nullptr;
   float* scores = nullptr;
-  Candidate* candidates = nullptr;     ///< rights * max_peaks
-  std::uint32_t* counts = nullptr;     ///< candidates of each right
-  RefinedPeak* peaks = nullptr;        ///< rights * max_peaks, counts as above
+  Candidate* candidates = nullptr;  ///< rights * max_peaks
+  std::uint32_t* counts = nullptr;  ///< candidates of each right
+  RefinedPeak* peaks = nullptr;     ///< rights * max_peaks, counts as above
   void* workspace = nullptr;
   Stream stream;
 

@@ -28,12 +28,12 @@ struct Problem {
   ElementType type = ElementType::u8;  ///< u8 or f32, of both sides
   Form form = Form::one_to_one;
   Size left, right;
-  int lefts = 1;                       ///< n
-  int rights = 1;                      ///< m: rights of each left; n * m in all for n_to_mn
+  int lefts = 1;   ///< n
+  int rights = 1;  ///< m: rights of each left; n * m in all for n_to_mn
   Rect shifts;
-  std::int64_t left_pitch = 0;         ///< bytes from row to row
+  std::int64_t left_pitch = 0;  ///< bytes from row to row
   std::int64_t right_pitch = 0;
-  std::int64_t left_stride = 0;        ///< bytes from one left to the next
+  std::int64_t left_stride = 0;  ///< bytes from one left to the next
   std::int64_t right_stride = 0;
 
   constexpr bool operator==(const Problem&) const = default;
@@ -73,8 +73,17 @@ constexpr Rect full_shifts(Size left, Size right) {
 constexpr Problem dense_problem(ElementType type, Form form, Size left, Size right, int lefts,
                                 int rights, Rect shifts) {
   const auto bytes = static_cast<std::int64_t>(size_of(type));
-  return {type, form, left, right, lefts, rights, shifts, left.width * bytes, right.width * bytes,
-          left.area() * bytes, right.area() * bytes};
+  return {type,
+          form,
+          left,
+          right,
+          lefts,
+          rights,
+          shifts,
+          left.width * bytes,
+          right.width * bytes,
+          left.area() * bytes,
+          right.area() * bytes};
 }
 
 /// A plan for one problem on one device. It owns what outlives a call (transform plans, the

@@ -20,7 +20,8 @@ struct MatchSettings {
 
   /// How close a match must be, in [-1, 1]. A peak's score is at least `threshold` times what an
   /// exact copy of the template scores; for the two sqdiff methods, at most (1 - threshold) times
-  /// what a black window scores (1 for sqdiff-normed, the template's own sum of squares for sqdiff).
+  /// what a black window scores (1 for sqdiff-normed, the template's own sum of squares for
+  /// sqdiff).
   double threshold = 0.5;
 
   int max_peaks = 1;  ///< of each template, 1 to 1024

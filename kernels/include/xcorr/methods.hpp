@@ -22,20 +22,22 @@ enum class Method : std::uint8_t {
 
 struct MethodInfo {
   Method method;
-  const char* name;      ///< as users write it
-  const char* formula;   ///< for documentation
-  bool minimum;          ///< the best match is the smallest score
-  bool normed;           ///< a score is in [-1, 1]; the others are sums in the data's units
-  bool centred;          ///< means are removed first
+  const char* name;     ///< as users write it
+  const char* formula;  ///< for documentation
+  bool minimum;         ///< the best match is the smallest score
+  bool normed;          ///< a score is in [-1, 1]; the others are sums in the data's units
+  bool centred;         ///< means are removed first
 };
 
 inline constexpr MethodInfo method_table[] = {
     {Method::sqdiff, "sqdiff", "sum (f - t)^2", true, false, false},
-    {Method::sqdiff_normed, "sqdiff-normed", "sum (f - t)^2 / sqrt(sum f^2 sum t^2)", true, true, false},
+    {Method::sqdiff_normed, "sqdiff-normed", "sum (f - t)^2 / sqrt(sum f^2 sum t^2)", true, true,
+     false},
     {Method::ccorr, "ccorr", "sum f t", false, false, false},
     {Method::ccorr_normed, "ccorr-normed", "sum f t / sqrt(sum f^2 sum t^2)", false, true, false},
     {Method::ccoeff, "ccoeff", "sum f' t'", false, false, true},
-    {Method::ccoeff_normed, "ccoeff-normed", "sum f' t' / sqrt(sum f'^2 sum t'^2)", false, true, true},
+    {Method::ccoeff_normed, "ccoeff-normed", "sum f' t' / sqrt(sum f'^2 sum t'^2)", false, true,
+     true},
 };
 
 constexpr std::span<const MethodInfo> methods() { return method_table; }

@@ -61,20 +61,28 @@ enum class ElementType : std::uint8_t { u8, u32, u64, f32 };
 
 constexpr std::size_t size_of(ElementType type) {
   switch (type) {
-    case ElementType::u8: return 1;
-    case ElementType::u32: return 4;
-    case ElementType::u64: return 8;
-    case ElementType::f32: return 4;
+    case ElementType::u8:
+      return 1;
+    case ElementType::u32:
+      return 4;
+    case ElementType::u64:
+      return 8;
+    case ElementType::f32:
+      return 4;
   }
   return 0;
 }
 
 constexpr const char* name_of(ElementType type) {
   switch (type) {
-    case ElementType::u8: return "u8";
-    case ElementType::u32: return "u32";
-    case ElementType::u64: return "u64";
-    case ElementType::f32: return "f32";
+    case ElementType::u8:
+      return "u8";
+    case ElementType::u32:
+      return "u32";
+    case ElementType::u64:
+      return "u64";
+    case ElementType::f32:
+      return "f32";
   }
   return "?";
 }
@@ -99,8 +107,8 @@ enum class Memory : std::uint8_t { host, device };
 struct MatrixView {
   const void* data = nullptr;
   ElementType type = ElementType::u8;
-  Size size;                       ///< in elements
-  std::ptrdiff_t pitch = 0;        ///< bytes from one row to the next, at least a row's bytes
+  Size size;                 ///< in elements
+  std::ptrdiff_t pitch = 0;  ///< bytes from one row to the next, at least a row's bytes
   Memory memory = Memory::host;
 };
 
@@ -113,10 +121,10 @@ constexpr const char* name_of(Backend backend) { return backend == Backend::cpu 
 /// A place to run on. A plain value; it owns nothing.
 struct Device {
   Backend backend = Backend::cpu;
-  int ordinal = -1;             ///< CUDA's number of the device; -1 on the CPU
-  int compute_capability = 0;   ///< major * 10 + minor; 0 on the CPU
-  int multiprocessors = 0;      ///< 0 on the CPU
-  std::string name;             ///< for people
+  int ordinal = -1;            ///< CUDA's number of the device; -1 on the CPU
+  int compute_capability = 0;  ///< major * 10 + minor; 0 on the CPU
+  int multiprocessors = 0;     ///< 0 on the CPU
+  std::string name;            ///< for people
 };
 
 /// Opens a backend. `ordinal` is CUDA's device number, -1 for any. Errors: not_found when there
