@@ -70,7 +70,8 @@ XCORR_HD double score(Method method, const WindowTerms<T>& w) {
       return sqdiff_quotient(value, static_cast<double>(w.left_squares),
                              static_cast<double>(w.right_squares));
     }
-    case Method::ccorr: return static_cast<double>(w.product);
+    case Method::ccorr:
+      return static_cast<double>(w.product);
     case Method::ccorr_normed:
       return quotient(static_cast<double>(w.product), static_cast<double>(w.left_squares),
                       static_cast<double>(w.right_squares));
@@ -103,12 +104,16 @@ struct CentredTerms {
 
 XCORR_HD inline double score(Method method, const CentredTerms& w) {
   switch (method) {
-    case Method::sqdiff: return w.difference;
+    case Method::sqdiff:
+      return w.difference;
     case Method::sqdiff_normed:
       return sqdiff_quotient(w.difference, w.left_squares, w.right_squares);
-    case Method::ccorr: return w.product;
-    case Method::ccorr_normed: return quotient(w.product, w.left_squares, w.right_squares);
-    case Method::ccoeff: return w.covariance;
+    case Method::ccorr:
+      return w.product;
+    case Method::ccorr_normed:
+      return quotient(w.product, w.left_squares, w.right_squares);
+    case Method::ccoeff:
+      return w.covariance;
     case Method::ccoeff_normed:
       if (is_flat_variance(w.left_deviation, w.left_squares) ||
           is_flat_variance(w.right_deviation, w.right_squares))
@@ -126,10 +131,10 @@ XCORR_HD inline double norm_of(double n, double deviation, double squares) {
   return is_flat_variance(deviation, n * squares) ? 0.0 : sqrt(deviation / n);
 }
 
-/// ccoeff-normed from a floating-point product with the template's mean removed, sum f (t - mean t).
-/// `product_error` (see Buffers; 0: none) keeps windows of almost no contrast from scoring high by
-/// accident: the window's norm is taken as at least the one at which the error is noise_share of a
-/// score.
+/// ccoeff-normed from a floating-point product with the template's mean removed, sum f (t - mean
+/// t). `product_error` (see Buffers; 0: none) keeps windows of almost no contrast from scoring high
+/// by accident: the window's norm is taken as at least the one at which the error is noise_share of
+/// a score.
 XCORR_HD inline double centred_quotient(double product, double window_norm, double right_norm,
                                         double product_error) {
   if (!(window_norm > 0) || !(right_norm > 0)) return 0.0;
@@ -191,16 +196,22 @@ XCORR_HD inline Offset subpixel_offset(const double (&scores)[9], bool whole_x, 
 
 /// What a template's peaks must reach (or, for the minimum methods, not exceed), see
 /// MatchSettings::threshold. Infinite where a copy scores nothing: such a template cannot match.
-XCORR_HD inline double score_limit(Method method, double threshold, double n, const RightSums& right) {
+XCORR_HD inline double score_limit(Method method, double threshold, double n,
+                                   const RightSums& right) {
   const auto share_of = [&](double copy) { return copy > 0 ? threshold * copy : INFINITY; };
   switch (method) {
-    case Method::sqdiff: return (1 - threshold) * right.squares;
-    case Method::sqdiff_normed: return 1 - threshold;
-    case Method::ccorr: return share_of(right.squares);
+    case Method::sqdiff:
+      return (1 - threshold) * right.squares;
+    case Method::sqdiff_normed:
+      return 1 - threshold;
+    case Method::ccorr:
+      return share_of(right.squares);
     case Method::ccoeff:
-      return share_of(is_flat_variance(right.deviation, n * right.squares) ? 0 : right.deviation / n);
+      return share_of(is_flat_variance(right.deviation, n * right.squares) ? 0
+                                                                           : right.deviation / n);
     case Method::ccorr_normed:
-    case Method::ccoeff_normed: return threshold;
+    case Method::ccoeff_normed:
+      return threshold;
   }
   return 0.0;
 }

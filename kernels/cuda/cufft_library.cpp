@@ -14,9 +14,15 @@ namespace {
 /// The interface in use is the same in all of these; the toolkit's own version first.
 constexpr const char* names[] = {
 #if CUFFT_VERSION >= 12000
-    "libcufft.so.12", "libcufft.so.11", "libcufft.so.10", "libcufft.so",
+    "libcufft.so.12",
+    "libcufft.so.11",
+    "libcufft.so.10",
+    "libcufft.so",
 #else
-    "libcufft.so.11", "libcufft.so.10", "libcufft.so.12", "libcufft.so",
+    "libcufft.so.11",
+    "libcufft.so.10",
+    "libcufft.so.12",
+    "libcufft.so",
 #endif
 };
 
@@ -78,8 +84,8 @@ Result<CufftPlan> CufftPlan::make(Size size, cufftType type, int batch) {
   const CufftLibrary& f = *library.value();
   if (Status s = check(f.create(&plan.handle_), "create a plan"); !s.ok()) return s;
   plan.library_ = &f;
-  const std::string what = "plan a transform of " + std::to_string(size.width) + "x" +
-                           std::to_string(size.height);
+  const std::string what =
+      "plan a transform of " + std::to_string(size.width) + "x" + std::to_string(size.height);
   if (Status s = check(f.set_auto_allocation(plan.handle_, 0), what); !s.ok()) return s;
   long long extents[] = {size.height, size.width};
   if (Status s = check(f.make_plan_many(plan.handle_, 2, extents, nullptr, 1, 0, nullptr, 1, 0,

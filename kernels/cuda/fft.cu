@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Correlation by the cross-correlation theorem (paper section 2.3): r = F^-1(F(left) conj F(right)),
-// circular at a fast size that keeps what wraps around out of the wanted shifts; for 'valid' ones
-// the left's own size is enough. Spectra of the rights are kept, the left's is made once for all
-// rights. Wins where the right is large. Single precision: not exact; lefts of u8 are taken less
-// 128 and rights less their mean, which changes no product of whole windows and keeps the error
-// small.
+// Correlation by the cross-correlation theorem (paper section 2.3): r = F^-1(F(left) conj
+// F(right)), circular at a fast size that keeps what wraps around out of the wanted shifts; for
+// 'valid' ones the left's own size is enough. Spectra of the rights are kept, the left's is made
+// once for all rights. Wins where the right is large. Single precision: not exact; lefts of u8 are
+// taken less 128 and rights less their mean, which changes no product of whole windows and keeps
+// the error small.
 #include <algorithm>
 #include <span>
 
 #include "../runtime.hpp"
 #include "cufft_library.hpp"
 #include "launch.cuh"
+#include "warp.cuh"
 
 namespace xcorr::cuda {
 namespace {
 
 constexpr int block_width = 32, block_height = 8, block_size = 256;
 constexpr float u8_middle = 128;
-constexpr int most_batched = 4;  // inverse transforms at once: enough to fill the GPU, little memory
+constexpr int most_batched =
+    4;  // inverse transforms at once: enough to fill the GPU, little memory
 
 /// Error of a product over eps * |left| |right| (Euclidean norms): the largest seen over the sizes
 /// that the harness tries is below 1; log2 of the size, the usual bound's factor, is below 30.
@@ -41,8 +43,8 @@ int smooth_size(int least, int step) {
 
 #include "fft_sizes.inc"
 
-/// The next size worth padding to: on an H200 1920x1080 takes 36 us, 2048x1120 20 us. Multiples of 8,
-/// which the kernels here rely on: rows are whole 16-byte words, spectra a whole number of them.
+/// The next size worth padding to: on an H200 1920x1080 takes 36 us, 2048x1120 20 us. Multiples of
+/// 8, which the kernels here rely on: rows are whole 16-byte words, spectra a whole number of them.
 int fast_size(std::span<const int> listed, int least) {
   const auto next = std::lower_bound(listed.begin(), listed.end(), least);
   return next != listed.end() ? *next : smooth_size(least, 32);
@@ -54,9 +56,10 @@ int circular_size(int left, int right, int first, int count) {
 }
 
 Size transform_size(const Problem& p) {
-  return {
-      fast_size(fast_widths, circular_size(p.left.width, p.right.width, p.shifts.x, p.shifts.width)),
-      fast_size(fast_heights, circular_size(p.left.height, p.right.height, p.shifts.y, p.shifts.height))};
+  return {fast_size(fast_widths,
+                    circular_size(p.left.width, p.right.width, p.shifts.x, p.shifts.width)),
+          fast_size(fast_heights,
+                    circular_size(p.left.height, p.right.height, p.shifts.y, p.shifts.height))};
 }
 
 /// One matrix as floats less `offset`, zeros around, four elements a thread and row; adds up its
@@ -76,13 +79,12 @@ __global__ void __launch_bounds__(block_width* block_height)
       return x + i < size.width && y < size.height ? static_cast<float>(row[x + i]) - offset : 0.0f;
     };
     const float4 v{value(0), value(1), value(2), value(3)};
-    if (x < padded.width)
-      *reinterpret_cast<float4*>(out + std::int64_t{y} * padded.width + x) = v;
+    if (x < padded.width) *reinterpret_cast<float4*>(out + std::int64_t{y} * padded.width + x) = v;
     squares += v.x * v.x + v.y * v.y + v.z * v.z + v.w * v.w;
   }
   if (!energy) return;
   __shared__ float partial[block_height];
-  for (int step = 16; step > 0; step /= 2) squares += __shfl_down_sync(~0u, squares, step);
+  squares = warp_sum(squares);
   if (threadIdx.x == 0) partial[threadIdx.y] = squares;
   __syncthreads();
   if (threadIdx.x || threadIdx.y) return;
@@ -159,10 +161,10 @@ class Fft final : public PlanState {
   CufftPlan forward_, inverse_;
   CufftPlan batched_inverse_;  ///< of batch_ rights, where there are that many
   int batch_ = 1;
-  bool direct_ = false;        ///< the inverse writes the products where they are wanted
+  bool direct_ = false;  ///< the inverse writes the products where they are wanted
   Block work_, padded_, left_, product_, rights_;
-  Block error_;   ///< Buffers::product_error; behind it the sum of squares of an f32 left
-  Block means_;   ///< of u8 rights
+  Block error_;  ///< Buffers::product_error; behind it the sum of squares of an f32 left
+  Block means_;  ///< of u8 rights
 };
 
 Result<std::unique_ptr<PlanState>> Fft::make(const MatchProblem& problem, const Device&) {
@@ -173,8 +175,7 @@ Result<std::unique_ptr<PlanState>> Fft::make(const MatchProblem& problem, const 
   fft->size_ = size;
   fft->bins_ = std::int64_t{size.width / 2 + 1} * size.height;
   fft->batch_ = std::min(most_batched, problem.most_rights());
-  fft->direct_ =
-      problem.products_pitch() == size.width && problem.products_stride() == size.area();
+  fft->direct_ = problem.products_pitch() == size.width && problem.products_stride() == size.area();
   const struct {
     CufftPlan* plan;
     cufftType type;
@@ -206,10 +207,9 @@ Result<std::unique_ptr<PlanState>> Fft::make(const MatchProblem& problem, const 
   }
   for (const auto& plan : plans)
     if (Status s = plan.plan->set_work_area(fft->work_.data()); !s.ok()) return s;
-  const float most =
-      product_error_of(u8_middle * u8_middle * static_cast<float>(p.left.area()));
-  if (Status s = check(cudaMemcpy(fft->error_.data(), &most, sizeof most, cudaMemcpyHostToDevice),
-                       "fft");
+  const float most = product_error_of(u8_middle * u8_middle * static_cast<float>(p.left.area()));
+  if (Status s =
+          check(cudaMemcpy(fft->error_.data(), &most, sizeof most, cudaMemcpyHostToDevice), "fft");
       !s.ok())
     return s;
   return std::unique_ptr<PlanState>(std::move(fft));
@@ -273,8 +273,7 @@ Status Fft::products_of(const Problem& p, int first_right, int count, float* out
   const std::int64_t pairs = bins_ / 2;
   multiply<<<static_cast<unsigned>(ceil_div(pairs, block_size)), block_size, 0, native(stream)>>>(
       left_.as<float4>(), rights_.as<float4>() + first_right * pairs, pairs, count,
-      1.0f / static_cast<float>(size_.area()), product_.as<float4>(), energy(),
-      error_.as<float>());
+      1.0f / static_cast<float>(size_.area()), product_.as<float4>(), energy(), error_.as<float>());
   if (Status s = launched("multiply"); !s.ok()) return s;
   const CufftPlan& inverse = count == batch_ ? batched_inverse_ : inverse_;
   float* whole = direct_ ? out : padded_.as<float>();
@@ -299,8 +298,9 @@ Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*
 bool supports(const MatchProblem& p, const Device& device) {
   const Problem& c = p.correlate;
   if (c.type == ElementType::u8 && !supports_matching(p, device)) return false;
-  return p.products == ElementType::f32 && c.lefts == 1 && c.left.width <= 65536 && c.left.height <= 65536 &&
-         c.right.width <= 65536 && c.right.height <= 65536 && cufft_library().ok();
+  return p.products == ElementType::f32 && c.lefts == 1 && c.left.width <= 65536 &&
+         c.left.height <= 65536 && c.right.width <= 65536 && c.right.height <= 65536 &&
+         cufft_library().ok();
 }
 
 /// Rows and matrices as the inverse transform leaves them, so that nothing is copied.

@@ -20,8 +20,7 @@ inline bool supports_matching(const MatchProblem& p, const Device&) {
   const Problem& c = p.correlate;
   const Rect valid = valid_shifts(c.left, c.right);
   return c.lefts == 1 && c.shifts.x >= 0 && c.shifts.y >= 0 &&
-         c.shifts.x + c.shifts.width <= valid.width &&
-         c.shifts.y + c.shifts.height <= valid.height;
+         c.shifts.x + c.shifts.width <= valid.width && c.shifts.y + c.shifts.height <= valid.height;
 }
 
 /// Grids have at most 65,535 blocks in y and z; kernels stride over what is beyond.

@@ -15,13 +15,14 @@ constexpr int block_size = 256;
 /// A shift's place in the surfaces, and what lies there for all rights.
 struct Place {
   int x, y;
-  __device__ Place()
-      : x(blockIdx.x * block_size + threadIdx.x), y(blockIdx.y) {}
+  __device__ Place() : x(blockIdx.x * block_size + threadIdx.x), y(blockIdx.y) {}
   __device__ bool exists(const MatchProblem& p) const { return x < p.correlate.shifts.width; }
   __device__ std::int64_t dense(const MatchProblem& p) const {
     return std::int64_t{y} * p.correlate.shifts.width + x;
   }
-  __device__ std::int64_t product(const MatchProblem& p) const { return y * p.products_pitch() + x; }
+  __device__ std::int64_t product(const MatchProblem& p) const {
+    return y * p.products_pitch() + x;
+  }
 };
 
 /// Integers while the input is u8, doubles else.
@@ -45,9 +46,9 @@ __global__ void __launch_bounds__(block_size)
     const Product product = products[r * p.products_stride()];
     double value;
     if constexpr (std::is_integral_v<Product>)
-      value = score(p.method, WindowTerms<T>{n, static_cast<T>(product), sum, square,
-                                             static_cast<T>(right.sum),
-                                             static_cast<T>(right.squares)});
+      value =
+          score(p.method, WindowTerms<T>{n, static_cast<T>(product), sum, square,
+                                         static_cast<T>(right.sum), static_cast<T>(right.squares)});
     else
       value = centred_score(p.method, static_cast<double>(n), product, static_cast<double>(sum),
                             static_cast<double>(square), right, 0);
@@ -65,9 +66,9 @@ __device__ float reciprocal_norm(T n, T deviation, T squares, float inverse_n, f
 /// ccoeff-normed of centred floating-point products: centred_quotient() of score.hpp in float.
 template <class Sum, class Squares>
 __global__ void __launch_bounds__(block_size)
-    normalise_centred(MatchProblem p, float inverse_n, int right_count,
-                      const RightSums* right_sums, const float* products, const Sum* sums,
-                      const Squares* squares, const float* product_error, float* scores) {
+    normalise_centred(MatchProblem p, float inverse_n, int right_count, const RightSums* right_sums,
+                      const float* products, const Sum* sums, const Squares* squares,
+                      const float* product_error, float* scores) {
   using T = TermOf<Sum>;
   const Place at;
   if (!at.exists(p)) return;
@@ -77,8 +78,7 @@ __global__ void __launch_bounds__(block_size)
   const T n = static_cast<T>(p.correlate.right.area());
   const T sum = static_cast<T>(sums[at.dense(p)]), square = static_cast<T>(squares[at.dense(p)]);
   const float floor = (product_error ? *product_error : 0) * static_cast<float>(1 / noise_share);
-  const float window =
-      reciprocal_norm(n, deviation(n, square, sum, sum), square, inverse_n, floor);
+  const float window = reciprocal_norm(n, deviation(n, square, sum, sum), square, inverse_n, floor);
 #pragma unroll 4
   for (int r = 0; r < right_count; ++r) {
     const float norm = reciprocal_norm(static_cast<double>(n), right_sums[r].deviation,
@@ -115,9 +115,12 @@ Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*
   using u64 = unsigned long long;
   if (p.correlate.type != ElementType::u8) return launch_as<float, double, double>(p, b);
   switch (p.products) {
-    case ElementType::u32: return launch_as<u32, u32, u64>(p, b);
-    case ElementType::u64: return launch_as<u64, u32, u64>(p, b);
-    default: return launch_as<float, u32, u64>(p, b);
+    case ElementType::u32:
+      return launch_as<u32, u32, u64>(p, b);
+    case ElementType::u64:
+      return launch_as<u64, u32, u64>(p, b);
+    default:
+      return launch_as<float, u32, u64>(p, b);
   }
 }
 

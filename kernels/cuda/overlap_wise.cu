@@ -63,7 +63,8 @@ Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*
       return launch_as<std::uint8_t, std::uint32_t, std::uint32_t>(p.correlate, b);
     case ElementType::u64:
       return launch_as<std::uint8_t, std::uint32_t, unsigned long long>(p.correlate, b);
-    default: return launch_as<float, float, float>(p.correlate, b);
+    default:
+      return launch_as<float, float, float>(p.correlate, b);
   }
 }
 

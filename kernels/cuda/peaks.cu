@@ -2,9 +2,9 @@
 //
 // Peaks in two launches. In the first, threads look at every shift: one that reaches the limit and
 // is not beaten by its eight neighbours is checked against its whole neighbourhood by all threads
-// of the block, and what remains joins a list. Two members of a list are at least the distance apart
-// in x or y, which bounds its length. The second sorts each list (bitonic, in shared memory) and
-// keeps the best.
+// of the block, and what remains joins a list. Two members of a list are at least the distance
+// apart in x or y, which bounds its length. The second sorts each list (bitonic, in shared memory)
+// and keeps the best.
 #include "../score.hpp"
 #include "launch.cuh"
 
@@ -17,7 +17,8 @@ constexpr int tile_height = block_height * rows;
 constexpr int sort_threads = 512, sort_size = 2048;  // at least twice MatchSettings::max_peaks
 using Key = unsigned long long;
 
-/// Orders shifts: the better score, then the earlier in raster order, has the larger key; 0 is none.
+/// Orders shifts: the better score, then the earlier in raster order, has the larger key; 0 is
+/// none.
 __device__ Key key_of(float score, bool minimum, unsigned index) {
   const unsigned bits = __float_as_uint((minimum ? -score : score) + 0.0f);  // -0 becomes +0
   const unsigned ordered = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
@@ -39,8 +40,9 @@ struct Surface {
   }
 };
 
-/// Whether any of the eight neighbours within reach beats `key`. No early end, so that a row's loads
-/// are in flight at once; what lies outside is taken as the middle, which does not beat itself.
+/// Whether any of the eight neighbours within reach beats `key`. No early end, so that a row's
+/// loads are in flight at once; what lies outside is taken as the middle, which does not beat
+/// itself.
 __device__ bool beaten_nearby(const Surface& s, int x, int y, bool across, bool down, Key key) {
   bool found = false;
 #pragma unroll 1
@@ -181,7 +183,8 @@ Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*
   auto* lists = static_cast<Key*>(b.workspace);
   auto* found = reinterpret_cast<unsigned*>(lists + b.right_count * length);
   cudaStream_t stream = native(b.stream);
-  if (Status s = check(cudaMemsetAsync(found, 0, b.right_count * sizeof(unsigned), stream), "peaks");
+  if (Status s =
+          check(cudaMemsetAsync(found, 0, b.right_count * sizeof(unsigned), stream), "peaks");
       !s.ok())
     return s;
   const dim3 grid(ceil_div(area.width, block_width), ceil_div(area.height, tile_height),

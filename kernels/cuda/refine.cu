@@ -7,6 +7,7 @@
 // fetching code takes longer than running it: so loops stay rolled.
 #include "../score.hpp"
 #include "launch.cuh"
+#include "warp.cuh"
 
 namespace xcorr::cuda {
 namespace {
@@ -19,9 +20,7 @@ template <int count, class T>
 __device__ void block_sums(T (&values)[count]) {
   __shared__ T partial[warps][count];
   const int warp = threadIdx.x / 32;
-#pragma unroll 1
-  for (int step = 16; step > 0; step /= 2)
-    for (T& value : values) value += __shfl_xor_sync(~0u, value, step);
+  for (T& value : values) value = warp_sum(value);
   if (threadIdx.x % 32 == 0)
     for (int k = 0; k < count; ++k) partial[warp][k] = values[k];
   __syncthreads();
@@ -41,8 +40,8 @@ __device__ void for_pixels(const Problem& p, const std::byte* window, const In* 
 #pragma unroll 2
   for (int y = threadIdx.x / 32; y < p.right.height; y += warps) {
     const auto* left_row = reinterpret_cast<const In*>(window + y * p.left_pitch);
-    const auto* right_row = reinterpret_cast<const In*>(
-        reinterpret_cast<const std::byte*>(right) + y * p.right_pitch);
+    const auto* right_row =
+        reinterpret_cast<const In*>(reinterpret_cast<const std::byte*>(right) + y * p.right_pitch);
 #pragma unroll 2
     for (int x = lane; x < p.right.width; x += 32) f(left_row[x], right_row[x]);
     end_row();
@@ -69,10 +68,9 @@ __device__ double exact_score(const MatchProblem& p, const std::byte* window,
       });
   block_sums(totals);
   using T = std::int64_t;
-  return score(p.method,
-               WindowTerms<T>{p.correlate.right.area(), static_cast<T>(totals[0]),
-                              static_cast<T>(totals[1]), static_cast<T>(totals[2]),
-                              static_cast<T>(sums.sum), static_cast<T>(sums.squares)});
+  return score(p.method, WindowTerms<T>{p.correlate.right.area(), static_cast<T>(totals[0]),
+                                        static_cast<T>(totals[1]), static_cast<T>(totals[2]),
+                                        static_cast<T>(sums.sum), static_cast<T>(sums.squares)});
 }
 
 __device__ double exact_score(const MatchProblem& p, const std::byte* window, const float* right,
@@ -162,8 +160,8 @@ std::size_t workspace(const MatchProblem& p, const Device&) {
 }
 
 Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*) {
-  const auto score = p.correlate.type == ElementType::u8 ? score_places<std::uint8_t>
-                                                         : score_places<float>;
+  const auto score =
+      p.correlate.type == ElementType::u8 ? score_places<std::uint8_t> : score_places<float>;
   const unsigned rights = grid_extent(b.right_count);
   auto* scores = static_cast<double*>(b.workspace);
   score<<<dim3(places, p.max_peaks, rights), threads, 0, native(b.stream)>>>(

@@ -18,8 +18,9 @@ Result<void*> allocate(std::size_t bytes, Memory memory) {
                                 ? cudaMalloc(&pointer, bytes)
                                 : cudaHostAlloc(&pointer, bytes, cudaHostAllocDefault);
   if (error != cudaSuccess)
-    return check(error, std::to_string(bytes) +
-                            (memory == Memory::device ? " bytes of device memory" : " bytes of pinned memory"));
+    return check(error,
+                 std::to_string(bytes) + (memory == Memory::device ? " bytes of device memory"
+                                                                   : " bytes of pinned memory"));
   return pointer;
 }
 
@@ -31,7 +32,8 @@ void release(void* pointer, Memory memory) {
 }
 
 cudaMemcpyKind kind(Memory from, Memory to) {
-  if (from == Memory::host) return to == Memory::host ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
+  if (from == Memory::host)
+    return to == Memory::host ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
   return to == Memory::host ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
 }
 
@@ -74,7 +76,8 @@ Status order(Stream first, Stream second, void* event) {
 }
 
 constexpr Runtime cuda_runtime = {
-    allocate, release, copy, create_stream, destroy_stream, wait, create_event, destroy_event, order,
+    allocate, release,      copy,          create_stream, destroy_stream,
+    wait,     create_event, destroy_event, order,
 };
 
 }  // namespace

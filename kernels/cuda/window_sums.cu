@@ -9,6 +9,7 @@
 // window, and rounding stays that of one strip. For u8 all sums are exact: differences wrap around
 // in unsigned arithmetic, windows do not, and squares of up to 66,051 pixels fit 32 bits too.
 #include "launch.cuh"
+#include "warp.cuh"
 
 namespace xcorr::cuda {
 namespace {
@@ -29,23 +30,6 @@ struct Moments {
     squares += o.squares;
   }
 };
-
-/// The sum over the lanes up to this one.
-template <class T>
-__device__ T warp_scan(T value) {
-  const int lane = threadIdx.x % 32;
-  for (int step = 1; step < 32; step *= 2) {
-    const T before = __shfl_up_sync(~0u, value, step);
-    if (lane >= step) value += before;
-  }
-  return value;
-}
-
-template <class T>
-__device__ T warp_sum(T value) {
-  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(~0u, value, step);
-  return value;
-}
 
 /// Sum, Squares: what sums are made in. Stored: what squares are stored as.
 template <class In, class Sum, class Squares, class Stored>
@@ -71,7 +55,7 @@ __global__ void __launch_bounds__(columns)
   const auto row_of = [&](int y) {
     return reinterpret_cast<const In*>(left + min(y, last) * p.left_pitch);
   };
-  // Exact for u8; and nvcc 13.0 widens the difference of two 64-bit squares of bytes wrongly.
+  // In int for u8: as a difference of 64-bit squares nvcc 13.0 loses the borrow (seen on sm_90).
   using Wide = std::conditional_t<std::is_integral_v<In>, int, Sum>;
   const auto take = [](M& m, Wide plus, Wide minus) {
     m.sum += Sum(plus - minus);
@@ -165,8 +149,7 @@ Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*
 }
 
 bool supports(const MatchProblem& p, const Device& device) {
-  return supports_matching(p, device) &&
-         p.correlate.shifts.height <= 65535LL * rows_per_block;
+  return supports_matching(p, device) && p.correlate.shifts.height <= 65535LL * rows_per_block;
 }
 
 constexpr Variant table[] = {

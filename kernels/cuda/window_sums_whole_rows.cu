@@ -7,6 +7,7 @@
 // (windows of up to 66,051 pixels; differences wrap around, windows do not), and rows of up to 4096
 // columns.
 #include "launch.cuh"
+#include "warp.cuh"
 
 namespace xcorr::cuda {
 namespace {
@@ -44,23 +45,14 @@ struct Four {
   }
 };
 
-__device__ u32 warp_scan(u32 value) {
-  const int lane = threadIdx.x % 32;
-  for (int step = 1; step < 32; step *= 2) {
-    const u32 before = __shfl_up_sync(~0u, value, step);
-    if (lane >= step) value += before;
-  }
-  return value;
-}
-
-/// Writes the block's exclusive prefix sums of four values a thread. Has a barrier inside, wants one
-/// behind it.
+/// Writes the block's exclusive prefix sums of four values a thread. Has a barrier inside, wants
+/// one behind it.
 __device__ void store_prefix_sums(const u32 (&v)[4], u32* of_warps, u32* prefix) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const u32 own = v[0] + v[1] + v[2] + v[3], inclusive = warp_scan(own);
   if (lane == 31) of_warps[warp] = inclusive;
   __syncthreads();
-  const u32 warps_scan = warp_scan(lane < blockDim.x / 32 ? of_warps[lane] : 0);
+  const u32 warps_scan = warp_scan(lane < blockDim.x / 32 ? of_warps[lane] : 0u);
   const u32 before = __shfl_sync(~0u, warps_scan, warp) - of_warps[warp];
   const u32 first = before + inclusive - own;
   reinterpret_cast<uint4*>(prefix)[threadIdx.x] = {first, first + v[0], first + v[0] + v[1],
@@ -119,7 +111,8 @@ __global__ void __launch_bounds__(most_threads)
 
 Status launch(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
   const Problem& p = problem.correlate;
-  const auto first = reinterpret_cast<std::uintptr_t>(b.lefts) + p.shifts.y * p.left_pitch + p.shifts.x;
+  const auto first =
+      reinterpret_cast<std::uintptr_t>(b.lefts) + p.shifts.y * p.left_pitch + p.shifts.x;
   const Columns columns{p.shifts.width + p.right.width - 1, static_cast<int>(first % 4)};
   const int threads = ceil_div(columns.count + columns.shift, 4 * 32) * 32;
   whole_rows<<<ceil_div(p.shifts.height, rows), threads, 2 * sizeof(u32) * (4 * threads + 4),

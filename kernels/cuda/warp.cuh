@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Sums over the lanes of a warp, for all 32 of them together.
+#pragma once
+
+namespace xcorr::cuda {
+
+/// The sum over the lanes up to this one.
+template <class T>
+__device__ T warp_scan(T value) {
+  const int lane = threadIdx.x % 32;
+  for (int step = 1; step < 32; step *= 2) {
+    const T before = __shfl_up_sync(~0u, value, step);
+    if (lane >= step) value += before;
+  }
+  return value;
+}
+
+/// The sum over all lanes, for each of them.
+template <class T>
+__device__ T warp_sum(T value) {
+  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(~0u, value, step);
+  return value;
+}
+
+}  // namespace xcorr::cuda
