@@ -16,9 +16,11 @@ std::string files_of(const Bank& bank) {
   return text;
 }
 
-xcorr::Result<xcorr::Device> open_device(const Settings& settings, std::string& note) {
+xcorr::Result<xcorr::Device> open_device(const Settings& settings, const PipelineContext& context,
+                                         std::string& note) {
   if (settings.backend == BackendChoice::cpu) return xcorr::open_device(xcorr::Backend::cpu);
-  auto gpu = xcorr::open_device(xcorr::Backend::cuda, settings.cuda_device_id);
+  auto gpu = xcorr::open_device(xcorr::Backend::cuda,
+                                context.exists() ? context.ordinal() : settings.cuda_device_id);
   if (gpu.ok()) return gpu;
   // A build without CUDA has no GPU to offer either.
   if (settings.backend == BackendChoice::cuda)
@@ -29,28 +31,31 @@ xcorr::Result<xcorr::Device> open_device(const Settings& settings, std::string& 
 
 }  // namespace
 
-xcorr::Result<Analyser> Analyser::open(const Settings& settings, std::string& note) {
-  auto device = open_device(settings, note);
+xcorr::Result<Analyser> Analyser::open(const Settings& settings, PipelineContext& context,
+                                       std::string& note) {
+  auto device = open_device(settings, context, note);
   if (!device.ok()) return device.status();
-  if (auto status = xcorr::make_current(device.value()); !status.ok()) return status;
+  const Current current(device.value(), context);
+  if (!current.status().ok()) return current.status();
   auto matcher = xcorr::Matcher::create(device.value());
   if (!matcher.ok()) return matcher.status();
   // Any frame will do to find out, before the first one comes, whether there is such a kernel.
   if (auto status = matcher.value().prepare(xcorr::ElementType::u8, {1, 1}, settings.match);
       !status.ok())
     return status;
-  return Analyser(std::move(device.value()), std::move(matcher.value()));
+  return Analyser(std::move(device.value()), context, std::move(matcher.value()));
 }
 
-Analyser::Analyser(xcorr::Device device, xcorr::Matcher matcher)
-    : device_(std::move(device)), matcher_(std::move(matcher)) {
+Analyser::Analyser(xcorr::Device device, PipelineContext& context, xcorr::Matcher matcher)
+    : device_(std::move(device)), context_(&context), matcher_(std::move(matcher)) {
   gst_video_info_init(&format_);
 }
 
 Analyser::~Analyser() {
   // The matcher's memory goes back from whichever thread stops the element. A failure here was
   // already reported by the calls before.
-  static_cast<void>(xcorr::make_current(device_));
+  const Current current(device_, *context_);
+  matcher_.reset();
 }
 
 void Analyser::set_format(const GstVideoInfo& format) {
@@ -61,13 +66,14 @@ void Analyser::set_format(const GstVideoInfo& format) {
 }
 
 xcorr::Status Analyser::configure(const Task& task) {
-  if (auto status = xcorr::make_current(device_); !status.ok()) return status;
   if (ready_ && task == task_) return {};
+  const Current current(device_, *context_);
+  if (!current.status().ok()) return current.status();
   ready_ = false;
   if (task.bank != loaded_)
     if (auto status = load(task.bank); !status.ok()) return status;
   const xcorr::Size frame{format_.width, format_.height};
-  if (auto status = matcher_.prepare(xcorr::ElementType::u8, frame, task.match); !status.ok())
+  if (auto status = matcher_->prepare(xcorr::ElementType::u8, frame, task.match); !status.ok())
     return status;
   task_ = task;
   ready_ = true;
@@ -86,7 +92,7 @@ xcorr::Status Analyser::load(const std::shared_ptr<const Bank>& bank) {
     images.push_back(std::move(*image));
     views.push_back(images.back().view());
   }
-  if (auto status = matcher_.set_templates(views); !status.ok())
+  if (auto status = matcher_->set_templates(views); !status.ok())
     return {status.code(), status.message() + " (the templates are " + files_of(*bank) + ")"};
   images_ = std::move(images);
   loaded_ = bank;
@@ -118,8 +124,10 @@ void Analyser::warn(std::string text) {
 std::vector<std::string> Analyser::take_warnings() { return std::exchange(warnings_, {}); }
 
 xcorr::Status Analyser::analyse(const GstVideoFrame& frame, std::vector<xcorr::Peak>& peaks) {
-  if (auto status = matcher_.enqueue(luma_.view(frame)); !status.ok()) return status;
-  return matcher_.collect(peaks);
+  const Current current(device_, *context_);
+  if (!current.status().ok()) return current.status();
+  if (auto status = matcher_->enqueue(luma_.view(frame)); !status.ok()) return status;
+  return matcher_->collect(peaks);
 }
 
 }  // namespace cudaxcorr

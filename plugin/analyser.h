@@ -14,6 +14,7 @@
 #include <xcorr/match.hpp>
 
 #include "frame.h"
+#include "pipeline_context.h"
 #include "properties.h"
 #include "templates.h"
 
@@ -30,14 +31,15 @@ struct Task {
 class Analyser {
  public:
   /// Opens the backend and checks that it has the kernel asked for. `note` is set when there is no
-  /// GPU and the CPU stands in for it.
-  static xcorr::Result<Analyser> open(const Settings& settings, std::string& note);
+  /// GPU and the CPU stands in for it. `context` must outlive the analyser.
+  static xcorr::Result<Analyser> open(const Settings& settings, PipelineContext& context,
+                                      std::string& note);
   Analyser(Analyser&&) = default;
   Analyser& operator=(Analyser&&) = delete;
   ~Analyser();
 
   xcorr::Backend backend() const { return device_.backend; }
-  std::string kernel() const { return matcher_.kernel(); }
+  std::string kernel() const { return matcher_->kernel(); }
 
   void set_format(const GstVideoInfo& format);
 
@@ -55,13 +57,14 @@ class Analyser {
   xcorr::Status analyse(const GstVideoFrame& frame, std::vector<xcorr::Peak>& peaks);
 
  private:
-  Analyser(xcorr::Device device, xcorr::Matcher matcher);
+  Analyser(xcorr::Device device, PipelineContext& context, xcorr::Matcher matcher);
   xcorr::Status load(const std::shared_ptr<const Bank>& bank);
   void check(const Task& task);
   void warn(std::string text);
 
   xcorr::Device device_;
-  xcorr::Matcher matcher_;
+  PipelineContext* context_;
+  std::optional<xcorr::Matcher> matcher_;
   Luma luma_;
   GstVideoInfo format_;
   std::shared_ptr<const Bank> loaded_;  ///< the bank whose luma the matcher holds

@@ -162,7 +162,9 @@ gboolean start(GstBaseTransform* base) {
     element.report = {};
   }
   std::string note;
-  auto analyser = Analyser::open(settings, note);
+  if (settings.backend != BackendChoice::cpu)
+    element.context.ensure(GST_ELEMENT(self), settings.cuda_device_id);
+  auto analyser = Analyser::open(settings, element.context, note);
   if (!analyser.ok()) {
     post_error(self, fault_of(analyser.status()));
     return FALSE;
@@ -184,6 +186,7 @@ gboolean stop(GstBaseTransform* base) {
   GstCudaXCorr* self = GST_CUDA_XCORR(base);
   Element& element = *self->element;
   element.analyser.reset();
+  element.context.release();
   element.current = {};
   {
     const ObjectLock lock(self);
@@ -191,6 +194,25 @@ gboolean stop(GstBaseTransform* base) {
   }
   set_active_backend(self, BackendChoice::automatic);
   return TRUE;
+}
+
+void set_context(GstElement* base, GstContext* context) {
+  GstCudaXCorr* self = GST_CUDA_XCORR(base);
+  int cuda_device_id;
+  {
+    const ObjectLock lock(self);
+    cuda_device_id = self->element->shared.settings.cuda_device_id;
+  }
+  self->element->context.set_context(base, context, cuda_device_id);
+  GST_ELEMENT_CLASS(gst_cuda_xcorr_parent_class)->set_context(base, context);
+}
+
+/// Neighbours ask for the context that the element works in.
+gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
+      GST_CUDA_XCORR(base)->element->context.answer(GST_ELEMENT(base), query))
+    return TRUE;
+  return GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_parent_class)->query(base, direction, query);
 }
 
 gboolean set_caps(GstBaseTransform* base, GstCaps* caps, GstCaps*) {
@@ -253,7 +275,10 @@ static void gst_cuda_xcorr_class_init(GstCudaXCorrClass* klass) {
       "Finds templates in video frames by 2-D cross-correlation, on the GPU or the CPU",
       "The cudaxcorr authors");
 
+  element_class->set_context = GST_DEBUG_FUNCPTR(set_context);
+
   GstBaseTransformClass* base_class = GST_BASE_TRANSFORM_CLASS(klass);
+  base_class->query = GST_DEBUG_FUNCPTR(query);
   base_class->start = GST_DEBUG_FUNCPTR(start);
   base_class->stop = GST_DEBUG_FUNCPTR(stop);
   base_class->set_caps = GST_DEBUG_FUNCPTR(set_caps);

@@ -37,6 +37,7 @@ struct Element {
   std::mutex loading;
   // Of the streaming thread.
   GstVideoInfo format;
+  PipelineContext context;  ///< outlives the analyser
   std::optional<Analyser> analyser;
   Snapshot current;          ///< for the frame in work
   guint waited = G_MAXUINT;  ///< frames since the last analysed one began, with it; at first: due

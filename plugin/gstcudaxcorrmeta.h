@@ -56,10 +56,9 @@ G_BEGIN_DECLS
  *
  * Since: 0.1
  */
-typedef struct
-{
+typedef struct {
   guint template_index;
-  const gchar *label;
+  const gchar* label;
   guint64 id;
   gdouble x, y, width, height;
   gdouble nx, ny, nwidth, nheight;
@@ -76,16 +75,13 @@ typedef struct
  *
  * Since: 0.1
  */
-static inline const GstStructure *
-gst_cuda_xcorr_get_result (GstBuffer * buffer)
-{
-  GstCustomMeta *meta;
+static inline const GstStructure* gst_cuda_xcorr_get_result(GstBuffer* buffer) {
+  GstCustomMeta* meta;
 
   /* Without the element in the process nobody has registered the meta. */
-  if (gst_meta_get_info (GST_CUDA_XCORR_META_NAME) == NULL)
-    return NULL;
-  meta = gst_buffer_get_custom_meta (buffer, GST_CUDA_XCORR_META_NAME);
-  return meta ? gst_custom_meta_get_structure (meta) : NULL;
+  if (gst_meta_get_info(GST_CUDA_XCORR_META_NAME) == NULL) return NULL;
+  meta = gst_buffer_get_custom_meta(buffer, GST_CUDA_XCORR_META_NAME);
+  return meta ? gst_custom_meta_get_structure(meta) : NULL;
 }
 
 /**
@@ -96,12 +92,10 @@ gst_cuda_xcorr_get_result (GstBuffer * buffer)
  *
  * Since: 0.1
  */
-static inline guint
-gst_cuda_xcorr_get_n_peaks (const GstStructure * result)
-{
-  const GValue *peaks = result ? gst_structure_get_value (result, "peaks") : NULL;
+static inline guint gst_cuda_xcorr_get_n_peaks(const GstStructure* result) {
+  const GValue* peaks = result ? gst_structure_get_value(result, "peaks") : NULL;
 
-  return peaks && GST_VALUE_HOLDS_ARRAY (peaks) ? gst_value_array_get_size (peaks) : 0;
+  return peaks && GST_VALUE_HOLDS_ARRAY(peaks) ? gst_value_array_get_size(peaks) : 0;
 }
 
 /**
@@ -114,22 +108,19 @@ gst_cuda_xcorr_get_n_peaks (const GstStructure * result)
  *
  * Since: 0.1
  */
-static inline gboolean
-gst_cuda_xcorr_get_peak (const GstStructure * result, guint index, GstCudaXCorrPeak * peak)
-{
-  const GstStructure *fields;
+static inline gboolean gst_cuda_xcorr_get_peak(const GstStructure* result, guint index,
+                                               GstCudaXCorrPeak* peak) {
+  const GstStructure* fields;
 
-  if (index >= gst_cuda_xcorr_get_n_peaks (result))
-    return FALSE;
-  fields = gst_value_get_structure (gst_value_array_get_value (
-          gst_structure_get_value (result, "peaks"), index));
-  peak->label = gst_structure_get_string (fields, "label");
-  return gst_structure_get (fields,
-      "template", G_TYPE_UINT, &peak->template_index, "id", G_TYPE_UINT64, &peak->id,
-      "x", G_TYPE_DOUBLE, &peak->x, "y", G_TYPE_DOUBLE, &peak->y,
-      "width", G_TYPE_DOUBLE, &peak->width, "height", G_TYPE_DOUBLE, &peak->height,
-      "nx", G_TYPE_DOUBLE, &peak->nx, "ny", G_TYPE_DOUBLE, &peak->ny,
-      "nwidth", G_TYPE_DOUBLE, &peak->nwidth, "nheight", G_TYPE_DOUBLE, &peak->nheight,
+  if (index >= gst_cuda_xcorr_get_n_peaks(result)) return FALSE;
+  fields = gst_value_get_structure(
+      gst_value_array_get_value(gst_structure_get_value(result, "peaks"), index));
+  peak->label = gst_structure_get_string(fields, "label");
+  return gst_structure_get(
+      fields, "template", G_TYPE_UINT, &peak->template_index, "id", G_TYPE_UINT64, &peak->id, "x",
+      G_TYPE_DOUBLE, &peak->x, "y", G_TYPE_DOUBLE, &peak->y, "width", G_TYPE_DOUBLE, &peak->width,
+      "height", G_TYPE_DOUBLE, &peak->height, "nx", G_TYPE_DOUBLE, &peak->nx, "ny", G_TYPE_DOUBLE,
+      &peak->ny, "nwidth", G_TYPE_DOUBLE, &peak->nwidth, "nheight", G_TYPE_DOUBLE, &peak->nheight,
       "score", G_TYPE_DOUBLE, &peak->score, "lost", G_TYPE_BOOLEAN, &peak->lost, NULL);
 }
 
@@ -144,9 +135,7 @@ gst_cuda_xcorr_get_peak (const GstStructure * result, guint index, GstCudaXCorrP
  *
  * Since: 0.1
  */
-static inline void
-gst_cuda_xcorr_peak_rescale (GstCudaXCorrPeak * peak, gint width, gint height)
-{
+static inline void gst_cuda_xcorr_peak_rescale(GstCudaXCorrPeak* peak, gint width, gint height) {
   peak->x = peak->nx * width;
   peak->y = peak->ny * height;
   peak->width = peak->nwidth * width;

@@ -121,6 +121,18 @@ GST_START_TEST(restarts) {
 }
 GST_END_TEST
 
+/// Each has a context of its own on a GPU; nothing that one leaves behind may serve the next.
+GST_START_TEST(elements_come_and_go) {
+  const Gray scene = texture(400, 300);
+  const std::string file = patch_file(scene, 231, 122);
+  for (int i = 0; i < 12; ++i) {
+    Finder finder("kernel=fft subpixel=false template=" + file);
+    assert_at(finder.find(scene).peaks.at(0), 231, 122);
+    assert_at(finder.find(crop(scene, 10, 10, 380 - i, 280)).peaks.at(0), 221, 112);
+  }
+}
+GST_END_TEST
+
 GST_START_TEST(active_backend_notifies) {
   GstElement* element = gst_element_factory_make("cudaxcorr", nullptr);
   gst_util_set_object_arg(G_OBJECT(element), "backend", backend());
@@ -185,6 +197,40 @@ GST_START_TEST(latency_is_unchanged) {
   finder.find(texture(60, 40));
   gst_harness_set_upstream_latency(finder.harness, 30 * GST_MSECOND);
   assert_equals_uint64(gst_harness_query_latency(finder.harness), 30 * GST_MSECOND);
+}
+GST_END_TEST
+
+/// Built with GStreamer's CUDA library, the element on a GPU gives neighbours the context it works
+/// in.
+GST_START_TEST(neighbours_get_the_cuda_context) {
+  const bool shares = g_strcmp0(g_getenv("XCORR_TEST_GST_CUDA"), "1") == 0;
+  const Gray scene = texture(120, 90);
+  Finder finder("subpixel=false template=" + patch_file(scene, 31, 22));
+  assert_at(finder.find(scene).peaks.at(0), 31, 22);
+  GstPad* pad = gst_element_get_static_pad(finder.element, "sink");
+  GstQuery* query = gst_query_new_context("gst.cuda.context");
+  fail_unless(gst_pad_query(pad, query) == (shares && std::string(backend()) == "cuda"));
+  gst_query_unref(query);
+  gst_object_unref(pad);
+}
+GST_END_TEST
+
+/// Memory of the pipeline's other CUDA elements lies in the same context; frames come through them.
+GST_START_TEST(between_other_cuda_elements) {
+  if (std::string(backend()) != "cuda" || !gst_element_factory_find("cudaupload")) return;
+  const Gray scene = texture(120, 90);
+  const std::string launch =
+      "cudaupload ! cudadownload ! cudaxcorr name=finder backend=cuda subpixel=false template=" +
+      patch_file(scene, 31, 22) + " ! cudaupload ! cudadownload";
+  GstHarness* harness = gst_harness_new_parse(launch.c_str());
+  gst_harness_set_src_caps_str(harness,
+                               "video/x-raw,format=NV12,width=120,height=90,framerate=30/1");
+  for (int i = 0; i < 5; ++i) {
+    GstBuffer* out = gst_harness_push_and_pull(harness, make_frame(GST_VIDEO_FORMAT_NV12, scene));
+    assert_at(found_in(out).peaks.at(0), 31, 22);
+    gst_buffer_unref(out);
+  }
+  gst_harness_teardown(harness);
 }
 GST_END_TEST
 
@@ -271,10 +317,13 @@ Suite* suite() {
   tcase_add_test(cases, flush_makes_the_next_frame_due);
   tcase_add_test(cases, end_of_stream_passes);
   tcase_add_test(cases, restarts);
+  tcase_add_test(cases, elements_come_and_go);
   tcase_add_test(cases, active_backend_notifies);
   tcase_add_test(cases, two_elements_in_two_threads);
   tcase_add_test(cases, changes_from_another_thread);
   tcase_add_test(cases, latency_is_unchanged);
+  tcase_add_test(cases, neighbours_get_the_cuda_context);
+  tcase_add_test(cases, between_other_cuda_elements);
   tcase_add_test(cases, threshold_is_controllable);
   tcase_add_test(cases, stats_count);
   tcase_add_test(cases, properties_read_back);

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "pipeline_context.h"
+
+namespace cudaxcorr {
+
+Current::Current(const xcorr::Device& device, PipelineContext& context) {
+  if (device.backend != xcorr::Backend::cuda) return;
+  if (!context.exists()) {
+    status_ = xcorr::make_current(device);
+  } else if (context.push()) {
+    pushed_ = &context;
+  } else {
+    status_ = {xcorr::Code::device_error, "The pipeline's CUDA context cannot be made current"};
+  }
+}
+
+Current::~Current() {
+  if (pushed_) pushed_->pop();
+}
+
+}  // namespace cudaxcorr
