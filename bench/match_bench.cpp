@@ -54,9 +54,8 @@ struct Frame {
 
 Frame upload(const Device& device, const std::vector<std::uint8_t>& pixels, Size size) {
   Frame frame{require(Block::make(device.backend, pixels.size())), {}};
-  const auto bytes = static_cast<std::ptrdiff_t>(pixels.size());
   const Runtime& r = runtime(device.backend);
-  require(r.copy({frame.block.data(), bytes, pixels.data(), bytes, pixels.size(), 1}, Memory::host,
+  require(r.copy(bytes_copy(frame.block.data(), pixels.data(), pixels.size()), Memory::host,
                  Memory::device, {}));
   require(r.wait({}));
   frame.view = {frame.block.data(), ElementType::u8, size, size.width, Memory::device};

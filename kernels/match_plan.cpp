@@ -26,9 +26,8 @@ Status to_device(Backend backend, const void* from, std::size_t bytes, Block& to
   auto block = Block::make(backend, bytes);
   if (!block.ok()) return block.status();
   to = std::move(block.value());
-  const auto pitch = static_cast<std::ptrdiff_t>(bytes);
-  return runtime(backend).copy({to.data(), pitch, from, pitch, bytes, 1}, Memory::host,
-                               Memory::device, stream);
+  return runtime(backend).copy(bytes_copy(to.data(), from, bytes), Memory::host, Memory::device,
+                               stream);
 }
 
 }  // namespace
@@ -231,10 +230,9 @@ Status MatchPlan::enqueue(const MatrixView& frame, Stream stream) {
     if (Status s = run(group, buffers); !s.ok()) return s;
   }
 
-  const std::size_t bytes = device_results_.bytes();
-  const auto row = static_cast<std::ptrdiff_t>(bytes);
-  return runtime_->copy({host_results_.data(), row, device_results_.data(), row, bytes, 1},
-                        Memory::device, Memory::host, stream);
+  return runtime_->copy(
+      bytes_copy(host_results_.data(), device_results_.data(), device_results_.bytes()),
+      Memory::device, Memory::host, stream);
 }
 
 Status MatchPlan::run(Group& group, Buffers buffers) {

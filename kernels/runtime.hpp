@@ -18,6 +18,12 @@ struct Copy {
   std::size_t bytes, rows;
 };
 
+/// Of `bytes` that lie one after the other.
+inline Copy bytes_copy(void* to, const void* from, std::size_t bytes) {
+  const auto pitch = static_cast<std::ptrdiff_t>(bytes);
+  return {to, pitch, from, pitch, bytes, 1};
+}
+
 struct Runtime {
   Result<void*> (*allocate)(std::size_t bytes, Memory memory);  ///< host: pinned, for CUDA
   void (*release)(void* pointer, Memory memory);

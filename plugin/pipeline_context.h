@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The CUDA context that the pipeline's elements share, by GStreamer's CUDA library: one context for
-// all of them costs less memory and no switching. A build without that library (absent.cpp) has
-// none, and the device's primary context serves.
+// all of them costs less memory and no switching. A build without that library
+// (pipeline_context_absent.cpp) has none, and the device's primary context serves.
 #pragma once
 
 #include <gst/gst.h>

@@ -11,8 +11,8 @@
 namespace checkcorr {
 
 using xcorr::Backend;
+using xcorr::bytes_copy;
 using xcorr::Code;
-using xcorr::Copy;
 using xcorr::Device;
 using xcorr::Memory;
 using xcorr::Result;
@@ -22,11 +22,6 @@ using xcorr::Variant;
 namespace {
 
 constexpr std::byte guard_byte{0xa5}, poison_byte{0xff};
-
-Copy bytes_copy(void* to, const void* from, std::size_t bytes) {
-  const auto pitch = static_cast<std::ptrdiff_t>(bytes);
-  return {to, pitch, from, pitch, bytes, 1};
-}
 
 bool is_pixels_or_surface(Role role) {
   return role != Role::right_sums && role != Role::product_error && role != Role::candidates &&

@@ -114,11 +114,9 @@ class TargetTest : public testing::TestWithParam<Target> {
 
 inline Block upload(const Device& device, const void* from, std::size_t bytes) {
   Block block = std::move(Block::make(device.backend, bytes).value());
-  const auto pitch = static_cast<std::ptrdiff_t>(bytes);
-  EXPECT_TRUE(
-      runtime(device.backend)
-          .copy({block.data(), pitch, from, pitch, bytes, 1}, Memory::host, Memory::device, {})
-          .ok());
+  EXPECT_TRUE(runtime(device.backend)
+                  .copy(bytes_copy(block.data(), from, bytes), Memory::host, Memory::device, {})
+                  .ok());
   return block;
 }
 
@@ -144,11 +142,10 @@ inline std::vector<double> correlate(const Problem& problem, const Device& devic
   EXPECT_TRUE(correlator.set_rights(right.data()).ok());
   const Status status = correlator.run(left.data(), out.data(), workspace.data());
   EXPECT_TRUE(status.ok()) << status.message();
-  const auto pitch = static_cast<std::ptrdiff_t>(raw.size());
-  EXPECT_TRUE(runtime(device.backend)
-                  .copy({raw.data(), pitch, out.data(), pitch, raw.size(), 1}, Memory::device,
-                        Memory::host, {})
-                  .ok());
+  EXPECT_TRUE(
+      runtime(device.backend)
+          .copy(bytes_copy(raw.data(), out.data(), raw.size()), Memory::device, Memory::host, {})
+          .ok());
   EXPECT_TRUE(runtime(device.backend).wait({}).ok());
 
   std::vector<double> values(count);
