@@ -9,8 +9,9 @@ namespace {
 Status check_problem(const Problem& p) {
   const auto bad = [](const char* what) { return Status(Code::invalid_argument, what); };
   const auto element = static_cast<std::int64_t>(size_of(p.type));
-  if (p.type != ElementType::u8 && p.type != ElementType::f32)
-    return bad("the element type must be u8 or f32");
+  if (p.type != ElementType::u8 && p.type != ElementType::i32 && p.type != ElementType::f32 &&
+      p.type != ElementType::f64)
+    return bad("the element type must be u8, i32, f32 or f64");
   if (p.left.empty() || p.right.empty() || p.shifts.empty())
     return bad("a matrix or the rectangle of shifts is empty");
   if (p.lefts < 1 || p.rights < 1) return bad("there must be at least one left and one right");

@@ -55,6 +55,10 @@ Status correlate(const MatchProblem& problem, const Device&, const Buffers& b, P
   using u8 = std::uint8_t;
   if (problem.correlate.type == ElementType::f32)
     correlate_as<float, double, float>(problem, b, false);
+  else if (problem.correlate.type == ElementType::f64)
+    correlate_as<double, long double, double>(problem, b, false);
+  else if (problem.correlate.type == ElementType::i32)
+    correlate_as<std::int32_t, std::int64_t, std::int64_t>(problem, b, false);
   else if (problem.products == ElementType::f32)
     correlate_as<u8, double, float>(problem, b, true);
   else if (problem.products == ElementType::u64)
@@ -171,23 +175,31 @@ Status normalise(const MatchProblem& problem, const Device&, const Buffers& b, P
 // ---- peaks ----------------------------------------------------------------------------------
 
 /// What an exact copy of the template scores, times the threshold (out of reach when a copy scores
-/// nothing); for the minimum methods what a black window scores, times what is left of 1. A float as
-/// the scores are, so that an exact copy reaches threshold 1.
+/// nothing); for the minimum methods what a black window scores, times what is left of 1. A float
+/// as the scores are, so that an exact copy reaches threshold 1.
 float limit_of(const MatchProblem& problem, const RightSums& right) {
   const double n = static_cast<double>(problem.correlate.right.area());
   const auto of_copy = [&](double copy) { return copy > 0 ? problem.threshold * copy : HUGE_VAL; };
   double limit = 0;
   switch (problem.method) {
-    case Method::sqdiff: limit = (1 - problem.threshold) * right.squares; break;
-    case Method::sqdiff_normed: limit = 1 - problem.threshold; break;
-    case Method::ccorr: limit = of_copy(right.squares); break;
+    case Method::sqdiff:
+      limit = (1 - problem.threshold) * right.squares;
+      break;
+    case Method::sqdiff_normed:
+      limit = 1 - problem.threshold;
+      break;
+    case Method::ccorr:
+      limit = of_copy(right.squares);
+      break;
     case Method::ccoeff: {
       const bool flat = right.deviation <= flat_share * n * right.squares;
       limit = of_copy(flat ? 0 : right.deviation / n);
       break;
     }
     case Method::ccorr_normed:
-    case Method::ccoeff_normed: limit = problem.threshold; break;
+    case Method::ccoeff_normed:
+      limit = problem.threshold;
+      break;
   }
   return static_cast<float>(limit);
 }
@@ -250,8 +262,8 @@ double parabola_offset(double before, double here, double after, bool minimum) {
   return std::clamp(0.5 * (before - after) / curvature, -0.5, 0.5);
 }
 
-/// The extremum of the quadratic whose derivatives are the central differences of s[1 + dy][1 + dx];
-/// leaves `peak` as it is where that has none of the sort that is looked for. Solves
+/// The extremum of the quadratic whose derivatives are the central differences of s[1 + dy][1 +
+/// dx]; leaves `peak` as it is where that has none of the sort that is looked for. Solves
 ///   xx dx + xy dy = -x,  xy dx + yy dy = -y.
 void quadratic_offset(const double (&s)[3][3], bool minimum, RefinedPeak& peak) {
   const double x = (s[1][2] - s[1][0]) / 2, y = (s[2][1] - s[0][1]) / 2;
@@ -314,14 +326,15 @@ Status refine(const MatchProblem& problem, const Device&, const Buffers& b, Plan
 
 bool supports_correlate(const MatchProblem& problem, const Device&) {
   const Problem& p = problem.correlate;
-  if (p.type != ElementType::u8 && p.type != ElementType::f32) return false;
-  return problem.products == p.output_type() || problem.products == ElementType::f32;
+  return problem.products == p.output_type() ||
+         (p.type == ElementType::u8 && problem.products == ElementType::f32);
 }
 
 bool supports_match(const MatchProblem& problem, const Device& device) {
   const Problem& p = problem.correlate;
   const Rect s = p.shifts;
-  return supports_correlate(problem, device) && p.lefts == 1 && s.x >= 0 && s.y >= 0 &&
+  return (p.type == ElementType::u8 || p.type == ElementType::f32) &&
+         supports_correlate(problem, device) && p.lefts == 1 && s.x >= 0 && s.y >= 0 &&
          s.x + s.width + p.right.width - 1 <= p.left.width &&
          s.y + s.height + p.right.height - 1 <= p.left.height;
 }

@@ -3,6 +3,8 @@
 // What the families share on the host side of a launch.
 #pragma once
 
+#include <utility>
+
 #include "../variant.hpp"
 #include "check.hpp"
 
@@ -15,12 +17,32 @@ constexpr auto ceil_div(A a, B b) {
 
 inline std::size_t no_workspace(const MatchProblem&, const Device&) { return 0; }
 
+/// Enqueues a kernel: the one place that does, so that where kernels run is decided in one place.
+/// `shared_bytes`: of dynamic shared memory; past 48 KiB the kernel's limit is raised first.
+template <class... Parameters, class... Arguments>
+Status enqueue(const char* name, void (*kernel)(Parameters...), dim3 grid, dim3 block,
+               std::size_t shared_bytes, Stream stream, Arguments&&... arguments) {
+  if (shared_bytes > 48 * 1024)
+    if (Status s = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                              static_cast<int>(shared_bytes)),
+                         name);
+        !s.ok())
+      return s;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = native(stream);
+  return check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...), name);
+}
+
 /// The stages after correlate: one left, shifts at which the right lies inside.
 inline bool supports_matching(const MatchProblem& p, const Device&) {
   const Problem& c = p.correlate;
   const Rect valid = valid_shifts(c.left, c.right);
-  return c.lefts == 1 && c.shifts.x >= 0 && c.shifts.y >= 0 &&
-         c.shifts.x + c.shifts.width <= valid.width && c.shifts.y + c.shifts.height <= valid.height;
+  return (c.type == ElementType::u8 || c.type == ElementType::f32) && c.lefts == 1 &&
+         c.shifts.x >= 0 && c.shifts.y >= 0 && c.shifts.x + c.shifts.width <= valid.width &&
+         c.shifts.y + c.shifts.height <= valid.height;
 }
 
 /// Grids have at most 65,535 blocks in y and z; kernels stride over what is beyond.

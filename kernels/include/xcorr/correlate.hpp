@@ -25,7 +25,7 @@ enum class Form : std::uint8_t {
 ///
 /// Matrices of one side have one size and one pitch, and lie one behind the other.
 struct Problem {
-  ElementType type = ElementType::u8;  ///< u8 or f32, of both sides
+  ElementType type = ElementType::u8;  ///< of both sides: u8, i32, f32 or f64
   Form form = Form::one_to_one;
   Size left, right;
   int lefts = 1;   ///< n
@@ -47,9 +47,11 @@ struct Problem {
     return form == Form::n_to_mn ? index : index % rights;
   }
 
-  /// u8 gives exact integers: u32 while the largest sum (all 255) fits, u64 past that. f32 gives
-  /// f32, with an error of at most c * eps * sum |l * r|.
+  /// u8 gives exact integers: u32 while the largest sum (all 255) fits, u64 past that. i32 gives
+  /// i64, exact while sum |l * r| < 2^63. f32 and f64 give themselves, with an error of at most
+  /// c * eps * sum |l * r|.
   constexpr ElementType output_type() const {
+    if (type == ElementType::i32) return ElementType::i64;
     if (type != ElementType::u8) return type;
     constexpr std::int64_t fits_u32 = 0xffffffffLL / (255 * 255);  // 66,051 pixels
     return right.area() <= fits_u32 ? ElementType::u32 : ElementType::u64;

@@ -57,34 +57,16 @@ class [[nodiscard]] Result {
 
 // ---- matrices -------------------------------------------------------------------------------
 
-enum class ElementType : std::uint8_t { u8, u32, u64, f32 };
+enum class ElementType : std::uint8_t { u8, u32, u64, i32, i64, f32, f64 };
 
 constexpr std::size_t size_of(ElementType type) {
-  switch (type) {
-    case ElementType::u8:
-      return 1;
-    case ElementType::u32:
-      return 4;
-    case ElementType::u64:
-      return 8;
-    case ElementType::f32:
-      return 4;
-  }
-  return 0;
+  constexpr std::size_t sizes[] = {1, 4, 8, 4, 8, 4, 8};
+  return sizes[static_cast<std::uint8_t>(type)];
 }
 
 constexpr const char* name_of(ElementType type) {
-  switch (type) {
-    case ElementType::u8:
-      return "u8";
-    case ElementType::u32:
-      return "u32";
-    case ElementType::u64:
-      return "u64";
-    case ElementType::f32:
-      return "f32";
-  }
-  return "?";
+  constexpr const char* names[] = {"u8", "u32", "u64", "i32", "i64", "f32", "f64"};
+  return names[static_cast<std::uint8_t>(type)];
 }
 
 struct Size {
