@@ -8,7 +8,9 @@ namespace checkcorr {
 namespace {
 
 constexpr auto u8 = ElementType::u8;
+constexpr auto i32 = ElementType::i32;
 constexpr auto f32 = ElementType::f32;
+constexpr auto f64 = ElementType::f64;
 using enum Fill;
 using enum Form;
 using enum Shifts;
@@ -90,7 +92,83 @@ constexpr Case table[] = {
     {.name = "n-to-m-full", .type = f32, .left = {33, 31}, .right = {5, 7}, .shifts = full, .fill = integers, .form = n_to_m, .lefts = 2, .rights = 3},
     {.name = "n-to-m-reals", .type = f32, .left = {64, 64}, .right = {32, 32}, .form = n_to_m, .lefts = 3, .rights = 3},
 
+    // ---- equal sizes, whole output: the paper's problems ----
+    {.name = "equal-16", .type = f32, .left = {16, 16}, .right = {16, 16}, .shifts = full, .fill = integers},
+    {.name = "equal-16", .type = i32, .left = {16, 16}, .right = {16, 16}, .shifts = full},
+    {.name = "equal-31", .type = u8, .left = {31, 31}, .right = {31, 31}, .shifts = full},
+    {.name = "equal-31", .type = f64, .left = {31, 31}, .right = {31, 31}, .shifts = full},
+    {.name = "equal-32", .type = f32, .left = {32, 32}, .right = {32, 32}, .shifts = full},
+    {.name = "equal-33", .type = f32, .left = {33, 33}, .right = {33, 33}, .shifts = full, .fill = integers},
+    {.name = "equal-33", .type = i32, .left = {33, 33}, .right = {33, 33}, .shifts = full},
+    {.name = "equal-64", .type = f32, .left = {64, 64}, .right = {64, 64}, .shifts = full, .fill = integers},
+    {.name = "equal-65", .type = f32, .left = {65, 65}, .right = {65, 65}, .shifts = full},
+    {.name = "equal-1-to-2", .type = f32, .left = {31, 31}, .right = {31, 31}, .shifts = full, .form = one_to_many, .rights = 2},
+    {.name = "equal-1-to-5", .type = f32, .left = {17, 17}, .right = {17, 17}, .shifts = full, .fill = integers, .form = one_to_many, .rights = 5},
+    {.name = "equal-1-to-5", .type = i32, .left = {17, 17}, .right = {17, 17}, .shifts = full, .form = one_to_many, .rights = 5},
+    {.name = "equal-1-to-7", .type = u8, .left = {16, 16}, .right = {16, 16}, .shifts = full, .form = one_to_many, .rights = 7},
+    {.name = "equal-1-to-9", .type = f64, .left = {16, 16}, .right = {16, 16}, .shifts = full, .fill = integers, .form = one_to_many, .rights = 9},
+    {.name = "equal-1-to-9", .type = f32, .left = {33, 33}, .right = {33, 33}, .shifts = full, .fill = integers, .form = one_to_many, .rights = 9},
+    {.name = "equal-3-to-15", .type = f32, .left = {16, 16}, .right = {16, 16}, .shifts = full, .fill = integers, .form = n_to_mn, .lefts = 3, .rights = 5},
+    {.name = "equal-5-to-10", .type = u8, .left = {15, 15}, .right = {15, 15}, .shifts = full, .form = n_to_mn, .lefts = 5, .rights = 2},
+    {.name = "equal-2-to-14", .type = i32, .left = {17, 17}, .right = {17, 17}, .shifts = full, .form = n_to_mn, .lefts = 2, .rights = 7},
+    {.name = "equal-2-to-6", .type = f64, .left = {17, 17}, .right = {17, 17}, .shifts = full, .form = n_to_mn, .lefts = 2, .rights = 3},
+    {.name = "equal-2-to-2", .type = f32, .left = {32, 32}, .right = {32, 32}, .shifts = full, .fill = integers, .form = n_to_m, .lefts = 2, .rights = 2},
+    {.name = "equal-3-to-5", .type = u8, .left = {16, 16}, .right = {16, 16}, .shifts = full, .form = n_to_m, .lefts = 3, .rights = 5},
+    {.name = "equal-5-to-3", .type = i32, .left = {15, 15}, .right = {15, 15}, .shifts = full, .form = n_to_m, .lefts = 5, .rights = 3},
+    {.name = "equal-5-to-7", .type = f32, .left = {16, 16}, .right = {16, 16}, .shifts = full, .fill = integers, .form = n_to_m, .lefts = 5, .rights = 7},
+    {.name = "equal-3-to-9", .type = f64, .left = {13, 13}, .right = {13, 13}, .shifts = full, .form = n_to_m, .lefts = 3, .rights = 9},
+    {.name = "equal-5-to-5", .type = f32, .left = {33, 33}, .right = {33, 33}, .shifts = full, .form = n_to_m, .lefts = 5, .rights = 5},
+    {.name = "equal-8-to-8", .type = f32, .left = {16, 16}, .right = {16, 16}, .shifts = full, .fill = integers, .form = n_to_m, .lefts = 8, .rights = 8},
+
+    // ---- the same forms without the paper's restrictions ----
+    {.name = "pixels-many", .type = f32, .left = {1, 1}, .right = {1, 1}, .shifts = full, .fill = integers, .form = one_to_many, .rights = 5},
+    {.name = "pixels-n-to-mn", .type = i32, .left = {1, 1}, .right = {1, 1}, .shifts = full, .form = n_to_mn, .lefts = 3, .rights = 2},
+    {.name = "pixels-n-to-m", .type = f64, .left = {1, 1}, .right = {1, 1}, .shifts = full, .form = n_to_m, .lefts = 3, .rights = 5},
+    {.name = "left-pixel", .type = f32, .left = {1, 1}, .right = {33, 7}, .shifts = full, .fill = integers, .form = n_to_m, .lefts = 3, .rights = 2},
+    {.name = "right-pixel-n-to-m", .type = u8, .left = {33, 7}, .right = {1, 1}, .shifts = full, .form = n_to_m, .lefts = 2, .rights = 3},
+    {.name = "row-many", .type = f64, .left = {65, 1}, .right = {33, 1}, .shifts = full, .form = one_to_many, .rights = 3},
+    {.name = "column-many", .type = i32, .left = {1, 65}, .right = {1, 33}, .shifts = full, .form = one_to_many, .rights = 3},
+    {.name = "column-n-to-m", .type = f32, .left = {1, 70}, .right = {1, 67}, .shifts = full, .fill = integers, .form = n_to_m, .lefts = 3, .rights = 3},
+    {.name = "tall", .type = f32, .left = {3, 131}, .right = {2, 97}, .shifts = full, .fill = integers},
+    {.name = "tall-many", .type = f32, .left = {5, 70}, .right = {3, 67}, .shifts = full, .fill = integers, .form = one_to_many, .rights = 5},
+    {.name = "tall-n-to-m", .type = i32, .left = {5, 70}, .right = {3, 67}, .shifts = full, .form = n_to_m, .lefts = 2, .rights = 3},
+    {.name = "wide", .type = f64, .left = {131, 3}, .right = {97, 2}, .shifts = full},
+    {.name = "wide-many", .type = f32, .left = {131, 3}, .right = {97, 2}, .shifts = full, .fill = integers, .form = one_to_many, .rights = 3},
+    {.name = "wide-n-to-m", .type = u8, .left = {131, 3}, .right = {97, 2}, .shifts = full, .form = n_to_m, .lefts = 3, .rights = 2},
+    {.name = "across", .type = f32, .left = {70, 5}, .right = {4, 37}, .shifts = full, .fill = integers, .form = n_to_m, .lefts = 2, .rights = 5},
+    {.name = "across", .type = f64, .left = {5, 70}, .right = {37, 4}, .shifts = full, .form = n_to_mn, .lefts = 2, .rights = 2},
+    {.name = "right-larger-many", .type = f32, .left = {13, 11}, .right = {29, 37}, .shifts = full, .form = one_to_many, .rights = 7},
+    {.name = "right-larger-n-to-mn", .type = u8, .left = {13, 11}, .right = {29, 37}, .shifts = full, .form = n_to_mn, .lefts = 2, .rights = 3},
+    {.name = "right-larger-n-to-m", .type = i32, .left = {13, 11}, .right = {29, 37}, .shifts = full, .form = n_to_m, .lefts = 3, .rights = 2},
+    {.name = "right-larger-n-to-m", .type = f32, .left = {13, 11}, .right = {29, 37}, .shifts = full, .fill = integers, .form = n_to_m, .lefts = 3, .rights = 5},
+    {.name = "valid", .type = i32, .left = {65, 47}, .right = {33, 16}},
+    {.name = "valid", .type = f64, .left = {65, 47}, .right = {33, 16}},
+    {.name = "valid-many", .type = i32, .left = {41, 37}, .right = {9, 7}, .form = one_to_many, .rights = 3},
+    {.name = "valid-many", .type = f64, .left = {41, 37}, .right = {9, 7}, .form = one_to_many, .rights = 5},
+    {.name = "valid-n-to-mn", .type = f32, .left = {41, 37}, .right = {9, 7}, .form = n_to_mn, .lefts = 3, .rights = 3},
+    {.name = "valid-n-to-m", .type = f32, .left = {41, 37}, .right = {9, 7}, .fill = integers, .form = n_to_m, .lefts = 3, .rights = 7},
+    {.name = "valid-n-to-m", .type = f64, .left = {41, 37}, .right = {9, 7}, .form = n_to_m, .lefts = 3, .rights = 2},
+    {.name = "part", .type = i32, .left = {33, 31}, .right = {9, 7}, .shifts = rectangle, .rectangle = {-5, -3, 17, 11}},
+    {.name = "part", .type = f64, .left = {33, 31}, .right = {9, 7}, .shifts = rectangle, .rectangle = {-5, -3, 17, 11}},
+    {.name = "part-many", .type = f32, .left = {33, 31}, .right = {9, 17}, .shifts = rectangle, .fill = integers, .form = one_to_many, .rights = 5, .rectangle = {3, -11, 35, 37}},
+    {.name = "part-n-to-mn", .type = f32, .left = {33, 31}, .right = {9, 17}, .shifts = rectangle, .fill = integers, .form = n_to_mn, .lefts = 2, .rights = 3, .rectangle = {-7, 5, 33, 3}},
+    {.name = "part-n-to-m", .type = f32, .left = {33, 31}, .right = {9, 17}, .shifts = rectangle, .fill = integers, .form = n_to_m, .lefts = 3, .rights = 3, .rectangle = {5, -15, 3, 43}},
+    {.name = "one-shift-n-to-m", .type = f32, .left = {33, 31}, .right = {33, 31}, .fill = integers, .form = n_to_m, .lefts = 5, .rights = 3},
+    {.name = "past-both-ends", .type = f32, .left = {19, 17}, .right = {9, 7}, .shifts = rectangle, .fill = integers, .rectangle = {-40, -20, 90, 55}},
+    {.name = "past-both-ends-many", .type = u8, .left = {19, 17}, .right = {9, 7}, .shifts = rectangle, .form = one_to_many, .rights = 3, .rectangle = {-40, -20, 90, 55}},
+    {.name = "past-both-ends-n-to-m", .type = f32, .left = {19, 17}, .right = {9, 7}, .shifts = rectangle, .fill = integers, .form = n_to_m, .lefts = 3, .rights = 2, .rectangle = {-40, -20, 90, 55}},
+    {.name = "nowhere", .type = f32, .left = {19, 17}, .right = {9, 7}, .shifts = rectangle, .fill = integers, .form = n_to_m, .lefts = 2, .rights = 2, .rectangle = {25, -40, 33, 9}},
+    {.name = "padded-misaligned", .type = i32, .left = {37, 29}, .right = {19, 11}, .shifts = full, .form = one_to_many, .rights = 3, .pad = 5, .misalign = 3},
+    {.name = "padded-misaligned", .type = f64, .left = {37, 29}, .right = {19, 11}, .shifts = full, .form = one_to_many, .rights = 2, .pad = 3, .misalign = 1},
+    {.name = "padded-misaligned-n-to-mn", .type = f32, .left = {33, 19}, .right = {17, 11}, .shifts = full, .fill = integers, .form = n_to_mn, .lefts = 3, .rights = 3, .pad = 7, .misalign = 1},
+    {.name = "padded-misaligned-n-to-m", .type = f32, .left = {33, 19}, .right = {17, 11}, .shifts = full, .fill = integers, .form = n_to_m, .lefts = 3, .rights = 5, .pad = 7, .misalign = 3},
+    {.name = "padded-misaligned-n-to-m", .type = i32, .left = {23, 19}, .right = {17, 11}, .shifts = full, .form = n_to_m, .lefts = 5, .rights = 2, .pad = 2, .misalign = 1},
+
     // ---- values ----
+    {.name = "integers", .type = i32, .left = {35, 33}, .right = {21, 17}, .shifts = full, .fill = integers},
+    {.name = "integers", .type = f64, .left = {35, 33}, .right = {21, 17}, .shifts = full, .fill = integers},
+    {.name = "extremes", .type = i32, .left = {50, 48}, .right = {46, 44}, .fill = extremes},
+    {.name = "wide", .type = f64, .left = {75, 53}, .right = {21, 17}, .fill = wide},
     {.name = "integers", .type = u8, .left = {75, 53}, .right = {21, 17}, .fill = integers},
     {.name = "wide", .type = f32, .left = {75, 53}, .right = {21, 17}, .fill = wide},
     {.name = "constant", .type = u8, .left = {64, 48}, .right = {16, 16}, .fill = constant},
@@ -197,8 +275,9 @@ xcorr::Problem problem_of(const Case& c) {
 
 bool is_matching(const Case& c) {
   const Rect s = problem_of(c).shifts;
-  return c.lefts == 1 && c.form != Form::n_to_m && c.form != Form::n_to_mn && s.x >= 0 &&
-         s.y >= 0 && s.x + s.width + c.right.width - 1 <= c.left.width &&
+  return (c.type == ElementType::u8 || c.type == ElementType::f32) && c.lefts == 1 &&
+         c.form != Form::n_to_m && c.form != Form::n_to_mn && s.x >= 0 && s.y >= 0 &&
+         s.x + s.width + c.right.width - 1 <= c.left.width &&
          s.y + s.height + c.right.height - 1 <= c.left.height;
 }
 

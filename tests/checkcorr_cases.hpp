@@ -18,11 +18,11 @@ using xcorr::Size;
 /// What the matrices hold.
 enum class Fill : std::uint8_t {
   integers,      ///< whole numbers with |v| <= 15: float32 is exact in any order
-  reals,         ///< u8: any byte; f32: uniform in [-1, 1)
+  reals,         ///< u8: any byte; i32: any of 27 bits; f32, f64: uniform in [-1, 1)
   wide,          ///< f32: magnitudes from 2^-10 to 2^10
   binary,        ///< 0 and 1: many equal scores
   constant,      ///< every value 100 (u8) or 3 (f32)
-  extremes,      ///< every value 255
+  extremes,      ///< every value 255; i32: -2^26
   zeros,         ///< every value 0
   flat_right,    ///< a constant right in a random left
   flat_left,     ///< a random right in a constant left
@@ -56,7 +56,7 @@ std::span<const Case> cases();
 /// The case's problem, with its pitches and strides.
 xcorr::Problem problem_of(const Case& c);
 
-/// One left over valid shifts: the stages after correlate can do it too.
+/// u8 or f32, one left over valid shifts: the stages after correlate can do it too.
 bool is_matching(const Case& c);
 
 }  // namespace checkcorr

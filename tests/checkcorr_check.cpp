@@ -122,7 +122,7 @@ class Trial {
 
   std::string run(double& worst) {
     if (Status s = scenario_.ensure(variant_.stage); !s.ok()) return s.message();
-    if (variant_.stage == Stage::correlate && problem_.correlate.type == ElementType::f32)
+    if (variant_.stage == Stage::correlate && problem_.correlate.type == problem_.products)
       if (Status s = scenario_.ensure_magnitudes(); !s.ok()) return s.message();
     if (std::string wrong = run_laid_out(worst); !wrong.empty()) return wrong;
 

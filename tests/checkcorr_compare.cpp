@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 
 #include "checkcorr_comparison.hpp"
 #include "checkcorr_places.hpp"
@@ -43,29 +45,27 @@ double norm_of(const Values& values, Role role, Size size, std::int64_t pitch, s
 
 double left_norm(const Truth& t, std::int64_t index) {
   const Problem& p = t.problem.correlate;
-  return p.type == ElementType::u8
-             ? norm_of<std::uint8_t>(t.values, Role::lefts, p.left, p.left_pitch,
-                                     index * p.left_stride, false)
-             : norm_of<float>(t.values, Role::lefts, p.left, p.left_pitch, index * p.left_stride,
-                              false);
+  return with_pixels(p.type, [&]<class T>() {
+    return norm_of<T>(t.values, Role::lefts, p.left, p.left_pitch, index * p.left_stride, false);
+  });
 }
 
 /// Of the right as it is multiplied.
 double right_norm(const Truth& t, std::int64_t index) {
   const Problem& p = t.problem.correlate;
-  const bool centred = t.problem.products == ElementType::f32;
-  return p.type == ElementType::u8
-             ? norm_of<std::uint8_t>(t.values, Role::rights, p.right, p.right_pitch,
-                                     index * p.right_stride, centred)
-             : norm_of<float>(t.values, Role::rights, p.right, p.right_pitch,
-                              index * p.right_stride, false);
+  const bool centred = p.type == ElementType::u8 && t.problem.products == ElementType::f32;
+  return with_pixels(p.type, [&]<class T>() {
+    return norm_of<T>(t.values, Role::rights, p.right, p.right_pitch, index * p.right_stride,
+                      centred);
+  });
 }
 
 /// Fills of whole numbers so small that float32 is exact in any order: less than half a unit off
 /// is the right integer, and a direct kernel gives nothing in between.
 bool is_integral(Fill fill) { return fill == Fill::integers || fill == Fill::binary; }
 
-/// Bound of element `i` of output `output`.
+/// Bound of element `i` of output `output`, of products of type T.
+template <class T>
 class ProductBound {
  public:
   ProductBound(const Variant& variant, const Truth& t) : exact_(variant.exact), t_(t) {
@@ -75,24 +75,27 @@ class ProductBound {
       norms_.push_back(left_norm(t, output / p.rights) * right);
       stated_.push_back(t.product_error * right);
     }
-    if (exact_ && p.type == ElementType::f32)
-      magnitudes_ = view<float>(*t.magnitudes, Role::products);
+    if (exact_ && p.type == t.problem.products)
+      magnitudes_ = view<T>(*t.magnitudes, Role::products);
   }
 
   double of(std::int64_t output, std::size_t i) const {
+    if constexpr (std::is_integral_v<T>) return 0;
     const auto o = static_cast<std::size_t>(output);
-    if (!exact_) return t_.product_error > 0 ? stated_[o] : 8 * double{FLT_EPSILON} * norms_[o];
-    if (t_.problem.products != ElementType::f32) return 0;
-    if (magnitudes_.empty()) return double{FLT_EPSILON} * norms_[o];
-    if (is_integral(t_.test.fill)) return 1e-6;
-    return 16 * double{FLT_EPSILON} * magnitudes_[i] + DBL_EPSILON * norms_[o];
+    if (!exact_) return t_.product_error > 0 ? stated_[o] : 8 * eps * norms_[o];
+    if (magnitudes_.empty()) return eps * norms_[o];
+    const bool f32 = std::is_same_v<T, float>;  // whose sums a CPU takes as doubles, some by FFT
+    if (is_integral(t_.test.fill)) return f32 ? 1e-6 : 0;
+    return 16 * eps * static_cast<double>(magnitudes_[i]) + (f32 ? DBL_EPSILON * norms_[o] : 0);
   }
 
  private:
+  static constexpr double eps = std::numeric_limits<T>::epsilon();
+
   bool exact_;
   const Truth& t_;
   std::vector<double> norms_, stated_;  ///< of each output
-  std::span<const float> magnitudes_;
+  std::span<const T> magnitudes_;
 };
 
 template <class T>
@@ -100,7 +103,7 @@ void compare_products_as(Comparison& comparison, const Variant& variant, const T
                          const Values& got) {
   const auto expected = view<T>(t.values, Role::products), actual = view<T>(got, Role::products);
   const auto area = static_cast<std::size_t>(t.problem.correlate.shifts.size().area());
-  const ProductBound bound(variant, t);
+  const ProductBound<T> bound(variant, t);
   for (std::size_t i = 0; i < expected.size(); ++i)
     comparison.element(Role::products, i, expected[i], actual[i],
                        bound.of(static_cast<std::int64_t>(i / area), i));
@@ -113,6 +116,10 @@ void compare_products(Comparison& comparison, const Variant& variant, const Trut
       return compare_products_as<std::uint32_t>(comparison, variant, t, got);
     case ElementType::u64:
       return compare_products_as<std::uint64_t>(comparison, variant, t, got);
+    case ElementType::i64:
+      return compare_products_as<std::int64_t>(comparison, variant, t, got);
+    case ElementType::f64:
+      return compare_products_as<double>(comparison, variant, t, got);
     default:
       return compare_products_as<float>(comparison, variant, t, got);
   }

@@ -3,8 +3,9 @@
 // Whether a variant's outputs are right, given the reference's. Integers and everything made from
 // them are compared bit for bit; floating point with bounds that follow from the arithmetic:
 //   products, exact, f32:    16 eps sum |l r| + eps64 ||left|| ||right||; 1e-6 of small integers
-//   products, not exact:     PlanState::product_error ||right||; where that is null, as of a
-//                            float32 FFT: 8 eps ||left|| ||right||
+//   products, exact, f64:    16 eps sum |l r|; none of small integers
+//   products, not exact:     PlanState::product_error ||right||; where that is null, as of an
+//                            FFT: 8 eps ||left|| ||right||
 //   window sums of f32:      (16 + sqrt n) eps64 sum |f|, over the whole left
 //   scores from f32:         4 eps |score| and what the formula's cancellation makes of eps64
 //   sub-pixel places:        what the errors of nine scores make of the quotient, place_bound()

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <random>
 #include <string_view>
 
@@ -10,6 +11,9 @@ namespace checkcorr {
 namespace {
 
 using Random = std::mt19937_64;
+
+/// Products of two pass 32 bits, and sums of 2,047 products stay within 63.
+constexpr std::int32_t widest_i32 = 1 << 26;
 
 std::uint64_t hash(std::string_view text, std::uint64_t seed) {
   for (const char c : text) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -21,16 +25,17 @@ double uniform(Random& random, double low, double high) {
 }
 
 /// One element of a fill. `flat`: of a matrix that the fill makes constant.
-float draw(Fill fill, bool flat, float, Random& random) {
+template <std::floating_point T>
+T draw(Fill fill, bool flat, T, Random& random) {
   if (flat) return 3;
   switch (fill) {
     case Fill::integers:
-      return static_cast<float>(static_cast<int>(random() % 31) - 15);
+      return static_cast<T>(static_cast<int>(random() % 31) - 15);
     case Fill::wide:
-      return static_cast<float>(
+      return static_cast<T>(
           std::ldexp(uniform(random, -1, 1), static_cast<int>(random() % 21) - 10));
     case Fill::binary:
-      return static_cast<float>(random() & 1);
+      return static_cast<T>(random() & 1);
     case Fill::constant:
       return 3;
     case Fill::extremes:
@@ -38,12 +43,20 @@ float draw(Fill fill, bool flat, float, Random& random) {
     case Fill::zeros:
       return 0;
     case Fill::near_flat:
-      return static_cast<float>(0.5 + 1e-9 * std::normal_distribution<double>()(random));
+      return static_cast<T>(0.5 + 1e-9 * std::normal_distribution<double>()(random));
     case Fill::low_contrast:
-      return static_cast<float>(100 + 0.01 * std::normal_distribution<double>()(random));
+      return static_cast<T>(100 + 0.01 * std::normal_distribution<double>()(random));
     default:
-      return static_cast<float>(uniform(random, -1, 1));
+      return static_cast<T>(uniform(random, -1, 1));
   }
+}
+
+/// The fills that cases of i32 use.
+std::int32_t draw(Fill fill, bool flat, std::int32_t, Random& random) {
+  if (flat || fill == Fill::constant) return 100;
+  if (fill == Fill::integers) return static_cast<std::int32_t>(random() % 31) - 15;
+  if (fill == Fill::extremes) return -widest_i32;
+  return static_cast<std::int32_t>(random() % (2 * widest_i32 + 1)) - widest_i32;
 }
 
 std::uint8_t draw(Fill fill, bool flat, std::uint8_t, Random& random) {
@@ -221,13 +234,10 @@ Values make_inputs(const Case& c, std::uint64_t seed, bool centred) {
   rights.assign(bytes_of(Role::rights, problem), std::byte{0xff});
 
   Random random(hash(c.name, seed));
-  if (c.type == ElementType::u8) {
-    fill_sides<std::uint8_t>(c, p, random, lefts, rights);
-    append<xcorr::RightSums>(sums, right_sums_of<std::uint8_t>(p, rights));
-  } else {
-    fill_sides<float>(c, p, random, lefts, rights);
-    append<xcorr::RightSums>(sums, right_sums_of<float>(p, rights));
-  }
+  with_pixels(c.type, [&]<class T>() {
+    fill_sides<T>(c, p, random, lefts, rights);
+    append<xcorr::RightSums>(sums, right_sums_of<T>(p, rights));
+  });
   values[static_cast<std::size_t>(Role::templates)] = rights;
   if (centred && c.type == ElementType::f32) {
     const auto each = view<xcorr::RightSums>(values, Role::right_sums);
@@ -279,11 +289,13 @@ Values absolute(const Case& c, const Values& inputs) {
   Values values = inputs;
   if (c.type == ElementType::u8) return values;
   const Problem p = problem_of(c);
-  const auto positive = [](std::int64_t, int, int, float& v) { v = std::abs(v); };
-  for_each_element<float>(values[static_cast<std::size_t>(Role::lefts)], p.left, p.left_pitch,
-                          p.left_stride, p.lefts, positive);
-  for_each_element<float>(values[static_cast<std::size_t>(Role::rights)], p.right, p.right_pitch,
-                          p.right_stride, p.total_rights(), positive);
+  with_pixels(c.type, [&]<class T>() {
+    const auto positive = [](std::int64_t, int, int, T& v) { v = v < 0 ? -v : v; };
+    for_each_element<T>(values[static_cast<std::size_t>(Role::lefts)], p.left, p.left_pitch,
+                        p.left_stride, p.lefts, positive);
+    for_each_element<T>(values[static_cast<std::size_t>(Role::rights)], p.right, p.right_pitch,
+                        p.right_stride, p.total_rights(), positive);
+  });
   return values;
 }
 

@@ -55,6 +55,21 @@ std::span<const T> view(const Values& values, Role role) {
   return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
 }
 
+/// Calls f.operator()<T>() with the type of pixels in memory.
+template <class F>
+auto with_pixels(ElementType type, F f) {
+  switch (type) {
+    case ElementType::u8:
+      return f.template operator()<std::uint8_t>();
+    case ElementType::i32:
+      return f.template operator()<std::int32_t>();
+    case ElementType::f64:
+      return f.template operator()<double>();
+    default:
+      return f.template operator()<float>();
+  }
+}
+
 /// The case's matrices and the sums of its rights. `centred`: f32 rights less their mean, as they
 /// are when matching.
 Values make_inputs(const Case& c, std::uint64_t seed, bool centred);
