@@ -99,15 +99,13 @@ Status launch_as(const MatchProblem& p, const Buffers& b) {
   if constexpr (std::is_same_v<Product, float>) {
     if (p.method == Method::ccoeff_normed) {
       const float inverse_n = 1.0f / static_cast<float>(p.correlate.right.area());
-      normalise_centred<<<grid, block_size, 0, native(b.stream)>>>(
-          p, inverse_n, b.right_count, right_sums, products, sums, squares, b.product_error,
-          b.scores);
-      return launched("normalise_centred");
+      return enqueue("normalise_centred", normalise_centred<Sum, Squares>, grid, block_size, 0,
+                     b.stream, p, inverse_n, b.right_count, right_sums, products, sums, squares,
+                     b.product_error, b.scores);
     }
   }
-  normalise<<<grid, block_size, 0, native(b.stream)>>>(p, b.right_count, right_sums, products, sums,
-                                                       squares, b.scores);
-  return launched("normalise");
+  return enqueue("normalise", normalise<Product, Sum, Squares>, grid, block_size, 0, b.stream, p,
+                 b.right_count, right_sums, products, sums, squares, b.scores);
 }
 
 Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*) {

@@ -182,20 +182,19 @@ Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*
   const std::int64_t length = list_length(p);
   auto* lists = static_cast<Key*>(b.workspace);
   auto* found = reinterpret_cast<unsigned*>(lists + b.right_count * length);
-  cudaStream_t stream = native(b.stream);
-  if (Status s =
-          check(cudaMemsetAsync(found, 0, b.right_count * sizeof(unsigned), stream), "peaks");
+  if (Status s = check(
+          cudaMemsetAsync(found, 0, b.right_count * sizeof(unsigned), native(b.stream)), "peaks");
       !s.ok())
     return s;
   const dim3 grid(ceil_div(area.width, block_width), ceil_div(area.height, tile_height),
                   grid_extent(b.right_count));
-  find_peaks<<<grid, dim3(block_width, block_height), 0, stream>>>(
-      p, info(p.method).minimum, b.scores, b.first_right, b.right_count, b.right_sums, found, lists,
-      length);
-  if (Status s = launched("find_peaks"); !s.ok()) return s;
-  keep_best<<<b.right_count, sort_threads, 0, stream>>>(p, b.scores, b.first_right, found, lists,
-                                                        length, b.candidates, b.counts);
-  return launched("keep_best");
+  if (Status s = enqueue("find_peaks", find_peaks, grid, dim3(block_width, block_height), 0,
+                         b.stream, p, info(p.method).minimum, b.scores, b.first_right,
+                         b.right_count, b.right_sums, found, lists, length);
+      !s.ok())
+    return s;
+  return enqueue("keep_best", keep_best, b.right_count, sort_threads, 0, b.stream, p, b.scores,
+                 b.first_right, found, lists, length, b.candidates, b.counts);
 }
 
 /// An element's number must fit 32 bits.

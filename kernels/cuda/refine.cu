@@ -164,14 +164,15 @@ Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*
       p.correlate.type == ElementType::u8 ? score_places<std::uint8_t> : score_places<float>;
   const unsigned rights = grid_extent(b.right_count);
   auto* scores = static_cast<double*>(b.workspace);
-  score<<<dim3(places, p.max_peaks, rights), threads, 0, native(b.stream)>>>(
-      p, static_cast<const std::byte*>(b.lefts), static_cast<const std::byte*>(b.templates),
-      b.right_sums, b.first_right, b.right_count, b.candidates, b.counts, scores);
-  if (Status s = launched("score_places"); !s.ok()) return s;
-  place_peaks<<<dim3(ceil_div(p.max_peaks, threads), rights), threads, 0, native(b.stream)>>>(
-      p, info(p.method).minimum, b.first_right, b.right_count, b.candidates, b.counts,
-      reinterpret_cast<const double(*)[places]>(scores), b.peaks);
-  return launched("place_peaks");
+  if (Status s = enqueue("score_places", score, dim3(places, p.max_peaks, rights), threads, 0,
+                         b.stream, p, static_cast<const std::byte*>(b.lefts),
+                         static_cast<const std::byte*>(b.templates), b.right_sums, b.first_right,
+                         b.right_count, b.candidates, b.counts, scores);
+      !s.ok())
+    return s;
+  return enqueue("place_peaks", place_peaks, dim3(ceil_div(p.max_peaks, threads), rights), threads,
+                 0, b.stream, p, info(p.method).minimum, b.first_right, b.right_count, b.candidates,
+                 b.counts, reinterpret_cast<const double(*)[places]>(scores), b.peaks);
 }
 
 constexpr Variant table[] = {

@@ -132,10 +132,9 @@ __global__ void __launch_bounds__(columns)
 template <class In, class Sum, class Squares, class Stored>
 Status launch_as(const Problem& p, const Buffers& b) {
   const dim3 grid(ceil_div(p.shifts.width, columns), ceil_div(p.shifts.height, rows_per_block));
-  window_sums<In, Sum, Squares><<<grid, columns, 0, native(b.stream)>>>(
-      p, static_cast<const std::byte*>(b.lefts), static_cast<Sum*>(b.window_sums),
-      static_cast<Stored*>(b.window_squares));
-  return launched("window_sums");
+  return enqueue("window_sums", window_sums<In, Sum, Squares, Stored>, grid, columns, 0, b.stream,
+                 p, static_cast<const std::byte*>(b.lefts), static_cast<Sum*>(b.window_sums),
+                 static_cast<Stored*>(b.window_squares));
 }
 
 Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*) {

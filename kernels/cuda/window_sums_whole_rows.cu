@@ -7,6 +7,7 @@
 // (windows of up to 66,051 pixels; differences wrap around, windows do not), and rows of up to 4096
 // columns.
 #include "launch.cuh"
+#include "shared_memory.cuh"
 #include "warp.cuh"
 
 namespace xcorr::cuda {
@@ -62,9 +63,8 @@ __device__ void store_prefix_sums(const u32 (&v)[4], u32* of_warps, u32* prefix)
 
 __global__ void __launch_bounds__(most_threads)
     whole_rows(Problem p, const std::byte* left, Columns columns, u32* sums, u64* squares) {
-  extern __shared__ uint4 shared[];
   __shared__ u32 of_warps[2][most_warps];
-  u32* prefix = reinterpret_cast<u32*>(shared);
+  u32* prefix = dynamic_shared<u32>();
   u32* prefix_of_squares = prefix + 4 * blockDim.x + 4;
 
   const int c = threadIdx.x * 4 - columns.shift, h = p.right.height;
@@ -115,11 +115,10 @@ Status launch(const MatchProblem& problem, const Device&, const Buffers& b, Plan
       reinterpret_cast<std::uintptr_t>(b.lefts) + p.shifts.y * p.left_pitch + p.shifts.x;
   const Columns columns{p.shifts.width + p.right.width - 1, static_cast<int>(first % 4)};
   const int threads = ceil_div(columns.count + columns.shift, 4 * 32) * 32;
-  whole_rows<<<ceil_div(p.shifts.height, rows), threads, 2 * sizeof(u32) * (4 * threads + 4),
-               native(b.stream)>>>(p, static_cast<const std::byte*>(b.lefts), columns,
-                                   static_cast<u32*>(b.window_sums),
-                                   static_cast<u64*>(b.window_squares));
-  return launched("whole_rows");
+  return enqueue("whole_rows", whole_rows, ceil_div(p.shifts.height, rows), threads,
+                 2 * sizeof(u32) * (4 * threads + 4), b.stream, p,
+                 static_cast<const std::byte*>(b.lefts), columns, static_cast<u32*>(b.window_sums),
+                 static_cast<u64*>(b.window_squares));
 }
 
 bool supports(const MatchProblem& p, const Device& device) {
