@@ -9,12 +9,14 @@
 #include <span>
 
 #include <xcorr/correlate.hpp>
+#include <xcorr/filter.hpp>
 #include <xcorr/methods.hpp>
 #include <xcorr/types.hpp>
 
 namespace xcorr {
 
 enum class Stage : std::uint8_t {
+  filter,       ///< lefts -> filtered: before a match, when it is asked for
   correlate,    ///< lefts, rights -> products
   window_sums,  ///< lefts -> sums, squares of every window: once for all rights
   normalise,    ///< products, window sums, right sums -> scores
@@ -23,7 +25,8 @@ enum class Stage : std::uint8_t {
 };
 
 constexpr const char* name_of(Stage stage) {
-  constexpr const char* names[] = {"correlate", "window_sums", "normalise", "peaks", "refine"};
+  constexpr const char* names[] = {"filter",    "correlate", "window_sums",
+                                   "normalise", "peaks",     "refine"};
   return names[static_cast<std::uint8_t>(stage)];
 }
 
@@ -45,6 +48,15 @@ struct RefinedPeak {
   std::int32_t x, y;  ///< element of the output
 };
 
+/// The filter stage's weights, as its variants use them.
+struct FilterWeights {
+  AxisWeights across, down;  ///< u8: multiples of 2^-fraction_bits
+  /// u8: the most for which sums of weights and pixels, in units of 2^(-2 fraction_bits), and a
+  /// half added to them, fit 32 bits with a sign.
+  int fraction_bits = 0;
+  ElementType sums = ElementType::f32;  ///< see FilterProblem::sums
+};
+
 /// A correlate problem of one left and many rights, and how its scores are made and picked.
 /// The stages after correlate need a one_to_one or one_to_many problem over valid shifts.
 struct MatchProblem {
@@ -58,6 +70,9 @@ struct MatchProblem {
   int distance_x = 1, distance_y = 1;  ///< min_peak_distance, resolved: at least 1
   double threshold = 0;                ///< see MatchSettings and score_limit()
   bool subpixel = true;
+  /// The filter stage's. Its lefts are those of `correlate`, whose shifts are the part of them that
+  /// is wanted, and `filtered` lies as products do, next for the next left.
+  const FilterWeights* filter = nullptr;
 
   /// How `products` lie: elements from row to row, and from one right's to the next. 0: dense.
   std::int64_t product_pitch = 0, product_stride = 0;
@@ -81,6 +96,7 @@ struct Buffers {
   const void* rights = nullptr;
   const void* templates = nullptr;  ///< the templates as they are, laid out like the rights
   const RightSums* right_sums = nullptr;
+  void* filtered = nullptr;  ///< of the lefts' type
   void* products = nullptr;  ///< Problem::output_type()
   /// Sums over the left's window under each shift; uint32 and uint64 for u8, double for f32.
   void* window_sums = nullptr;

@@ -145,9 +145,9 @@ Devices open_devices(const Options& options) {
 void list(const Options& options) {
   for (const Case& c : cases())
     for (const Tally& tally : wanted_tallies(options)) {
-      const bool stage_can = is_matching(c) || tally.variant->stage == Stage::correlate;
       const std::string id = id_of(*tally.variant, c);
-      if (c.bench == options.bench && stage_can && matches(options, id)) std::puts(id.c_str());
+      if (c.bench == options.bench && concerns(c, tally.variant->stage) && matches(options, id))
+        std::puts(id.c_str());
     }
 }
 

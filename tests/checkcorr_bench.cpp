@@ -105,7 +105,7 @@ class Pipeline {
     return wrong.ok() ? Status() : wrong.status();
   }
 
-  int done_ = 0;
+  int done_ = int(Stage::correlate);
 };
 
 void print(const Case& c, const Variant& variant, const Device& device, const Timing& t,
@@ -147,7 +147,7 @@ void print(const Case& c, const Variant& variant, const Device& device, const Ti
 
 /// Whether this variant is timed with this case: a reference only when it is asked for by name.
 bool is_wanted(const Options& options, const Variant& variant, const Case& c) {
-  return c.bench && matches(options, id_of(variant, c)) &&
+  return c.bench && concerns(c, variant.stage) && matches(options, id_of(variant, c)) &&
          (std::strcmp(variant.name, "reference") != 0 ||
           options.filter.find("reference") != std::string::npos);
 }

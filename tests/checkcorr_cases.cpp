@@ -213,6 +213,37 @@ constexpr Case table[] = {
     {.name = "frame", .type = f32, .left = {320, 240}, .right = {24, 24}},
     {.name = "frame-many", .type = u8, .left = {333, 217}, .right = {13, 11}, .form = one_to_many, .rights = 4},
 
+    // ---- filter ----
+    {.name = "filter-pixel", .type = u8, .left = {1, 1}, .right = {1, 1}, .filter = true, .radius_x = 2, .radius_y = 3},
+    {.name = "filter-identity", .type = u8, .left = {37, 19}, .right = {1, 1}, .filter = true},
+    {.name = "filter-row", .type = u8, .left = {131, 1}, .right = {1, 1}, .filter = true, .sigma = 1},
+    {.name = "filter-column", .type = f32, .left = {1, 131}, .right = {1, 1}, .filter = true, .sigma = 1},
+    {.name = "filter-sigma-1", .type = u8, .left = {65, 33}, .right = {1, 1}, .filter = true, .sigma = 1},
+    {.name = "filter-sigma-1", .type = f32, .left = {65, 33}, .right = {1, 1}, .filter = true, .sigma = 1},
+    {.name = "filter-sigma-1", .type = f64, .left = {65, 33}, .right = {1, 1}, .filter = true, .sigma = 1},
+    {.name = "filter-sigma-1-in-f64", .type = f32, .left = {65, 33}, .right = {1, 1}, .filter = true, .sigma = 1, .sums = f64},
+    {.name = "filter-sigma-2", .type = u8, .left = {127, 97}, .right = {1, 1}, .filter = true, .sigma = 2},
+    {.name = "filter-sigma-2", .type = f32, .left = {127, 97}, .right = {1, 1}, .filter = true, .sigma = 2},
+    {.name = "filter-sigma-2", .type = f64, .left = {127, 97}, .right = {1, 1}, .filter = true, .sigma = 2},
+    {.name = "filter-sigma-2-in-f64", .type = f32, .left = {127, 97}, .right = {1, 1}, .filter = true, .sigma = 2, .sums = f64},
+    {.name = "filter-sigma-1.3", .type = u8, .left = {64, 64}, .right = {1, 1}, .filter = true, .sigma = 1.3},
+    {.name = "filter-extremes", .type = u8, .left = {40, 50}, .right = {1, 1}, .fill = extremes, .filter = true, .sigma = 3},
+    {.name = "filter-wide", .type = f32, .left = {75, 53}, .right = {1, 1}, .fill = wide, .filter = true, .radius_x = 4, .radius_y = 4},
+    {.name = "filter-across", .type = u8, .left = {75, 53}, .right = {1, 1}, .filter = true, .radius_x = 5},
+    {.name = "filter-down", .type = f32, .left = {75, 53}, .right = {1, 1}, .filter = true, .radius_y = 5},
+    {.name = "filter-12x7", .type = u8, .left = {67, 71}, .right = {1, 1}, .filter = true, .radius_x = 12, .radius_y = 7},
+    {.name = "filter-7x12", .type = f32, .left = {67, 71}, .right = {1, 1}, .filter = true, .radius_x = 7, .radius_y = 12},
+    {.name = "filter-32", .type = u8, .left = {70, 41}, .right = {1, 1}, .filter = true, .radius_x = 32, .radius_y = 32},
+    {.name = "filter-32", .type = f32, .left = {41, 70}, .right = {1, 1}, .filter = true, .radius_x = 32, .radius_y = 32},
+    {.name = "filter-32", .type = f64, .left = {33, 35}, .right = {1, 1}, .filter = true, .radius_x = 32, .radius_y = 32},
+    {.name = "filter-part", .type = u8, .left = {97, 83}, .right = {1, 1}, .shifts = rectangle, .rectangle = {13, 3, 70, 40}, .filter = true, .sigma = 2},
+    {.name = "filter-part", .type = f32, .left = {97, 83}, .right = {1, 1}, .shifts = rectangle, .rectangle = {64, 50, 33, 33}, .filter = true, .sigma = 1},
+    {.name = "filter-pixel-of-many", .type = u8, .left = {97, 83}, .right = {1, 1}, .shifts = rectangle, .rectangle = {95, 40, 1, 1}, .filter = true, .sigma = 2},
+    {.name = "filter-padded", .type = u8, .left = {61, 47}, .right = {1, 1}, .pad = 3, .misalign = 1, .filter = true, .sigma = 2},
+    {.name = "filter-padded", .type = f32, .left = {61, 47}, .right = {1, 1}, .pad = 3, .misalign = 1, .filter = true, .sigma = 1},
+    {.name = "filter-many", .type = u8, .left = {45, 37}, .right = {1, 1}, .form = n_to_m, .lefts = 3, .pad = 5, .misalign = 3, .filter = true, .sigma = 2},
+    {.name = "filter-many", .type = f64, .left = {45, 37}, .right = {1, 1}, .form = n_to_m, .lefts = 3, .filter = true, .radius_x = 3, .radius_y = 2},
+
     // ---- timed only ----
     {.name = "1080p-8", .type = u8, .left = {1920, 1080}, .right = {8, 8}, .fill = copies, .bench = true},
     {.name = "1080p-16", .type = u8, .left = {1920, 1080}, .right = {16, 16}, .fill = copies, .bench = true},
@@ -252,6 +283,12 @@ constexpr Case table[] = {
     {.name = "1080p-32-by-32", .type = u8, .left = {1920, 1080}, .right = {32, 32}, .fill = copies, .form = one_to_many, .rights = 32, .bench = true},
     {.name = "1080p-64-by-32", .type = u8, .left = {1920, 1080}, .right = {64, 64}, .fill = copies, .form = one_to_many, .rights = 32, .bench = true},
     {.name = "1080p-128-by-32", .type = u8, .left = {1920, 1080}, .right = {128, 128}, .fill = copies, .form = one_to_many, .rights = 32, .bench = true},
+    {.name = "1080p-sigma-1", .type = u8, .left = {1920, 1080}, .right = {1, 1}, .bench = true, .filter = true, .sigma = 1},
+    {.name = "1080p-sigma-2", .type = u8, .left = {1920, 1080}, .right = {1, 1}, .bench = true, .filter = true, .sigma = 2},
+    {.name = "1080p-sigma-5", .type = u8, .left = {1920, 1080}, .right = {1, 1}, .bench = true, .filter = true, .sigma = 5},
+    {.name = "1080p-sigma-2", .type = f32, .left = {1920, 1080}, .right = {1, 1}, .bench = true, .filter = true, .sigma = 2},
+    {.name = "1080p-sigma-2-in-f64", .type = f32, .left = {1920, 1080}, .right = {1, 1}, .bench = true, .filter = true, .sigma = 2, .sums = f64},
+    {.name = "1080p-sigma-2", .type = f64, .left = {1920, 1080}, .right = {1, 1}, .bench = true, .filter = true, .sigma = 2},
 };
 // clang-format on
 
@@ -279,6 +316,11 @@ bool is_matching(const Case& c) {
          c.form != Form::n_to_m && c.form != Form::n_to_mn && s.x >= 0 && s.y >= 0 &&
          s.x + s.width + c.right.width - 1 <= c.left.width &&
          s.y + s.height + c.right.height - 1 <= c.left.height;
+}
+
+bool concerns(const Case& c, xcorr::Stage stage) {
+  if (c.filter || stage == xcorr::Stage::filter) return c.filter == (stage == xcorr::Stage::filter);
+  return stage == xcorr::Stage::correlate || is_matching(c);
 }
 
 }  // namespace checkcorr

@@ -6,7 +6,7 @@
 
 #include <span>
 
-#include <xcorr/correlate.hpp>
+#include "variant.hpp"
 
 namespace checkcorr {
 
@@ -49,6 +49,11 @@ struct Case {
   double threshold = 0;
   bool subpixel = true;
   bool bench = false;  ///< timed with --bench, else checked
+
+  bool filter = false;  ///< of the filter stage alone; the shifts are the part that is wanted
+  double sigma = 0;     ///< of Gaussian weights; 0: random ones of these radii
+  int radius_x = 0, radius_y = 0;
+  ElementType sums = ElementType::f32;  ///< as FilterProblem::sums
 };
 
 std::span<const Case> cases();
@@ -58,5 +63,8 @@ xcorr::Problem problem_of(const Case& c);
 
 /// u8 or f32, one left over valid shifts: the stages after correlate can do it too.
 bool is_matching(const Case& c);
+
+/// Whether that stage has anything to do with the case.
+bool concerns(const Case& c, xcorr::Stage stage);
 
 }  // namespace checkcorr

@@ -35,6 +35,12 @@ class Scenario {
   Scenario(const Case& c, std::uint64_t seed, bool centred)
       : test(c), values(make_inputs(c, seed, centred)), other(make_inputs(c, seed + 1, centred)) {
     problem.correlate = problem_of(c);
+    if (c.filter) {
+      weights_ = weights_of(c, seed);
+      problem.filter = &weights_;
+      problem.products = c.type;  // as `filtered` is, which lies as products do
+      return;
+    }
     problem.products = centred ? ElementType::f32 : problem.correlate.output_type();
     problem.max_peaks = c.max_peaks;
     problem.distance_x = c.distance ? c.distance : std::max(1, c.right.width / 2);
@@ -50,8 +56,13 @@ class Scenario {
     with_error_ = with_error;
   }
 
-  /// Runs the reference up to and with that stage.
+  Scenario(const Scenario&) = delete;
+
+  /// Runs the reference up to and with that stage, or the filter stage alone.
   Status ensure(Stage stage) {
+    if (stage == Stage::filter)
+      return view<std::byte>(values, Role::filtered).empty() ? run_reference(stage, values, values)
+                                                             : Status();
     for (; done_ <= int(stage); ++done_) {
       if (Stage(done_) == Stage::normalise) set_error();
       if (Status s = run_reference(Stage(done_), values, values); !s.ok()) return s;
@@ -109,7 +120,8 @@ class Scenario {
     bytes.assign(first, first + sizeof error);
   }
 
-  int done_ = 0;  ///< stages that the reference has run
+  xcorr::FilterWeights weights_;
+  int done_ = int(Stage::correlate);  ///< the first stage that the reference has not run
   bool with_error_ = false;
   Values magnitudes_;
 };
@@ -129,7 +141,7 @@ class Trial {
     // The same where products do not lie densely: as the variant likes it best, or somehow.
     if (variant_.stage == Stage::correlate && variant_.layout && is_matching(scenario_.test)) {
       variant_.layout(problem_);
-    } else if (variant_.stage == Stage::normalise) {
+    } else if (variant_.stage == Stage::normalise || variant_.stage == Stage::filter) {
       problem_.product_pitch = problem_.correlate.shifts.width + 5;
       problem_.product_stride = problem_.product_pitch * problem_.correlate.shifts.height + 3;
     } else {
@@ -137,7 +149,7 @@ class Trial {
     }
     if (!variant_.supports(problem_, device_)) return {};
     std::string wrong = run_laid_out(worst);
-    return wrong.empty() ? wrong : "products with a pitch: " + wrong;
+    return wrong.empty() ? wrong : "rows with a pitch: " + wrong;
   }
 
  private:
@@ -191,8 +203,10 @@ class Trial {
     auto wrong = session.read(outputs);
     if (!wrong.ok()) return "read: " + wrong.status().message();
     if (!wrong.value().empty()) return wrong.value();
-    auto& products = outputs[static_cast<std::size_t>(Role::products)];
-    if (variant_.stage == Stage::correlate) products = dense_products(problem_, products);
+    for (const Role role : {Role::products, Role::filtered}) {
+      auto& rows = outputs[static_cast<std::size_t>(role)];
+      if (!rows.empty()) rows = dense_products(problem_, rows);
+    }
     const auto error = session.product_error();
     if (!error.ok()) return "product_error: " + error.status().message();
     const Verdict verdict = compare(variant_, scenario_.truth(error.value()), outputs);
@@ -213,6 +227,7 @@ class Checker {
 
   void check(const Case& c) {
     Scenario plain(c, options_.seed, false);
+    if (c.filter) return try_stage(plain, Stage::filter, "");
     try_stage(plain, Stage::correlate, "");
     if (!is_matching(c)) return;
     Scenario centred(c, options_.seed, true);

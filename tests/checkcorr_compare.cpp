@@ -125,6 +125,43 @@ void compare_products(Comparison& comparison, const Variant& variant, const Trut
   }
 }
 
+// ---- filter ---------------------------------------------------------------------------------
+
+template <class T>
+void compare_filtered_as(Comparison& comparison, const Truth& t, const Values& got) {
+  const xcorr::FilterWeights& weights = *t.problem.filter;
+  const auto expected = view<T>(t.values, Role::filtered), actual = view<T>(got, Role::filtered);
+  double terms = 0;  // the largest that sum |v w f| can be
+  if (!std::is_integral_v<T>) {
+    const auto magnitude = [](const xcorr::AxisWeights& axis) {
+      double sum = 0;
+      for (int i = 0; i < axis.count(); ++i) sum += std::abs(axis.values[i]);
+      return sum;
+    };
+    for (const T v : view<T>(t.values, Role::lefts))
+      if (!std::isnan(v)) terms = std::max(terms, double(std::abs(v)));
+    terms *= magnitude(weights.across) * magnitude(weights.down);
+  }
+  const double eps = weights.sums == ElementType::f64 ? DBL_EPSILON : double{FLT_EPSILON};
+  const double roundings = weights.across.count() + weights.down.count() + 4;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double stored = double(std::numeric_limits<T>::epsilon()) * std::abs(expected[i]);
+    comparison.element(Role::filtered, i, expected[i], actual[i],
+                       std::is_integral_v<T> ? 0 : roundings * eps * terms + stored);
+  }
+}
+
+void compare_filtered(Comparison& comparison, const Truth& t, const Values& got) {
+  switch (t.problem.correlate.type) {
+    case ElementType::u8:
+      return compare_filtered_as<std::uint8_t>(comparison, t, got);
+    case ElementType::f64:
+      return compare_filtered_as<double>(comparison, t, got);
+    default:
+      return compare_filtered_as<float>(comparison, t, got);
+  }
+}
+
 // ---- window sums ----------------------------------------------------------------------------
 
 void compare_window_sums(Comparison& comparison, const Truth& t, const Values& got) {
@@ -300,6 +337,9 @@ void compare_peaks(Comparison& comparison, const Truth& t, const Values& got) {
 Verdict compare(const Variant& variant, const Truth& truth, const Values& got) {
   Comparison comparison(truth.problem);
   switch (variant.stage) {
+    case Stage::filter:
+      compare_filtered(comparison, truth, got);
+      break;
     case Stage::correlate:
       compare_products(comparison, variant, truth, got);
       break;

@@ -6,6 +6,9 @@
 //   products, exact, f64:    16 eps sum |l r|; none of small integers
 //   products, not exact:     PlanState::product_error ||right||; where that is null, as of an
 //                            FFT: 8 eps ||left|| ||right||
+//   filtered floats:         eps |result|, and (weights + 4) eps max |f| (sum |w|) (sum |v|) with
+//   the
+//                            eps of the type of sums
 //   window sums of f32:      (16 + sqrt n) eps64 sum |f|, over the whole left
 //   scores from f32:         4 eps |score| and what the formula's cancellation makes of eps64
 //   sub-pixel places:        what the errors of nine scores make of the quotient, place_bound()

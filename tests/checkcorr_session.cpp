@@ -57,6 +57,9 @@ void point(xcorr::Buffers& b, Role role, std::byte* data) {
     case Role::right_sums:
       b.right_sums = reinterpret_cast<xcorr::RightSums*>(data);
       break;
+    case Role::filtered:
+      b.filtered = data;
+      break;
     case Role::products:
       b.products = data;
       break;

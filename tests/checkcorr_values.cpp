@@ -7,6 +7,8 @@
 #include <random>
 #include <string_view>
 
+#include "filter_weights.hpp"
+
 namespace checkcorr {
 namespace {
 
@@ -149,6 +151,8 @@ void append(std::vector<std::byte>& bytes, std::span<const T> values) {
   bytes.assign(first, first + values.size_bytes());
 }
 
+constexpr Role filter_in[] = {Role::lefts};
+constexpr Role filter_out[] = {Role::filtered};
 constexpr Role correlate_in[] = {Role::lefts, Role::rights};
 constexpr Role correlate_out[] = {Role::products};
 constexpr Role window_sums_in[] = {Role::lefts};
@@ -166,13 +170,16 @@ constexpr Role refine_out[] = {Role::peaks};
 
 const char* name_of(Role role) {
   constexpr const char* names[role_count] = {
-      "lefts",          "rights",        "templates", "right_sums", "products", "window_sums",
-      "window_squares", "product_error", "scores",    "candidates", "counts",   "peaks"};
+      "lefts",      "rights",      "templates",      "right_sums",    "filtered",
+      "products",   "window_sums", "window_squares", "product_error", "scores",
+      "candidates", "counts",      "peaks"};
   return names[static_cast<std::size_t>(role)];
 }
 
 StageRoles roles_of(Stage stage) {
   switch (stage) {
+    case Stage::filter:
+      return {filter_in, filter_out};
     case Stage::correlate:
       return {correlate_in, correlate_out};
     case Stage::window_sums:
@@ -201,6 +208,7 @@ std::size_t bytes_of(Role role, const MatchProblem& problem) {
       return extent(p.right, p.right_pitch, p.right_stride, p.total_rights(), p.type);
     case Role::right_sums:
       return rights * sizeof(xcorr::RightSums);
+    case Role::filtered:
     case Role::products:
       return outputs * static_cast<std::size_t>(problem.products_stride()) *
              xcorr::size_of(problem.products);
@@ -220,6 +228,20 @@ std::size_t bytes_of(Role role, const MatchProblem& problem) {
       return slots * sizeof(xcorr::RefinedPeak);
   }
   return 0;
+}
+
+xcorr::FilterWeights weights_of(const Case& c, std::uint64_t seed) {
+  Random random(hash(c.name, seed));
+  const auto axis = [&](int radius) {
+    if (c.sigma > 0) return xcorr::gaussian_weights(c.sigma).value();
+    xcorr::AxisWeights weights{radius, {}};
+    // Some negative, and so large together that bytes are clamped at both ends.
+    for (int i = 0; i < weights.count(); ++i)
+      weights.values[i] = uniform(random, -0.5, 1) * 3 / weights.count();
+    return weights;
+  };
+  const xcorr::AxisWeights across = axis(c.radius_x), down = axis(c.radius_y);
+  return xcorr::filter_weights(c.type, across, down, c.sums).value();
 }
 
 Values make_inputs(const Case& c, std::uint64_t seed, bool centred) {

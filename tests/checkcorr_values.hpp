@@ -25,6 +25,7 @@ enum class Role : std::uint8_t {
   rights,
   templates,
   right_sums,
+  filtered,
   products,
   window_sums,
   window_squares,
@@ -34,7 +35,7 @@ enum class Role : std::uint8_t {
   counts,
   peaks,
 };
-inline constexpr std::size_t role_count = 12;
+inline constexpr std::size_t role_count = 13;
 
 const char* name_of(Role role);
 
@@ -73,6 +74,9 @@ auto with_pixels(ElementType type, F f) {
 /// The case's matrices and the sums of its rights. `centred`: f32 rights less their mean, as they
 /// are when matching.
 Values make_inputs(const Case& c, std::uint64_t seed, bool centred);
+
+/// The weights of a case of the filter stage.
+xcorr::FilterWeights weights_of(const Case& c, std::uint64_t seed);
 
 /// Products in the problem's layout from dense ones; what lies between rows is spoiled.
 std::vector<std::byte> spread_products(const MatchProblem& problem,

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Separable convolution of pictures: one set of weights across, one down. With Gaussian weights it
+// is the prefilter of template matching.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string_view>
+
+#include <xcorr/types.hpp>
+
+namespace xcorr {
+
+inline constexpr int max_filter_radius = 32;
+
+/// The weights of one axis: values[0] to values[2 radius], of the pixels at distances -radius to
+/// radius.
+struct AxisWeights {
+  int radius = 0;
+  std::array<double, 2 * max_filter_radius + 1> values = {1};
+
+  constexpr int count() const { return 2 * radius + 1; }
+  constexpr bool operator==(const AxisWeights&) const = default;
+};
+
+/// exp(-i^2 / (2 sigma^2)) for |i| <= ceil(3 sigma), with a sum of 1; 0 gives the one weight 1.
+/// Errors: invalid_argument for a sigma below 0 or whose radius is above max_filter_radius.
+Result<AxisWeights> gaussian_weights(double sigma);
+
+/// What to compute. With w = across and v = down, the result at (x, y) is the convolution
+///   r[y][x] = sum over (i, j) of v[j] w[i] f[y - j][x - i],
+/// |i| and |j| up to the radii, where pixels outside of the picture are those of its nearest edge
+/// (OpenCV's BORDER_REPLICATE). The result has the pictures' type.
+///
+/// u8: the weights are rounded to multiples of 2^-11, so that their sums stay the same (to less
+/// than the rounding of one), and the sums are exact integers: the result is sum + 1/2 rounded
+/// down, clamped to [0, 255]. Every device gives the same. Where (sum |v|) (sum |w|) is above 2,
+/// the multiples are coarser.
+///
+/// Pictures have one size and one pitch, and lie one behind the other.
+struct FilterProblem {
+  ElementType type = ElementType::u8;  ///< u8, f32 or f64
+  Size size;
+  int count = 1;
+  std::int64_t pitch = 0;   ///< bytes from row to row
+  std::int64_t stride = 0;  ///< bytes from one picture to the next
+  Rect region;              ///< the part of the result that is wanted, inside the picture
+  AxisWeights across, down;
+  ElementType sums = ElementType::f32;  ///< f32 pictures: what is added up in, f32 or f64
+};
+
+/// Dense pictures, wanted whole, with the same weights across and down.
+constexpr FilterProblem dense_filter(ElementType type, Size size, const AxisWeights& weights) {
+  const auto bytes = static_cast<std::int64_t>(size_of(type));
+  return {.type = type,
+          .size = size,
+          .pitch = size.width * bytes,
+          .stride = size.area() * bytes,
+          .region = {0, 0, size.width, size.height},
+          .across = weights,
+          .down = weights};
+}
+
+/// A plan for one problem on one device. One plan serves one thread at a time.
+class Filter {
+ public:
+  /// `kernel` is a variant's name or "auto". Errors: invalid_argument for a malformed problem,
+  /// unsupported when no such kernel can do it.
+  static Result<Filter> create(const FilterProblem& problem, const Device& device,
+                               std::string_view kernel = "auto");
+  Filter(Filter&&) noexcept;
+  Filter& operator=(Filter&&) noexcept;
+  ~Filter();
+
+  /// The chosen variant's name.
+  const char* kernel() const;
+  /// Bytes of scratch memory (on the device's side) that run() wants.
+  std::size_t workspace_bytes() const;
+
+  /// Enqueues the work on `stream`; neither allocates nor waits. `filtered`: dense matrices of
+  /// region.size() elements. All three pointers are in the device's memory, do not overlap, stay
+  /// the caller's and must live until the stream has passed this work.
+  Status run(const void* pictures, void* filtered, void* workspace, Stream stream = {});
+
+ private:
+  struct Impl;
+  explicit Filter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace xcorr
