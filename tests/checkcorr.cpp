@@ -143,11 +143,10 @@ Devices open_devices(const Options& options) {
 }
 
 void list(const Options& options) {
-  for (const Case& c : cases())
+  for (const Case& c : options.bench ? bench_cases() : cases())
     for (const Tally& tally : wanted_tallies(options)) {
       const std::string id = id_of(*tally.variant, c);
-      if (c.bench == options.bench && concerns(c, tally.variant->stage) && matches(options, id))
-        std::puts(id.c_str());
+      if (concerns(c, tally.variant->stage) && matches(options, id)) std::puts(id.c_str());
     }
 }
 

@@ -147,7 +147,7 @@ void print(const Case& c, const Variant& variant, const Device& device, const Ti
 
 /// Whether this variant is timed with this case: a reference only when it is asked for by name.
 bool is_wanted(const Options& options, const Variant& variant, const Case& c) {
-  return c.bench && concerns(c, variant.stage) && matches(options, id_of(variant, c)) &&
+  return concerns(c, variant.stage) && matches(options, id_of(variant, c)) &&
          (std::strcmp(variant.name, "reference") != 0 ||
           options.filter.find("reference") != std::string::npos);
 }
@@ -174,7 +174,7 @@ bool bench_all(const Options& options, const Devices& devices) {
                    device.status().message().c_str());
   bool good = true, first = true;
   if (options.output == Output::json) std::fputs("[", stdout);
-  for (const Case& c : cases()) {
+  for (const Case& c : bench_cases()) {
     std::optional<Pipeline> pipeline;
     for (const Variant* variant : xcorr::all_variants()) {
       const auto device = devices.find(variant->backend);

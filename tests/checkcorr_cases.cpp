@@ -4,6 +4,8 @@
 // of vectors, and at primes; see Case for the columns' defaults.
 #include "checkcorr_cases.hpp"
 
+#include <algorithm>
+
 namespace checkcorr {
 namespace {
 
@@ -243,52 +245,6 @@ constexpr Case table[] = {
     {.name = "filter-padded", .type = f32, .left = {61, 47}, .right = {1, 1}, .pad = 3, .misalign = 1, .filter = true, .sigma = 1},
     {.name = "filter-many", .type = u8, .left = {45, 37}, .right = {1, 1}, .form = n_to_m, .lefts = 3, .pad = 5, .misalign = 3, .filter = true, .sigma = 2},
     {.name = "filter-many", .type = f64, .left = {45, 37}, .right = {1, 1}, .form = n_to_m, .lefts = 3, .filter = true, .radius_x = 3, .radius_y = 2},
-
-    // ---- timed only ----
-    {.name = "1080p-8", .type = u8, .left = {1920, 1080}, .right = {8, 8}, .fill = copies, .bench = true},
-    {.name = "1080p-16", .type = u8, .left = {1920, 1080}, .right = {16, 16}, .fill = copies, .bench = true},
-    {.name = "1080p-32", .type = u8, .left = {1920, 1080}, .right = {32, 32}, .fill = copies, .bench = true},
-    {.name = "1080p-64", .type = u8, .left = {1920, 1080}, .right = {64, 64}, .fill = copies, .bench = true},
-    {.name = "1080p-128", .type = u8, .left = {1920, 1080}, .right = {128, 128}, .fill = copies, .bench = true},
-    {.name = "1080p-256", .type = u8, .left = {1920, 1080}, .right = {256, 256}, .fill = copies, .bench = true},
-    {.name = "480p-8", .type = u8, .left = {640, 480}, .right = {8, 8}, .fill = copies, .bench = true},
-    {.name = "480p-16", .type = u8, .left = {640, 480}, .right = {16, 16}, .fill = copies, .bench = true},
-    {.name = "480p-32", .type = u8, .left = {640, 480}, .right = {32, 32}, .fill = copies, .bench = true},
-    {.name = "480p-64", .type = u8, .left = {640, 480}, .right = {64, 64}, .fill = copies, .bench = true},
-    {.name = "480p-128", .type = u8, .left = {640, 480}, .right = {128, 128}, .fill = copies, .bench = true},
-    {.name = "around-16", .type = u8, .left = {48, 48}, .right = {16, 16}, .fill = copies, .bench = true},
-    {.name = "around-32", .type = u8, .left = {64, 64}, .right = {32, 32}, .fill = copies, .bench = true},
-    {.name = "around-64", .type = u8, .left = {96, 96}, .right = {64, 64}, .fill = copies, .bench = true},
-    {.name = "around-128", .type = u8, .left = {160, 160}, .right = {128, 128}, .fill = copies, .bench = true},
-    {.name = "around-256", .type = u8, .left = {320, 320}, .right = {256, 256}, .fill = copies, .bench = true},
-    {.name = "one-shift-128", .type = u8, .left = {128, 128}, .right = {128, 128}, .fill = copies, .bench = true},
-    {.name = "1080p-8", .type = f32, .left = {1920, 1080}, .right = {8, 8}, .fill = copies, .bench = true},
-    {.name = "1080p-16", .type = f32, .left = {1920, 1080}, .right = {16, 16}, .fill = copies, .bench = true},
-    {.name = "1080p-32", .type = f32, .left = {1920, 1080}, .right = {32, 32}, .fill = copies, .bench = true},
-    {.name = "1080p-64", .type = f32, .left = {1920, 1080}, .right = {64, 64}, .fill = copies, .bench = true},
-    {.name = "1080p-128", .type = f32, .left = {1920, 1080}, .right = {128, 128}, .fill = copies, .bench = true},
-    {.name = "1080p-256", .type = f32, .left = {1920, 1080}, .right = {256, 256}, .fill = copies, .bench = true},
-    {.name = "480p-8", .type = f32, .left = {640, 480}, .right = {8, 8}, .fill = copies, .bench = true},
-    {.name = "480p-16", .type = f32, .left = {640, 480}, .right = {16, 16}, .fill = copies, .bench = true},
-    {.name = "480p-32", .type = f32, .left = {640, 480}, .right = {32, 32}, .fill = copies, .bench = true},
-    {.name = "480p-64", .type = f32, .left = {640, 480}, .right = {64, 64}, .fill = copies, .bench = true},
-    {.name = "480p-128", .type = f32, .left = {640, 480}, .right = {128, 128}, .fill = copies, .bench = true},
-    {.name = "around-16", .type = f32, .left = {48, 48}, .right = {16, 16}, .fill = copies, .bench = true},
-    {.name = "around-32", .type = f32, .left = {64, 64}, .right = {32, 32}, .fill = copies, .bench = true},
-    {.name = "around-64", .type = f32, .left = {96, 96}, .right = {64, 64}, .fill = copies, .bench = true},
-    {.name = "around-128", .type = f32, .left = {160, 160}, .right = {128, 128}, .fill = copies, .bench = true},
-    {.name = "around-256", .type = f32, .left = {320, 320}, .right = {256, 256}, .fill = copies, .bench = true},
-    {.name = "one-shift-128", .type = f32, .left = {128, 128}, .right = {128, 128}, .fill = copies, .bench = true},
-    {.name = "1080p-16-by-32", .type = u8, .left = {1920, 1080}, .right = {16, 16}, .fill = copies, .form = one_to_many, .rights = 32, .bench = true},
-    {.name = "1080p-32-by-32", .type = u8, .left = {1920, 1080}, .right = {32, 32}, .fill = copies, .form = one_to_many, .rights = 32, .bench = true},
-    {.name = "1080p-64-by-32", .type = u8, .left = {1920, 1080}, .right = {64, 64}, .fill = copies, .form = one_to_many, .rights = 32, .bench = true},
-    {.name = "1080p-128-by-32", .type = u8, .left = {1920, 1080}, .right = {128, 128}, .fill = copies, .form = one_to_many, .rights = 32, .bench = true},
-    {.name = "1080p-sigma-1", .type = u8, .left = {1920, 1080}, .right = {1, 1}, .bench = true, .filter = true, .sigma = 1},
-    {.name = "1080p-sigma-2", .type = u8, .left = {1920, 1080}, .right = {1, 1}, .bench = true, .filter = true, .sigma = 2},
-    {.name = "1080p-sigma-5", .type = u8, .left = {1920, 1080}, .right = {1, 1}, .bench = true, .filter = true, .sigma = 5},
-    {.name = "1080p-sigma-2", .type = f32, .left = {1920, 1080}, .right = {1, 1}, .bench = true, .filter = true, .sigma = 2},
-    {.name = "1080p-sigma-2-in-f64", .type = f32, .left = {1920, 1080}, .right = {1, 1}, .bench = true, .filter = true, .sigma = 2, .sums = f64},
-    {.name = "1080p-sigma-2", .type = f64, .left = {1920, 1080}, .right = {1, 1}, .bench = true, .filter = true, .sigma = 2},
 };
 // clang-format on
 
@@ -308,6 +264,17 @@ xcorr::Problem problem_of(const Case& c) {
   p.left_stride = p.left_pitch * (c.left.height + (c.pad ? 1 : 0));
   p.right_stride = p.right_pitch * (c.right.height + (c.pad ? 1 : 0));
   return p;
+}
+
+std::int64_t products_of(const xcorr::Problem& p) {
+  const auto along = [](int left, int right, int first, int count) {
+    std::int64_t sum = 0;
+    for (int d = first; d < first + count; ++d)
+      sum += std::max(0, std::min(left - d, right) - std::max(0, -d));
+    return sum;
+  };
+  return p.outputs() * along(p.left.width, p.right.width, p.shifts.x, p.shifts.width) *
+         along(p.left.height, p.right.height, p.shifts.y, p.shifts.height);
 }
 
 bool is_matching(const Case& c) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A test problem as data: a row of the table in checkcorr_cases.cpp. Each row is tried with every
-// variant of every stage that supports it.
+// A test problem as data: a row of the table in checkcorr_cases.cpp, or one to time in
+// checkcorr_bench_cases.cpp. Each row is tried with every variant of every stage that supports it.
 #pragma once
 
 #include <span>
@@ -48,7 +48,6 @@ struct Case {
   int distance = 0;  ///< as MatchSettings::min_peak_distance
   double threshold = 0;
   bool subpixel = true;
-  bool bench = false;  ///< timed with --bench, else checked
 
   bool filter = false;  ///< of the filter stage alone; the shifts are the part that is wanted
   double sigma = 0;     ///< of Gaussian weights; 0: random ones of these radii
@@ -56,10 +55,15 @@ struct Case {
   ElementType sums = ElementType::f32;  ///< as FilterProblem::sums
 };
 
+/// Those to check, and those to time.
 std::span<const Case> cases();
+std::span<const Case> bench_cases();
 
 /// The case's problem, with its pitches and strides.
 xcorr::Problem problem_of(const Case& c);
+
+/// Products of pixels that exist, over all shifts and outputs.
+std::int64_t products_of(const xcorr::Problem& problem);
 
 /// u8 or f32, one left over valid shifts: the stages after correlate can do it too.
 bool is_matching(const Case& c);
