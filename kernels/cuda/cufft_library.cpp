@@ -49,6 +49,8 @@ Result<const CufftLibrary*> open() {
   load(library.set_stream, "cufftSetStream");
   load(library.exec_r2c, "cufftExecR2C");
   load(library.exec_c2r, "cufftExecC2R");
+  load(library.exec_d2z, "cufftExecD2Z");
+  load(library.exec_z2d, "cufftExecZ2D");
   if (!complete) return Status(Code::unsupported, "this cuFFT lacks a function");
   return &library;
 }
@@ -100,14 +102,27 @@ Status CufftPlan::set_work_area(void* area) const {
   return check(library_->set_work_area(handle_, area), "work area");
 }
 
-Status CufftPlan::forward(const float* in, cufftComplex* out, Stream stream) const {
+template <class In, class Out>
+Status CufftPlan::execute(cufftResult (*transform)(cufftHandle, In*, Out*), In* in, Out* out,
+                          const char* what, Stream stream) const {
   if (Status s = check(library_->set_stream(handle_, native(stream)), "stream"); !s.ok()) return s;
-  return check(library_->exec_r2c(handle_, const_cast<float*>(in), out), "forward transform");
+  return check(transform(handle_, in, out), what);
+}
+
+Status CufftPlan::forward(const float* in, cufftComplex* out, Stream stream) const {
+  return execute(library_->exec_r2c, const_cast<float*>(in), out, "forward transform", stream);
+}
+
+Status CufftPlan::forward(const double* in, cufftDoubleComplex* out, Stream stream) const {
+  return execute(library_->exec_d2z, const_cast<double*>(in), out, "forward transform", stream);
 }
 
 Status CufftPlan::inverse(cufftComplex* in, float* out, Stream stream) const {
-  if (Status s = check(library_->set_stream(handle_, native(stream)), "stream"); !s.ok()) return s;
-  return check(library_->exec_c2r(handle_, in, out), "inverse transform");
+  return execute(library_->exec_c2r, in, out, "inverse transform", stream);
+}
+
+Status CufftPlan::inverse(cufftDoubleComplex* in, double* out, Stream stream) const {
+  return execute(library_->exec_z2d, in, out, "inverse transform", stream);
 }
 
 }  // namespace xcorr::cuda

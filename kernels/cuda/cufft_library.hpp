@@ -22,12 +22,28 @@ struct CufftLibrary {
   decltype(&::cufftSetStream) set_stream;
   decltype(&::cufftExecR2C) exec_r2c;
   decltype(&::cufftExecC2R) exec_c2r;
+  decltype(&::cufftExecD2Z) exec_d2z;
+  decltype(&::cufftExecZ2D) exec_z2d;
 };
 
 /// Opens it once a process. Error: unsupported, naming what was tried.
 Result<const CufftLibrary*> cufft_library();
 
 Status check(cufftResult result, std::string_view what);
+
+/// cuFFT's names for the transforms of a real type.
+template <class T>
+struct CufftTypes;
+template <>
+struct CufftTypes<float> {
+  using Complex = cufftComplex;
+  static constexpr cufftType forward = CUFFT_R2C, inverse = CUFFT_C2R;
+};
+template <>
+struct CufftTypes<double> {
+  using Complex = cufftDoubleComplex;
+  static constexpr cufftType forward = CUFFT_D2Z, inverse = CUFFT_Z2D;
+};
 
 /// A batch of 2-D real-to-complex transforms and their inverses, with work areas that the caller
 /// gives.
@@ -38,16 +54,22 @@ class CufftPlan {
   CufftPlan& operator=(CufftPlan&& other) noexcept;
   ~CufftPlan();
 
-  /// Out of place, dense, `batch` transforms a call: `type` is CUFFT_R2C or CUFFT_C2R.
+  /// Out of place, dense, `batch` transforms a call: `type` is one of CufftTypes.
   static Result<CufftPlan> make(Size size, cufftType type, int batch = 1);
 
   std::size_t work_bytes() const { return work_bytes_; }
   Status set_work_area(void* area) const;
   Status forward(const float* in, cufftComplex* out, Stream stream) const;
-  /// Overwrites its input.
+  Status forward(const double* in, cufftDoubleComplex* out, Stream stream) const;
+  /// Both overwrite their input.
   Status inverse(cufftComplex* in, float* out, Stream stream) const;
+  Status inverse(cufftDoubleComplex* in, double* out, Stream stream) const;
 
  private:
+  template <class In, class Out>
+  Status execute(cufftResult (*transform)(cufftHandle, In*, Out*), In* in, Out* out,
+                 const char* what, Stream stream) const;
+
   const CufftLibrary* library_ = nullptr;
   cufftHandle handle_ = 0;
   std::size_t work_bytes_ = 0;

@@ -1,319 +1,288 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Correlation by the cross-correlation theorem (paper section 2.3): r = F^-1(F(left) conj
-// F(right)), circular at a fast size that keeps what wraps around out of the wanted shifts; for
-// 'valid' ones the left's own size is enough. Spectra of the rights are kept, the left's is made
-// once for all rights. Wins where the right is large. Single precision: not exact; lefts of u8 are
-// taken less 128 and rights less their mean, which changes no product of whole windows and keeps
-// the error small.
-#include <algorithm>
-#include <span>
+// F(right)), circular at a fast size that keeps what wraps around out of the wanted shifts, by
+// cuFFT. Spectra of the rights are kept, each left's is made once for all its rights; inverse
+// transforms go in batches that the GPU's cache can hold. Wins where the right is large. Not exact.
+// When matching, lefts of u8 are taken less 128 and rights less their mean, which changes no
+// product of whole windows and keeps the error small.
+#include "fft_kernels.cuh"
 
 #include "../runtime.hpp"
 #include "cufft_library.hpp"
-#include "launch.cuh"
-#include "warp.cuh"
+#include "fft_size.hpp"
 
 namespace xcorr::cuda {
 namespace {
 
-constexpr int block_width = 32, block_height = 8, block_size = 256;
 constexpr float u8_middle = 128;
-constexpr int most_batched =
-    4;  // inverse transforms at once: enough to fill the GPU, little memory
 
-/// Error of a product over eps * |left| |right| (Euclidean norms): the largest seen over the sizes
-/// that the harness tries is below 1; log2 of the size, the usual bound's factor, is below 30.
-constexpr float error_factor = 4;
+/// Transforms at once: enough to fill the GPU, within its cache where they are small.
+constexpr int least_batched = 4;
+constexpr std::int64_t batch_bytes = std::int64_t{32} << 20;
 
-/// From the left's sum of squares.
-__host__ __device__ float product_error_of(float energy) {
-  return error_factor * 0x1p-24f * sqrtf(energy);
-}
+/// Lefts that a thread multiplies with a right that it has read.
+constexpr int left_tile = 4;
 
-/// The next multiple of `step` that has no prime factor above 7, which cuFFT transforms fast.
-int smooth_size(int least, int step) {
-  for (int n = ceil_div(least, step) * step;; n += step) {
-    int rest = n;
-    for (int factor : {2, 3, 5, 7})
-      while (rest % factor == 0) rest /= factor;
-    if (rest == 1) return n;
-  }
-}
-
-#include "fft_sizes.inc"
-
-/// The next size worth padding to: on an H200 1920x1080 takes 36 us, 2048x1120 20 us. Multiples of
-/// 8, which the kernels here rely on: rows are whole 16-byte words, spectra a whole number of them.
-int fast_size(std::span<const int> listed, int least) {
-  const auto next = std::lower_bound(listed.begin(), listed.end(), least);
-  return next != listed.end() ? *next : smooth_size(least, 32);
-}
-
-/// A circular size at which shifts [first, first + count) do not wrap around.
-int circular_size(int left, int right, int first, int count) {
-  return std::max({left, right, first + count - 1 + right, left - first});
-}
-
-Size transform_size(const Problem& p) {
-  return {fast_size(fast_widths,
-                    circular_size(p.left.width, p.right.width, p.shifts.x, p.shifts.width)),
-          fast_size(fast_heights,
-                    circular_size(p.left.height, p.right.height, p.shifts.y, p.shifts.height))};
-}
-
-/// One matrix as floats less `offset`, zeros around, four elements a thread and row; adds up its
-/// squares if asked to.
-template <class In>
-__global__ void __launch_bounds__(block_width* block_height)
-    pad(const std::byte* in, std::int64_t pitch, Size size, Size padded, float offset,
-        const float* mean, float* out, float* energy) {
-  const int x = (blockIdx.x * block_width + threadIdx.x) * 4;
-  if (mean) offset = *mean;
-  float squares = 0;
-#pragma unroll 4
-  for (int y = blockIdx.y * block_height + threadIdx.y; y < padded.height;
-       y += gridDim.y * block_height) {
-    const In* row = reinterpret_cast<const In*>(in + y * pitch);
-    const auto value = [&](int i) {
-      return x + i < size.width && y < size.height ? static_cast<float>(row[x + i]) - offset : 0.0f;
-    };
-    const float4 v{value(0), value(1), value(2), value(3)};
-    if (x < padded.width) *reinterpret_cast<float4*>(out + std::int64_t{y} * padded.width + x) = v;
-    squares += v.x * v.x + v.y * v.y + v.z * v.z + v.w * v.w;
-  }
-  if (!energy) return;
-  __shared__ float partial[block_height];
-  squares = warp_sum(squares);
-  if (threadIdx.x == 0) partial[threadIdx.y] = squares;
-  __syncthreads();
-  if (threadIdx.x || threadIdx.y) return;
-  for (int i = 1; i < block_height; ++i) squares += partial[i];
-  atomicAdd(energy, squares);
-}
-
-/// The mean of one matrix's elements, by one block.
-__global__ void __launch_bounds__(block_size)
-    mean_of(const std::byte* in, std::int64_t pitch, Size size, float* mean) {
-  __shared__ unsigned long long partial[block_size];
-  unsigned long long sum = 0;
-  for (int i = threadIdx.x; i < size.width * size.height; i += block_size)
-    sum += static_cast<unsigned>(in[i / size.width * pitch + i % size.width]);
-  partial[threadIdx.x] = sum;
-  __syncthreads();
-  for (int step = block_size / 2; step > 0; step /= 2) {
-    if (threadIdx.x < step) partial[threadIdx.x] += partial[threadIdx.x + step];
-    __syncthreads();
-  }
-  if (threadIdx.x == 0)
-    *mean = static_cast<float>(double(partial[0]) / (double(size.width) * size.height));
-}
-
-/// left * conj(right) * scale of two bins at once, for `rights` rights `count` pairs of bins apart;
-/// besides, turns the left's energy, where there is one, into Buffers::product_error.
-__global__ void __launch_bounds__(block_size)
-    multiply(const float4* left, const float4* right, std::int64_t count, int rights, float scale,
-             float4* out, const float* energy, float* product_error) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x;
-  if (i == 0 && energy) *product_error = product_error_of(*energy);
-  if (i >= count) return;
-  float4 a = left[i];
-  a = {a.x * scale, a.y * scale, a.z * scale, a.w * scale};
-#pragma unroll 4
-  for (int r = 0; r < rights; ++r) {
-    const float4 b = right[r * count + i];
-    out[r * count + i] = {a.x * b.x + a.y * b.y, a.y * b.x - a.x * b.y,  //
-                          a.z * b.z + a.w * b.w, a.w * b.z - a.z * b.w};
-  }
-}
-
-/// The wanted shifts of a circular result.
-__global__ void __launch_bounds__(block_width* block_height)
-    crop(const float* in, Size padded, Rect shifts, float* out) {
-  const int x = blockIdx.x * block_width + threadIdx.x;
-  const int y = blockIdx.y * block_height + threadIdx.y;
-  if (x >= shifts.width || y >= shifts.height) return;
-  int column = shifts.x + x, row = shifts.y + y;
-  if (column < 0) column += padded.width;
-  if (row < 0) row += padded.height;
-  out[std::int64_t{y} * shifts.width + x] = in[std::int64_t{row} * padded.width + column];
-}
-
-class Fft final : public PlanState {
+class FftState : public PlanState {
  public:
-  static Result<std::unique_ptr<PlanState>> make(const MatchProblem& problem, const Device&);
+  virtual Status run(const Problem& problem, const Buffers& buffers) = 0;
+};
+
+/// Transforms of one direction, so many a call.
+struct Batch {
+  CufftPlan plan;
+  int count = 0;
+};
+
+/// The size of equal parts of at most `most` that make up `count`.
+int balanced(int count, int most) { return ceil_div(count, ceil_div(count, most)); }
+
+template <class T>
+class Fft final : public FftState {
+ public:
+  static Result<std::unique_ptr<PlanState>> make(const MatchProblem& problem);
   Status set_rights(const void* rights, Stream stream) override;
-  const float* product_error() const override { return error_.as<float>(); }
-  Status run(const Problem& problem, const Buffers& buffers);
+  const float* product_error() const override {
+    return states_error() ? error_.as<float>() : nullptr;
+  }
+  Status run(const Problem& problem, const Buffers& buffers) override;
 
  private:
-  /// `mean`, where not null, is a device-side offset and takes the place of `offset`.
-  Status pad_to_spectrum(const void* in, std::int64_t pitch, Size size, float offset,
-                         const float* mean, float* energy, cufftComplex* spectrum, Stream stream);
-  Status products_of(const Problem& problem, int first_right, int count, float* out, Stream stream);
+  using Complex = typename CufftTypes<T>::Complex;
+
+  /// Outputs that are computed together: either all rights of some lefts, or some of one left.
+  struct Tile {
+    int first_left, lefts, first_right, rights;
+    int count() const { return lefts * rights; }
+  };
+
+  void choose_batches(const MatchProblem& problem);
+  Status make_plans();
+  Status allocate();
+  /// `means`, where not null, are device-side offsets and take the place of `offset`.
+  Status spectra_of(const Side& side, const Batch& batch, float offset, const float* means,
+                    float* energy, Complex* out, Stream stream);
+  Status multiply_tile(const Tile& tile, int first_right, Stream stream);
+  Status products_of(const Problem& problem, const Tile& tile, const Buffers& buffers);
+
+  std::int64_t bins() const { return std::int64_t{size_.width / 2 + 1} * size_.height; }
+  bool states_error() const { return problem_.lefts == 1 && sizeof(T) == sizeof(float); }
   /// Of u8 less 128 the largest there can be will do.
-  float* energy() const { return u8() ? nullptr : error_.as<float>() + 1; }
+  float* energy() const { return u8() || !states_error() ? nullptr : error_.as<float>() + 1; }
   bool u8() const { return problem_.type == ElementType::u8; }
 
   Problem problem_;
   Size size_;
-  std::int64_t bins_ = 0;  ///< complex values of a spectrum, an even number
-  CufftPlan forward_, inverse_;
-  CufftPlan batched_inverse_;  ///< of batch_ rights, where there are that many
-  int batch_ = 1;
-  bool direct_ = false;  ///< the inverse writes the products where they are wanted
-  Block work_, padded_, left_, product_, rights_;
+  Batch forward_left_, forward_right_, inverse_;
+  CufftPlan single_inverse_;
+  int tile_lefts_ = 1, tile_rights_ = 1;  ///< most of a Tile; inverse_ is of so many outputs
+  bool direct_ = false;                   ///< the inverse writes the products where they are wanted
+  Block work_, padded_, lefts_, product_, rights_;
   Block error_;  ///< Buffers::product_error; behind it the sum of squares of an f32 left
   Block means_;  ///< of u8 rights
 };
 
-Result<std::unique_ptr<PlanState>> Fft::make(const MatchProblem& problem, const Device&) {
+template <class T>
+Result<std::unique_ptr<PlanState>> Fft<T>::make(const MatchProblem& problem) {
   auto fft = std::make_unique<Fft>();
-  const Problem& p = problem.correlate;
-  const Size size = transform_size(p);
-  fft->problem_ = p;
-  fft->size_ = size;
-  fft->bins_ = std::int64_t{size.width / 2 + 1} * size.height;
-  fft->batch_ = std::min(most_batched, problem.most_rights());
-  fft->direct_ = problem.products_pitch() == size.width && problem.products_stride() == size.area();
+  fft->problem_ = problem.correlate;
+  fft->size_ = transform_size(problem.correlate);
+  fft->choose_batches(problem);
+  if (Status s = fft->make_plans(); !s.ok()) return s;
+  if (Status s = fft->allocate(); !s.ok()) return s;
+  return std::unique_ptr<PlanState>(std::move(fft));
+}
+
+template <class T>
+void Fft<T>::choose_batches(const MatchProblem& problem) {
+  direct_ = problem.product_pitch == size_.width && problem.product_stride == size_.area();
+  const std::int64_t bytes = size_.area() * static_cast<std::int64_t>(sizeof(T));
+  const int most = static_cast<int>(std::max<std::int64_t>(least_batched, batch_bytes / bytes));
+  const int rights = problem.most_rights();
+  tile_rights_ = direct_ ? std::min(least_batched, rights) : balanced(rights, most);
+  if (tile_rights_ == rights)
+    tile_lefts_ = balanced(problem_.lefts, std::max(1, most / tile_rights_));
+  inverse_.count = tile_lefts_ * tile_rights_;
+  forward_left_.count = balanced(problem_.lefts, most);
+  forward_right_.count = balanced(static_cast<int>(problem_.total_rights()), most);
+}
+
+template <class T>
+Status Fft<T>::make_plans() {
   const struct {
     CufftPlan* plan;
     cufftType type;
     int batch;
-  } plans[] = {{&fft->forward_, CUFFT_R2C, 1},
-               {&fft->inverse_, CUFFT_C2R, 1},
-               {&fft->batched_inverse_, CUFFT_C2R, fft->batch_}};
+  } plans[] = {{&forward_left_.plan, CufftTypes<T>::forward, forward_left_.count},
+               {&forward_right_.plan, CufftTypes<T>::forward, forward_right_.count},
+               {&inverse_.plan, CufftTypes<T>::inverse, inverse_.count},
+               {&single_inverse_, CufftTypes<T>::inverse, 1}};
   std::size_t work = 0;
   for (const auto& [plan, type, batch] : plans) {
-    auto made = CufftPlan::make(size, type, batch);
+    auto made = CufftPlan::make(size_, type, batch);
     if (!made.ok()) return made.status();
     *plan = std::move(made.value());
     work = std::max(work, plan->work_bytes());
   }
-  const std::size_t spectrum = fft->bins_ * sizeof(cufftComplex);
-  const std::pair<Block*, std::size_t> wanted[] = {
-      {&fft->work_, work},
-      {&fft->padded_, size.area() * sizeof(float) * (fft->direct_ ? 1 : fft->batch_)},
-      {&fft->left_, spectrum},
-      {&fft->product_, spectrum * fft->batch_},
-      {&fft->rights_, spectrum * p.rights},
-      {&fft->error_, 2 * sizeof(float)},
-      {&fft->means_, p.rights * sizeof(float)},
+  auto made = Block::make(Backend::cuda, work);
+  if (!made.ok()) return made.status();
+  work_ = std::move(made.value());
+  for (const auto& plan : plans)
+    if (Status s = plan.plan->set_work_area(work_.data()); !s.ok()) return s;
+  return {};
+}
+
+template <class T>
+Status Fft<T>::allocate() {
+  const std::int64_t spectrum = bins() * static_cast<std::int64_t>(sizeof(Complex));
+  // Transforms go in whole batches, the last of which may reach past what is wanted.
+  const auto whole = [](std::int64_t count, int batch) { return ceil_div(count, batch) * batch; };
+  const int padded =
+      std::max({forward_left_.count, forward_right_.count, direct_ ? 1 : inverse_.count});
+  const std::pair<Block*, std::int64_t> wanted[] = {
+      {&padded_, size_.area() * static_cast<std::int64_t>(sizeof(T)) * padded},
+      {&lefts_, spectrum * whole(problem_.lefts, forward_left_.count)},
+      {&product_, spectrum * inverse_.count},
+      {&rights_, spectrum * whole(problem_.total_rights(), forward_right_.count)},
+      {&error_, 2 * sizeof(float)},
+      {&means_, problem_.total_rights() * sizeof(float)},
   };
   for (auto [block, bytes] : wanted) {
     auto made = Block::make(Backend::cuda, bytes);
     if (!made.ok()) return made.status();
     *block = std::move(made.value());
   }
-  for (const auto& plan : plans)
-    if (Status s = plan.plan->set_work_area(fft->work_.data()); !s.ok()) return s;
-  const float most = product_error_of(u8_middle * u8_middle * static_cast<float>(p.left.area()));
-  if (Status s =
-          check(cudaMemcpy(fft->error_.data(), &most, sizeof most, cudaMemcpyHostToDevice), "fft");
-      !s.ok())
-    return s;
-  return std::unique_ptr<PlanState>(std::move(fft));
+  const float most =
+      product_error_of(u8_middle * u8_middle * static_cast<float>(problem_.left.area()));
+  return check(cudaMemcpy(error_.data(), &most, sizeof most, cudaMemcpyHostToDevice), "fft");
 }
 
-Status Fft::pad_to_spectrum(const void* in, std::int64_t pitch, Size size, float offset,
-                            const float* mean, float* energy, cufftComplex* spectrum,
-                            Stream stream) {
-  const auto kernel = u8() ? pad<std::uint8_t> : pad<float>;
-  // Few blocks, so that few of them meet at `energy`.
-  const dim3 grid(ceil_div(size_.width, 4 * block_width),
-                  std::min(32, ceil_div(size_.height, block_height)));
-  kernel<<<grid, dim3(block_width, block_height), 0, native(stream)>>>(
-      static_cast<const std::byte*>(in), pitch, size, size_, offset, mean, padded_.as<float>(),
-      energy);
-  if (Status s = launched("pad"); !s.ok()) return s;
-  return forward_.forward(padded_.as<float>(), spectrum, stream);
-}
-
-Status Fft::set_rights(const void* rights, Stream stream) {
-  for (int r = 0; r < problem_.rights; ++r) {
-    const auto* right = static_cast<const std::byte*>(rights) + r * problem_.right_stride;
-    float* mean = u8() ? means_.as<float>() + r : nullptr;
-    if (mean) {
-      mean_of<<<1, block_size, 0, native(stream)>>>(right, problem_.right_pitch, problem_.right,
-                                                    mean);
-      if (Status s = launched("mean_of"); !s.ok()) return s;
-    }
-    if (Status s = pad_to_spectrum(right, problem_.right_pitch, problem_.right, 0, mean, nullptr,
-                                   rights_.as<cufftComplex>() + r * bins_, stream);
+template <class T>
+Status Fft<T>::spectra_of(const Side& side, const Batch& batch, float offset, const float* means,
+                          float* energy, Complex* out, Stream stream) {
+  auto* const kernel = u8() ? pad<std::uint8_t, T> : pad<T, T>;
+  for (int first = 0; first < side.count; first += batch.count) {
+    Side part = side;
+    part.data += first * side.stride;
+    part.count = std::min(batch.count, side.count - first);
+    // Few blocks, so that few of them meet at `energy`.
+    const dim3 grid(ceil_div(size_.width, Word<T>::size * fft_block_width),
+                    std::min(32, ceil_div(size_.height, fft_block_height)),
+                    grid_extent(part.count));
+    if (Status s =
+            enqueue("pad", kernel, grid, dim3(fft_block_width, fft_block_height), 0, stream, part,
+                    size_, offset, means ? means + first : nullptr, padded_.as<T>(), energy);
         !s.ok())
+      return s;
+    if (Status s = batch.plan.forward(padded_.as<T>(), out + first * bins(), stream); !s.ok())
       return s;
   }
   return {};
 }
 
-Status Fft::run(const Problem& p, const Buffers& b) {
+template <class T>
+Status Fft<T>::set_rights(const void* rights, Stream stream) {
+  const Side side{static_cast<const std::byte*>(rights), problem_.right_stride,
+                  problem_.right_pitch, problem_.right, static_cast<int>(problem_.total_rights())};
+  float* means = u8() ? means_.as<float>() : nullptr;
+  if (means)
+    if (Status s = enqueue("mean_of", mean_of, side.count, fft_block_size, 0, stream, side, means);
+        !s.ok())
+      return s;
+  return spectra_of(side, forward_right_, 0, means, nullptr, rights_.as<Complex>(), stream);
+}
+
+template <class T>
+Status Fft<T>::run(const Problem& p, const Buffers& b) {
   if (b.new_left) {
     if (energy())
       if (Status s = check(cudaMemsetAsync(energy(), 0, sizeof(float), native(b.stream)), "fft");
           !s.ok())
         return s;
-    if (Status s = pad_to_spectrum(b.lefts, p.left_pitch, p.left, u8() ? u8_middle : 0, nullptr,
-                                   energy(), left_.as<cufftComplex>(), b.stream);
+    const Side side{static_cast<const std::byte*>(b.lefts), p.left_stride, p.left_pitch, p.left,
+                    p.lefts};
+    if (Status s = spectra_of(side, forward_left_, u8() ? u8_middle : 0, nullptr, energy(),
+                              lefts_.as<Complex>(), b.stream);
         !s.ok())
       return s;
   }
-  for (int i = 0; i < b.right_count;) {
-    const int count = b.right_count - i >= batch_ ? batch_ : 1;
-    const std::int64_t area = direct_ ? size_.area() : p.shifts.size().area();
-    if (Status s = products_of(p, b.first_right + i, count,
-                               static_cast<float*>(b.products) + i * area, b.stream);
-        !s.ok())
-      return s;
-    i += count;
-  }
+  for (int left = 0; left < p.lefts; left += tile_lefts_)
+    for (int right = 0; right < b.right_count;) {
+      const int rest = b.right_count - right;
+      // Only a batch that is full may write straight to its place.
+      const int count = rest < tile_rights_ && direct_ ? 1 : std::min(rest, tile_rights_);
+      const Tile tile{left, std::min(tile_lefts_, p.lefts - left), right, count};
+      if (Status s = products_of(p, tile, b); !s.ok()) return s;
+      right += count;
+    }
   return {};
 }
 
-Status Fft::products_of(const Problem& p, int first_right, int count, float* out, Stream stream) {
-  const std::int64_t pairs = bins_ / 2;
-  multiply<<<static_cast<unsigned>(ceil_div(pairs, block_size)), block_size, 0, native(stream)>>>(
-      left_.as<float4>(), rights_.as<float4>() + first_right * pairs, pairs, count,
-      1.0f / static_cast<float>(size_.area()), product_.as<float4>(), energy(), error_.as<float>());
-  if (Status s = launched("multiply"); !s.ok()) return s;
-  const CufftPlan& inverse = count == batch_ ? batched_inverse_ : inverse_;
-  float* whole = direct_ ? out : padded_.as<float>();
-  if (Status s = inverse.inverse(product_.as<cufftComplex>(), whole, stream); !s.ok()) return s;
+template <class T>
+Status Fft<T>::multiply_tile(const Tile& tile, int first_right, Stream stream) {
+  const bool own_rights = problem_.form == Form::n_to_mn;
+  const SpectraBatch batch{tile.lefts, tile.rights, own_rights ? problem_.rights : 0,
+                           bins() * 2 / Word<T>::size};
+  const std::int64_t right =
+      first_right + (own_rights ? std::int64_t{tile.first_left} * problem_.rights : 0);
+  const bool tiled = !own_rights && tile.lefts >= left_tile;
+  const dim3 grid(static_cast<unsigned>(ceil_div(batch.words, fft_block_size)),
+                  grid_extent(ceil_div(tile.lefts, tiled ? left_tile : 1)));
+  return enqueue("multiply", tiled ? multiply<T, left_tile> : multiply<T, 1>, grid, fft_block_size,
+                 0, stream, lefts_.as<Word<T>>() + tile.first_left * batch.words,
+                 rights_.as<Word<T>>() + right * batch.words, batch,
+                 T{1} / static_cast<T>(size_.area()), product_.as<Word<T>>(), energy(),
+                 error_.as<float>());
+}
+
+template <class T>
+Status Fft<T>::products_of(const Problem& p, const Tile& tile, const Buffers& b) {
+  if (Status s = multiply_tile(tile, b.first_right + tile.first_right, b.stream); !s.ok()) return s;
+  const std::int64_t output = std::int64_t{tile.first_left} * b.right_count + tile.first_right;
+  const std::int64_t area = direct_ ? size_.area() : p.shifts.size().area();
+  T* out = static_cast<T*>(b.products) + output * area;
+  T* whole = direct_ ? out : padded_.as<T>();
+  const CufftPlan& plan =
+      direct_ && tile.count() < inverse_.count ? single_inverse_ : inverse_.plan;
+  if (Status s = plan.inverse(product_.as<Complex>(), whole, b.stream); !s.ok()) return s;
   if (direct_) return {};
-  const dim3 block(block_width, block_height);
-  const dim3 grid(ceil_div(p.shifts.width, block_width), ceil_div(p.shifts.height, block_height));
-  for (int i = 0; i < count; ++i) {
-    crop<<<grid, block, 0, native(stream)>>>(whole + i * size_.area(), size_, p.shifts,
-                                             out + i * p.shifts.size().area());
-    if (Status s = launched("crop"); !s.ok()) return s;
-  }
-  return {};
+  const dim3 grid(ceil_div(p.shifts.width, fft_block_width),
+                  grid_extent(ceil_div(p.shifts.height, fft_block_height)),
+                  grid_extent(tile.count()));
+  return enqueue("crop", crop<T>, grid, dim3(fft_block_width, fft_block_height), 0, b.stream, whole,
+                 size_, p.shifts, tile.count(), out);
 }
 
 Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState* state) {
-  return static_cast<Fft*>(state)->run(p.correlate, b);
+  return static_cast<FftState*>(state)->run(p.correlate, b);
 }
 
-/// Floating-point products of one left, of u8 only for windows wholly inside (their offsets cancel
-/// there); a spectrum within reach of cuFFT and of the grid.
+Result<std::unique_ptr<PlanState>> plan(const MatchProblem& p, const Device&) {
+  return p.correlate.type == ElementType::f64 ? Fft<double>::make(p) : Fft<float>::make(p);
+}
+
+/// Floating-point products, of u8 only for windows wholly inside (their offsets cancel there); a
+/// spectrum within reach of cuFFT and of the grid.
 bool supports(const MatchProblem& p, const Device& device) {
   const Problem& c = p.correlate;
-  if (c.type == ElementType::u8 && !supports_matching(p, device)) return false;
-  return p.products == ElementType::f32 && c.lefts == 1 && c.left.width <= 65536 &&
-         c.left.height <= 65536 && c.right.width <= 65536 && c.right.height <= 65536 &&
-         cufft_library().ok();
+  const bool plain = c.type == ElementType::f32 || c.type == ElementType::f64;
+  if (c.type == ElementType::u8 ? !supports_matching(p, device) : !plain) return false;
+  return p.products == (c.type == ElementType::f64 ? ElementType::f64 : ElementType::f32) &&
+         c.left.width <= 65536 && c.left.height <= 65536 && c.right.width <= 65536 &&
+         c.right.height <= 65536 && c.total_rights() <= 1 << 24 && cufft_library().ok();
 }
 
 /// Rows and matrices as the inverse transform leaves them, so that nothing is copied.
 void layout(MatchProblem& p) {
-  if (p.correlate.shifts.x || p.correlate.shifts.y) return;
+  if (p.correlate.shifts.x || p.correlate.shifts.y || p.correlate.lefts > 1) return;
   const Size size = transform_size(p.correlate);
   p.product_pitch = size.width;
   p.product_stride = size.area();
 }
 
 constexpr Variant table[] = {
-    {"fft", Stage::correlate, Backend::cuda, false, supports, no_workspace, launch, Fft::make,
-     layout},
+    {"fft", Stage::correlate, Backend::cuda, false, supports, no_workspace, launch, plan, layout},
 };
 
 }  // namespace
