@@ -75,6 +75,12 @@ class Pipeline {
  public:
   explicit Pipeline(const Case& c) : values(make_inputs(c, 1, true)) {
     problem.correlate = problem_of(c);
+    if (c.filter) {
+      weights_ = weights_of(c, 1);
+      problem.filter = &weights_;
+      problem.products = c.type;
+      return;
+    }
     problem.products = ElementType::f32;
     problem.max_peaks = c.max_peaks;
     problem.distance_x = std::max(1, c.right.width / 2);
@@ -82,7 +88,9 @@ class Pipeline {
     problem.threshold = 0.5;
   }
 
-  /// Makes the inputs of that stage.
+  Pipeline(const Pipeline&) = delete;
+
+  /// Makes the inputs of that stage; the filter stage's are there.
   Status ensure_inputs_of(Stage stage) {
     for (; done_ < int(stage); ++done_)
       if (Status s = run(Stage(done_)); !s.ok()) return s;
@@ -105,7 +113,8 @@ class Pipeline {
     return wrong.ok() ? Status() : wrong.status();
   }
 
-  int done_ = int(Stage::correlate);
+  xcorr::FilterWeights weights_;
+  int done_ = int(Stage::correlate);  ///< the first stage that has not run
 };
 
 void print(const Case& c, const Variant& variant, const Device& device, const Timing& t,
