@@ -3,6 +3,7 @@
 // The CPU's memory and streams, and what stands in for CUDA in a build without it.
 #include "runtime.hpp"
 
+#include <chrono>
 #include <cstring>
 #include <new>
 #include <string>
@@ -30,6 +31,31 @@ Status copy(const Copy& copy, Memory, Memory, Stream) {
   return {};
 }
 
+using Clock = std::chrono::steady_clock;
+
+struct CpuTimer {
+  Clock::time_point start, stop;
+};
+
+Result<void*> create_timer() { return new CpuTimer; }
+
+void destroy_timer(void* timer) { delete static_cast<CpuTimer*>(timer); }
+
+Status start(void* timer, Stream) {
+  static_cast<CpuTimer*>(timer)->start = Clock::now();
+  return {};
+}
+
+Status stop(void* timer, Stream) {
+  static_cast<CpuTimer*>(timer)->stop = Clock::now();
+  return {};
+}
+
+Result<double> elapsed(void* timer) {
+  const auto& times = *static_cast<CpuTimer*>(timer);
+  return std::chrono::duration<double>(times.stop - times.start).count();
+}
+
 constexpr Runtime cpu_runtime = {
     allocate,
     release,
@@ -40,6 +66,11 @@ constexpr Runtime cpu_runtime = {
     [] { return Result<void*>(nullptr); },
     [](void*) {},
     [](Stream, Stream, void*) { return Status(); },
+    create_timer,
+    destroy_timer,
+    start,
+    stop,
+    elapsed,
 };
 
 }  // namespace
@@ -85,6 +116,16 @@ Result<SideStream> SideStream::make(Backend backend) {
   if (!event.ok()) return event.status();
   side.event_ = event.value();
   return side;
+}
+
+Result<Timer> Timer::make(Backend backend) {
+  Timer timer;
+  const Runtime& runtime = xcorr::runtime(backend);
+  auto made = runtime.create_timer();
+  if (!made.ok()) return made.status();
+  timer.runtime_ = &runtime;
+  timer.timer_ = made.value();
+  return timer;
 }
 
 }  // namespace xcorr

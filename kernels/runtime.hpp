@@ -36,6 +36,13 @@ struct Runtime {
   void (*destroy_event)(void* event);
   /// `second` goes on only when `first` has done what is enqueued on it so far.
   Status (*order)(Stream first, Stream second, void* event);
+  Result<void*> (*create_timer)();
+  void (*destroy_timer)(void* timer);
+  /// The timer runs while the stream does what is enqueued between the two.
+  Status (*start)(void* timer, Stream stream);
+  Status (*stop)(void* timer, Stream stream);
+  /// Waits for the stop; seconds.
+  Result<double> (*elapsed)(void* timer);
 };
 
 const Runtime& runtime(Backend backend);
@@ -97,6 +104,36 @@ class SideStream {
   const Runtime* runtime_ = nullptr;
   Stream stream_;
   void* event_ = nullptr;
+};
+
+/// Measures how long a stream works, by the device's own clock.
+class Timer {
+ public:
+  Timer() = default;
+  Timer(Timer&& other) noexcept { *this = std::move(other); }
+  Timer& operator=(Timer&& other) noexcept {
+    std::swap(runtime_, other.runtime_);
+    std::swap(timer_, other.timer_);
+    return *this;
+  }
+  ~Timer() {
+    if (runtime_) runtime_->destroy_timer(timer_);
+  }
+
+  static Result<Timer> make(Backend backend);
+
+  /// Seconds that the device spends on what `enqueue` enqueues on the default stream.
+  template <class Enqueue>
+  Result<double> time(Enqueue enqueue) {
+    if (Status s = runtime_->start(timer_, {}); !s.ok()) return s;
+    if (Status s = enqueue(); !s.ok()) return s;
+    if (Status s = runtime_->stop(timer_, {}); !s.ok()) return s;
+    return runtime_->elapsed(timer_);
+  }
+
+ private:
+  const Runtime* runtime_ = nullptr;
+  void* timer_ = nullptr;
 };
 
 }  // namespace xcorr

@@ -44,6 +44,10 @@ constexpr char help[] =
     "  --seed=N            of the random fills (default 1)\n"
     "  --bench             time the bench cases instead; the reference only where the filter names "
     "it\n"
+    "  --level=L           of --bench: kernel (default: a launch), run (rights given anew) or "
+    "steps\n"
+    "                      (prepare, transfer, rights, kernel, finalize, free and the whole)\n"
+    "  --seconds=S         of --bench: least time of a measurement (default 0.1)\n"
     "  --output=FORMAT     console (default), csv or json\n"
     "  --coverage          fail when no case reaches a variant\n"
     "  --help\n"
@@ -59,6 +63,20 @@ Output parse_output(const std::string& name) {
   if (name == "csv") return Output::csv;
   if (name == "json") return Output::json;
   usage_error("no output format '" + name + "'");
+}
+
+Level parse_level(const std::string& name) {
+  if (name == "kernel") return Level::kernel;
+  if (name == "run") return Level::run;
+  if (name == "steps") return Level::steps;
+  usage_error("no level '" + name + "'");
+}
+
+double parse_seconds(const char* text) {
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  if (end == text || *end || !(seconds > 0)) usage_error(std::string("bad time '") + text + "'");
+  return seconds;
 }
 
 std::optional<Backend> parse_backend(const std::string& name) {
@@ -82,6 +100,8 @@ Options parse(int argc, char** argv) {
                                  {"seed", required_argument, nullptr, 's'},
                                  {"bench", no_argument, nullptr, 't'},
                                  {"output", required_argument, nullptr, 'o'},
+                                 {"level", required_argument, nullptr, 'L'},
+                                 {"seconds", required_argument, nullptr, 'S'},
                                  {"coverage", no_argument, nullptr, 'c'},
                                  {"help", no_argument, nullptr, 'h'},
                                  {}};
@@ -101,6 +121,12 @@ Options parse(int argc, char** argv) {
         break;
       case 't':
         options.bench = true;
+        break;
+      case 'L':
+        options.level = parse_level(optarg);
+        break;
+      case 'S':
+        options.seconds = parse_seconds(optarg);
         break;
       case 'o':
         options.output = parse_output(optarg);

@@ -14,12 +14,19 @@ namespace checkcorr {
 
 enum class Output : std::uint8_t { console, csv, json };
 
+/// What is timed. kernel: a launch, with rights given and everything planned, as for a stream of
+/// frames; run: the rights are given anew each time, and what a plan makes of them counts; steps: a
+/// whole computation (thesis 4.1.1) and each of its steps, by the host's clock.
+enum class Level : std::uint8_t { kernel, run, steps };
+
 struct Options {
   std::string filter = "*";
   std::optional<xcorr::Backend> backend;  ///< none: all
   std::uint64_t seed = 1;
   Output output = Output::console;
   bool list = false, bench = false, coverage = false;
+  Level level = Level::kernel;
+  double seconds = 0.1;  ///< least time of a measurement
 };
 
 /// The device of each backend, or why there is none.

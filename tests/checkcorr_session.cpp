@@ -43,6 +43,8 @@ std::size_t element_of(Role role, const MatchProblem& p) {
   }
 }
 
+}  // namespace
+
 void point(xcorr::Buffers& b, Role role, std::byte* data) {
   switch (role) {
     case Role::lefts:
@@ -86,8 +88,6 @@ void point(xcorr::Buffers& b, Role role, std::byte* data) {
       break;
   }
 }
-
-}  // namespace
 
 // ---- Guarded --------------------------------------------------------------------------------
 

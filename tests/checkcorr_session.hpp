@@ -13,6 +13,9 @@
 
 namespace checkcorr {
 
+/// Sets the pointer of that role.
+void point(xcorr::Buffers& b, Role role, std::byte* data);
+
 /// A buffer in the device's memory between two guards. Under AddressSanitizer even reading a guard
 /// on the CPU is an error.
 class Guarded {

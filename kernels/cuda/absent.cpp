@@ -18,6 +18,11 @@ constexpr Runtime no_runtime = {
     []() -> Result<void*> { return absent(); },
     [](void*) {},
     [](Stream, Stream, void*) { return absent(); },
+    []() -> Result<void*> { return absent(); },
+    [](void*) {},
+    [](void*, Stream) { return absent(); },
+    [](void*, Stream) { return absent(); },
+    [](void*) -> Result<double> { return absent(); },
 };
 
 }  // namespace

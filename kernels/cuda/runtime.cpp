@@ -5,6 +5,7 @@
 // API works in it.
 #include "runtime.hpp"
 
+#include <memory>
 #include <string>
 
 #include "check.hpp"
@@ -75,9 +76,44 @@ Status order(Stream first, Stream second, void* event) {
   return check(cudaStreamWaitEvent(native(second), mark), "event");
 }
 
+struct EventTimer {
+  cudaEvent_t start = nullptr, stop = nullptr;
+  ~EventTimer() {
+    if (start) cudaEventDestroy(start);
+    if (stop) cudaEventDestroy(stop);
+  }
+};
+
+Result<void*> create_timer() {
+  auto timer = std::make_unique<EventTimer>();
+  for (cudaEvent_t* event : {&timer->start, &timer->stop})
+    if (cudaError_t error = cudaEventCreateWithFlags(event, cudaEventDefault))
+      return check(error, "event");
+  return timer.release();
+}
+
+void destroy_timer(void* timer) { delete static_cast<EventTimer*>(timer); }
+
+Status start(void* timer, Stream stream) {
+  return check(cudaEventRecord(static_cast<EventTimer*>(timer)->start, native(stream)), "event");
+}
+
+Status stop(void* timer, Stream stream) {
+  return check(cudaEventRecord(static_cast<EventTimer*>(timer)->stop, native(stream)), "event");
+}
+
+Result<double> elapsed(void* timer) {
+  const auto& events = *static_cast<EventTimer*>(timer);
+  float ms = 0;
+  if (cudaError_t error = cudaEventSynchronize(events.stop)) return check(error, "event");
+  if (cudaError_t error = cudaEventElapsedTime(&ms, events.start, events.stop))
+    return check(error, "event");
+  return 1e-3 * ms;
+}
+
 constexpr Runtime cuda_runtime = {
-    allocate, release,      copy,          create_stream, destroy_stream,
-    wait,     create_event, destroy_event, order,
+    allocate,      release, copy,         create_stream, destroy_stream, wait, create_event,
+    destroy_event, order,   create_timer, destroy_timer, start,          stop, elapsed,
 };
 
 }  // namespace

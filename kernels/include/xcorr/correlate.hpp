@@ -18,6 +18,11 @@ enum class Form : std::uint8_t {
   n_to_m,       ///< n lefts, each with all of the same m rights
 };
 
+constexpr const char* name_of(Form form) {
+  constexpr const char* names[] = {"one_to_one", "one_to_many", "n_to_mn", "n_to_m"};
+  return names[static_cast<std::uint8_t>(form)];
+}
+
 /// What to compute. The result at shift (dx, dy) is
 ///   r[dy][dx] = sum over (i, j) of left[j + dy][i + dx] * right[j][i],
 /// over the pixels where both exist. `shifts` is the rectangle of shifts wanted: element (x, y) of
