@@ -88,6 +88,24 @@ Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views) {
   return bank;
 }
 
+Result<std::vector<BankTemplate>> smoothed(std::span<const BankTemplate> bank, double sigma) {
+  auto weights = gaussian_weights(sigma);
+  if (!weights.ok()) return weights.status();
+  std::vector<std::vector<std::byte>> pixels;
+  std::vector<MatrixView> views;
+  for (const BankTemplate& t : bank) {
+    auto filter = Filter::create(dense_filter(t.type, t.size, weights.value()), Device{});
+    if (!filter.ok()) return filter.status();
+    std::vector<std::byte> workspace(filter.value().workspace_bytes());
+    std::vector<std::byte>& out = pixels.emplace_back(t.pixels.size());
+    if (Status s = filter.value().run(t.pixels.data(), out.data(), workspace.data()); !s.ok())
+      return s;
+    views.push_back({out.data(), t.type, t.size,
+                     static_cast<std::ptrdiff_t>(t.size.width * size_of(t.type)), Memory::host});
+  }
+  return make_bank(views);
+}
+
 bool is_flat(const MatrixView& view) {
   const std::size_t element = size_of(view.type);
   const auto* first = static_cast<const std::byte*>(view.data);

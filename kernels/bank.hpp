@@ -25,4 +25,7 @@ inline constexpr std::int64_t max_template_pixels = 11'900'000;
 /// Copies the views. Errors: invalid_argument.
 Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views);
 
+/// The templates as they are after the prefilter.
+Result<std::vector<BankTemplate>> smoothed(std::span<const BankTemplate> bank, double sigma);
+
 }  // namespace xcorr

@@ -17,6 +17,8 @@ Status check_settings(const MatchSettings& s) {
   if (!(s.threshold >= -1 && s.threshold <= 1)) return bad("the threshold must be in [-1, 1]");
   if (s.max_peaks < 1 || s.max_peaks > 1024) return bad("max_peaks must be in [1, 1024]");
   if (s.min_peak_distance < 0) return bad("min_peak_distance must not be negative");
+  if (!(s.prefilter_sigma >= 0 && s.prefilter_sigma <= 10))
+    return bad("prefilter_sigma must be in [0, 10]");
   return {};
 }
 
@@ -37,8 +39,13 @@ struct Matcher::Impl {
   Device device;
   Stream own_stream;
   std::vector<BankTemplate> bank;
+  std::vector<BankTemplate> smoothed_bank;  ///< with a prefilter: the bank as the plan has it
   std::optional<MatchPlan> plan;  ///< none: the bank changed since, or prepare() was not called
   std::optional<Stream> pending;  ///< where an enqueued frame's work runs
+
+  const std::vector<BankTemplate>& matched_bank() const {
+    return smoothed_bank.empty() ? bank : smoothed_bank;
+  }
 
   ~Impl() {
     plan.reset();
@@ -79,9 +86,18 @@ Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& setti
   // Also when no template is there to be correlated by it.
   if (auto wish = wished_variant(Stage::correlate, impl_->device, settings.kernel); !wish.ok())
     return wish.status();
-  auto made = MatchPlan::make(impl_->device, impl_->bank, type, frame, settings, impl_->own_stream);
+  const bool smooth = settings.prefilter_sigma > 0;
+  std::vector<BankTemplate> smoothed_bank;
+  if (smooth) {
+    auto bank = smoothed(impl_->bank, settings.prefilter_sigma);
+    if (!bank.ok()) return bank.status();
+    smoothed_bank = std::move(bank.value());
+  }
+  auto made = MatchPlan::make(impl_->device, smooth ? smoothed_bank : impl_->bank, type, frame,
+                              settings, impl_->own_stream);
   if (!made.ok()) return made.status();
   plan = std::move(made.value());
+  impl_->smoothed_bank = std::move(smoothed_bank);
   return {};
 }
 
@@ -102,7 +118,7 @@ Status Matcher::collect(std::vector<Peak>& peaks) {
   const Stream stream = *impl_->pending;
   impl_->pending.reset();
   if (Status status = runtime(impl_->device.backend).wait(stream); !status.ok()) return status;
-  impl_->plan->collect(impl_->bank, peaks);
+  impl_->plan->collect(impl_->matched_bank(), peaks);
   return {};
 }
 

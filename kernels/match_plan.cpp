@@ -13,9 +13,6 @@ namespace {
 /// Surfaces in flight: enough to fill a GPU, little enough for a small one.
 constexpr std::size_t surface_budget = std::size_t{128} << 20;
 
-/// Of rows on the device, so that kernels may read them as words.
-constexpr std::size_t pitch_alignment = 16;
-
 /// How far the peaks stage goes below the threshold, so that rounding of the scores it sees loses
 /// nothing; collect() applies the threshold to exact scores.
 double slack(const MatchProblem& problem) {
@@ -42,6 +39,12 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
   plan.frame_ = frame;
   plan.settings_ = settings;
   plan.region_ = searched_region(frame, settings.search_region);
+  if (settings.prefilter_sigma > 0 && !plan.region_.empty()) {
+    auto filter =
+        Prefilter::make(device, type, frame, plan.region_.size(), settings.prefilter_sigma);
+    if (!filter.ok()) return filter.status();
+    plan.prefilter_ = std::move(filter.value());
+  }
 
   auto side = SideStream::make(device.backend);
   if (!side.ok()) return side.status();
@@ -139,13 +142,15 @@ Status MatchPlan::allocate() {
     for (const Variant* variant : {group.correlate, group.normalise, group.peaks, group.refine})
       workspace = std::max(workspace, variant->workspace(p, device_));
   }
+  const std::size_t upload =
+      device_.backend == Backend::cpu ? 0 : upload_pitch() * most_read().height;
   results_.peaks = matched_ * settings_.max_peaks;
   const struct {
     Block* block;
     std::size_t bytes;
     Memory memory = Memory::device;
   } wanted[] = {
-      {&upload_, device_.backend == Backend::cpu ? 0 : upload_pitch() * region_.height},
+      {&upload_, upload},
       {&products_, products},
       {&scores_, scores},
       {&window_sums_, sums},
@@ -166,7 +171,8 @@ Status MatchPlan::allocate() {
 
 bool MatchPlan::adopt(const MatchSettings& settings) {
   if (settings.max_peaks != settings_.max_peaks || settings.kernel != settings_.kernel ||
-      settings.min_peak_distance != settings_.min_peak_distance)
+      settings.min_peak_distance != settings_.min_peak_distance ||
+      settings.prefilter_sigma != settings_.prefilter_sigma)
     return false;
   const Rect region = searched_region(frame_, settings.search_region);
   if (region.size() != region_.size()) return false;
@@ -175,8 +181,10 @@ bool MatchPlan::adopt(const MatchSettings& settings) {
   return true;
 }
 
-std::size_t MatchPlan::upload_pitch() const {
-  const std::size_t row = region_.width * size_of(type_);
+Size MatchPlan::most_read() const { return prefilter_ ? prefilter_->most_read() : region_.size(); }
+
+std::int64_t MatchPlan::upload_pitch() const {
+  const auto row = most_read().width * static_cast<std::int64_t>(size_of(type_));
   return (row + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
 }
 
@@ -184,20 +192,25 @@ Result<Buffers> MatchPlan::left_buffers(const MatrixView& frame, Stream stream,
                                         std::int64_t& pitch) {
   Buffers buffers;
   const std::size_t element = size_of(type_);
-  const auto* origin = static_cast<const std::byte*>(frame.data) + region_.y * frame.pitch +
-                       region_.x * static_cast<std::ptrdiff_t>(element);
+  const Rect read = prefilter_ ? prefilter_->reads(region_) : region_;
+  const auto* origin = static_cast<const std::byte*>(frame.data) + read.y * frame.pitch +
+                       read.x * static_cast<std::ptrdiff_t>(element);
   buffers.stream = stream;
   buffers.lefts = origin;
   pitch = frame.pitch;
   if (device_.backend != Backend::cpu && frame.memory == Memory::host) {
-    pitch = region_.width * static_cast<std::int64_t>(element);
-    if (Status s = runtime_->copy(
-            {upload_.data(), pitch, origin, frame.pitch, static_cast<std::size_t>(pitch),
-             static_cast<std::size_t>(region_.height)},
-            Memory::host, Memory::device, stream);
+    pitch = upload_pitch();
+    if (Status s = runtime_->copy({upload_.data(), pitch, origin, frame.pitch, read.width * element,
+                                   static_cast<std::size_t>(read.height)},
+                                  Memory::host, Memory::device, stream);
         !s.ok())
       return s;
     buffers.lefts = upload_.data();
+  }
+  if (prefilter_) {
+    if (Status s = prefilter_->run(buffers.lefts, pitch, region_, stream); !s.ok()) return s;
+    buffers.lefts = prefilter_->data();
+    pitch = prefilter_->pitch();
   }
   return buffers;
 }

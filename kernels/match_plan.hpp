@@ -4,11 +4,13 @@
 // one-to-many problem with its variants and plan, and the memory they share.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include <xcorr/match.hpp>
 
 #include "bank.hpp"
+#include "prefilter.hpp"
 #include "runtime.hpp"
 
 namespace xcorr {
@@ -49,7 +51,8 @@ class MatchPlan {
   /// Template `index`'s peaks, whose results lie at `place`.
   void append_peaks(std::uint32_t index, const BankTemplate& t, std::size_t place,
                     std::vector<Peak>& peaks) const;
-  std::size_t upload_pitch() const;  ///< bytes from row to row of upload_
+  Size most_read() const;             ///< pixels of a frame, for any place of the region
+  std::int64_t upload_pitch() const;  ///< bytes from row to row of upload_
   Result<Buffers> left_buffers(const MatrixView& frame, Stream stream, std::int64_t& pitch);
 
   Device device_;
@@ -62,7 +65,8 @@ class MatchPlan {
   std::size_t matched_ = 0;  ///< templates in all groups
 
   SideStream side_;  ///< window sums run beside the correlation
-  Block upload_;     ///< the region of a frame in host memory
+  Block upload_;     ///< what is read of a frame in host memory
+  std::optional<Prefilter> prefilter_;
   Block products_, scores_, window_sums_, window_squares_, candidates_;
   Block workspace_, side_workspace_;
   /// The results in one block, so that one copy brings them: peaks, then their counts.

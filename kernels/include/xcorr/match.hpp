@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Template matching: one frame against a bank of templates, peaks out. The stages are those of
-// the pipeline correlate -> normalise -> peaks -> refine; only the last one's result leaves the
-// device.
+// the pipeline filter (if asked for) -> correlate -> normalise -> peaks -> refine; only the last
+// one's result leaves the device.
 #pragma once
 
 #include <memory>
@@ -34,6 +34,12 @@ struct MatchSettings {
 
   /// The part of the frame that is searched: a match lies wholly inside. See searched_region.
   Rect search_region;
+
+  /// Pixels, 0 to 10. Above 0 the frame and the templates, each by itself, are smoothed before they
+  /// are compared, by gaussian_weights of it across and down, see FilterProblem: u8 stays u8, and
+  /// scores are exactly those of the smoothed pictures. It takes noise away; near a template's
+  /// edges, whose surroundings it does not know, a copy differs a little.
+  double prefilter_sigma = 0;
 
   std::string kernel = "auto";  ///< of the correlate stage: a variant's name, or auto
 
