@@ -1,55 +1,92 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""bench/select_table.py picks the fastest variant: select_table_test.py SELECT_TABLE"""
+"""bench/select_table.py tells how much slower variants are: select_table_test.py SELECT_TABLE [INC CSV...]
 
+With INC and the results it is made from: they belong together.
+"""
+
+import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
 
-COLUMNS = 'backend,device,stage,variant,type,left_w,left_h,right_w,right_h,rights,median_ms,min_ms,mac_per_s\n'
+OLD = 'backend,device,stage,variant,type,left_w,left_h,right_w,right_h,rights,median_ms,min_ms,mac_per_s\n'
+COLUMNS = ('backend,device,stage,variant,case,type,form,left_w,left_h,right_w,right_h,lefts,rights,shifts,'
+           'step,median_ms\n')
+PAPER = '# a paper\nform,lefts,rights,side,variant\none_to_one,1,1,16,direct\n'
 
 
 class SelectTable(unittest.TestCase):
-    script = ''
+    script = inc = ''
+    results = []
 
     def table(self, *texts):
+        """(status, {section: rows}) of what the script makes of these files."""
         with tempfile.TemporaryDirectory() as folder:
             paths = []
-            for index, text in enumerate(texts):
+            for index, text in enumerate((*texts, PAPER)):
                 paths.append(f'{folder}/{index}.csv')
-                with open(paths[-1], 'w', encoding='utf-8') as file:
-                    file.write(text)
-            done = subprocess.run([sys.executable, self.script, *paths, '--output=-'], text=True,
-                                  capture_output=True, check=False)
-            return done.returncode, [line for line in done.stdout.splitlines() if line.startswith('{')]
+                pathlib.Path(paths[-1]).write_text(text, encoding='utf-8')
+            done = subprocess.run([sys.executable, self.script, *paths[:-1], f'--paper={paths[-1]}',
+                                   '--output=-'], text=True, capture_output=True, check=False)
+        sections = {name: [line.strip().rstrip(',') for line in body.splitlines()]
+                    for name, body in re.findall(r' (\w+)\[\] = \{\n(.*?)\};', done.stdout, re.DOTALL)}
+        return done.returncode, sections
 
-    def test_fastest_of_each_problem(self):
-        status, rows = self.table(
-            '# a machine, a commit\n' + COLUMNS +
-            'cpu,"A CPU, fast",correlate,reference,u8,20,10,4,3,1,0.1,0.1,0\n'
-            'cpu,"A CPU, fast",correlate,direct,u8,20,10,4,3,1,2,1,0\n'
-            'cpu,"A CPU, fast",correlate,fft,u8,20,10,4,3,1,1,1,0\n'
-            'cpu,"A CPU, fast",normalise,other,u8,20,10,4,3,1,0.1,0.1,0\n'
-            'cuda,GPU,correlate,direct,f32,20,10,4,4,1,1,1,0\n')
+    def test_slowdowns_of_each_problem(self):
+        line = 'cuda,GPU,{},{},{},f32,n_to_m,8,8,8,8,2,3,full,{},{}\n'
+        status, found = self.table(
+            '# a machine, a commit\n' + COLUMNS
+            + line.format('correlate', 'reference', 'a', 'kernel', 0.1)
+            + line.format('correlate', 'fast', 'a', 'kernel', 1)
+            + line.format('correlate', 'slower', 'a', 'kernel', 2)
+            + line.format('correlate', 'fast', 'a', 'run', 0.5)
+            + line.format('correlate', 'slower', 'held-a', 'kernel', 0.01)
+            + line.format('normalise', 'other', 'a', 'kernel', 0.1))
         self.assertEqual(status, 0)
-        self.assertEqual(rows, ['{Backend::cpu, ElementType::u8, 12, 136, "fft"},',
-                                '{Backend::cuda, ElementType::f32, 16, 119, "direct"},'])
+        self.assertEqual(found['variants'], ['"fast"'])  # `slower` never comes near the best
+        self.assertEqual(found['measured'], [
+            '{Backend::cuda, ElementType::f32, Form::n_to_m, 64, 225, 2, 3, 0.2844, 0, 1}'])
+        self.assertEqual(found['slowdowns'], ['{0, 0}'])
+        self.assertEqual(found['guidelines'], ['{Form::one_to_one, 1, 1, 16, "direct"}'])
+
+    def test_results_of_before_form_was_measured(self):
+        line = 'cpu,"A CPU, fast",correlate,{},u8,20,10,4,3,{},{},1,0\n'
+        status, found = self.table(
+            OLD + line.format('direct', 1, 2) + line.format('fft', 1, 1),
+            OLD + line.format('direct', 32, 1) + line.format('fft', 32, 1.5))
+        self.assertEqual(status, 0)
+        self.assertEqual(found['variants'], ['"direct"', '"fft"'])
+        self.assertEqual(found['measured'], [
+            '{Backend::cpu, ElementType::u8, Form::one_to_many, 12, 136, 1, 32, 1.0, 0, 2}',
+            '{Backend::cpu, ElementType::u8, Form::one_to_one, 12, 136, 1, 1, 1.0, 2, 2}'])
+        self.assertEqual(found['slowdowns'], ['{0, 0}', '{1, 58}', '{0, 100}', '{1, 0}'])
 
     def test_several_measurements_by_their_geometric_mean(self):
-        line = 'cpu,CPU,correlate,{},u8,20,10,4,3,{},{},1,0\n'
-        status, rows = self.table(
-            COLUMNS + line.format('direct', 1, 1) + line.format('fft', 1, 2) + line.format('once', 1, 0.5),
-            COLUMNS + line.format('direct', 32, 100) + line.format('fft', 32, 10))
+        line = 'cpu,CPU,correlate,{},u8,20,10,4,3,1,{},1,0\n'
+        status, found = self.table(
+            OLD + line.format('direct', 1) + line.format('fft', 2) + line.format('once', 0.5),
+            OLD + line.format('direct', 16) + line.format('fft', 2))
         self.assertEqual(status, 0)
-        self.assertEqual(rows, ['{Backend::cpu, ElementType::u8, 12, 136, "fft"},'])
+        self.assertEqual(found['variants'], ['"fft"'])
 
     def test_nothing_to_choose_from(self):
-        status, rows = self.table(COLUMNS)
+        status, found = self.table(COLUMNS)
         self.assertNotEqual(status, 0)
-        self.assertEqual(rows, [])
+        self.assertEqual(found, {})
+
+    def test_the_table_in_the_sources_is_of_the_results(self):
+        if not self.inc:
+            self.skipTest('no table given')
+        done = subprocess.run([sys.executable, self.script, *self.results, '--output=-'], text=True,
+                              capture_output=True, check=True)
+        self.assertEqual(done.stdout, pathlib.Path(self.inc).read_text(encoding='utf-8'))
 
 
 if __name__ == '__main__':
-    SelectTable.script = sys.argv.pop()
-    unittest.main()
+    SelectTable.script, *rest = sys.argv[1:]
+    if rest:
+        SelectTable.inc, *SelectTable.results = rest
+    unittest.main(argv=sys.argv[:1])
