@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <xcorr/correlate.hpp>
+#include <xcorr/filter.hpp>
 #include <xcorr/match.hpp>
 
 #include "registry.hpp"
