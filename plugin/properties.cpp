@@ -113,6 +113,12 @@ std::vector<Property> make_table() {
                                     element_flags)),
           [](auto& s) -> auto& { return s.match.search_region; }),
       row(
+          g_param_spec_double("prefilter-sigma", "Prefilter sigma",
+                              "Smooth the frame and the templates by a Gaussian of this many "
+                              "pixels before they are compared (0: no)",
+                              0, 10, initial.match.prefilter_sigma, playing),
+          [](auto& s) -> auto& { return s.match.prefilter_sigma; }),
+      row(
           g_param_spec_uint("interval", "Interval", "Analyse every Nth frame, pass the others", 1,
                             G_MAXUINT, initial.interval, playing),
           [](auto& s) -> auto& { return s.interval; }),

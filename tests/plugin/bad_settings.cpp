@@ -91,6 +91,16 @@ GST_START_TEST(malformed_region) {
 }
 GST_END_TEST
 
+/// GObject complains and leaves the value.
+GST_START_TEST(sigma_out_of_range) {
+  Finder finder("prefilter-sigma=1.5");
+  for (const char* value : {"11", "-1", "nan"}) {
+    ASSERT_WARNING(finder.set("prefilter-sigma", value));
+    assert_text(finder.get("prefilter-sigma"), "1.5");
+  }
+}
+GST_END_TEST
+
 GST_START_TEST(frame_smaller_than_its_caps) {
   Finder finder("template=" + save(texture(9, 9), "patch.png"));
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, 64, 48);
@@ -140,6 +150,7 @@ Suite* suite() {
   tcase_add_test(cases, unknown_kernel_at_start);
   tcase_add_test(cases, unknown_kernel_while_playing);
   tcase_add_test(cases, malformed_region);
+  tcase_add_test(cases, sigma_out_of_range);
   tcase_add_test(cases, frame_smaller_than_its_caps);
   tcase_add_test(cases, template_of_too_many_pixels);
   tcase_add_test(cases, template_of_too_many_pixels_while_playing);

@@ -2,6 +2,7 @@
 //
 // Which peaks are reported: banks, threshold, number, suppression, regions, methods, scores of the
 // extreme pictures, parts of a pixel.
+#include <algorithm>
 #include <cmath>
 
 #include "support.hpp"
@@ -216,6 +217,47 @@ GST_START_TEST(parts_of_a_pixel) {
 }
 GST_END_TEST
 
+/// Broad blobs, and as much noise again of each pixel by itself.
+GST_START_TEST(smoothing_finds_what_noise_hides) {
+  const Gray blobs = texture(30, 20, 4);
+  Gray scene(180, 120);
+  for (int y = 0; y < scene.height; ++y)
+    for (int x = 0; x < scene.width; ++x)
+      scene.at(x, y) =
+          static_cast<std::uint8_t>(std::min(255, std::max(0, 2 * blobs.at(x / 6, y / 6) - 128)));
+  const std::string file = save(crop(scene, 51, 31, 40, 32), "patch.png");
+  std::uint32_t random = 1;
+  for (std::uint8_t& v : scene.pixels) {
+    random = random * 1664525u + 1013904223u;
+    v = static_cast<std::uint8_t>(v / 2 + (random >> 25));
+  }
+  Finder finder("threshold=0.75 template=" + file);
+  assert_equals_int(finder.find(scene).peaks.size(), 0);
+  finder.set("prefilter-sigma", "2");
+  const auto smoothed = finder.find(scene).peaks;
+  assert_equals_int(smoothed.size(), 1);
+  assert_at(smoothed[0], 51, 31, 0.7);
+  finder.set("prefilter-sigma", "0");
+  assert_equals_int(finder.find(scene).peaks.size(), 0);
+}
+GST_END_TEST
+
+/// What is read around a region is the frame's, wherever the region lies.
+GST_START_TEST(smoothing_a_region_is_that_of_the_frame) {
+  const Gray scene = texture(120, 90);
+  Finder finder("prefilter-sigma=1.5 template=" + save(crop(scene, 60, 40, 20, 16), "patch.png"));
+  const auto whole = finder.find(scene).peaks;
+  assert_equals_int(whole.size(), 1);
+  for (const char* region : {"<50,30,50,40>", "<70,50,50,40>", "<60,40,20,16>", "<0,0,120,90>"}) {
+    finder.set("search-region", region);
+    const auto peaks = finder.find(scene).peaks;
+    const bool inside = std::string(region).find("<70") == std::string::npos;
+    assert_equals_int(peaks.size(), inside ? 1 : 0);
+    if (inside) fail_unless(peaks[0].score == whole[0].score, "%s", region);
+  }
+}
+GST_END_TEST
+
 }  // namespace
 
 Suite* suite() {
@@ -234,5 +276,7 @@ Suite* suite() {
   tcase_add_test(cases, flat_frame_scores_zero);
   tcase_add_test(cases, template_equal_to_the_frame);
   tcase_add_test(cases, parts_of_a_pixel);
+  tcase_add_test(cases, smoothing_finds_what_noise_hides);
+  tcase_add_test(cases, smoothing_a_region_is_that_of_the_frame);
   return suite;
 }
