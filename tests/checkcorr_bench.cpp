@@ -183,7 +183,7 @@ Result<Timing> time(Backend backend, double least_seconds, double best, Work wor
     });
     return seconds.ok() ? Result<double>(seconds.value() / launches) : seconds;
   };
-  const double too_long = hopeless * std::max(best, least_seconds);
+  const double too_long = std::max(hopeless * best, least_seconds);
   double warm = 0;  // the first time pays for loading the kernel
   for (int i = 0; i < 2 && warm < too_long; ++i) {
     const auto first = time_batch(1);
@@ -280,7 +280,11 @@ Result<std::array<Timing, step_count + 1>> time_steps(const Variant& variant, co
 class Bench {
  public:
   Bench(const Options& options, const Devices& devices, Report& report)
-      : options_(options), devices_(devices), report_(report) {}
+      : options_(options), devices_(devices), report_(report), variants_(xcorr::all_variants()) {
+    // Transforms first: they tell soonest what is hopeless.
+    std::stable_partition(variants_.begin(), variants_.end(),
+                          [](const Variant* variant) { return !variant->exact; });
+  }
 
   /// False when a launch failed.
   bool time_case(const Case& c) {
@@ -288,7 +292,7 @@ class Bench {
     std::map<Backend, Bed> beds;
     std::map<Backend, double> best;
     bool good = true;
-    for (const Variant* variant : xcorr::all_variants()) {
+    for (const Variant* variant : variants_) {
       const auto device = devices_.find(variant->backend);
       if (device == devices_.end() || !device->second.ok() || !is_wanted(*variant, c)) continue;
       if (!pipeline) pipeline.emplace(c);
@@ -364,6 +368,7 @@ class Bench {
   const Options& options_;
   const Devices& devices_;
   Report& report_;
+  std::vector<const Variant*> variants_;
   std::map<ElementType, double> peaks_;
 };
 
