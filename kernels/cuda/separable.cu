@@ -4,7 +4,8 @@
 // down along the columns of what that gives. A thread makes `run` neighbours along the axis, so
 // that an element read from shared memory serves that many sums. Rows are handed to the lanes of a
 // warp one below the other, columns one beside the other; odd pitches keep both free of bank
-// conflicts. Knobs, the course report's comparison among them:
+// conflicts. Border handling and the type of sums are what A. Stoltidis and N. Koutsouchis compare
+// in "GPU Programming with CUDA", 2021. Knobs:
 //   fused     both passes in one kernel: little memory traffic, but the rows of the halo are made
 //             twice; split: two kernels with the sums of the rows in the workspace, for large radii
 //   padded    a tile's halo is filled with the nearest pixels, so that the loops over the weights
@@ -112,6 +113,7 @@ __device__ void sum_columns(const typename P::Sum* tile, int pitch, int y, int h
   using Sum = typename P::Sum;
   for (int t = threadIdx.x; t < P::tile_width * (tile_height / run); t += threads) {
     const int i = t % P::tile_width, first = t / P::tile_width * run;
+    if (i >= size.width) continue;
     const auto read = [&](int j) {
       return tile[(padded ? first + j : clamped(y + first + j, height) - y) * pitch + i];
     };
@@ -119,7 +121,7 @@ __device__ void sum_columns(const typename P::Sum* tile, int pitch, int y, int h
     convolve<fixed_radius>(taps.down, taps.radius_y, read, sums);
 #pragma unroll
     for (int o = 0; o < run; ++o)
-      if (i < size.width && first + o < size.height)
+      if (first + o < size.height)
         out[(first + o) * out_pitch + i] = stored<typename P::In>(sums[o], taps.shift);
   }
 }
