@@ -34,7 +34,7 @@ struct Measured {
 
 struct Slowdown {
   int variant;  ///< index of `variants`
-  int percent;  ///< of a doubling of the best variant's time: 100 log2(time / best)
+  int percent;  ///< of a doubling of the best one's time: 100 log2(time / best)
 };
 
 /// Who wins by the paper's section 5.5.
@@ -46,8 +46,12 @@ struct Guideline {
 
 #include "select_table.inc"
 
-/// Of a variant that was too slow to be listed, or could not do the problem.
-constexpr int slowdown_unlisted = 150;
+/// Of a variant that is not listed: it could not do the problem.
+constexpr int slowdown_unlisted = 1000;
+
+/// What a slowdown counts. Past four times it is all the same, but for the order of those that are:
+/// how hopeless a variant is at one neighbour says nothing of the others.
+double penalty(int percent) { return std::min(percent, 200) + 1e-3 * percent; }
 
 // ---- nearness -------------------------------------------------------------------------------
 
@@ -130,19 +134,19 @@ const Variant* measured_choice(const Problem& problem, Backend backend, bool any
   double all = 0;
   for (const Neighbour& near : neighbours_of(problem, backend, any_form)) {
     if (!near.problem) break;
-    const double weight = 1 / (near.distance + 1e-3);
+    const double weight = 1 / (square(near.distance) + 1e-4);
     all += weight;
     for (int i = near.problem->first; i < near.problem->first + near.problem->count; ++i) {
       Sum& sum = sums[std::size_t(slowdowns[i].variant)];
       sum.weight += weight;
-      sum.slowdown += weight * slowdowns[i].percent;
+      sum.slowdown += weight * penalty(slowdowns[i].percent);
     }
   }
   const Variant* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t v = 0; v < sums.size(); ++v) {
     if (sums[v].weight == 0) continue;
-    const double slowdown = sums[v].slowdown + (all - sums[v].weight) * slowdown_unlisted;
+    const double slowdown = sums[v].slowdown + (all - sums[v].weight) * penalty(slowdown_unlisted);
     if (slowdown >= least) continue;
     const Variant* variant = find_variant(Stage::correlate, backend, variants[v]);
     if (!variant || !able(*variant)) continue;

@@ -52,6 +52,14 @@ class SelectTable(unittest.TestCase):
         self.assertEqual(found['slowdowns'], ['{0, 0}'])
         self.assertEqual(found['guidelines'], ['{Form::one_to_one, 1, 1, 16, "direct"}'])
 
+    def test_best_by_the_definition_is_listed_too(self):
+        line = 'cuda,GPU,correlate,{},a,f32,n_to_m,8,8,8,8,2,3,full,kernel,{}\n'
+        status, found = self.table(COLUMNS + line.format('fft', 1) + line.format('direct', 4)
+                                   + line.format('slower', 8))
+        self.assertEqual(status, 0)
+        self.assertEqual(found['variants'], ['"direct"', '"fft"'])
+        self.assertEqual(found['slowdowns'], ['{0, 200}', '{1, 0}'])
+
     def test_results_of_before_form_was_measured(self):
         line = 'cpu,"A CPU, fast",correlate,{},u8,20,10,4,3,{},{},1,0\n'
         status, found = self.table(
@@ -67,10 +75,10 @@ class SelectTable(unittest.TestCase):
     def test_several_measurements_by_their_geometric_mean(self):
         line = 'cpu,CPU,correlate,{},u8,20,10,4,3,1,{},1,0\n'
         status, found = self.table(
-            OLD + line.format('direct', 1) + line.format('fft', 2) + line.format('once', 0.5),
-            OLD + line.format('direct', 16) + line.format('fft', 2))
+            OLD + line.format('direct', 1) + line.format('wise', 2) + line.format('once', 0.5),
+            OLD + line.format('direct', 16) + line.format('wise', 2))
         self.assertEqual(status, 0)
-        self.assertEqual(found['variants'], ['"fft"'])
+        self.assertEqual(found['variants'], ['"wise"'])
 
     def test_nothing_to_choose_from(self):
         status, found = self.table(COLUMNS)
