@@ -61,7 +61,7 @@ constexpr Case table[] = {
     frame("around-64", u8, {96, 96}, 64), frame("around-128", u8, {160, 160}, 128),
     frame("around-256", u8, {320, 320}, 256), frame("one-shift-128", u8, {128, 128}, 128),
     frame("1080p-16-by-32", u8, hd, 16, 32), frame("1080p-32-by-32", u8, hd, 32, 32),
-    frame("1080p-64-by-32", u8, hd, 64, 32), frame("1080p-128-by-32", u8, hd, 128, 32),
+    frame("1080p-64-by-32", u8, hd, 64, 32), frame("480p-128-by-8", u8, vga, 128, 8),
     frame("around-16-by-8", u8, {48, 48}, 16, 8), frame("around-32-by-8", u8, {64, 64}, 32, 8),
     frame("around-128-by-8", u8, {160, 160}, 128, 8),
     frame("480p-8-by-8", u8, vga, 8, 8), frame("480p-16-by-8", u8, vga, 16, 8),
