@@ -190,14 +190,18 @@ const Variant* last_able(Stage stage, const Device& device, Able able) {
   return best;
 }
 
-/// Measurements of the form, the paper's table, measurements of other forms, any that is able.
+/// Measurements of the form; the paper's table, where the output is about the whole one as in the
+/// paper; measurements of other forms; the paper's table at any rate; any that is able.
 template <class Able>
 const Variant* choice(Stage stage, const Problem& problem, const Device& device, Able able) {
   const Variant* best = nullptr;
   if (stage == Stage::correlate) {
     best = measured_choice(problem, device.backend, false, able);
-    if (!best && device.backend == Backend::cuda) best = guided_choice(problem, able);
+    const bool guided = device.backend == Backend::cuda;
+    const bool whole = features(problem).share < std::log2(0.75);
+    if (!best && guided && whole) best = guided_choice(problem, able);
     if (!best) best = measured_choice(problem, device.backend, true, able);
+    if (!best && guided) best = guided_choice(problem, able);
   }
   return best ? best : last_able(stage, device, able);
 }
