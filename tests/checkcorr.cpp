@@ -41,6 +41,7 @@ constexpr char help[] =
     "  --list              the ids of all checks (with --bench, of all timings), and stop\n"
     "  --filter=GLOB       only ids that match: backend/stage/variant/type/case[/method[/...]]\n"
     "  --backend=B         cpu, cuda or all (default)\n"
+    "  --most-products=N   only cases of at most N products: for slow devices\n"
     "  --seed=N            of the random fills (default 1)\n"
     "  --bench             time the bench cases instead; the reference only where the filter names "
     "it\n"
@@ -86,17 +87,18 @@ std::optional<Backend> parse_backend(const std::string& name) {
   usage_error("no backend '" + name + "'");
 }
 
-std::uint64_t parse_seed(const char* text) {
+std::uint64_t parse_number(const char* what, const char* text) {
   char* end = nullptr;
-  const auto seed = std::strtoull(text, &end, 10);
-  if (end == text || *end) usage_error(std::string("bad seed '") + text + "'");
-  return seed;
+  const auto number = std::strtoull(text, &end, 10);
+  if (end == text || *end) usage_error(std::string("bad ") + what + " '" + text + "'");
+  return number;
 }
 
 Options parse(int argc, char** argv) {
   static const option known[] = {{"list", no_argument, nullptr, 'l'},
                                  {"filter", required_argument, nullptr, 'f'},
                                  {"backend", required_argument, nullptr, 'b'},
+                                 {"most-products", required_argument, nullptr, 'p'},
                                  {"seed", required_argument, nullptr, 's'},
                                  {"bench", no_argument, nullptr, 't'},
                                  {"output", required_argument, nullptr, 'o'},
@@ -117,7 +119,10 @@ Options parse(int argc, char** argv) {
         options.backend = parse_backend(optarg);
         break;
       case 's':
-        options.seed = parse_seed(optarg);
+        options.seed = parse_number("seed", optarg);
+        break;
+      case 'p':
+        options.most_products = parse_number("number of products", optarg);
         break;
       case 't':
         options.bench = true;

@@ -22,6 +22,7 @@ enum class Level : std::uint8_t { kernel, run, steps };
 struct Options {
   std::string filter = "*";
   std::optional<xcorr::Backend> backend;  ///< none: all
+  std::uint64_t most_products = ~std::uint64_t{0};  ///< of a case
   std::uint64_t seed = 1;
   Output output = Output::console;
   bool list = false, bench = false, coverage = false;

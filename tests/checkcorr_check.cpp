@@ -2,6 +2,7 @@
 //
 // Runs a case through the stages with the reference, and every other variant of each stage on the
 // same inputs, so that a stage is judged by itself.
+#include <csignal>
 #include <cstdio>
 
 #include "checkcorr.hpp"
@@ -220,6 +221,21 @@ class Trial {
   MatchProblem problem_;
 };
 
+/// The id of the check that runs: a sanitizer may end the program amid it.
+std::string in_progress;
+
+void name_what_aborts(int signal) {
+  std::fprintf(stderr, "FAIL %s\n     aborted\n", in_progress.c_str());
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+/// At most.
+std::uint64_t products_of(const Case& c) {
+  const Problem p = problem_of(c);
+  return static_cast<std::uint64_t>(p.outputs() * p.shifts.size().area() * p.right.area());
+}
+
 class Checker {
  public:
   Checker(const Options& options, const Devices& devices, std::vector<Tally>& tallies)
@@ -256,6 +272,7 @@ class Checker {
       const std::string id = id_of(variant, scenario.test) + suffix;
       if (variant.stage != stage || !device.ok() || !matches(options_, id)) continue;
       if (!variant.supports(scenario.problem, device.value())) continue;
+      in_progress = id;
       const std::string wrong = Trial(variant, device.value(), scenario).run(tally.worst);
       ++(wrong.empty() ? tally.passed : tally.failed);
       if (!wrong.empty()) report(id, wrong);
@@ -278,7 +295,10 @@ class Checker {
 
 void check_all(const Options& options, const Devices& devices, std::vector<Tally>& tallies) {
   Checker checker(options, devices, tallies);
-  for (const Case& c : cases()) checker.check(c);
+  std::signal(SIGABRT, name_what_aborts);
+  for (const Case& c : cases())
+    if (products_of(c) <= options.most_products) checker.check(c);
+  std::signal(SIGABRT, SIG_DFL);
 }
 
 }  // namespace checkcorr

@@ -119,7 +119,9 @@ Guarded::~Guarded() {
 
 void Guarded::forbid_guards([[maybe_unused]] bool forbid) {
 #ifdef __SANITIZE_ADDRESS__
+#ifndef XCORR_SIMT  // there CUDA's memory is the CPU's too
   if (backend_ != Backend::cpu) return;
+#endif
   const auto set = [forbid](void* at, std::size_t bytes) {
     forbid ? __asan_poison_memory_region(at, bytes) : __asan_unpoison_memory_region(at, bytes);
   };
