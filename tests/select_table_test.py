@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""bench/select_table.py tells how much slower variants are: select_table_test.py SELECT_TABLE [INC CSV...]
+"""bench/select_table.py tells how much slower variants are: select_table_test.py SELECT_TABLE [INC]
 
-With INC and the results it is made from: they belong together.
+With INC: it is what the script makes of the committed results.
 """
 
 import pathlib
@@ -20,7 +20,6 @@ PAPER = '# a paper\nform,lefts,rights,side,variant\none_to_one,1,1,16,direct\n'
 
 class SelectTable(unittest.TestCase):
     script = inc = ''
-    results = []
 
     def table(self, *texts):
         """(status, {section: rows}) of what the script makes of these files."""
@@ -72,13 +71,23 @@ class SelectTable(unittest.TestCase):
             '{Backend::cpu, ElementType::u8, Form::one_to_one, 12, 136, 1, 1, 1.0, 2, 2}'])
         self.assertEqual(found['slowdowns'], ['{0, 0}', '{1, 58}', '{0, 100}', '{1, 0}'])
 
-    def test_several_measurements_by_their_geometric_mean(self):
-        line = 'cpu,CPU,correlate,{},u8,20,10,4,3,1,{},1,0\n'
+    def test_several_devices_by_their_geometric_mean(self):
+        line = 'cpu,{},correlate,{},u8,20,10,4,3,1,{},1,0\n'
         status, found = self.table(
-            OLD + line.format('direct', 1) + line.format('wise', 2) + line.format('once', 0.5),
-            OLD + line.format('direct', 16) + line.format('wise', 2))
+            OLD + line.format('A', 'direct', 1) + line.format('A', 'wise', 2) + line.format('A', 'once', 0.5),
+            OLD + line.format('B', 'direct', 16) + line.format('B', 'wise', 2))
         self.assertEqual(status, 0)
         self.assertEqual(found['variants'], ['"wise"'])
+
+    def test_last_result_of_a_device(self):
+        line = 'cpu,CPU,correlate,{},u8,20,10,4,3,1,{},1,0\n'
+        status, found = self.table(OLD + line.format('direct', 1) + line.format('fft', 9),
+                                   OLD + line.format('fft', 2) + line.format('new', 4))
+        self.assertEqual(status, 0)
+        self.assertEqual(found['variants'], ['"direct"'])
+        status, found = self.table(OLD + line.format('direct', 4) + line.format('fft', 1),
+                                   OLD + line.format('fft', 2) + line.format('new', 1))
+        self.assertEqual(found['variants'], ['"new"'])
 
     def test_nothing_to_choose_from(self):
         status, found = self.table(COLUMNS)
@@ -88,13 +97,12 @@ class SelectTable(unittest.TestCase):
     def test_the_table_in_the_sources_is_of_the_results(self):
         if not self.inc:
             self.skipTest('no table given')
-        done = subprocess.run([sys.executable, self.script, *self.results, '--output=-'], text=True,
+        done = subprocess.run([sys.executable, self.script, '--output=-'], text=True,
                               capture_output=True, check=True)
         self.assertEqual(done.stdout, pathlib.Path(self.inc).read_text(encoding='utf-8'))
 
 
 if __name__ == '__main__':
     SelectTable.script, *rest = sys.argv[1:]
-    if rest:
-        SelectTable.inc, *SelectTable.results = rest
+    SelectTable.inc = rest[0] if rest else ''
     unittest.main(argv=sys.argv[:1])
