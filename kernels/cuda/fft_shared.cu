@@ -125,7 +125,7 @@ Result<std::unique_ptr<PlanState>> SharedFft<T>::make(const MatchProblem& proble
 
   const std::int64_t unit = sizeof(Complex<T>) * std::int64_t{fft->size_.width} * p.shifts.height;
   const std::int64_t most = std::max<std::int64_t>(1, (std::int64_t{mib} << 20) / unit);
-  const int units = (problem.most_rights() + 1) / 2 + 1;  // a launch may begin at a second one
+  const int units = (problem.most_rights() + 1) / 2;
   const auto part = [](std::int64_t count, std::int64_t most) {
     return static_cast<int>(ceil_div(count, ceil_div(count, std::min<std::int64_t>(most, 65535))));
   };
@@ -174,8 +174,8 @@ Status SharedFft<T>::forward(const Pairs& pairs, const T* weights, Complex<T>* o
     const std::int64_t units = std::int64_t{pairs.side.count / pairs.group} * pairs.units();
     const auto blocks =
         static_cast<unsigned>(ceil_div(units * pairs.side.size.height, Shape::rows));
-    return enqueue("forward_rows", forward_rows<T, A, B>, blocks, rows_block_size, Shape::row_bytes,
-                   stream, pairs, weights, roots_.as<Complex<T>>(), out, energy);
+    return enqueue("forward_rows", forward_rows<T, A, B>, blocks, Shape::row_block_size,
+                   Shape::row_bytes, stream, pairs, weights, roots_.as<Complex<T>>(), out, energy);
   });
 }
 
@@ -256,7 +256,7 @@ Status SharedFft<T>::rows_of(const UnitTile& tile, const Buffers& b) {
                          weights(),
                          own_rights() ? problem_.rights : 0};
     return enqueue("inverse_rows", inverse_rows<T, A, B>,
-                   static_cast<unsigned>(ceil_div(rows, Shape::rows)), rows_block_size,
+                   static_cast<unsigned>(ceil_div(rows, Shape::rows)), Shape::row_block_size,
                    Shape::row_bytes, b.stream, product_.as<Complex<T>>(), tile,
                    roots_.as<Complex<T>>(), out);
   });

@@ -12,8 +12,6 @@
 
 namespace xcorr::cuda {
 
-constexpr int rows_block_size = 256;
-
 /// How kernels work on transforms of A * B points.
 template <class T, int A, int B>
 struct FftShape {
@@ -21,7 +19,8 @@ struct FftShape {
   static constexpr int threads = A > B ? A : B;  ///< of a transform
 
   // Rows: a thread's points lie along the row. Lines of B + 1 keep threads off one another's banks.
-  static constexpr int rows = rows_block_size / threads;  ///< of a block
+  static constexpr int row_block_size = sizeof(T) == 8 ? 128 : 256;
+  static constexpr int rows = row_block_size / threads;  ///< of a block
   static constexpr int row_line = B + 1;
   static constexpr std::size_t row_bytes = sizeof(Complex<T>) * rows * A * row_line;
 
@@ -75,7 +74,7 @@ __global__ void __launch_bounds__(1024) weigh(Side in, T* weights) {
 
 /// Spectra of the rows of units: [unit][row][A * B]. Adds up the squares if asked to.
 template <class T, int A, int B>
-__global__ void __launch_bounds__(rows_block_size)
+__global__ void __launch_bounds__(FftShape<T, A, B>::row_block_size)
     forward_rows(Pairs in, const T* weights, const Complex<T>* roots, Complex<T>* out,
                  float* energy) {
   using Shape = FftShape<T, A, B>;
@@ -248,7 +247,7 @@ struct Outputs {
 /// The rows of products of columns(), inverse: their real part is the first of a pair, the
 /// imaginary part the second.
 template <class T, int A, int B>
-__global__ void __launch_bounds__(rows_block_size)
+__global__ void __launch_bounds__(FftShape<T, A, B>::row_block_size)
     inverse_rows(const Complex<T>* in, UnitTile tile, const Complex<T>* roots, Outputs<T> out) {
   using Shape = FftShape<T, A, B>;
   const int k = threadIdx.x % Shape::threads, slot = threadIdx.x / Shape::threads;
