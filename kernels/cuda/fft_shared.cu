@@ -7,7 +7,7 @@
 // inverse, inverse rows. Rights go two by two, as one complex matrix. Wins over fft for all but
 // frames, and over definitions from some 64x64 on.
 //
-// Knobs: MIB, of products between the last two kernels, so that they stay in the GPU's cache.
+// Knobs: KIB, of products between the last two kernels, so that they stay in the GPU's cache.
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -83,7 +83,7 @@ template <class T>
 class SharedFft final : public SharedFftState {
  public:
   static Result<std::unique_ptr<PlanState>> make(const MatchProblem& problem, const Device& device,
-                                                 int mib);
+                                                 int kib);
   Status set_rights(const void* rights, Stream stream) override;
   const float* product_error() const override { return error_.as<float>(); }
   Status run(const Problem& problem, const Buffers& buffers) override;
@@ -116,7 +116,7 @@ class SharedFft final : public SharedFftState {
 
 template <class T>
 Result<std::unique_ptr<PlanState>> SharedFft<T>::make(const MatchProblem& problem,
-                                                      const Device& device, int mib) {
+                                                      const Device& device, int kib) {
   auto fft = std::make_unique<SharedFft>();
   const Problem& p = problem.correlate;
   fft->problem_ = p;
@@ -124,7 +124,7 @@ Result<std::unique_ptr<PlanState>> SharedFft<T>::make(const MatchProblem& proble
   fft->multiprocessors_ = device.multiprocessors;
 
   const std::int64_t unit = sizeof(Complex<T>) * std::int64_t{fft->size_.width} * p.shifts.height;
-  const std::int64_t most = std::max<std::int64_t>(1, (std::int64_t{mib} << 20) / unit);
+  const std::int64_t most = std::max<std::int64_t>(1, (std::int64_t{kib} << 10) / unit);
   const int units = (problem.most_rights() + 1) / 2;
   const auto part = [](std::int64_t count, std::int64_t most) {
     return static_cast<int>(ceil_div(count, ceil_div(count, std::min<std::int64_t>(most, 65535))));
@@ -266,10 +266,10 @@ Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*
   return static_cast<SharedFftState*>(state)->run(p.correlate, b);
 }
 
-template <int MIB>
+template <int KIB>
 Result<std::unique_ptr<PlanState>> plan(const MatchProblem& p, const Device& device) {
-  return p.correlate.type == ElementType::f64 ? SharedFft<double>::make(p, device, MIB)
-                                              : SharedFft<float>::make(p, device, MIB);
+  return p.correlate.type == ElementType::f64 ? SharedFft<double>::make(p, device, KIB)
+                                              : SharedFft<float>::make(p, device, KIB);
 }
 
 /// Plain sums of floating-point matrices whose circular correlation has one of the lengths, of
@@ -283,15 +283,15 @@ bool supports(const MatchProblem& p, const Device& device) {
          c.total_rights() <= 1 << 24;
 }
 
-template <int MIB>
+template <int KIB>
 constexpr Variant variant(const char* name) {
-  return {name, Stage::correlate, Backend::cuda, false, supports, no_workspace, launch, plan<MIB>};
+  return {name, Stage::correlate, Backend::cuda, false, supports, no_workspace, launch, plan<KIB>};
 }
 
 constexpr Variant table[] = {
-    variant<8>("fft_shared.m8"),
-    variant<24>("fft_shared.m24"),
-    variant<256>("fft_shared.m256"),
+    variant<64>("fft_shared.k64"),  // what batches are worth; makes small problems take several
+    variant<256 * 1024>("fft_shared.m256"),
+    variant<24 * 1024>("fft_shared.m24"),
 };
 
 }  // namespace
