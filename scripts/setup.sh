@@ -7,7 +7,7 @@
 #   scripts/setup.sh --check             says which packages are missing; changes nothing
 #
 # What dpkg does not know may still be there (another distribution, a GStreamer of one's own), so
-# each package has a second test: the tool, pkg-config module or GStreamer element it is for.
+# each package has a second test: the tool, pkg-config module, header or GStreamer element it is for.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -30,6 +30,7 @@ gstreamer1.0-plugins-good        | element:qtdemux             | PNG and JPEG te
 gstreamer1.0-plugins-ugly        | element:x264enc             | the demo encodes its clip
 gstreamer1.0-libav               | element:avdec_h264,openh264dec,nvh264dec | H.264 video, BMP templates
 libgtest-dev                     | module:gtest_main           | GoogleTest: tests of the library
+libboost-context-dev             | header:boost/context/fiber.hpp | Boost.Context: tests of the CUDA kernels on the CPU
 '
 
 say() { echo "setup: $*" >&2; }
@@ -48,6 +49,7 @@ has_any() {  # KIND:NAME[,NAME...]
     case $1 in
       tool:*) has_tool "$name" ;;
       module:*) pkg-config --exists "$name" ;;
+      header:*) echo "#include <$name>" | c++ -E -x c++ - >/dev/null ;;
       element:*) gst-inspect-1.0 --exists "$name" ;;
     esac 2>/dev/null && return 0
   done

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The runtime API on a CPU, see simt/runtime_api.hpp. Device memory is a block of exactly the size
+// asked for, filled with garbage, so that AddressSanitizer sees what lies outside.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "simt/runtime_api.hpp"
+
+namespace {
+
+constexpr std::size_t device_memory = std::size_t{4} << 30;
+constexpr std::size_t shared_without_asking = 48 * 1024;
+constexpr std::size_t alignment = 256;  // as cudaMalloc gives
+
+thread_local cudaError_t last_error = cudaSuccess;
+
+cudaError_t fail(cudaError_t error) { return last_error = error; }
+
+int capability() {
+  static const int value = [] {
+    const char* text = std::getenv("XCORR_SIMT_COMPUTE_CAPABILITY");
+    return text ? std::atoi(text) : 90;
+  }();
+  return value;
+}
+
+/// Of a block, at most.
+std::size_t most_shared() {
+  const int kib = capability() >= 90   ? 227
+                  : capability() == 89 ? 99
+                  : capability() == 86 ? 99
+                  : capability() >= 80 ? 163
+                                       : 64;
+  return std::size_t(kib) * 1024;
+}
+
+class DeviceMemory {
+ public:
+  void* allocate(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    void* memory = nullptr;
+    if (bytes > device_memory - used_ || posix_memalign(&memory, alignment, bytes) != 0)
+      return nullptr;
+    std::memset(memory, 0xcd, bytes);
+    sizes_[memory] = bytes;
+    used_ += bytes;
+    return memory;
+  }
+
+  bool release(void* memory) {
+    const std::lock_guard lock(mutex_);
+    const auto found = sizes_.find(memory);
+    if (found == sizes_.end()) return false;
+    used_ -= found->second;
+    sizes_.erase(found);
+    std::free(memory);
+    return true;
+  }
+
+  std::size_t left() {
+    const std::lock_guard lock(mutex_);
+    return device_memory - used_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<void*, std::size_t> sizes_;
+  std::size_t used_ = 0;
+};
+
+DeviceMemory& memory() {
+  static DeviceMemory& only = *new DeviceMemory;  // outlives whatever frees at exit
+  return only;
+}
+
+/// The most dynamic shared memory that a kernel may be launched with.
+std::map<const void*, std::size_t>& raised_limits() {
+  static std::map<const void*, std::size_t> limits;
+  return limits;
+}
+std::mutex limits_mutex;
+
+}  // namespace
+
+struct CUstream_st {};
+struct CUevent_st {
+  std::chrono::steady_clock::time_point time;
+};
+
+// ---- errors and devices ---------------------------------------------------------------------
+
+cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
+cudaError_t cudaPeekAtLastError() { return last_error; }
+
+const char* cudaGetErrorName(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess:
+      return "cudaSuccess";
+    case cudaErrorInvalidValue:
+      return "cudaErrorInvalidValue";
+    case cudaErrorMemoryAllocation:
+      return "cudaErrorMemoryAllocation";
+    case cudaErrorInvalidConfiguration:
+      return "cudaErrorInvalidConfiguration";
+    case cudaErrorInvalidDevice:
+      return "cudaErrorInvalidDevice";
+    case cudaErrorNotReady:
+      return "cudaErrorNotReady";
+  }
+  return "an error";
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+    case cudaErrorInvalidValue:
+      return "invalid argument";
+    case cudaErrorMemoryAllocation:
+      return "out of memory";
+    case cudaErrorInvalidConfiguration:
+      return "invalid configuration argument";
+    default:
+      return cudaGetErrorName(error);
+  }
+}
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) {
+  return device == 0 ? cudaSuccess : fail(cudaErrorInvalidDevice);
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (device != 0) return fail(cudaErrorInvalidDevice);
+  *properties = {};
+  std::snprintf(properties->name, sizeof properties->name, "GPU on a CPU");
+  properties->major = capability() / 10;
+  properties->minor = capability() % 10;
+  properties->multiProcessorCount = 4;
+  properties->clockRate = 1'000'000;
+  properties->warpSize = warpSize;
+  properties->maxThreadsPerBlock = 1024;
+  properties->maxThreadsPerMultiProcessor = 2048;
+  properties->regsPerBlock = properties->regsPerMultiprocessor = 65536;
+  properties->totalGlobalMem = device_memory;
+  properties->sharedMemPerBlock = shared_without_asking;
+  properties->sharedMemPerBlockOptin = most_shared();
+  properties->sharedMemPerMultiprocessor = most_shared() + 1024;
+  properties->l2CacheSize = 4 << 20;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  cudaDeviceProp properties;
+  if (const cudaError_t error = cudaGetDeviceProperties(&properties, device)) return error;
+  switch (attribute) {
+    case cudaDevAttrMultiProcessorCount:
+      *value = properties.multiProcessorCount;
+      break;
+    case cudaDevAttrComputeCapabilityMajor:
+      *value = properties.major;
+      break;
+    case cudaDevAttrComputeCapabilityMinor:
+      *value = properties.minor;
+      break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      *value = static_cast<int>(properties.sharedMemPerBlockOptin);
+      break;
+    case cudaDevAttrMaxThreadsPerBlock:
+      *value = properties.maxThreadsPerBlock;
+      break;
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+
+// ---- memory ---------------------------------------------------------------------------------
+
+cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
+  *pointer = memory().allocate(bytes);
+  return *pointer ? cudaSuccess : fail(cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaFree(void* pointer) {
+  return !pointer || memory().release(pointer) ? cudaSuccess : fail(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned) {
+  return cudaMalloc(pointer, bytes);
+}
+cudaError_t cudaFreeHost(void* pointer) { return cudaFree(pointer); }
+
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  *free = memory().left();
+  *total = device_memory;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
+  if (bytes) std::memcpy(to, from, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t) {
+  return cudaMemcpy(to, from, bytes, kind);
+}
+
+cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                         std::size_t width, std::size_t height, cudaMemcpyKind kind) {
+  if (width > to_pitch || width > from_pitch) return fail(cudaErrorInvalidValue);
+  for (std::size_t row = 0; row < height; ++row)
+    cudaMemcpy(static_cast<std::byte*>(to) + row * to_pitch,
+               static_cast<const std::byte*>(from) + row * from_pitch, width, kind);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
+                              std::size_t from_pitch, std::size_t width, std::size_t height,
+                              cudaMemcpyKind kind, cudaStream_t) {
+  return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+}
+
+cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
+  std::memset(to, value, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t) {
+  return cudaMemset(to, value, bytes);
+}
+
+cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width,
+                              std::size_t height, cudaStream_t) {
+  for (std::size_t row = 0; row < height; ++row)
+    cudaMemset(static_cast<std::byte*>(to) + row * pitch, value, width);
+  return cudaSuccess;
+}
+
+// ---- streams and events: all is done at once and in order -------------------------------------
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  *stream = new CUstream_st;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, 0); }
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  delete stream;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  *event = new CUevent_st{};
+  return cudaSuccess;
+}
+cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+  event->time = std::chrono::steady_clock::now();
+  return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  *milliseconds = std::chrono::duration<float, std::milli>(end->time - begin->time).count();
+  return cudaSuccess;
+}
+
+// ---- launches -------------------------------------------------------------------------------
+
+namespace simt {
+
+cudaError_t set_function_attribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+  const auto bytes = static_cast<std::size_t>(value);
+  if (value < 0 || bytes > most_shared()) return fail(cudaErrorInvalidValue);
+  const std::lock_guard lock(limits_mutex);
+  raised_limits()[kernel] = bytes;
+  return cudaSuccess;
+}
+
+cudaError_t launch(const Launch& launch) {
+  const dim3 g = launch.grid, b = launch.block;
+  const bool grid_fits = g.x && g.y && g.z && g.x <= 0x7fffffff && g.y <= 65535 && g.z <= 65535;
+  const bool block_fits =
+      b.x && b.y && b.z && b.x <= 1024 && b.y <= 1024 && b.z <= 64 && b.x * b.y * b.z <= 1024;
+  if (!grid_fits || !block_fits) return fail(cudaErrorInvalidConfiguration);
+  {
+    const std::lock_guard lock(limits_mutex);
+    const auto raised = raised_limits().find(launch.kernel);
+    const std::size_t limit =
+        std::max(shared_without_asking, raised == raised_limits().end() ? 0 : raised->second);
+    if (launch.shared_bytes > limit) return fail(cudaErrorInvalidValue);
+  }
+  run(launch);
+  return cudaSuccess;
+}
+
+}  // namespace simt
