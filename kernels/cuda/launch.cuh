@@ -17,6 +17,18 @@ constexpr auto ceil_div(A a, B b) {
 
 inline std::size_t no_workspace(const MatchProblem&, const Device&) { return 0; }
 
+/// What a block may have of shared memory, by compute capability (CUDA programming guide, technical
+/// specifications); newer devices than are listed have at least what 9.0 has.
+constexpr std::size_t most_shared_bytes(const Device& device) {
+  const int cc = device.compute_capability;
+  const std::size_t kib = cc < 75                    ? 48
+                          : cc < 80                  ? 64
+                          : cc == 80 || cc == 87     ? 163
+                          : cc < 90 || cc / 10 == 12 ? 99
+                                                     : 227;
+  return kib * 1024;
+}
+
 /// Enqueues a kernel: the one place that does, so that where kernels run is decided in one place.
 /// `shared_bytes`: of dynamic shared memory; past 48 KiB the kernel's limit is raised first.
 template <class... Parameters, class... Arguments>

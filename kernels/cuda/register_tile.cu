@@ -309,6 +309,11 @@ bool is_aligned(const Problem& p, const Buffers& b) {
          whole(reinterpret_cast<std::intptr_t>(b.rights));
 }
 
+/// For two stages, or what warps share at the end.
+constexpr std::size_t shared_bytes(const Tile& t, std::size_t value, std::size_t out) {
+  return std::max(2 * 4 * value * StageLayout::of(t).units, out * t.share * t.outputs());
+}
+
 struct Grid {
   int skew;  ///< columns by which tiles begin before the first shift, at a multiple of four
   std::int64_t tiles_x, tiles_y, tiles_left, tiles_right;
@@ -327,16 +332,14 @@ Status launch(const MatchProblem& problem, const Device&, const Buffers& b, Plan
   const Problem& p = problem.correlate;
   const auto run = [&]<class E>() {
     constexpr Tile t = rows[number].tile;
-    constexpr std::size_t bytes =
-        std::max(2 * 4 * sizeof(typename E::Value) * StageLayout::of(t).units,
-                 sizeof(typename E::Out) * t.share * t.outputs());
     const Grid g(p, t, b.right_count);
-    return enqueue(rows[number].name, register_tile<E, number>,
-                   dim3(static_cast<unsigned>(g.width()), static_cast<unsigned>(g.tiles_y)),
-                   dim3(t.threads()), bytes, b.stream, p, static_cast<const std::byte*>(b.lefts),
-                   static_cast<const std::byte*>(b.rights), b.first_right, b.right_count,
-                   static_cast<int>(g.tiles_x), static_cast<int>(g.tiles_right), g.skew,
-                   is_aligned(p, b), static_cast<typename E::Out*>(b.products));
+    return enqueue(
+        rows[number].name, register_tile<E, number>,
+        dim3(static_cast<unsigned>(g.width()), static_cast<unsigned>(g.tiles_y)), dim3(t.threads()),
+        shared_bytes(t, sizeof(typename E::Value), sizeof(typename E::Out)), b.stream, p,
+        static_cast<const std::byte*>(b.lefts), static_cast<const std::byte*>(b.rights),
+        b.first_right, b.right_count, static_cast<int>(g.tiles_x), static_cast<int>(g.tiles_right),
+        g.skew, is_aligned(p, b), static_cast<typename E::Out*>(b.products));
   };
   if constexpr (rows[number].tile.every_type)
     return with_narrow_element(p, run);
@@ -345,13 +348,16 @@ Status launch(const MatchProblem& problem, const Device&, const Buffers& b, Plan
 }
 
 template <int number>
-bool supports(const MatchProblem& problem, const Device&) {
+bool supports(const MatchProblem& problem, const Device& device) {
   constexpr Tile t = rows[number].tile;
   const Problem& p = problem.correlate;
   const Grid g(p, t, problem.most_rights());
+  const std::size_t value = std::max(size_of(p.type), sizeof(std::uint32_t));
   return supports_narrow(problem) && (t.every_type || p.type == ElementType::f32) &&
          (t.block_lefts() == 1 || p.form == Form::n_to_m) &&
-         (t.block_rights() == 1 || p.rights > 1) && g.width() <= 0x7fffffff && g.tiles_y <= 65535;
+         (t.block_rights() == 1 || p.rights > 1) && g.width() <= 0x7fffffff &&
+         shared_bytes(t, value, size_of(p.output_type())) <= most_shared_bytes(device) &&
+         g.tiles_y <= 65535;
 }
 
 template <std::size_t... numbers>
