@@ -9,6 +9,7 @@
 // split_row.jRD: jobs of R rows; D is the distribution: t triangle (exactly the warps that have
 // something to do), r rectangle (as many for each overlap as the highest needs), n none (a warp for
 // all rows of its overlaps: what the preparations cost).
+// wN: N warps a block, else 4.
 #include "warp_shuffle.cuh"
 
 namespace xcorr::cuda {
@@ -28,8 +29,8 @@ constexpr Variant table[] = {
     warp_shuffle_variant<Single, 4, triangle, 4>("split_row.j4t"),
     warp_shuffle_variant<Single, 4, triangle, 8>("split_row.j8t"),
     warp_shuffle_variant<Single, 4, triangle, 16>("split_row.j16t"),
-    warp_shuffle_variant<Single, 8, triangle, 1>("split_row.w8j1t"),
-    warp_shuffle_variant<Single, 8, triangle, 4>("split_row.w8j4t"),
+    warp_shuffle_variant<Single, 8, triangle, 1>("split_row.j1tw8"),
+    warp_shuffle_variant<Single, 8, triangle, 4>("split_row.j4tw8"),
 };
 
 }  // namespace

@@ -153,10 +153,10 @@ __device__ void multiply_rows(WarpSums<E, Tile>& sums, const WarpJob<E, Tile>& j
   }
 }
 
-/// Blocks of most_warps on a multiprocessor that a kernel is compiled for. Left to itself, the
-/// compiler saves registers by spills.
+/// Blocks of most_warps that a multiprocessor is to hold at least, by which the compiler limits the
+/// registers. Left to itself it saves some by spills.
 template <class E, class Tile>
-constexpr int most_blocks = std::clamp(
+constexpr int blocks_wanted = std::clamp(
     256 / (Tile::values * int(sizeof(typename E::Value) + sizeof(typename E::Out)) / 8 + 76), 1, 4);
 
 // ---- the kernel -----------------------------------------------------------------------------
@@ -217,7 +217,7 @@ __device__ void store(const WarpSums<E, Tile>& sums, const WarpJob<E, Tile>& job
 
 /// A block is `blockDim.y` warps, of neighbouring workers in `jobs`.
 template <class E, class Tile>
-__global__ void __launch_bounds__(32 * most_warps, most_blocks<E, Tile>)
+__global__ void __launch_bounds__(32 * most_warps, blocks_wanted<E, Tile>)
     warp_shuffle(Problem p, const __grid_constant__ RowJobs jobs, PairRange range,
                  typename E::Out* out) {
   const int lane = threadIdx.x, x = blockIdx.x * 32;
@@ -247,9 +247,12 @@ __global__ void __launch_bounds__(32 * most_warps, most_blocks<E, Tile>)
 /// Calls f.operator()<E>() with the Element of a problem that the tile takes.
 template <class Tile, class F>
 auto with_element_of_tile(const Problem& p, F f) {
-  if constexpr (Tile::takes_wide) return with_narrow_element(p, f);
-  if (p.type == ElementType::u8) return f.template operator()<ElementU8>();
-  return f.template operator()<ElementF32>();
+  if constexpr (Tile::takes_wide) {
+    return with_narrow_element(p, f);
+  } else {
+    if (p.type == ElementType::u8) return f.template operator()<ElementU8>();
+    return f.template operator()<ElementF32>();
+  }
 }
 
 template <class Tile, Distribution distribution, int rows_per_job>
