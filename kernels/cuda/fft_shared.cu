@@ -272,15 +272,13 @@ Result<std::unique_ptr<PlanState>> plan(const MatchProblem& p, const Device& dev
                                               : SharedFft<float>::make(p, device, KIB);
 }
 
-/// Plain sums of floating-point matrices whose circular correlation has one of the lengths, of
-/// which the last takes more shared memory than the oldest GPUs have.
-bool supports(const MatchProblem& p, const Device& device) {
+/// Plain sums of floating-point matrices whose circular correlation has one of the lengths; kernels
+/// count the rows of all matrices in 32 bits.
+bool supports(const MatchProblem& p, const Device&) {
+  constexpr int most_matrices = 1 << 21;
   const Problem& c = p.correlate;
-  if (!(c.type == ElementType::f32 || c.type == ElementType::f64) || p.products != c.type)
-    return false;
-  const Size size = shared_size(c);
-  return !size.empty() && (size.height <= 256 || device.compute_capability >= 80) &&
-         c.total_rights() <= 1 << 24;
+  return (c.type == ElementType::f32 || c.type == ElementType::f64) && p.products == c.type &&
+         !shared_size(c).empty() && c.lefts <= most_matrices && c.total_rights() <= most_matrices;
 }
 
 template <int KIB>

@@ -20,6 +20,8 @@ struct FftShape {
 
   // Rows: a thread's points lie along the row. Lines of B + 1 keep threads off one another's banks.
   static constexpr int row_block_size = sizeof(T) == 8 ? 128 : 256;
+  static constexpr int row_blocks =
+      length > 256 ? 2 : 4;  ///< of a multiprocessor, at least, as registers allow
   static constexpr int rows = row_block_size / threads;  ///< of a block
   static constexpr int row_line = B + 1;
   static constexpr std::size_t row_bytes = sizeof(Complex<T>) * rows * A * row_line;
@@ -74,14 +76,13 @@ __global__ void __launch_bounds__(1024) weigh(Side in, T* weights) {
 
 /// Spectra of the rows of units: [unit][row][A * B]. Adds up the squares if asked to.
 template <class T, int A, int B>
-__global__ void __launch_bounds__(FftShape<T, A, B>::row_block_size)
+__global__ void __launch_bounds__(FftShape<T, A, B>::row_block_size, FftShape<T, A, B>::row_blocks)
     forward_rows(Pairs in, const T* weights, const Complex<T>* roots, Complex<T>* out,
                  float* energy) {
   using Shape = FftShape<T, A, B>;
   const int k = threadIdx.x % Shape::threads, slot = threadIdx.x / Shape::threads;
-  const std::int64_t row = std::int64_t{blockIdx.x} * Shape::rows + slot;
-  const int unit = static_cast<int>(row / in.side.size.height);
-  const int y = static_cast<int>(row % in.side.size.height);
+  const int row = static_cast<int>(blockIdx.x) * Shape::rows + slot;
+  const int unit = row / in.side.size.height, y = row % in.side.size.height;
   const int member = unit % in.units() * 2;
   const std::int64_t first = std::int64_t{unit / in.units()} * in.group + member;
   const bool wanted = first < in.side.count, paired = member + 1 < in.group;
@@ -118,7 +119,7 @@ __global__ void __launch_bounds__(FftShape<T, A, B>::row_block_size)
 #pragma unroll
     for (int i = 0; i < B; ++i) x[i] = exchange[k * Shape::row_line + i];
     dft<Direction::forward>(x);
-    Complex<T>* to = out + row * Shape::length + k;
+    Complex<T>* to = out + std::int64_t{row} * Shape::length + k;
 #pragma unroll
     for (int i = 0; i < B; ++i) to[A * i] = x[i];
   }
@@ -247,18 +248,17 @@ struct Outputs {
 /// The rows of products of columns(), inverse: their real part is the first of a pair, the
 /// imaginary part the second.
 template <class T, int A, int B>
-__global__ void __launch_bounds__(FftShape<T, A, B>::row_block_size)
+__global__ void __launch_bounds__(FftShape<T, A, B>::row_block_size, FftShape<T, A, B>::row_blocks)
     inverse_rows(const Complex<T>* in, UnitTile tile, const Complex<T>* roots, Outputs<T> out) {
   using Shape = FftShape<T, A, B>;
   const int k = threadIdx.x % Shape::threads, slot = threadIdx.x / Shape::threads;
-  const std::int64_t row = std::int64_t{blockIdx.x} * Shape::rows + slot;
-  const int unit = static_cast<int>(row / out.shifts.height);
-  const int y = static_cast<int>(row % out.shifts.height);
+  const int row = static_cast<int>(blockIdx.x) * Shape::rows + slot;
+  const int unit = row / out.shifts.height, y = row % out.shifts.height;
   const bool wanted = unit < tile.lefts * tile.units;
   Complex<T>* exchange = dynamic_shared<Complex<T>>() + slot * A * Shape::row_line;
   if (k < B && wanted) {
     Complex<T> x[A];
-    const Complex<T>* from = in + row * Shape::length + k;
+    const Complex<T>* from = in + std::int64_t{row} * Shape::length + k;
 #pragma unroll
     for (int i = 0; i < A; ++i) x[i] = from[B * i];
     dft<Direction::inverse>(x);
