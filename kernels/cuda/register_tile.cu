@@ -189,9 +189,19 @@ __device__ inline int from_the_middle(int index, int count) {
   return (count - 1) / 2 + (index % 2 ? away : -away);
 }
 
+/// Blocks that should fit a multiprocessor. Not where that takes more registers than there are:
+/// sums of 64 bits, and Turing's machine code.
+template <class E>
+__host__ __device__ constexpr int blocks_of(const Tile& t) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  return 1;
+#else
+  return sizeof(typename E::Row) == 4 ? t.blocks : 1;
+#endif
+}
+
 template <class E, int number>
-__global__ void __launch_bounds__(rows[number].tile.threads(),
-                                  sizeof(typename E::Row) == 4 ? rows[number].tile.blocks : 1)
+__global__ void __launch_bounds__(rows[number].tile.threads(), blocks_of<E>(rows[number].tile))
     register_tile(Problem p, const std::byte* lefts, const std::byte* rights, int first_right,
                   int right_count, int tiles_x, int tiles_right, int skew, bool aligned,
                   typename E::Out* out) {

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// kernels/cuda/mma.cuh on the CPU: what each lane brings to a matrix instruction.
+#pragma once
+
+#include <cstdint>
+
+#include "execution.hpp"
+
+namespace simt {
+
+struct MatrixLoad {
+  const std::uint8_t* row;
+  std::uint32_t words[4];
+  Where where;
+};
+void complete_matrix_load(void* const* payloads, unsigned mask);
+
+struct MatrixProduct {
+  std::uint32_t c[4], a[4], b[2];
+};
+void complete_matrix_product(void* const* payloads, unsigned mask);
+
+}  // namespace simt
+
+namespace xcorr::cuda {
+
+inline void load_matrices(std::uint32_t (&to)[4], const std::uint8_t* row,
+                          simt::Where where = simt::Where::current()) {
+  simt::MatrixLoad payload{row, {}, where};
+  simt::warp_collective({"load_matrices", ~0u, where, simt::complete_matrix_load}, &payload);
+  for (int i = 0; i < 4; ++i) to[i] = payload.words[i];
+}
+
+inline void multiply_add(std::uint32_t (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                         std::uint32_t b1, simt::Where where = simt::Where::current()) {
+  simt::MatrixProduct payload{{c[0], c[1], c[2], c[3]}, {a[0], a[1], a[2], a[3]}, {b0, b1}};
+  simt::warp_collective({"multiply_add", ~0u, where, simt::complete_matrix_product}, &payload);
+  for (int i = 0; i < 4; ++i) c[i] = payload.c[i];
+}
+
+}  // namespace xcorr::cuda

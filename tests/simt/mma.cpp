@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What matrix instructions do with all lanes' operands, see simt/mma.hpp. The layouts are those of
+// the PTX manual: ldmatrix, mma.m16n8k32.
+#include "simt/mma.hpp"
+
+#include <cstring>
+
+#include "simt/sanitizer.hpp"
+
+namespace simt {
+
+void complete_matrix_load(void* const* payloads, unsigned) {
+  const auto of = [&](int l) -> MatrixLoad& { return *static_cast<MatrixLoad*>(payloads[l]); };
+  for (int l = 0; l < 32; ++l) {
+    if (reinterpret_cast<std::uintptr_t>(of(l).row) % 16)
+      report(of(l).where, "load_matrices: %p of lane %d is not a multiple of 16",
+             static_cast<const void*>(of(l).row), l);
+    check_range(const_cast<std::uint8_t*>(of(l).row), 16, "load_matrices");
+  }
+  for (int l = 0; l < 32; ++l)
+    for (int i = 0; i < 4; ++i)
+      std::memcpy(&of(l).words[i], of(8 * i + l / 4).row + 4 * (l % 4), 4);
+}
+
+void complete_matrix_product(void* const* payloads, unsigned) {
+  const auto of = [&](int l) -> MatrixProduct& {
+    return *static_cast<MatrixProduct*>(payloads[l]);
+  };
+  std::uint8_t a[16][32], b[8][32];
+  for (int l = 0; l < 32; ++l)
+    for (int half = 0; half < 2; ++half) {
+      const int k = 16 * half + 4 * (l % 4);
+      std::memcpy(&a[l / 4][k], &of(l).a[2 * half], 4);
+      std::memcpy(&a[l / 4 + 8][k], &of(l).a[2 * half + 1], 4);
+      std::memcpy(&b[l / 4][k], &of(l).b[half], 4);
+    }
+  for (int l = 0; l < 32; ++l)
+    for (int i = 0; i < 4; ++i) {
+      const std::uint8_t* const row = a[l / 4 + i / 2 * 8];
+      const std::uint8_t* const column = b[2 * (l % 4) + i % 2];
+      std::uint32_t sum = 0;
+      for (int k = 0; k < 32; ++k) sum += std::uint32_t{row[k]} * column[k];
+      of(l).c[i] += sum;
+    }
+}
+
+}  // namespace simt
