@@ -41,7 +41,8 @@ constexpr char help[] =
     "  --list              the ids of all checks (with --bench, of all timings), and stop\n"
     "  --filter=GLOB       only ids that match: backend/stage/variant/type/case[/method[/...]]\n"
     "  --backend=B         cpu, cuda or all (default)\n"
-    "  --most-products=N   only cases of at most N products: for slow devices\n"
+    "  --most-products=N   of larger cases none, or as many as --sample says: for slow devices\n"
+    "  --sample=N          of cases of more products a share of the variants that costs N each\n"
     "  --seed=N            of the random fills (default 1)\n"
     "  --bench             time the bench cases instead; the reference only where the filter names "
     "it\n"
@@ -99,6 +100,7 @@ Options parse(int argc, char** argv) {
                                  {"filter", required_argument, nullptr, 'f'},
                                  {"backend", required_argument, nullptr, 'b'},
                                  {"most-products", required_argument, nullptr, 'p'},
+                                 {"sample", required_argument, nullptr, 'a'},
                                  {"seed", required_argument, nullptr, 's'},
                                  {"bench", no_argument, nullptr, 't'},
                                  {"output", required_argument, nullptr, 'o'},
@@ -123,6 +125,9 @@ Options parse(int argc, char** argv) {
         break;
       case 'p':
         options.most_products = parse_number("number of products", optarg);
+        break;
+      case 'a':
+        options.sample = parse_number("number of products", optarg);
         break;
       case 't':
         options.bench = true;

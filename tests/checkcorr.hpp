@@ -22,7 +22,8 @@ enum class Level : std::uint8_t { kernel, run, steps };
 struct Options {
   std::string filter = "*";
   std::optional<xcorr::Backend> backend;  ///< none: all
-  std::uint64_t most_products = ~std::uint64_t{0};  ///< of a case
+  std::uint64_t most_products = ~std::uint64_t{0};  ///< of a case that every variant gets
+  std::uint64_t sample = 0;  ///< a larger case is for a share sample / products of the variants
   std::uint64_t seed = 1;
   Output output = Output::console;
   bool list = false, bench = false, coverage = false;
