@@ -46,23 +46,33 @@ constexpr unsigned blocks_with_garbage = 3;
 /// Where a fiber goes on, while another runs. Threads run on it one after the other.
 using Fiber = context::fiber;
 
-/// Stack number `number`, for good, with pages behind its end that cannot be touched. Tops are
-/// staggered, or the threads of a warp would compete for the same lines of the cache.
+/// Memory of all stacks, of which fiber number `number` has one for good. In huge pages, for a
+/// switch costs little but misses of the caches. Tops are staggered, or the threads of a warp would
+/// compete for the same lines. What lies behind a stack's end must not be touched.
 struct StackMemory {
-  static constexpr std::size_t reserved = 256 * 1024, guard = 4096;
+  static constexpr std::size_t reserved = 128 * 1024, guard = 4096, page = 2 << 20;
   std::size_t number;
 
-  context::stack_context allocate() const {
-    auto* const memory =
-        static_cast<char*>(mmap(nullptr, reserved, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-    if (memory == MAP_FAILED || mprotect(memory, guard, PROT_NONE) != 0) {
-      std::perror("simt: no memory for a thread's stack");
+  static char* all() {
+    const std::size_t bytes = reserved * most_warps * lanes;
+    void* memory = mmap(nullptr, bytes + page, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+      std::perror("simt: no memory for stacks");
       std::abort();
     }
+    const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + page - 1) / page * page;
+    madvise(reinterpret_cast<void*>(begin), bytes, MADV_HUGEPAGE);
+    return reinterpret_cast<char*>(begin);
+  }
+
+  context::stack_context allocate() const {
+    static char* const memory = all();
+    char* const begin = memory + number * reserved;
+    forbid(begin, guard);
     context::stack_context stack;
     stack.size = reserved - guard - number % 29 * 192;
-    stack.sp = memory + guard + stack.size;
+    stack.sp = begin + guard + stack.size;
     return stack;
   }
   void deallocate(context::stack_context&) const {}
@@ -78,6 +88,8 @@ struct Thread {
 
 struct Warp {
   unsigned exists = 0, begun = 0, runnable = 0, ended = 0, at_barrier = 0, in_collective = 0;
+  const Collective* first_collective;  ///< of those in one
+  bool together;                       ///< all of those do the same
   std::array<void*, lanes> payloads;
 };
 
@@ -154,26 +166,25 @@ class Machine {
   Random random_{1};
 };
 
-Machine& machine() {
-  // Never destroyed: fibers cannot be unwound.
-  static Machine& only = *[] {
-    auto* made = new Machine;
-    const char* order = std::getenv("XCORR_SIMT_ORDER");
-    const std::string name = order ? order : "ascending";
-    if (name == "descending") {
-      made->set_order(Order::descending, 1);
-    } else if (name.starts_with("shuffled")) {
-      const auto colon = name.find(':');
-      made->set_order(Order::shuffled,
-                      colon == name.npos ? 1 : std::strtoull(&name[colon + 1], nullptr, 10));
-    } else if (name != "ascending") {
-      std::fprintf(stderr, "simt: no order '%s' (XCORR_SIMT_ORDER)\n", order);
-      std::abort();
-    }
-    return made;
-  }();
-  return only;
+/// In the order that the environment asks for.
+Machine& make_machine() {
+  auto* made = new Machine;  // never destroyed: fibers cannot be unwound
+  const char* order = std::getenv("XCORR_SIMT_ORDER");
+  const std::string name = order ? order : "ascending";
+  const auto colon = name.find(':');
+  if (name == "descending") {
+    made->set_order(Order::descending, 1);
+  } else if (name.starts_with("shuffled")) {
+    made->set_order(Order::shuffled,
+                    colon == name.npos ? 1 : std::strtoull(&name[colon + 1], nullptr, 10));
+  } else if (name != "ascending") {
+    std::fprintf(stderr, "simt: no order '%s' (XCORR_SIMT_ORDER)\n", order);
+    std::abort();
+  }
+  return *made;
 }
+
+Machine& machine = make_machine();
 
 // ---- fibers ---------------------------------------------------------------------------------
 
@@ -274,6 +285,7 @@ bool is_same(const Collective& a, const Collective& b) {
 bool Machine::is_complete(const Collective& collective) const {
   const int warp = current_->warp;
   if (collective.mask & ~warps_[warp].in_collective) return false;
+  if (warps_[warp].together) return true;
   for (unsigned rest = collective.mask; rest; rest &= rest - 1)
     if (!is_same(collective, *threads_[warp * lanes + std::countr_zero(rest)].collective))
       return false;
@@ -289,6 +301,12 @@ void Machine::join_collective(const Collective& collective, void* payload) {
            collective.name, me.lane, collective.mask);
   me.collective = &collective;
   warp.payloads[me.lane] = payload;
+  if (!warp.in_collective) {
+    warp.first_collective = &collective;
+    warp.together = true;
+  } else if (warp.together) {
+    warp.together = is_same(*warp.first_collective, collective);
+  }
   warp.in_collective |= bit;
   warp.runnable &= ~bit;
   if (is_complete(collective)) {
@@ -435,22 +453,22 @@ void Machine::report_stuck() {
 void run(const Launch& launch) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  machine().run(launch);
+  machine.run(launch);
 }
 
 void warp_collective(const Collective& collective, void* payload) {
-  machine().join_collective(collective, payload);
+  machine.join_collective(collective, payload);
 }
 
 BarrierResult block_barrier(const char* name, Where where, bool predicate) {
-  return machine().join_barrier(name, where, predicate);
+  return machine.join_barrier(name, where, predicate);
 }
 
 int lane;
-std::uint64_t thread_number() { return machine().current()->number; }
-void* dynamic_shared_memory() { return machine().dynamic_shared(); }
-void set_order(Order order, std::uint64_t seed) { machine().set_order(order, seed); }
-std::uint64_t switch_count() { return machine().switches(); }
+std::uint64_t thread_number() { return machine.current()->number; }
+void* dynamic_shared_memory() { return machine.dynamic_shared(); }
+void set_order(Order order, std::uint64_t seed) { machine.set_order(order, seed); }
+std::uint64_t switch_count() { return machine.switches(); }
 
 void report(Where where, const char* format, ...) {
   char what[512];
@@ -461,7 +479,7 @@ void report(Where where, const char* format, ...) {
   std::fprintf(stderr, "simt: %s\n", what);
   std::fprintf(stderr, "  at %s:%u, in %s\n", where.file_name(),
                static_cast<unsigned>(where.line()), where.function_name());
-  if (const Launch* l = machine().launch()) {
+  if (const Launch* l = machine.launch()) {
     const uint3 &b = blockIdx, &t = threadIdx;
     std::fprintf(stderr, "  by block (%u, %u, %u), thread (%u, %u, %u)\n", b.x, b.y, b.z, t.x, t.y,
                  t.z);

@@ -8,12 +8,19 @@
 #include <bit>
 
 namespace simt {
+namespace {
 
 /// Calls f(lane) for each lane of the mask.
 template <class F>
 void for_lanes(unsigned mask, F f) {
   for (; mask; mask &= mask - 1) f(std::countr_zero(mask));
 }
+
+struct Shuffled {
+  std::uint64_t bits;  ///< its own before, another lane's after
+  int source;          ///< the lane
+  Where where;
+};
 
 void complete_shuffle(void* const* payloads, unsigned mask) {
   std::uint64_t before[32];
@@ -27,6 +34,27 @@ void complete_shuffle(void* const* payloads, unsigned mask) {
   });
 }
 
+/// A lane that would be outside the part of `width` lanes is the own one.
+int source_lane(From from, int argument, int width) {
+  const int first = lane & ~(width - 1), last = first + width - 1;
+  switch (from) {
+    case From::index:
+      return first + (argument & (width - 1));
+    case From::up:
+      return lane - argument < first ? lane : lane - argument;
+    case From::down:
+      return lane + argument > last ? lane : lane + argument;
+    case From::xor_:
+      return (lane ^ argument) > last ? lane : lane ^ argument;
+  }
+  return lane;
+}
+
+struct Vote {
+  bool predicate;
+  unsigned ballot;
+};
+
 void complete_vote(void* const* payloads, unsigned mask) {
   unsigned ballot = 0;
   for_lanes(mask, [&](int i) {
@@ -34,6 +62,11 @@ void complete_vote(void* const* payloads, unsigned mask) {
   });
   for_lanes(mask, [&](int i) { static_cast<Vote*>(payloads[i])->ballot = ballot; });
 }
+
+struct Match {
+  std::uint64_t bits;
+  unsigned equal;
+};
 
 void complete_match(void* const* payloads, unsigned mask) {
   for_lanes(mask, [&](int i) {
@@ -43,6 +76,29 @@ void complete_match(void* const* payloads, unsigned mask) {
       if (static_cast<Match*>(payloads[j])->bits == mine.bits) mine.equal |= 1u << j;
     });
   });
+}
+
+}  // namespace
+
+std::uint64_t shuffle(const char* name, From from, unsigned mask, std::uint64_t bits, int argument,
+                      int width, Where where) {
+  if (width < 1 || width > 32 || width & (width - 1))
+    report(where, "%s: width %d is not a power of two up to 32", name, width);
+  Shuffled payload{bits, source_lane(from, argument, width), where};
+  warp_collective({name, mask, where, complete_shuffle}, &payload);
+  return payload.bits;
+}
+
+unsigned vote(const char* name, unsigned mask, bool predicate, Where where) {
+  Vote payload{predicate, 0};
+  warp_collective({name, mask, where, complete_vote}, &payload);
+  return payload.ballot;
+}
+
+unsigned match(const char* name, unsigned mask, std::uint64_t bits, Where where) {
+  Match payload{bits, 0};
+  warp_collective({name, mask, where, complete_match}, &payload);
+  return payload.equal;
 }
 
 struct Plus {

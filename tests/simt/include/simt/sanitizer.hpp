@@ -13,14 +13,22 @@ extern "C" {
                                             std::size_t size);
 [[gnu::weak]] void __sanitizer_print_stack_trace();
 [[gnu::weak]] void* __asan_region_is_poisoned(void* begin, std::size_t bytes);
+[[gnu::weak]] void __asan_poison_memory_region(const volatile void* begin, std::size_t bytes);
 }
 
 namespace simt {
 
+/// Touching it is an error from now on.
+inline void forbid(void* begin, std::size_t bytes) {
+  if (__asan_poison_memory_region) __asan_poison_memory_region(begin, bytes);
+}
+
 inline std::string name_of_function(const void* address) {
   char name[512] = "?";
+  // It takes the instruction before the one that it is given.
   if (__sanitizer_symbolize_pc)
-    __sanitizer_symbolize_pc(const_cast<void*>(address), "%f", name, sizeof name);
+    __sanitizer_symbolize_pc(const_cast<char*>(static_cast<const char*>(address)) + 1, "%f", name,
+                             sizeof name);
   return name;
 }
 

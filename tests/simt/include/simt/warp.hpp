@@ -3,6 +3,7 @@
 // What the lanes of a warp do together: shuffles, votes, matches, reductions.
 #pragma once
 
+#include <bit>
 #include <cstring>
 #include <type_traits>
 
@@ -10,74 +11,39 @@
 
 namespace simt {
 
-/// What a lane brings to a shuffle and takes from it. `complete` moves bits only, so that one does
-/// for every type.
-struct Shuffled {
-  std::uint64_t bits;  ///< its own before, another lane's after
-  int source;          ///< the lane
-  Where where;
-};
+/// How a shuffle's argument tells the source lane.
+enum class From : std::uint8_t { index, up, down, xor_ };
 
-void complete_shuffle(void* const* payloads, unsigned mask);
+/// The bits of the source lane, for any type.
+std::uint64_t shuffle(const char* name, From from, unsigned mask, std::uint64_t bits, int argument,
+                      int width, Where where);
 
 /// The types that shuffles take; smaller ones become int, as in CUDA's overloads.
 template <class T>
 using Shuffle = std::conditional_t<(sizeof(T) < 4), int, T>;
 
 template <class T>
-Shuffle<T> shuffle(const char* name, unsigned mask, T value, int source, Where where) {
+Shuffle<T> shuffle(const char* name, From from, unsigned mask, T value, int argument, int width,
+                   Where where) {
   static_assert(std::is_arithmetic_v<T>);
-  const auto wide = static_cast<Shuffle<T>>(value);
-  Shuffled payload{0, source, where};
-  std::memcpy(&payload.bits, &wide, sizeof wide);
-  warp_collective({name, mask, where, complete_shuffle}, &payload);
-  Shuffle<T> result;
-  std::memcpy(&result, &payload.bits, sizeof result);
-  return result;
+  using Bits = std::conditional_t<sizeof(Shuffle<T>) == 4, std::uint32_t, std::uint64_t>;
+  const std::uint64_t bits = std::bit_cast<Bits>(static_cast<Shuffle<T>>(value));
+  return std::bit_cast<Shuffle<T>>(
+      static_cast<Bits>(shuffle(name, from, mask, bits, argument, width, where)));
 }
 
-inline void check_width(int width, Where where) {
-  if (width < 1 || width > 32 || width & (width - 1))
-    report(where, "shuffle: width %d is not a power of two up to 32", width);
-}
+/// The lanes of the mask for which the predicate holds.
+unsigned vote(const char* name, unsigned mask, bool predicate, Where where);
 
-/// The first and the last lane of the running thread's part of the warp.
-struct Part {
-  int first, last;
-  Part(int width, Where where) {
-    check_width(width, where);
-    first = lane & ~(width - 1);
-    last = first + width - 1;
-  }
-};
-
-struct Vote {
-  bool predicate;
-  unsigned ballot;
-};
-
-void complete_vote(void* const* payloads, unsigned mask);
-
-inline unsigned vote(const char* name, unsigned mask, bool predicate, Where where) {
-  Vote payload{predicate, 0};
-  warp_collective({name, mask, where, complete_vote}, &payload);
-  return payload.ballot;
-}
-
-struct Match {
-  std::uint64_t bits;
-  unsigned equal;  ///< the lanes that brought the same
-};
-
-void complete_match(void* const* payloads, unsigned mask);
+/// The lanes of the mask that brought the same bits.
+unsigned match(const char* name, unsigned mask, std::uint64_t bits, Where where);
 
 template <class T>
-unsigned match(const char* name, unsigned mask, T value, Where where) {
+unsigned match_values(const char* name, unsigned mask, T value, Where where) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8);
-  Match payload{};
-  std::memcpy(&payload.bits, &value, sizeof value);
-  warp_collective({name, mask, where, complete_match}, &payload);
-  return payload.equal;
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return match(name, mask, bits, where);
 }
 
 // What __reduce_*_sync do, in this order.
@@ -109,29 +75,26 @@ inline void __syncwarp(unsigned mask = ~0u, SIMT_HERE) {
 
 template <class T>
 auto __shfl_sync(unsigned mask, T value, int source, int width = 32, SIMT_HERE) {
-  const simt::Part part(width, where);
-  return simt::shuffle("__shfl_sync", mask, value, part.first + (source & (width - 1)), where);
+  return simt::shuffle("__shfl_sync", simt::From::index, mask, value, static_cast<int>(source),
+                       width, where);
 }
 
 template <class T>
 auto __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, SIMT_HERE) {
-  const simt::Part part(width, where);
-  const int own = simt::lane, source = own - static_cast<int>(delta);
-  return simt::shuffle("__shfl_up_sync", mask, value, source < part.first ? own : source, where);
+  return simt::shuffle("__shfl_up_sync", simt::From::up, mask, value, static_cast<int>(delta),
+                       width, where);
 }
 
 template <class T>
 auto __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, SIMT_HERE) {
-  const simt::Part part(width, where);
-  const int own = simt::lane, source = own + static_cast<int>(delta);
-  return simt::shuffle("__shfl_down_sync", mask, value, source > part.last ? own : source, where);
+  return simt::shuffle("__shfl_down_sync", simt::From::down, mask, value, static_cast<int>(delta),
+                       width, where);
 }
 
 template <class T>
 auto __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32, SIMT_HERE) {
-  const simt::Part part(width, where);
-  const int own = simt::lane, source = own ^ lanes;
-  return simt::shuffle("__shfl_xor_sync", mask, value, source > part.last ? own : source, where);
+  return simt::shuffle("__shfl_xor_sync", simt::From::xor_, mask, value, static_cast<int>(lanes),
+                       width, where);
 }
 
 inline unsigned __ballot_sync(unsigned mask, int predicate, SIMT_HERE) {
@@ -146,11 +109,11 @@ inline int __all_sync(unsigned mask, int predicate, SIMT_HERE) {
 
 template <class T>
 unsigned __match_any_sync(unsigned mask, T value, SIMT_HERE) {
-  return simt::match("__match_any_sync", mask, value, where);
+  return simt::match_values("__match_any_sync", mask, value, where);
 }
 template <class T>
 unsigned __match_all_sync(unsigned mask, T value, int* all, SIMT_HERE) {
-  *all = simt::match("__match_all_sync", mask, value, where) == mask;
+  *all = simt::match_values("__match_all_sync", mask, value, where) == mask;
   return *all ? mask : 0;
 }
 
