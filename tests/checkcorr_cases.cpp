@@ -175,6 +175,20 @@ constexpr Case table[] = {
     {.name = "padded-misaligned-n-to-m", .type = f32, .left = {33, 19}, .right = {17, 11}, .shifts = full, .fill = integers, .form = n_to_m, .lefts = 3, .rights = 5, .pad = 7, .misalign = 3},
     {.name = "padded-misaligned-n-to-m", .type = i32, .left = {23, 19}, .right = {17, 11}, .shifts = full, .form = n_to_m, .lefts = 5, .rights = 2, .pad = 2, .misalign = 1},
 
+    // ---- small ones of many matrices, for devices that are slow ----
+    {.name = "small-1-to-9", .type = u8, .left = {40, 3}, .right = {33, 2}, .form = one_to_many, .rights = 9},
+    {.name = "small-1-to-9", .type = f32, .left = {7, 5}, .right = {4, 3}, .shifts = full, .fill = integers, .form = one_to_many, .rights = 9},
+    {.name = "small-1-to-9", .type = i32, .left = {7, 5}, .right = {4, 3}, .shifts = full, .form = one_to_many, .rights = 9, .pad = 3, .misalign = 1},
+    {.name = "small-1-to-9", .type = f64, .left = {36, 1}, .right = {33, 1}, .form = one_to_many, .rights = 9},
+    {.name = "small-2-to-18", .type = f32, .left = {7, 3}, .right = {4, 2}, .shifts = full, .fill = integers, .form = n_to_mn, .lefts = 2, .rights = 9, .pad = 1, .misalign = 1},
+    {.name = "small-2-to-18", .type = u8, .left = {7, 3}, .right = {4, 2}, .shifts = full, .form = n_to_mn, .lefts = 2, .rights = 9},
+    {.name = "small-4-to-9", .type = u8, .left = {5, 2}, .right = {4, 2}, .shifts = full, .form = n_to_m, .lefts = 4, .rights = 9},
+    {.name = "small-4-to-9", .type = i32, .left = {5, 2}, .right = {4, 2}, .shifts = full, .form = n_to_m, .lefts = 4, .rights = 9},
+    {.name = "small-5-to-8", .type = f32, .left = {5, 2}, .right = {4, 2}, .shifts = full, .fill = integers, .form = n_to_m, .lefts = 5, .rights = 8, .pad = 1, .misalign = 1},
+    {.name = "small-5-to-8", .type = f64, .left = {5, 2}, .right = {4, 2}, .shifts = full, .form = n_to_m, .lefts = 5, .rights = 8},
+    {.name = "small-9-to-5", .type = f32, .left = {3, 4}, .right = {2, 5}, .shifts = full, .fill = integers, .form = n_to_m, .lefts = 9, .rights = 5},
+    {.name = "small-wide-4-to-4", .type = f32, .left = {34, 1}, .right = {33, 1}, .shifts = rectangle, .fill = integers, .form = n_to_m, .lefts = 4, .rights = 4, .rectangle = {-20, 0, 33, 1}},
+
     // ---- values ----
     {.name = "integers", .type = i32, .left = {35, 33}, .right = {21, 17}, .shifts = full, .fill = integers},
     {.name = "integers", .type = f64, .left = {35, 33}, .right = {21, 17}, .shifts = full, .fill = integers},
