@@ -224,8 +224,11 @@ template <int number>
 bool supports(const MatchProblem& problem, const Device& device) {
   constexpr Row t = rows[number];
   const Problem& p = problem.correlate;
-  const std::int64_t lines = p.total_rights() * bands_of<number>(p) * p.right.height;
-  return problem.products == ElementType::u32 && p.type == ElementType::u8 &&
+  const int bands = bands_of<number>(p);
+  const std::int64_t lines = p.total_rights() * bands * p.right.height;
+  // Rights that are wider than a row of k go to the tilings of more steps first.
+  return (bands == 1 || t.steps == std::prev(std::end(rows))->steps) &&
+         problem.products == ElementType::u32 && p.type == ElementType::u8 &&
          device.compute_capability >= 75 && 2 * t.stage_bytes() <= most_shared_bytes(device) &&
          lines <= 0x7fffffff && p.shifts.height <= 65535 * 16LL &&
          std::int64_t{p.lefts} * problem.most_rights() <= 65535;
