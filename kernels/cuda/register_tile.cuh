@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How the register_tile family cuts a problem: what a thread, a warp and a block compute, and where
-// a stage's pixels lie in shared memory so that a warp's 16-byte loads meet no bank twice.
+// How the register_tile family cuts a problem: what a thread, a warp and a block compute, where a
+// stage's pixels lie in shared memory so that a warp's 16-byte loads meet no bank twice, and how
+// they get there.
 #pragma once
 
+#include "async_copy.cuh"
 #include "launch.cuh"
+#include "overlap.cuh"
 
 namespace xcorr::cuda {
 
@@ -57,5 +60,60 @@ struct StageLayout {
     return s;
   }
 };
+
+// ---- staging --------------------------------------------------------------------------------
+
+/// Rows of some matrices in global memory; what lies outside of them is zero.
+struct Source {
+  const std::byte* first;
+  std::int64_t pitch, stride;
+  Size size;
+  int count;     ///< matrices there are
+  bool aligned;  ///< every address of a multiple of four columns is one of 16 bytes
+};
+
+/// Four values, of which the first `valid` are there.
+template <class E>
+__device__ void stage_four(typename E::Value* to, const typename E::In* from, int valid,
+                           bool aligned) {
+  using Value = typename E::Value;
+  if constexpr (sizeof(typename E::In) != sizeof(Value)) {
+    for (int i = 0; i < 4; ++i) to[i] = i < valid ? Value(from[i]) : Value(0);
+  } else if (aligned) {
+    constexpr int per_copy = 16 / sizeof(Value);
+    for (int i = 0; i < 4; i += per_copy)
+      copy_async<16>(to + i, from + i, min(max(valid - i, 0), per_copy) * int(sizeof(Value)));
+  } else {
+    for (int i = 0; i < 4; ++i)
+      copy_async<sizeof(Value)>(to + i, from + i, i < valid ? sizeof(Value) : 0);
+  }
+}
+
+/// From (x, y) on, x a multiple of four. A thread keeps to its four columns of its row and goes
+/// from matrix to matrix, so that it says only once what of them is there.
+template <class E, int threads, int matrices, int row_count, int units, int pitch, int stride>
+__device__ void stage(typename E::Value* to, const Source& from, int x, int y, int thread) {
+  using In = typename E::In;
+  constexpr int places = row_count * units, at_once = threads / places ? threads / places : 1;
+#pragma unroll
+  for (int first = 0; first < at_once * places; first += threads) {
+    const int index = first + thread, place = index % places;
+    if (index >= at_once * places) return;
+    const int unit = place % units, row = place / units, column = x + 4 * unit;
+    const bool inside = unsigned(y + row) < unsigned(from.size.height) && column >= 0;
+    const int valid = inside ? min(max(from.size.width - column, 0), 4) : 0;
+    const int first_matrix = index / places;
+    const std::byte* source = from.first + first_matrix * from.stride + (y + row) * from.pitch +
+                              column * std::int64_t{sizeof(In)};
+    typename E::Value* target = to + (first_matrix * stride + row * pitch + unit) * 4;
+#pragma unroll 4
+    for (int m = first_matrix; m < matrices; m += at_once) {
+      stage_four<E>(target, reinterpret_cast<const In*>(source), m < from.count ? valid : 0,
+                    from.aligned);
+      source += at_once * from.stride;
+      target += at_once * stride * 4;
+    }
+  }
+}
 
 }  // namespace xcorr::cuda

@@ -49,10 +49,15 @@ struct Row {
 };
 
 // Names: k, how many times 32 bytes of k; t, tiles of 16 rows a warp.
+// clang-format off
 constexpr Row rows[] = {
-    {"tensor_core.k2t2", 2, 2, 16}, {"tensor_core.k2t4", 2, 4, 16}, {"tensor_core.k3t2", 3, 2, 16},
-    {"tensor_core.k3t4", 3, 4, 16}, {"tensor_core.k5t4", 5, 4, 16},
+    {"tensor_core.k2t2", 2, 2, 16},
+    {"tensor_core.k2t4", 2, 4, 16},
+    {"tensor_core.k3t2", 3, 2, 16},
+    {"tensor_core.k3t4", 3, 4, 16},
+    {"tensor_core.k5t4", 5, 4, 16},
 };
+// clang-format on
 
 // ---- preparing rights -----------------------------------------------------------------------
 
