@@ -184,6 +184,7 @@ constexpr Case table[] = {
     {.name = "small-2-to-18", .type = u8, .left = {7, 3}, .right = {4, 2}, .shifts = full, .form = n_to_mn, .lefts = 2, .rights = 9},
     {.name = "small-4-to-9", .type = u8, .left = {5, 2}, .right = {4, 2}, .shifts = full, .form = n_to_m, .lefts = 4, .rights = 9},
     {.name = "small-4-to-9", .type = i32, .left = {5, 2}, .right = {4, 2}, .shifts = full, .form = n_to_m, .lefts = 4, .rights = 9},
+    {.name = "small-2-to-3", .type = f32, .left = {5, 2}, .right = {3, 2}, .shifts = full, .fill = integers, .form = n_to_m, .lefts = 2, .rights = 3},
     {.name = "small-5-to-8", .type = f32, .left = {5, 2}, .right = {4, 2}, .shifts = full, .fill = integers, .form = n_to_m, .lefts = 5, .rights = 8, .pad = 1, .misalign = 1},
     {.name = "small-5-to-8", .type = f64, .left = {5, 2}, .right = {4, 2}, .shifts = full, .form = n_to_m, .lefts = 5, .rights = 8},
     {.name = "small-9-to-5", .type = f32, .left = {3, 4}, .right = {2, 5}, .shifts = full, .fill = integers, .form = n_to_m, .lefts = 9, .rights = 5},
