@@ -22,13 +22,20 @@ __device__ void copy_async(void* shared, const void* global, int valid) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(global), "r"(valid)
                  : "memory");
   else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(global),
-                 "n"(bytes), "r"(valid)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(global), "n"(bytes),
+                 "r"(valid)
                  : "memory");
 #else
-  for (int i = 0; i < bytes; i += 4)
-    static_cast<unsigned*>(shared)[i / 4] =
-        i < valid ? static_cast<const unsigned*>(global)[i / 4] : 0;
+  for (int i = 0; i < bytes; i += 4) {
+    unsigned word = 0;
+    if (i + 4 <= valid)
+      word = static_cast<const unsigned*>(global)[i / 4];
+    else
+#pragma unroll 1
+      for (int k = valid; k > i; --k)
+        word = word << 8 | static_cast<const unsigned char*>(global)[k - 1];
+    static_cast<unsigned*>(shared)[i / 4] = word;
+  }
 #endif
 }
 
