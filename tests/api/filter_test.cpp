@@ -268,7 +268,7 @@ TEST_P(PrefilterTest, TheRegionAndSigmaMayChange) {
   for (const auto& [region, sigma] : steps) {
     s.search_region = region;
     s.prefilter_sigma = sigma;
-    ASSERT_TRUE(matcher.value().prepare(ElementType::u8, frame.size, s).ok());
+    ASSERT_TRUE(prepare(matcher.value(), ElementType::u8, frame.size, s).ok());
     ASSERT_TRUE(matcher.value().enqueue(frame.view()).ok());
     std::vector<Peak> peaks;
     ASSERT_TRUE(matcher.value().collect(peaks).ok());

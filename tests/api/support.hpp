@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the tests of the public interface share: images, devices and the kernels to go through, and
-// a plain way to correlate whose data lies in host memory.
+// What the tests of the public interface share: images, devices and the kernels to go through, what
+// these may refuse, and plain ways to correlate and match whose data lies in host memory.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 #include <ostream>
 #include <random>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <xcorr/correlate.hpp>
@@ -62,7 +63,9 @@ Image<T> crop(const Image<T>& from, Rect r) {
   return image;
 }
 
-/// A correlate variant of a backend; a test of it is skipped where there is no such device.
+// ---- kernels to go through ------------------------------------------------------------------
+
+/// A variant of a backend or `auto`; a test of it is skipped where there is no such device.
 struct Target {
   Backend backend;
   std::string kernel;
@@ -73,10 +76,25 @@ inline void PrintTo(const Target& target, std::ostream* out) {
   *out << xcorr::name_of(target.backend) << ' ' << target.kernel;
 }
 
+/// What the variants of one file share of their names.
+inline std::string_view family(std::string_view kernel) {
+  return kernel.substr(0, kernel.find('.'));
+}
+
+/// For each backend `auto` and of each correlate family the first and the last variant, which
+/// differ most. checkcorr goes through all of them.
 inline std::vector<Target> targets() {
   std::vector<Target> list;
-  for (const Variant* v : all_variants())
-    if (v->stage == Stage::correlate) list.push_back({v->backend, v->name});
+  for (const Variant* v : all_variants()) {
+    if (v->stage != Stage::correlate) continue;
+    const auto is_sibling = [&](std::size_t back) {
+      return list.size() >= back && list[list.size() - back].backend == v->backend &&
+             family(list[list.size() - back].kernel) == family(v->name);
+    };
+    if (list.empty() || list.back().backend != v->backend) list.push_back({v->backend, "auto"});
+    if (is_sibling(1) && is_sibling(2)) list.pop_back();
+    list.push_back({v->backend, v->name});
+  }
   return list;
 }
 
@@ -97,8 +115,10 @@ class TargetTest : public testing::TestWithParam<Target> {
   }
 
   const std::string& kernel() const { return GetParam().kernel; }
+  /// Of `auto` that is not known.
   bool is_exact() const {
-    return find_variant(Stage::correlate, GetParam().backend, kernel())->exact;
+    const Variant* variant = find_variant(Stage::correlate, GetParam().backend, kernel());
+    return variant && variant->exact;
   }
 
   /// Of a match by this kernel, to whole pixels.
@@ -113,6 +133,46 @@ class TargetTest : public testing::TestWithParam<Target> {
   Device device;
 };
 
+// ---- what kernels may refuse ----------------------------------------------------------------
+
+/// Those that do every match, and so every problem that is plain to them. The others are made for
+/// some: of one type, of narrow rights, of many.
+inline bool is_general(std::string_view kernel) {
+  for (const char* name : {"auto", "reference", "direct", "fft", "overlap_wise"})
+    if (kernel == name) return true;
+  return false;
+}
+
+/// Where a kernel that is not `owed` rightly says that it cannot do a problem, ends the test, which
+/// counts as skipped unless it has failed before.
+inline void skip_if_unable(const Status& status, bool owed) {
+  if (owed || status.code() != Code::unsupported) return;
+  [&] { GTEST_SKIP() << status.message(); }();  // leaves no more than this function
+  throw testing::AssertionException(
+      {testing::TestPartResult::kSkip, __FILE__, __LINE__, status.message().c_str()});
+}
+
+/// Correlator::create() for a test.
+inline Result<Correlator> make_correlator(const Problem& problem, const Device& device,
+                                          const std::string& kernel) {
+  auto made = Correlator::create(problem, device, kernel);
+  const Variant* variant = find_variant(Stage::correlate, device.backend, kernel);
+  const bool approximate = variant && !variant->exact;
+  skip_if_unable(made.status(),
+                 is_general(kernel) && !(approximate && problem.type == ElementType::u8));
+  return made;
+}
+
+/// Matcher::prepare() for a test.
+inline Status prepare(Matcher& matcher, ElementType type, Size frame,
+                      const MatchSettings& settings) {
+  const Status status = matcher.prepare(type, frame, settings);
+  skip_if_unable(status, is_general(settings.kernel));
+  return status;
+}
+
+// ---- plain ways to run ----------------------------------------------------------------------
+
 inline Block upload(const Device& device, const void* from, std::size_t bytes) {
   Block block = std::move(Block::make(device.backend, bytes).value());
   EXPECT_TRUE(runtime(device.backend)
@@ -125,13 +185,13 @@ inline Block upload(const Device& device, const void* from, std::size_t bytes) {
 inline std::vector<double> correlate(const Problem& problem, const Device& device,
                                      const std::string& kernel, const void* lefts,
                                      const void* rights) {
-  auto made = Correlator::create(problem, device, kernel);
+  auto made = make_correlator(problem, device, kernel);
   if (!made.ok()) {
     ADD_FAILURE() << made.status().message();
     return {};
   }
   Correlator& correlator = made.value();
-  EXPECT_EQ(correlator.kernel(), kernel);
+  EXPECT_TRUE(kernel == "auto" || correlator.kernel() == kernel) << correlator.kernel();
   const std::size_t element = size_of(problem.output_type());
   const auto count = static_cast<std::size_t>(problem.outputs() * problem.shifts.size().area());
   const Block left = upload(device, lefts, problem.left_stride * problem.lefts);
@@ -179,7 +239,7 @@ std::vector<Peak> match(const Device& device, std::span<const Image<T>> template
     return status.ok();
   };
   if (succeed(matcher.status()) && succeed(matcher.value().set_templates(views)) &&
-      succeed(matcher.value().prepare(element_type<T>, frame.size, settings)) &&
+      succeed(prepare(matcher.value(), element_type<T>, frame.size, settings)) &&
       succeed(matcher.value().enqueue(frame.view())))
     succeed(matcher.value().collect(peaks));
   return peaks;
@@ -189,12 +249,6 @@ template <class T>
 std::vector<Peak> match(const Device& device, const Image<T>& pattern, const Image<T>& frame,
                         const MatchSettings& settings) {
   return match<T>(device, std::span(&pattern, 1), frame, settings);
-}
-
-/// Whether the kernel says that it can do the problem with exact products of its type.
-inline bool supports(const Problem& problem, const Device& device, const std::string& kernel) {
-  return find_variant(Stage::correlate, device.backend, kernel)
-      ->supports({.correlate = problem}, device);
 }
 
 }  // namespace api
