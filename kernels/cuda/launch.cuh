@@ -57,9 +57,15 @@ inline bool supports_matching(const MatchProblem& p, const Device&) {
          c.shifts.y + c.shifts.height <= valid.height;
 }
 
-/// Grids have at most 65,535 blocks in y and z; kernels stride over what is beyond.
+/// Grids have at most 65,535 blocks in y and z; kernels stride over what is beyond. Where kernels
+/// run on a CPU, small problems are beyond too.
 inline unsigned grid_extent(std::int64_t blocks) {
-  return static_cast<unsigned>(blocks < 65535 ? blocks : 65535);
+#ifdef XCORR_SIMT
+  constexpr std::int64_t most = 5;
+#else
+  constexpr std::int64_t most = 65535;
+#endif
+  return static_cast<unsigned>(blocks < most ? blocks : most);
 }
 
 }  // namespace xcorr::cuda
