@@ -5,22 +5,16 @@
 // barriers cost no switch at all. A thread that waits switches right to the next that can run.
 // Built without sanitizers: it is most of the time that a kernel takes. AddressSanitizer is not
 // told of the switches; it watches memory all the same, only its account of a stack is shorter.
-#include <sys/mman.h>
-#include <unistd.h>
 #include <array>
 #include <bit>
-#include <boost/context/fiber.hpp>
-#include <cstdarg>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <string>
-#include <vector>
 
+#include "choice.hpp"
+#include "fibers.hpp"
 #include "simt/execution.hpp"
-#include "simt/sanitizer.hpp"
 
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
@@ -28,55 +22,14 @@ dim3 blockDim, gridDim;
 // Static shared memory: see shared.ld.
 extern "C" char simt_shared_begin[], simt_shared_end[];
 
-// Where a program with sanitizers looks for what to do.
-extern "C" const char* __asan_default_options() { return "abort_on_error=1"; }
-extern "C" const char* __ubsan_default_options() { return "abort_on_error=1:print_stacktrace=1"; }
-
 namespace simt {
 namespace {
-
-namespace context = boost::context;
 
 constexpr int lanes = warpSize, most_warps = 1024 / lanes;
 constexpr unsigned char garbage = 0xcd;
 /// Blocks of a launch before which shared memory is filled with garbage; later ones find what the
 /// one before left, as on a device.
 constexpr unsigned blocks_with_garbage = 3;
-
-/// Where a fiber goes on, while another runs. Threads run on it one after the other.
-using Fiber = context::fiber;
-
-/// Memory of all stacks, of which fiber number `number` has one for good. In huge pages, for a
-/// switch costs little but misses of the caches. Tops are staggered, or the threads of a warp would
-/// compete for the same lines. What lies behind a stack's end must not be touched.
-struct StackMemory {
-  static constexpr std::size_t reserved = 128 * 1024, guard = 4096, page = 2 << 20;
-  std::size_t number;
-
-  static char* all() {
-    const std::size_t bytes = reserved * most_warps * lanes;
-    void* memory = mmap(nullptr, bytes + page, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) {
-      std::perror("simt: no memory for stacks");
-      std::abort();
-    }
-    const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + page - 1) / page * page;
-    madvise(reinterpret_cast<void*>(begin), bytes, MADV_HUGEPAGE);
-    return reinterpret_cast<char*>(begin);
-  }
-
-  context::stack_context allocate() const {
-    static char* const memory = all();
-    char* const begin = memory + number * reserved;
-    forbid(begin, guard);
-    context::stack_context stack;
-    stack.size = reserved - guard - number % 29 * 192;
-    stack.sp = begin + guard + stack.size;
-    return stack;
-  }
-  void deallocate(context::stack_context&) const {}
-};
 
 struct Thread {
   uint3 index;
@@ -93,49 +46,32 @@ struct Warp {
   std::array<void*, lanes> payloads;
 };
 
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed * 2 + 1) {}
-  unsigned next() {
-    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<unsigned>(state_ >> 33);
-  }
-
- private:
-  std::uint64_t state_;
-};
-
 /// The one GPU.
 class Machine {
  public:
-  void run(const Launch& launch);
-  void set_order(Order order, std::uint64_t seed) {
-    order_ = order;
-    random_ = Random(seed);
-  }
+  explicit Machine(void (*work)()) : fibers_(work) {}
 
+  void run(const Launch& launch);
+  void set_order(Order order, std::uint64_t seed) { choice_ = Choice(order, seed); }
+
+  [[noreturn]] void work();  ///< what a fiber does
   void join_collective(const Collective& collective, void* payload);
   BarrierResult join_barrier(const char* name, Where where, bool predicate);
 
   const Launch* launch() const { return launch_; }
   Thread* current() { return current_; }
   void* dynamic_shared() { return dynamic_shared_.get(); }
-  std::uint64_t switches() const { return switches_; }
+  std::uint64_t switches() const { return fibers_.switches(); }
 
  private:
   void begin_block();
   void run_block();
   /// The thread to run next, or null when all have ended.
   Thread* next();
-  int choose(unsigned among);
   void make_current(Thread* thread);
   void release_barrier();
   /// The running thread cannot go on: the next one runs.
   void pause();
-  [[noreturn]] void work();  ///< what a fiber does
-  Fiber* free_fiber();
-  void resume(Fiber* fiber);
-  void arrive(Fiber&& from);
   bool is_complete(const Collective& collective) const;
   [[noreturn]] void report_stuck();
   Thread& thread(int warp, int lane) { return threads_[warp * lanes + lane]; }
@@ -150,70 +86,23 @@ class Machine {
   Where barrier_where_;
   int predicate_holds_ = 0, predicate_held_ = 0;  ///< at this barrier, at the one before
   Thread* current_ = nullptr;
-  std::uint64_t begun_ = 0, switches_ = 0;
+  std::uint64_t begun_ = 0;
 
-  std::vector<std::unique_ptr<Fiber>> fibers_;
-  std::vector<Fiber*> free_fibers_;
-  Fiber caller_;
-  Fiber* running_ = &caller_;
-  Fiber* left_ = nullptr;  ///< ran before
+  Fibers fibers_;
 
   struct Free {
     void operator()(void* p) const { std::free(p); }
   };
   std::unique_ptr<void, Free> dynamic_shared_;
-  Order order_ = Order::ascending;
-  Random random_{1};
+  Choice choice_ = Choice::from_environment();
 };
 
-/// In the order that the environment asks for.
-Machine& make_machine() {
-  auto* made = new Machine;  // never destroyed: fibers cannot be unwound
-  const char* order = std::getenv("XCORR_SIMT_ORDER");
-  const std::string name = order ? order : "ascending";
-  const auto colon = name.find(':');
-  if (name == "descending") {
-    made->set_order(Order::descending, 1);
-  } else if (name.starts_with("shuffled")) {
-    made->set_order(Order::shuffled,
-                    colon == name.npos ? 1 : std::strtoull(&name[colon + 1], nullptr, 10));
-  } else if (name != "ascending") {
-    std::fprintf(stderr, "simt: no order '%s' (XCORR_SIMT_ORDER)\n", order);
-    std::abort();
-  }
-  return *made;
-}
-
-Machine& machine = make_machine();
-
-// ---- fibers ---------------------------------------------------------------------------------
-
-void Machine::arrive(Fiber&& from) { *left_ = std::move(from); }
-
-void Machine::resume(Fiber* fiber) {
-  ++switches_;
-  left_ = running_;
-  running_ = fiber;
-  arrive(std::move(*fiber).resume());
-}
-
-Fiber* Machine::free_fiber() {
-  if (free_fibers_.empty()) {
-    auto& fiber = fibers_.emplace_back(std::make_unique<Fiber>(
-        std::allocator_arg, StackMemory{fibers_.size()}, [this](Fiber&& from) -> Fiber {
-          arrive(std::move(from));
-          work();
-        }));
-    free_fibers_.push_back(fiber.get());
-  }
-  Fiber* fiber = free_fibers_.back();
-  free_fibers_.pop_back();
-  return fiber;
-}
+// Never destroyed: fibers cannot be unwound.
+Machine& machine = *new Machine([] { machine.work(); });
 
 void Machine::work() {
   for (;;) {
-    current_->fiber = running_;
+    current_->fiber = fibers_.running();
     launch_->run_thread(launch_->parameters);
 
     Warp& warp = warps_[current_->warp];
@@ -224,31 +113,18 @@ void Machine::work() {
     if (!warp.runnable) runnable_warps_ &= ~(1u << current_->warp);
     Thread* const thread = next();
     if (thread && !thread->fiber) continue;
-    free_fibers_.push_back(running_);
-    resume(thread ? thread->fiber : &caller_);
+    fibers_.give_back();
+    fibers_.resume(thread ? thread->fiber : fibers_.caller());
   }
 }
 
 void Machine::pause() {
   Thread* const paused = current_;
   Thread* const thread = next();
-  if (thread != paused) resume(thread->fiber ? thread->fiber : free_fiber());
+  if (thread != paused) fibers_.resume(thread->fiber ? thread->fiber : fibers_.take());
 }
 
 // ---- scheduling -----------------------------------------------------------------------------
-
-int Machine::choose(unsigned among) {
-  switch (order_) {
-    case Order::ascending:
-      return std::countr_zero(among);
-    case Order::descending:
-      return 31 - std::countl_zero(among);
-    case Order::shuffled:
-      break;
-  }
-  const unsigned first = random_.next() % 32;
-  return (std::countr_zero(std::rotr(among, static_cast<int>(first))) + first) % 32;
-}
 
 void Machine::make_current(Thread* thread) {
   current_ = thread;
@@ -257,15 +133,16 @@ void Machine::make_current(Thread* thread) {
 }
 
 Thread* Machine::next() {
+  int warp = current_->warp;
+  bool goes_on = runnable_warps_ >> warp & 1;  // a warp runs as far as it can
   if (!runnable_warps_) {
     if (ended_ == thread_count_) return nullptr;
     if (at_barrier_ != thread_count_) report_stuck();
     release_barrier();
+    goes_on = false;
   }
-  // But for shuffles a warp runs as far as it can.
-  int warp = current_->warp;
-  if (order_ == Order::shuffled || !(runnable_warps_ >> warp & 1)) warp = choose(runnable_warps_);
-  Thread& thread = this->thread(warp, choose(warps_[warp].runnable));
+  if (!goes_on) warp = choice_.among(runnable_warps_);
+  Thread& thread = this->thread(warp, choice_.among(warps_[warp].runnable));
   const unsigned bit = 1u << thread.lane;
   if (!(warps_[warp].begun & bit)) {
     warps_[warp].begun |= bit;
@@ -374,7 +251,7 @@ void Machine::run_block() {
   begin_block();
   current_ = &threads_[0];  // where next() goes on from
   next();
-  resume(free_fiber());
+  fibers_.resume(fibers_.take());
 }
 
 void Machine::run(const Launch& launch) {
@@ -466,29 +343,9 @@ BarrierResult block_barrier(const char* name, Where where, bool predicate) {
 
 int lane;
 std::uint64_t thread_number() { return machine.current()->number; }
+const Launch* current_launch() { return machine.launch(); }
 void* dynamic_shared_memory() { return machine.dynamic_shared(); }
 void set_order(Order order, std::uint64_t seed) { machine.set_order(order, seed); }
 std::uint64_t switch_count() { return machine.switches(); }
-
-void report(Where where, const char* format, ...) {
-  char what[512];
-  std::va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(what, sizeof what, format, arguments);
-  va_end(arguments);
-  std::fprintf(stderr, "simt: %s\n", what);
-  std::fprintf(stderr, "  at %s:%u, in %s\n", where.file_name(),
-               static_cast<unsigned>(where.line()), where.function_name());
-  if (const Launch* l = machine.launch()) {
-    const uint3 &b = blockIdx, &t = threadIdx;
-    std::fprintf(stderr, "  by block (%u, %u, %u), thread (%u, %u, %u)\n", b.x, b.y, b.z, t.x, t.y,
-                 t.z);
-    std::fprintf(stderr, "  of %s, grid %ux%ux%u, block %ux%ux%u, %zu bytes of shared memory\n",
-                 name_of_function(l->kernel).c_str(), l->grid.x, l->grid.y, l->grid.z, l->block.x,
-                 l->block.y, l->block.z, l->shared_bytes);
-  }
-  print_stack();
-  std::abort();
-}
 
 }  // namespace simt

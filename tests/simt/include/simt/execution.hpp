@@ -64,6 +64,9 @@ struct Launch {
 /// Runs all of it.
 void run(const Launch& launch);
 
+/// What runs now, or null.
+const Launch* current_launch();
+
 /// The block's dynamic shared memory.
 void* dynamic_shared_memory();
 
