@@ -16,6 +16,7 @@
 
 #include "analyser.h"
 #include "gstcudaxcorr.h"
+#include "object_lock.h"
 #include "properties.h"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_cuda_xcorr_debug);
@@ -50,18 +51,6 @@ bool take_settings(GstCudaXCorr* self, GstBuffer* buffer);
 /// Analyses the frame if it is due and attaches the result. The buffer must be writable, its memory
 /// is only read.
 GstFlowReturn process(GstCudaXCorr* self, GstBuffer* buffer);
-
-class ObjectLock {
- public:
-  explicit ObjectLock(gpointer object) : object_(GST_OBJECT_CAST(object)) {
-    GST_OBJECT_LOCK(object_);
-  }
-  ~ObjectLock() { GST_OBJECT_UNLOCK(object_); }
-  ObjectLock(const ObjectLock&) = delete;
-
- private:
-  GstObject* object_;
-};
 
 }  // namespace cudaxcorr
 

@@ -3,18 +3,11 @@
 
 #include <climits>
 
+#include "property_flags.h"
 #include "property_values.h"
 
 namespace cudaxcorr {
 namespace {
-
-constexpr auto basic = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
-constexpr auto playing = static_cast<GParamFlags>(basic | GST_PARAM_MUTABLE_PLAYING);
-constexpr auto controllable = static_cast<GParamFlags>(playing | GST_PARAM_CONTROLLABLE);
-constexpr auto ready = static_cast<GParamFlags>(basic | GST_PARAM_MUTABLE_READY);
-constexpr auto readable = static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
-
-constexpr auto element_flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
 
 GParamSpec* array_of(const char* name, const char* nick, const char* blurb, GParamSpec* element) {
   return gst_param_spec_array(name, nick, blurb, element, playing);
@@ -79,7 +72,7 @@ std::vector<Property> make_table() {
       row(
           array_of("templates", "Templates",
                    "Image files with further templates, after the one of 'template'",
-                   g_param_spec_string("file", "File", "Image file", nullptr, element_flags)),
+                   g_param_spec_string("file", "File", "Image file", nullptr, basic)),
           [](auto& s) -> auto& { return s.template_files; }, &Bank::several),
       row(
           g_param_spec_enum("method", "Method", "How a window of the frame is compared",
@@ -110,7 +103,7 @@ std::vector<Property> make_table() {
                    "Part of the frame that is searched, <x, y, width, height> in pixels; a match "
                    "lies wholly inside (empty, or of no size: the frame)",
                    g_param_spec_int("pixels", "Pixels", "Coordinate or extent", INT_MIN, INT_MAX, 0,
-                                    element_flags)),
+                                    basic)),
           [](auto& s) -> auto& { return s.match.search_region; }),
       row(
           g_param_spec_double("prefilter-sigma", "Prefilter sigma",

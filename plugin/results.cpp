@@ -7,6 +7,7 @@
 #include <gst/video/video.h>
 
 #include "gstcudaxcorrmeta.h"
+#include "times.h"
 
 namespace cudaxcorr {
 namespace {
@@ -87,15 +88,7 @@ void attach_roi_metas(GstBuffer* buffer, const FrameResult& result) {
 
 GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer* buffer,
                          const FrameResult& result) {
-  const GstClockTime timestamp = GST_BUFFER_PTS(buffer);
-  GstStructure* structure = gst_structure_new(
-      "cudaxcorr",                                     //
-      "timestamp", G_TYPE_UINT64, guint64{timestamp},  //
-      "stream-time", G_TYPE_UINT64,
-      guint64{gst_segment_to_stream_time(&segment, GST_FORMAT_TIME, timestamp)},  //
-      "running-time", G_TYPE_UINT64,
-      guint64{gst_segment_to_running_time(&segment, GST_FORMAT_TIME, timestamp)},  //
-      "duration", G_TYPE_UINT64, guint64{GST_BUFFER_DURATION(buffer)}, nullptr);
+  GstStructure* structure = describe_times("cudaxcorr", segment, buffer);
   fill(structure, result);
   return gst_message_new_element(source, structure);
 }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// GStreamer's object lock, held for a scope. What the application sets and reads while frames flow
+// is guarded by it; nothing is posted and nothing slow is done under it.
+#pragma once
+
+#include <gst/gst.h>
+
+namespace cudaxcorr {
+
+class ObjectLock {
+ public:
+  explicit ObjectLock(gpointer object) : object_(GST_OBJECT_CAST(object)) {
+    GST_OBJECT_LOCK(object_);
+  }
+  ~ObjectLock() { GST_OBJECT_UNLOCK(object_); }
+  ObjectLock(const ObjectLock&) = delete;
+
+ private:
+  GstObject* object_;
+};
+
+}  // namespace cudaxcorr
