@@ -88,6 +88,16 @@ Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views) {
   return bank;
 }
 
+BankGroups groups_by_size(const std::vector<BankTemplate>& bank, Size space) {
+  BankGroups groups;
+  for (std::uint32_t i = 0; i < bank.size(); ++i) {
+    const Size size = bank[i].size;
+    if (size.width <= space.width && size.height <= space.height)
+      groups[{size.width, size.height}].push_back(i);
+  }
+  return groups;
+}
+
 Result<std::vector<BankTemplate>> smoothed(std::span<const BankTemplate> bank, double sigma) {
   auto weights = gaussian_weights(sigma);
   if (!weights.ok()) return weights.status();

@@ -2,7 +2,6 @@
 #include "match_plan.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "registry.hpp"
 #include "score.hpp"
@@ -29,9 +28,21 @@ Status to_device(Backend backend, const void* from, std::size_t bytes, Block& to
 
 }  // namespace
 
+MatchProblem problem_of_group(ElementType type, Size region, Size size, int count,
+                              const MatchSettings& settings) {
+  MatchProblem p{.correlate = dense_problem(type, count == 1 ? Form::one_to_one : Form::one_to_many,
+                                            region, size, 1, count, valid_shifts(region, size))};
+  p.method = settings.method;
+  p.max_peaks = settings.max_peaks;
+  const int distance = settings.min_peak_distance;
+  p.distance_x = distance ? distance : std::max(1, size.width / 2);
+  p.distance_y = distance ? distance : std::max(1, size.height / 2);
+  return p;
+}
+
 Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTemplate>& bank,
                                   ElementType type, Size frame, const MatchSettings& settings,
-                                  Stream stream) {
+                                  Stream stream, const KernelOfSize& kernels) {
   MatchPlan plan;
   plan.device_ = device;
   plan.runtime_ = &runtime(device.backend);
@@ -50,22 +61,19 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
   if (!side.ok()) return side.status();
   plan.side_ = std::move(side.value());
 
-  std::map<std::pair<int, int>, std::vector<std::uint32_t>> sizes;
-  for (std::uint32_t i = 0; i < bank.size(); ++i) {
-    const Size size = bank[i].size;
-    if (size.width <= plan.region_.width && size.height <= plan.region_.height)
-      sizes[{size.width, size.height}].push_back(i);
+  for (const auto& [size, members] : groups_by_size(bank, plan.region_.size())) {
+    const auto own = kernels.find(size);
+    const std::string& kernel = own == kernels.end() ? settings.kernel : own->second;
+    if (Status status = plan.add_group(bank, members, kernel, stream); !status.ok()) return status;
   }
-  for (auto& [size, members] : sizes)
-    if (Status status = plan.add_group(bank, std::move(members), stream); !status.ok())
-      return status;
   if (Status status = plan.allocate(); !status.ok()) return status;
   if (Status status = plan.runtime_->wait(stream); !status.ok()) return status;
   return plan;
 }
 
 Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
-                            std::vector<std::uint32_t> members, Stream stream) {
+                            std::vector<std::uint32_t> members, const std::string& kernel,
+                            Stream stream) {
   const Size size = bank[members.front()].size;
   const int count = static_cast<int>(members.size());
   Group group{};
@@ -74,14 +82,8 @@ Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
   matched_ += count;
 
   MatchProblem& p = group.problem;
-  p.correlate = dense_problem(type_, count == 1 ? Form::one_to_one : Form::one_to_many,
-                              region_.size(), size, 1, count, valid_shifts(region_.size(), size));
-  p.max_peaks = settings_.max_peaks;
-  const int distance = settings_.min_peak_distance;
-  p.distance_x = distance ? distance : std::max(1, size.width / 2);
-  p.distance_y = distance ? distance : std::max(1, size.height / 2);
-
-  auto correlate = select_correlation(p, device_, settings_.kernel);
+  p = problem_of_group(type_, region_.size(), size, count, settings_);
+  auto correlate = select_correlation(p, device_, kernel);
   if (!correlate.ok()) return correlate.status();
   group.correlate = correlate.value();
   if (group.correlate->layout) group.correlate->layout(p);
@@ -170,7 +172,9 @@ Status MatchPlan::allocate() {
 }
 
 bool MatchPlan::adopt(const MatchSettings& settings) {
+  const bool by_method = is_tuning_wished(settings.kernel);
   if (settings.max_peaks != settings_.max_peaks || settings.kernel != settings_.kernel ||
+      (by_method && settings.method != settings_.method) ||
       settings.min_peak_distance != settings_.min_peak_distance ||
       settings.prefilter_sigma != settings_.prefilter_sigma)
     return false;

@@ -4,7 +4,10 @@
 // one-to-many problem with its variants and plan, and the memory they share.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <xcorr/match.hpp>
@@ -15,11 +18,19 @@
 
 namespace xcorr {
 
+/// Correlate variants' names by size of the templates: width, height.
+using KernelOfSize = std::map<std::pair<int, int>, std::string>;
+
+/// What `count` templates of a size are to the stages.
+MatchProblem problem_of_group(ElementType type, Size region, Size size, int count,
+                              const MatchSettings& settings);
+
 class MatchPlan {
  public:
+  /// Sizes that `kernels` does not name go by the settings.
   static Result<MatchPlan> make(const Device& device, const std::vector<BankTemplate>& bank,
                                 ElementType type, Size frame, const MatchSettings& settings,
-                                Stream stream);
+                                Stream stream, const KernelOfSize& kernels = {});
 
   /// Takes over what needs no new plan; false when the settings differ in more.
   bool adopt(const MatchSettings& settings);
@@ -45,7 +56,7 @@ class MatchPlan {
   };
 
   Status add_group(const std::vector<BankTemplate>& bank, std::vector<std::uint32_t> members,
-                   Stream stream);
+                   const std::string& kernel, Stream stream);
   Status allocate();
   Status run(Group& group, Buffers buffers);
   /// Template `index`'s peaks, whose results lie at `place`.

@@ -15,7 +15,7 @@ const std::vector<const Variant*>& all_variants();
 /// The variant of that stage, backend and name, or null.
 const Variant* find_variant(Stage stage, Backend backend, std::string_view name);
 
-/// The variant that is asked for by name, or null for "auto"; in the correlate stage the
+/// The variant that is asked for by name, or null for "auto" and "tune"; in the correlate stage the
 /// environment's XCORR_KERNEL stands in for "auto". Errors: unsupported, listing the names that
 /// there are.
 Result<const Variant*> wished_variant(Stage stage, const Device& device, std::string_view name);
@@ -29,5 +29,12 @@ Result<const Variant*> select_variant(Stage stage, const MatchProblem& problem,
 /// `problem.products` to what the variant writes.
 Result<const Variant*> select_correlation(MatchProblem& problem, const Device& device,
                                           std::string_view name);
+
+/// Whether that name of a correlate variant asks for what tune.hpp does.
+bool is_tuning_wished(std::string_view name);
+
+/// All correlate variants that can do a match but the reference, what "auto" takes first, then as
+/// the selector ranks them.
+std::vector<const Variant*> able_correlations(const MatchProblem& problem, const Device& device);
 
 }  // namespace xcorr

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -226,12 +227,32 @@ Result<const Variant*> select(Stage stage, const MatchProblem& problem, const De
   return best;
 }
 
+/// What the variant can write of a match's products, or nothing when it cannot do the problem.
+std::optional<ElementType> products_by(const Variant& variant, MatchProblem problem,
+                                       const Device& device) {
+  for (const ElementType products : {problem.correlate.output_type(), ElementType::f32}) {
+    problem.products = products;
+    if (variant.supports(problem, device)) return products;
+  }
+  return std::nullopt;
+}
+
+/// In the correlate stage the environment's name stands in for "auto".
+std::string_view wished_name(Stage stage, std::string_view name) {
+  if (stage == Stage::correlate && name == "auto")
+    if (const char* wish = std::getenv("XCORR_KERNEL"); wish && *wish) return wish;
+  return name;
+}
+
 }  // namespace
 
+bool is_tuning_wished(std::string_view name) {
+  return wished_name(Stage::correlate, name) == "tune";
+}
+
 Result<const Variant*> wished_variant(Stage stage, const Device& device, std::string_view name) {
-  if (stage == Stage::correlate && name == "auto")
-    if (const char* wish = std::getenv("XCORR_KERNEL"); wish && *wish) name = wish;
-  if (name == "auto" || name.empty()) return nullptr;
+  name = wished_name(stage, name);
+  if (name == "auto" || name == "tune" || name.empty()) return nullptr;
   if (const Variant* variant = find_variant(stage, device.backend, name)) return variant;
   std::string known;
   for (const Variant* v : all_variants())
@@ -249,17 +270,23 @@ Result<const Variant*> select_variant(Stage stage, const MatchProblem& problem,
 
 Result<const Variant*> select_correlation(MatchProblem& problem, const Device& device,
                                           std::string_view name) {
-  const auto able_as = [&](const Variant& variant, ElementType products) {
-    MatchProblem as = problem;
-    as.products = products;
-    return variant.supports(as, device);
-  };
-  const ElementType plain = problem.correlate.output_type();
   auto chosen = select(Stage::correlate, problem, device, name, [&](const Variant& variant) {
-    return able_as(variant, plain) || able_as(variant, ElementType::f32);
+    return products_by(variant, problem, device).has_value();
   });
-  if (chosen.ok()) problem.products = able_as(*chosen.value(), plain) ? plain : ElementType::f32;
+  if (chosen.ok()) problem.products = *products_by(*chosen.value(), problem, device);
   return chosen;
+}
+
+std::vector<const Variant*> able_correlations(const MatchProblem& problem, const Device& device) {
+  std::vector<const Variant*> ranked;
+  const auto next = [&](const Variant& variant) {
+    return std::string_view(variant.name) != "reference" &&
+           std::find(ranked.begin(), ranked.end(), &variant) == ranked.end() &&
+           products_by(variant, problem, device);
+  };
+  while (const Variant* variant = choice(Stage::correlate, problem.correlate, device, next))
+    ranked.push_back(variant);
+  return ranked;
 }
 
 }  // namespace xcorr

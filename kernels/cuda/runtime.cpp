@@ -136,6 +136,8 @@ Result<Device> open_device(int ordinal) {
   device.compute_capability = properties.major * 10 + properties.minor;
   device.multiprocessors = properties.multiProcessorCount;
   device.name = properties.name;
+  if (cudaError_t error = cudaDriverGetVersion(&device.driver))
+    return check(error, "the CUDA driver's version");
   if (device.compute_capability < 75)
     return Status(Code::not_found, device.name + ": compute capability below 7.5");
   return device;

@@ -188,6 +188,11 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 
 cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
 
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = 12'000;
+  return cudaSuccess;
+}
+
 // ---- memory ---------------------------------------------------------------------------------
 
 cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {

@@ -107,6 +107,8 @@ struct Device {
   int compute_capability = 0;  ///< major * 10 + minor; 0 on the CPU
   int multiprocessors = 0;     ///< 0 on the CPU
   std::string name;            ///< for people
+  /// The CUDA version that the driver brings, 1000 major + 10 minor; 0 on the CPU.
+  int driver = 0;
 };
 
 /// Opens a backend. `ordinal` is CUDA's device number, -1 for any. Errors: not_found when there
