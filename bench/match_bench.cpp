@@ -4,8 +4,11 @@
 // of the library sees. One CSV line a case on standard output.
 //
 //   match_bench [--backend=cpu|cuda] [--kernel=NAME]... [--seconds=S] [--filter=GLOB]
+//               [--frame=PGM --template=PGM...] [--peaks=FILE]
 //
-// GLOB picks cases, which are called FRAME/SIDE/COUNT, such as 1920x1080/64/32.
+// GLOB picks cases, which are called FRAME/SIDE/COUNT, such as 1920x1080/64/32, and made of random
+// bytes. With --frame the pictures in the files are the only case; its `side` is the first
+// template's width. --peaks writes what the last case found, as CSV.
 //
 // latency_ms: enqueue() to the end of collect(), one frame at a time, median. stream_ms: time a
 // frame when many are enqueued before one collect(), which hides what launches cost the host.
@@ -15,11 +18,13 @@
 #include <chrono>
 #include <cstdio>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <xcorr/match.hpp>
 
+#include "pgm.hpp"
 #include "require.hpp"
 #include "runtime.hpp"
 
@@ -33,6 +38,9 @@ struct Options {
   std::vector<std::string> kernels;
   double seconds = 0.3;
   std::string filter = "*";
+  std::string frame;
+  std::vector<std::string> templates;
+  std::string peaks;
 };
 
 double ms_since(Clock::time_point start) {
@@ -40,11 +48,11 @@ double ms_since(Clock::time_point start) {
 }
 
 /// Random bytes: as hard as any picture, and every template is found.
-std::vector<std::uint8_t> random_bytes(std::size_t count) {
+Picture random_picture(Size size) {
   std::mt19937 random(1);
-  std::vector<std::uint8_t> bytes(count);
-  for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random());
-  return bytes;
+  Picture picture{size, std::vector<std::uint8_t>(static_cast<std::size_t>(size.area()))};
+  for (auto& byte : picture.pixels) byte = static_cast<std::uint8_t>(random());
+  return picture;
 }
 
 struct Frame {
@@ -52,7 +60,8 @@ struct Frame {
   MatrixView view;
 };
 
-Frame upload(const Device& device, const std::vector<std::uint8_t>& pixels, Size size) {
+Frame upload(const Device& device, const Picture& picture) {
+  const auto& [size, pixels] = picture;
   Frame frame{require(Block::make(device.backend, pixels.size())), {}};
   const Runtime& r = runtime(device.backend);
   require(r.copy(bytes_copy(frame.block.data(), pixels.data(), pixels.size()), Memory::host,
@@ -63,17 +72,27 @@ Frame upload(const Device& device, const std::vector<std::uint8_t>& pixels, Size
 }
 
 /// Windows of the frame, spread over it.
-std::vector<MatrixView> cut(const std::vector<std::uint8_t>& pixels, Size frame, int side,
-                            int count) {
+std::vector<MatrixView> cut(const Picture& frame, int side, int count) {
+  const auto [width, height] = frame.size;
   std::vector<MatrixView> views;
   for (int i = 0; i < count; ++i) {
-    const int x = (37 + i * 211) % (frame.width - side), y = (23 + i * 97) % (frame.height - side);
-    views.push_back({pixels.data() + std::ptrdiff_t{y} * frame.width + x,
+    const int x = (37 + i * 211) % (width - side), y = (23 + i * 97) % (height - side);
+    views.push_back({frame.pixels.data() + std::ptrdiff_t{y} * width + x,
                      ElementType::u8,
                      {side, side},
-                     frame.width});
+                     width});
   }
   return views;
+}
+
+void write_peaks(const std::string& path, const std::vector<Peak>& peaks) {
+  std::ofstream file(path);
+  file.precision(17);
+  file << "template,x,y,width,height,score\n";
+  for (const Peak& p : peaks)
+    file << p.template_index << ',' << p.x << ',' << p.y << ',' << p.width << ',' << p.height << ','
+         << p.score << '\n';
+  if (!file.flush()) fail({Code::invalid_argument, "cannot write " + path});
 }
 
 double median(std::vector<double> values) {
@@ -95,12 +114,13 @@ double timed(double seconds, int frames, Turn turn) {
   return median(times);
 }
 
-void bench(const Device& device, const Options& options, const std::string& kernel, Size size,
-           int side, int count) {
-  const auto pixels = random_bytes(static_cast<std::size_t>(size.area()));
-  const Frame frame = upload(device, pixels, size);
+void bench(const Device& device, const Options& options, const std::string& kernel,
+           const Picture& picture, std::span<const MatrixView> templates) {
+  const Size size = picture.size;
+  const int side = templates.front().size.width;
+  const Frame frame = upload(device, picture);
   Matcher matcher = require(Matcher::create(device));
-  require(matcher.set_templates(cut(pixels, size, side, count)));
+  require(matcher.set_templates(templates));
   MatchSettings settings;
   settings.kernel = kernel;
   if (const Status s = matcher.prepare(ElementType::u8, size, settings); !s.ok()) {
@@ -119,10 +139,21 @@ void bench(const Device& device, const Options& options, const std::string& kern
     for (int i = 0; i < many; ++i) require(matcher.enqueue(frame.view));
     require(matcher.collect(peaks));
   });
-  std::printf("%s,%s,%s,%d,%d,%d,%d,%.4f,%.4f,%zu\n", name_of(device.backend), device.name.c_str(),
-              matcher.kernel().c_str(), size.width, size.height, side, count, latency, stream,
-              peaks.size());
+  std::printf("%s,%s,%s,%d,%d,%d,%zu,%.4f,%.4f,%zu\n", name_of(device.backend), device.name.c_str(),
+              matcher.kernel().c_str(), size.width, size.height, side, templates.size(), latency,
+              stream, peaks.size());
   std::fflush(stdout);
+  if (!options.peaks.empty()) write_peaks(options.peaks, peaks);
+}
+
+void bench_files(const Device& device, const Options& options, const std::string& kernel) {
+  std::vector<Picture> pictures;
+  std::vector<MatrixView> views;
+  for (const std::string& path : options.templates) {
+    pictures.push_back(require(read_pgm(path)));
+    views.push_back(pictures.back().view());
+  }
+  bench(device, options, kernel, require(read_pgm(options.frame)), views);
 }
 
 std::string name_of(Size size, int side, int count) {
@@ -142,13 +173,31 @@ Options parse(int argc, char** argv) {
       options.kernels.push_back(arg.substr(9));
     else if (arg.starts_with("--filter="))
       options.filter = arg.substr(9);
+    else if (arg.starts_with("--frame="))
+      options.frame = arg.substr(8);
+    else if (arg.starts_with("--template="))
+      options.templates.push_back(arg.substr(11));
+    else if (arg.starts_with("--peaks="))
+      options.peaks = arg.substr(8);
     else if (arg.starts_with("--seconds="))
       options.seconds = std::stod(arg.substr(10));
     else
       fail({Code::invalid_argument, "unknown argument " + arg});
   }
   if (options.kernels.empty()) options.kernels = {"auto"};
+  if (options.frame.empty() != options.templates.empty())
+    fail({Code::invalid_argument, "--frame and --template belong together"});
   return options;
+}
+
+void bench_random(const Device& device, const Options& options, const std::string& kernel) {
+  for (const Size size : {Size{640, 480}, Size{1920, 1080}, Size{3840, 2160}}) {
+    const Picture picture = random_picture(size);
+    for (const int side : {16, 32, 64, 128})
+      for (const int count : {1, 32})
+        if (fnmatch(options.filter.c_str(), name_of(size, side, count).c_str(), 0) == 0)
+          bench(device, options, kernel, picture, cut(picture, side, count));
+  }
 }
 
 }  // namespace
@@ -159,9 +208,5 @@ int main(int argc, char** argv) {
   require(make_current(device));
   std::puts("backend,device,kernel,width,height,side,templates,latency_ms,stream_ms,peaks");
   for (const std::string& kernel : options.kernels)
-    for (const Size size : {Size{640, 480}, Size{1920, 1080}, Size{3840, 2160}})
-      for (const int side : {16, 32, 64, 128})
-        for (const int count : {1, 32})
-          if (fnmatch(options.filter.c_str(), name_of(size, side, count).c_str(), 0) == 0)
-            bench(device, options, kernel, size, side, count);
+    (options.frame.empty() ? bench_random : bench_files)(device, options, kernel);
 }
