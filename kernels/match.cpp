@@ -7,6 +7,7 @@
 #include "bank.hpp"
 #include "match_plan.hpp"
 #include "registry.hpp"
+#include "tune.hpp"
 
 namespace xcorr {
 namespace {
@@ -40,6 +41,7 @@ struct Matcher::Impl {
   Stream own_stream;
   std::vector<BankTemplate> bank;
   std::vector<BankTemplate> smoothed_bank;  ///< with a prefilter: the bank as the plan has it
+  Tuner tuner;
   std::optional<MatchPlan> plan;  ///< none: the bank changed since, or prepare() was not called
   std::optional<Stream> pending;  ///< where an enqueued frame's work runs
 
@@ -93,8 +95,13 @@ Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& setti
     if (!bank.ok()) return bank.status();
     smoothed_bank = std::move(bank.value());
   }
-  auto made = MatchPlan::make(impl_->device, smooth ? smoothed_bank : impl_->bank, type, frame,
-                              settings, impl_->own_stream);
+  const auto& matched_bank = smooth ? smoothed_bank : impl_->bank;
+  KernelOfSize kernels;
+  if (is_tuning_wished(settings.kernel))
+    kernels = impl_->tuner.kernels(
+        {impl_->device, matched_bank, type, frame, settings, impl_->own_stream});
+  auto made = MatchPlan::make(impl_->device, matched_bank, type, frame, settings, impl_->own_stream,
+                              kernels);
   if (!made.ok()) return made.status();
   plan = std::move(made.value());
   impl_->smoothed_bank = std::move(smoothed_bank);
@@ -123,5 +130,7 @@ Status Matcher::collect(std::vector<Peak>& peaks) {
 }
 
 std::string Matcher::kernel() const { return impl_->plan ? impl_->plan->kernel() : ""; }
+
+std::string Matcher::tuning() const { return impl_->tuner.report(); }
 
 }  // namespace xcorr

@@ -41,7 +41,9 @@ struct MatchSettings {
   /// edges, whose surroundings it does not know, a copy differs a little.
   double prefilter_sigma = 0;
 
-  std::string kernel = "auto";  ///< of the correlate stage: a variant's name, or auto
+  /// Of the correlate stage: a variant's name, "auto" (what benchmarks found fastest at problems
+  /// like this one) or "tune" (what is fastest here, see Matcher::prepare).
+  std::string kernel = "auto";
 
   bool operator==(const MatchSettings&) const = default;
 };
@@ -80,6 +82,13 @@ class Matcher {
   /// Templates that do not fit into the search region never match. Errors: invalid_argument,
   /// unsupported (no such kernel, with templates or without, or it cannot do this),
   /// out_of_memory, device_error.
+  ///
+  /// With kernel "tune" the variants that can do it are measured when a problem is new: whole
+  /// matches of noise, on the device, for at most 2 s in all, one matcher of the process at a time.
+  /// A problem is the device with its driver, this library's version, the type, the sizes of search
+  /// region and template, how many templates have that size, method, max_peaks and peak distances.
+  /// The answer is kept in tuned-kernels.txt in $XDG_CACHE_HOME/cudaxcorr or
+  /// $HOME/.cache/cudaxcorr, for other programs too; that it cannot be written is no error.
   Status prepare(ElementType type, Size frame, const MatchSettings& settings);
 
   /// Enqueues the whole match of a frame (host or device memory, of the prepared type and size);
@@ -94,6 +103,10 @@ class Matcher {
   /// The correlate variant in use: the first group's, when templates of several sizes use
   /// several; empty before prepare() and while no template fits.
   std::string kernel() const;
+
+  /// What the last prepare() with kernel "tune" that made something new found out and how, and
+  /// whether it is remembered: a line for a log. Empty before.
+  std::string tuning() const;
 
  private:
   struct Impl;
