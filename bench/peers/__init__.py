@@ -35,7 +35,7 @@ def find(backend):
     for module in MODULES:
         try:
             found += importlib.import_module(f'{__name__}.{module}').peers(backend)
-        except (Missing, ImportError, OSError) as why:
+        except (Missing, ImportError, OSError, AttributeError) as why:  # the last: no such function
             missing.append(f'{module}: {why}')
     return found, missing
 

@@ -7,7 +7,7 @@ import functools
 import itertools
 
 from . import Peer, cuda_torch, timing
-from .library import require, with_function
+from .library import load, require
 
 R2C, C2R = 0x2a, 0x2c
 
@@ -85,7 +85,7 @@ def prepare(torch, library, problem):
 
 def peers(backend):
     torch = cuda_torch(backend)
-    library = with_function('cufftPlanMany', 'cufft')
+    library = load('cufft')
     version = ctypes.c_int()
     require(library.cufftGetVersion(ctypes.byref(version)), 'cufftGetVersion')
     return [Peer('cufft', 'products', 'cuda', f'cuFFT {version.value}', functools.partial(prepare, torch, library),

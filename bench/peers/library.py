@@ -6,13 +6,11 @@ import ctypes.util
 from . import Missing
 
 
-def with_function(name, *libraries):
-    """The first of the libraries that has the function."""
-    for library in libraries:
-        path = ctypes.util.find_library(library)
-        if path and hasattr(found := ctypes.CDLL(path), name):
-            return found
-    raise Missing(f'no {name} in {", ".join(f"lib{library}" for library in libraries)}')
+def load(library):
+    name = ctypes.util.find_library(library)
+    if not name:
+        raise Missing(f'no lib{library}')
+    return ctypes.CDLL(name)
 
 
 def require(status, what):

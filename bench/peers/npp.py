@@ -4,11 +4,10 @@ import ctypes
 import functools
 
 from . import Peer, cuda_torch
-from .library import require, with_function
+from .library import load, require
 
 NORM, NORM_LEVEL = (f'nppiCrossCorrValid_{kind}_8u32f_C1R_Ctx' for kind in ('Norm', 'NormLevel'))
 SCRATCH = 'nppiValidNormLevelGetBufferHostSize_8u32f_C1R_Ctx'
-LIBRARIES = ('nppif', 'nppist')  # it has moved
 
 
 class Size(ctypes.Structure):
@@ -35,12 +34,11 @@ def pointer(tensor):
     return ctypes.c_void_p(tensor.data_ptr())
 
 
-def scratch(torch, problem):
+def scratch(torch, library, problem):
     """NormLevel's working memory."""
-    function = getattr(with_function(SCRATCH, *LIBRARIES), SCRATCH)
     size = ctypes.c_size_t(0)
     frame = Size(problem.width, problem.height)
-    require(function(frame, ctypes.byref(size), stream_context(torch)), SCRATCH)
+    require(getattr(library, SCRATCH)(frame, ctypes.byref(size), stream_context(torch)), SCRATCH)
     return torch.empty(max(size.value, 1), dtype=torch.uint8, device='cuda')
 
 
@@ -49,7 +47,7 @@ def prepare(torch, library, name, problem):
     templates = torch.from_numpy(problem.templates).cuda()
     surfaces = torch.empty((problem.count, *problem.valid), dtype=torch.float32, device='cuda')
     function = getattr(library, name)
-    more = [scratch(torch, problem)] if name == NORM_LEVEL else []
+    more = [scratch(torch, library, problem)] if name == NORM_LEVEL else []
     pitch = 4 * surfaces.shape[2]
     pairs = [(pointer(template), pointer(surface)) for template, surface in zip(templates, surfaces)]
 
@@ -68,7 +66,7 @@ def version():
     class Version(ctypes.Structure):
         _fields_ = [('major', ctypes.c_int), ('minor', ctypes.c_int), ('build', ctypes.c_int)]
 
-    function = with_function('nppGetLibVersion', 'nppc').nppGetLibVersion
+    function = load('nppc').nppGetLibVersion
     function.restype = ctypes.POINTER(Version)
     of = function().contents
     return f'NPP {of.major}.{of.minor}.{of.build}'
@@ -76,7 +74,7 @@ def version():
 
 def peers(backend):
     torch = cuda_torch(backend)
-    library = with_function(NORM_LEVEL, *LIBRARIES)
+    library = load('nppist')
     return [Peer(name, 'scores', 'cuda', version(), functools.partial(prepare, torch, library, function),
                  tolerance=1e-2)
             for name, function in (('npp-normlevel', NORM_LEVEL), ('npp-norm', NORM))]
