@@ -131,6 +131,6 @@ Status Matcher::collect(std::vector<Peak>& peaks) {
 
 std::string Matcher::kernel() const { return impl_->plan ? impl_->plan->kernel() : ""; }
 
-std::string Matcher::tuning() const { return impl_->tuner.report(); }
+const std::string& Matcher::tuning() const { return impl_->tuner.report(); }
 
 }  // namespace xcorr

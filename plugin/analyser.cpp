@@ -123,6 +123,11 @@ void Analyser::warn(std::string text) {
 
 std::vector<std::string> Analyser::take_warnings() { return std::exchange(warnings_, {}); }
 
+std::string Analyser::take_tuning() {
+  if (matcher_->tuning() == told_tuning_) return {};
+  return told_tuning_ = matcher_->tuning();
+}
+
 xcorr::Status Analyser::analyse(const GstVideoFrame& frame, std::vector<xcorr::Peak>& peaks) {
   const Current current(device_, *context_);
   if (!current.status().ok()) return current.status();

@@ -53,6 +53,9 @@ class Analyser {
   /// and a format.
   std::vector<std::string> take_warnings();
 
+  /// What kernel=tune found out and has not told yet, for the log; empty: nothing.
+  std::string take_tuning();
+
   /// The peaks of a mapped frame.
   xcorr::Status analyse(const GstVideoFrame& frame, std::vector<xcorr::Peak>& peaks);
 
@@ -72,6 +75,7 @@ class Analyser {
   std::optional<Task> task_;
   bool ready_ = false;  ///< for task_ in this format
   std::vector<std::string> warnings_, told_;
+  std::string told_tuning_;
 };
 
 }  // namespace cudaxcorr

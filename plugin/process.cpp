@@ -51,6 +51,8 @@ xcorr::Status configure(GstCudaXCorr* self) {
   }
   for (const std::string& text : element.analyser->take_warnings())
     post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, text});
+  if (const std::string text = element.analyser->take_tuning(); !text.empty())
+    GST_INFO_OBJECT(self, "kernel=tune: %s", text.c_str());
   return status;
 }
 

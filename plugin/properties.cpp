@@ -127,9 +127,12 @@ std::vector<Property> make_table() {
                                initial.attach_roi_meta, playing),
           [](auto& s) -> auto& { return s.attach_roi_meta; }),
       row(
-          g_param_spec_string("kernel", "Kernel",
-                              "Name of the correlation kernel to use, or 'auto'",
-                              initial.match.kernel.c_str(), playing),
+          g_param_spec_string(
+              "kernel", "Kernel",
+              "Name of the correlation kernel to use; 'auto': what benchmarks found "
+              "fastest; 'tune': what is fastest here, measured once (2 s at most "
+              "before a frame) and remembered",
+              initial.match.kernel.c_str(), playing),
           [](auto& s) -> auto& { return s.match.kernel; }),
       row(
           g_param_spec_enum("backend", "Backend", "Where to compute", backend_type(),

@@ -105,8 +105,8 @@ class Matcher {
   std::string kernel() const;
 
   /// What the last prepare() with kernel "tune" that made something new found out and how, and
-  /// whether it is remembered: a line for a log. Empty before.
-  std::string tuning() const;
+  /// whether it is remembered: a line for a log. Empty before. Valid until the next prepare().
+  const std::string& tuning() const;
 
  private:
   struct Impl;
