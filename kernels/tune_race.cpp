@@ -9,9 +9,10 @@
 namespace xcorr {
 namespace {
 
-/// Products a second that the slowest variant does on the slowest machine: what a variant is
-/// expected to need before it ever ran.
+/// Products a second that the slowest variant does on the slowest machine.
 constexpr double slowest_rate(Backend backend) { return backend == Backend::cpu ? 1e9 : 2e10; }
+/// What a plan may do with a pixel of a template, in products: a transform.
+constexpr double making_products = 100;
 
 constexpr int least_runs = 3;
 constexpr double enough_seconds = 0.01;  ///< of runs
@@ -30,6 +31,15 @@ double seconds_since(TuneClock::time_point start) {
 
 double seconds_until(TuneClock::time_point deadline) { return -seconds_since(deadline); }
 
+/// Some of the templates and of the shifts.
+struct Part {
+  int templates;
+  Size shifts;
+
+  bool operator==(const Part&) const = default;
+  double work() const { return templates * double(shifts.area()); }
+};
+
 /// A rectangle of at most that many shifts, which is at least one.
 Size part_of(Size shifts, double count) {
   const double width = std::clamp(count, 1.0, double(shifts.width));
@@ -37,20 +47,44 @@ Size part_of(Size shifts, double count) {
   return {static_cast<int>(width), static_cast<int>(height)};
 }
 
-/// A candidate's plan for a part of the shifts.
+/// Seconds that a variant needs at most, a template.
+struct Cost {
+  double making;  ///< of the plan
+  double shift;   ///< of a run
+
+  /// What can be made and run twice in that time, or nothing. Two templates at least, where there
+  /// are as many: some variants are for several only.
+  std::optional<Part> affordable(const Part& all, double seconds) const {
+    const double templates = seconds / (making + 2 * shift * double(all.shifts.area()));
+    const int least = std::min(all.templates, 2);
+    if (templates >= least)
+      return Part{static_cast<int>(std::min<double>(templates, all.templates)), all.shifts};
+    const double shifts = (seconds / least - making) / (2 * shift);
+    if (shifts < 1) return std::nullopt;
+    return Part{least, part_of(all.shifts, shifts)};
+  }
+};
+
+/// What a variant may need that has never run.
+Cost cost_at_worst(const Problem& problem, Backend backend) {
+  const double shift = double(problem.right.area()) / slowest_rate(backend);
+  return {making_products * shift, shift};
+}
+
+/// A candidate's plan for a part of the problem.
 class Trial {
  public:
-  static Result<Trial> make(const Race& race, const Variant& variant, Size shifts) {
+  static Result<Trial> make(const Race& race, const Variant& variant, const Part& part) {
     const auto start = TuneClock::now();
     const TuneTask& task = race.task;
     MatchSettings settings = task.settings;
     settings.kernel = variant.name;
     const Size right = race.problem.correlate.right;
     const Rect all = searched_region(task.frame, settings.search_region);
-    settings.search_region = {all.x, all.y, right.width + shifts.width - 1,
-                              right.height + shifts.height - 1};
-    auto plan =
-        MatchPlan::make(task.device, task.bank, task.type, task.frame, settings, task.stream);
+    settings.search_region = {all.x, all.y, right.width + part.shifts.width - 1,
+                              right.height + part.shifts.height - 1};
+    const std::vector<BankTemplate> bank(task.bank.begin(), task.bank.begin() + part.templates);
+    auto plan = MatchPlan::make(task.device, bank, task.type, task.frame, settings, task.stream);
     if (!plan.ok()) return plan.status();
     return Trial(race, std::move(plan.value()), seconds_since(start));
   }
@@ -94,30 +128,25 @@ std::optional<double> least_of_runs(Trial& trial, double best, TuneClock::time_p
   return least;
 }
 
-/// Runs the candidate on as many shifts as half of the time is sure to suffice for, making of the
-/// plan and two runs counted, then on more, until it is all of them. Nothing when they are too many
-/// or it fails.
+/// Runs the candidate on as much of the problem as half of the time is sure to suffice for, then on
+/// more, until it is all of it. Nothing when that is too much or it fails.
 std::optional<double> seconds_of(const Race& race, const Variant& variant, double best,
                                  TuneClock::time_point deadline) {
   const Problem& problem = race.problem.correlate;
-  const Size all = problem.shifts.size();
-  double making = 0, tried = 0.5;
-  double seconds_a_shift =
-      double(problem.right.area()) * problem.rights / slowest_rate(race.task.device.backend);
+  const Part all{problem.rights, problem.shifts.size()};
+  Cost cost = cost_at_worst(problem, race.task.device.backend);
+  double tried = 0;
   while (true) {
-    const double spare = seconds_until(deadline) / 2 - making;
-    const double affordable = spare / (2 * seconds_a_shift);
+    const auto part = cost.affordable(all, seconds_until(deadline) / 2);
     // Growing more slowly it would not arrive.
-    if (affordable < double(all.area()) && affordable < 2 * tried) return std::nullopt;
-    const Size part = part_of(all, affordable);
-    auto trial = Trial::make(race, variant, part);
+    if (!part || (*part != all && part->work() < 2 * tried)) return std::nullopt;
+    auto trial = Trial::make(race, variant, *part);
     if (!trial.ok()) return std::nullopt;
-    if (part == all) return least_of_runs(trial.value(), best, deadline);
+    if (*part == all) return least_of_runs(trial.value(), best, deadline);
     const auto time = trial.value().run();
     if (!time.ok()) return std::nullopt;
-    tried = double(part.area());
-    seconds_a_shift = time.value() / tried;
-    making = trial.value().seconds_to_make();
+    tried = part->work();
+    cost = {trial.value().seconds_to_make() / part->templates, time.value() / tried};
   }
 }
 

@@ -2,8 +2,8 @@
 //
 // Which of several correlate variants makes the whole match of a frame fastest, by running each in
 // a plan of its own. Time is short: a variant that might outlast it is first run on a part of the
-// shifts, since no variant's time grows faster than their number, and one that is clearly slower
-// than the best so far is not run again.
+// templates and shifts, since no variant's time grows faster than their numbers, and one that is
+// clearly slower than the best so far is not run again.
 #pragma once
 
 #include <chrono>
