@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Products of small matrices of bytes by a whole warp on tensor cores (mma.sync, compute capability
-// 7.5 and up), and the loads that go with them.
+// Products of small matrices by a whole warp on tensor cores (mma.sync: of bytes from compute
+// capability 7.5 on, of TF32 from 8.0 on), and the loads that go with them.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +47,27 @@ __device__ inline void multiply_add(std::uint32_t (&c)[4], const std::uint32_t (
   step(c[2], c[3], a[1], b0);
   step(c[0], c[1], a[2], b1);
   step(c[2], c[3], a[3], b1);
+#else
+  __trap();
+#endif
+}
+
+/// c += a b where `wanted`, which all lanes agree on (mma.m16n8k8). a, 16x8: lane l holds column
+/// l % 4 of rows l / 4 and l / 4 + 8, then column l % 4 + 4 of the same. b, 8x8: rows l % 4 and
+/// l % 4 + 4 of column l / 4. c as above. Of the float32 bits in a and b the lower 13 must be zero:
+/// the hardware ignores them. Sums are cut off, not rounded, to float32.
+__device__ inline void multiply_add_tf32(float (&c)[4], const std::uint32_t (&a)[4],
+                                         const std::uint32_t (&b)[2], bool wanted) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile(
+      "{\n\t"
+      ".reg .pred wanted;\n\t"
+      "setp.ne.s32 wanted, %10, 0;\n\t"
+      "@wanted mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+      "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n\t"
+      "}"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(int{wanted}));
 #else
   __trap();
 #endif

@@ -43,6 +43,14 @@ __device__ DeviceMatrix<typename E::In> matrix(const std::byte* all, std::int64_
   return {all + index * stride, pitch};
 }
 
+/// Whether every 16 bytes of a row, counted from its first, can be copied at once.
+inline bool is_aligned(const Problem& p, const Buffers& b) {
+  const auto whole = [](std::int64_t bytes) { return bytes % 16 == 0; };
+  return whole(p.left_pitch) && whole(p.right_pitch) && whole(p.left_stride) &&
+         whole(p.right_stride) && whole(reinterpret_cast<std::intptr_t>(b.lefts)) &&
+         whole(reinterpret_cast<std::intptr_t>(b.rights));
+}
+
 /// What every family that goes by the definition can do: plain sums of any type.
 inline bool supports_definition(const MatchProblem& p) {
   return p.products == p.correlate.output_type() && p.correlate.right.width <= widest_u8_row;

@@ -255,14 +255,6 @@ __global__ void __launch_bounds__(rows[number].tile.threads(), blocks_of<E>(rows
 
 // ---- launch ---------------------------------------------------------------------------------
 
-/// Whether 16-byte copies of every four columns are possible.
-bool is_aligned(const Problem& p, const Buffers& b) {
-  const auto whole = [](std::int64_t bytes) { return bytes % 16 == 0; };
-  return whole(p.left_pitch) && whole(p.right_pitch) && whole(p.left_stride) &&
-         whole(p.right_stride) && whole(reinterpret_cast<std::intptr_t>(b.lefts)) &&
-         whole(reinterpret_cast<std::intptr_t>(b.rights));
-}
-
 /// For two stages, or what warps share at the end.
 constexpr std::size_t shared_bytes(const Tile& t, std::size_t value, std::size_t out) {
   return std::max(2 * 4 * value * StageLayout::of(t).units, out * t.share * t.outputs());

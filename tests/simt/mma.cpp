@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What matrix instructions do with all lanes' operands, see simt/mma.hpp. The layouts are those of
-// the PTX manual: ldmatrix, mma.m16n8k32.
+// the PTX manual: ldmatrix, mma.m16n8k32, mma.m16n8k8.
 #include "simt/mma.hpp"
 
+#include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "simt/sanitizer.hpp"
@@ -42,6 +44,43 @@ void complete_matrix_product(void* const* payloads, unsigned) {
       std::uint32_t sum = 0;
       for (int k = 0; k < 32; ++k) sum += std::uint32_t{row[k]} * column[k];
       of(l).c[i] += sum;
+    }
+}
+
+namespace {
+
+/// What tensor cores take of a float32: 8 bits of exponent and 10 of fraction.
+double tf32(std::uint32_t bits) { return std::bit_cast<float>(bits & 0xffffe000u); }
+
+/// The float32 next to it towards zero.
+float cut_off(double value) {
+  const float nearest = static_cast<float>(value);
+  return std::abs(double{nearest}) > std::abs(value) ? std::nextafter(nearest, 0.0f) : nearest;
+}
+
+}  // namespace
+
+void complete_tf32_product(void* const* payloads, unsigned) {
+  const auto of = [&](int l) -> Tf32Product& { return *static_cast<Tf32Product*>(payloads[l]); };
+  double a[16][8], b[8][8];
+  for (int l = 0; l < 32; ++l) {
+    if (of(l).wanted != of(0).wanted)
+      report(of(l).where, "multiply_add_tf32: wanted by some lanes and not by others");
+    for (int half = 0; half < 2; ++half) {
+      const int k = 4 * half + l % 4;
+      a[l / 4][k] = tf32(of(l).a[2 * half]);
+      a[l / 4 + 8][k] = tf32(of(l).a[2 * half + 1]);
+      b[l / 4][k] = tf32(of(l).b[half]);
+    }
+  }
+  if (!of(0).wanted) return;
+  for (int l = 0; l < 32; ++l)
+    for (int i = 0; i < 4; ++i) {
+      const double* const row = a[l / 4 + i / 2 * 8];
+      const double* const column = b[2 * (l % 4) + i % 2];
+      double sum = of(l).c[i];
+      for (int k = 0; k < 8; ++k) sum += row[k] * column[k];
+      of(l).c[i] = cut_off(sum);
     }
 }
 

@@ -21,6 +21,14 @@ struct MatrixProduct {
 };
 void complete_matrix_product(void* const* payloads, unsigned mask);
 
+struct Tf32Product {
+  float c[4];
+  std::uint32_t a[4], b[2];
+  bool wanted;
+  Where where;
+};
+void complete_tf32_product(void* const* payloads, unsigned mask);
+
 }  // namespace simt
 
 namespace xcorr::cuda {
@@ -36,6 +44,15 @@ inline void multiply_add(std::uint32_t (&c)[4], const std::uint32_t (&a)[4], std
                          std::uint32_t b1, simt::Where where = simt::Where::current()) {
   simt::MatrixProduct payload{{c[0], c[1], c[2], c[3]}, {a[0], a[1], a[2], a[3]}, {b0, b1}};
   simt::warp_collective({"multiply_add", ~0u, where, simt::complete_matrix_product}, &payload);
+  for (int i = 0; i < 4; ++i) c[i] = payload.c[i];
+}
+
+inline void multiply_add_tf32(float (&c)[4], const std::uint32_t (&a)[4],
+                              const std::uint32_t (&b)[2], bool wanted,
+                              simt::Where where = simt::Where::current()) {
+  simt::Tf32Product payload{
+      {c[0], c[1], c[2], c[3]}, {a[0], a[1], a[2], a[3]}, {b[0], b[1]}, wanted, where};
+  simt::warp_collective({"multiply_add_tf32", ~0u, where, simt::complete_tf32_product}, &payload);
   for (int i = 0; i < 4; ++i) c[i] = payload.c[i];
 }
 
