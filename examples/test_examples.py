@@ -92,6 +92,37 @@ def test_follow_missing_template(programs, source, folder):
     assert done.returncode == 1 and "no such.png" in done.stderr, done
 
 
+def python_with_gi():
+    """Any that is there: the one that runs this may have no PyGObject where the system's has."""
+    check = "import gi; gi.require_version('Gst', '1.0'); from gi.repository import Gst"
+    for python in (sys.executable, "/usr/bin/python3"):
+        if subprocess.run([python, "-c", check], capture_output=True, check=False).returncode == 0:
+            return python
+    print("there is no PyGObject with GStreamer here")
+    sys.exit(SKIPPED)
+
+
+def test_read_meta(programs, source, folder):
+    """The meta and the message of every frame say the same, and the truth."""
+    python = python_with_gi()
+    truth, _ = make_clip(programs, folder)
+    printed = run([python, source / "examples/read_meta.py", folder / "clip.mp4",
+                   folder / "patch.png"])
+    found = {where: re.findall(rf"^{where} (.*)$", printed, re.MULTILINE)
+             for where in ("meta", "message")}
+    assert found["meta"] == found["message"] and len(found["meta"]) == FRAMES, printed
+    for line, (true_x, true_y) in zip(found["meta"], truth):
+        x, y = map(float, re.search(r" patch id=\d+ x=(\S+) y=(\S+) score=", line).groups())
+        assert abs(x - true_x) < 1 and abs(y - true_y) < 1, (line, true_x, true_y)
+
+
+def test_read_meta_fails(programs, source, folder):
+    make_clip(programs, folder)
+    done = subprocess.run([python_with_gi(), str(source / "examples/read_meta.py"), "clip.mp4",
+                           "no such.png"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 1 and "no such.png" in done.stderr, done
+
+
 def launch_lines(source):
     """The gst-launch-1.0 commands in the README's code blocks, as words."""
     text = (source / "README.md").read_text()
@@ -100,15 +131,24 @@ def launch_lines(source):
     return [shlex.split(c, comments=True) for c in commands if c.startswith("gst-launch-1.0")]
 
 
-def test_readme_properties(programs, source, folder):
-    """The README's table of properties names those there are."""
-    text = (source / "README.md").read_text()
-    table = text[text.index("### Properties"):text.index("### What is attached")]
-    named = re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE)
-    inspected = run(["gst-inspect-1.0", "cudaxcorr"])
+def properties_of(element):
+    """Its own, without those of its base class."""
+    inspected = run(["gst-inspect-1.0", element])
     inspected = inspected[inspected.index("Element Properties:"):]
-    known = set(re.findall(r"^  ([\w-]+) +: ", inspected, re.MULTILINE)) - {"name", "parent", "qos"}
-    assert set(named) == known, set(named) ^ known
+    return set(re.findall(r"^  ([\w-]+) +: ", inspected, re.MULTILINE)) - {
+        "name", "parent", "qos", "async-handling", "message-forward"}
+
+
+def test_readme_properties(programs, source, folder):
+    """The README's tables of properties name those there are."""
+    text = (source / "README.md").read_text()
+    for element, heading in {"cudaxcorr": "### Properties",
+                             "xcorroverlay": "### Drawing it: `xcorroverlay`",
+                             "xcorrjson": "### Writing it: `xcorrjson`"}.items():
+        section = re.split(r"^#+ ", text.split(heading, 1)[1], flags=re.MULTILINE)[0]
+        rows = re.findall(r"^\| (`[^|]*) \|", section, re.MULTILINE)
+        named = set(re.findall(r"`([\w-]+)`", " ".join(rows)))
+        assert named == properties_of(element), (element, named ^ properties_of(element))
 
 
 def has_element(name):

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The GStreamer plugin. The element is registered always: whether there is a GPU is found out
+// The GStreamer plugin. cudaxcorr is registered always: whether there is a GPU is found out
 // when it starts, so a driver installed later needs no new registry.
 #include "gstcudaxcorr.h"
+#include "json.h"
+#include "overlay.h"
 
-static gboolean plugin_init(GstPlugin* plugin) { return GST_ELEMENT_REGISTER(cudaxcorr, plugin); }
+static gboolean plugin_init(GstPlugin* plugin) {
+  return GST_ELEMENT_REGISTER(cudaxcorr, plugin) && GST_ELEMENT_REGISTER(xcorrjson, plugin) &&
+         GST_ELEMENT_REGISTER(xcorroverlay, plugin);
+}
 
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, cudaxcorr,
                   "Template matching by 2-D cross-correlation on the GPU and the CPU", plugin_init,

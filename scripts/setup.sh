@@ -24,6 +24,8 @@ libkissfft-dev                   | module:kissfft-float        | KissFFT: FFT of
 libtbb-dev                       | module:tbb                  | oneTBB: threads of the CPU backend
 libgstreamer1.0-dev              | module:gstreamer-check-1.0  | GStreamer core and its test library
 libgstreamer-plugins-base1.0-dev | module:gstreamer-app-1.0    | video formats, ROI metas, appsrc
+libjson-glib-dev                 | module:json-glib-1.0        | JSON-GLib: xcorrjson
+libpango1.0-dev                  | module:pangocairo           | Pango and Cairo: xcorroverlay
 gstreamer1.0-tools               | tool:gst-launch-1.0         | gst-launch-1.0, gst-inspect-1.0
 gstreamer1.0-plugins-base        | element:decodebin           | decodebin, videoconvert, videotestsrc
 gstreamer1.0-plugins-good        | element:qtdemux             | PNG and JPEG templates, MP4, RTSP, v4l2

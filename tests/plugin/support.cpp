@@ -140,14 +140,9 @@ std::string text_of(GstMessage* message, GQuark domain, int code) {
   return text;
 }
 
-std::string refused_at_start(std::initializer_list<std::pair<const char*, std::string>> properties,
-                             GQuark domain, int code) {
-  GstElement* element = gst_element_factory_make("cudaxcorr", nullptr);
+std::string refused_at_start(GstElement* element, GQuark domain, int code) {
   GstBus* bus = gst_bus_new();
   gst_element_set_bus(element, bus);
-  gst_util_set_object_arg(G_OBJECT(element), "backend", backend());
-  for (const auto& [name, value] : properties)
-    gst_util_set_object_arg(G_OBJECT(element), name, value.c_str());
   assert_equals_int(gst_element_set_state(element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
   const std::string text = text_of(gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR), domain, code);
   fail_unless(gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR) == nullptr, "a second error");
@@ -156,4 +151,13 @@ std::string refused_at_start(std::initializer_list<std::pair<const char*, std::s
   gst_object_unref(bus);
   gst_object_unref(element);
   return text;
+}
+
+std::string refused_at_start(std::initializer_list<std::pair<const char*, std::string>> properties,
+                             GQuark domain, int code) {
+  GstElement* element = gst_element_factory_make("cudaxcorr", nullptr);
+  gst_util_set_object_arg(G_OBJECT(element), "backend", backend());
+  for (const auto& [name, value] : properties)
+    gst_util_set_object_arg(G_OBJECT(element), name, value.c_str());
+  return refused_at_start(element, domain, code);
 }

@@ -103,8 +103,10 @@ class Finder {
 /// The text of an error or a warning; checks its domain and code, and takes the message.
 std::string text_of(GstMessage* message, GQuark domain, int code);
 
-/// Starts an element of its own with these properties, as in a launch line. Expects that it does
-/// not start, with this one error, and gives the error's text.
+/// Starts the element, which it takes. Expects that it does not start, with this one error, and
+/// gives the error's text.
+std::string refused_at_start(GstElement* element, GQuark domain, int code);
+/// The same of a cudaxcorr with these properties, as in a launch line.
 std::string refused_at_start(std::initializer_list<std::pair<const char*, std::string>> properties,
                              GQuark domain, int code);
 

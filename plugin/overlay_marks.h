@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What there is to see of the results: the marks of the last analysed frame and, for each track,
+// the places where it has been. All in shares of the frame, so that no scaling on the way matters.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gst/gst.h>
+
+namespace cudaxcorr {
+
+struct Point {
+  double x, y;
+};
+
+struct Mark {
+  unsigned template_index;
+  std::string label;
+  std::uint64_t id;  ///< 0: no track
+  double x, y, width, height;
+  double score;
+  bool lost;
+  std::string state;         ///< of the track, when there is more to say than that it is followed
+  std::vector<Point> trail;  ///< centres in earlier frames and this one, oldest first
+};
+
+class Marks {
+ public:
+  /// Takes the result of the frame that is to be drawn. One that was not analysed changes nothing:
+  /// marks would flicker otherwise. A trail has the places of the last `trail_length` analysed
+  /// frames.
+  void update(const GstStructure* result, unsigned trail_length);
+  const std::vector<Mark>& current() const { return marks_; }
+  /// The next frame has nothing to do with those before.
+  void forget();
+
+ private:
+  struct Past {
+    std::uint64_t frame;
+    Point centre;
+  };
+
+  void trace(Mark& mark);
+  void drop_older(unsigned trail_length);
+
+  std::vector<Mark> marks_;
+  std::map<std::uint64_t, std::deque<Past>> past_;  ///< by id
+  std::uint64_t frame_ = 0;                         ///< counts the analysed ones
+};
+
+}  // namespace cudaxcorr

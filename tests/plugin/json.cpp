@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// xcorrjson: what a line says, that lines are whole and written at once, and what happens when the
+// file cannot be written.
+#include <cmath>
+#include <csignal>
+#include <memory>
+
+#include <fcntl.h>
+#include <json-glib/json-glib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "made_results.hpp"
+
+namespace {
+
+constexpr int frame_width = 96, frame_height = 64;
+
+/// The element in a harness, writing to a file of the test's own. Buffers need no pixels.
+class Writer {
+ public:
+  explicit Writer(const std::string& path = temporary("results.jsonl")) : path(path) {
+    harness = gst_harness_new("xcorrjson");
+    bus_ = gst_bus_new();
+    gst_element_set_bus(harness->element, bus_);
+    // The harness has started the element already, and the file is opened at the start.
+    gst_element_set_state(harness->element, GST_STATE_NULL);
+    g_object_set(harness->element, "location", path.empty() ? nullptr : path.c_str(), nullptr);
+    gst_harness_play(harness);
+    gst_harness_set_src_caps_str(harness, "video/x-raw");
+  }
+  ~Writer() {
+    gst_element_set_bus(harness->element, nullptr);
+    gst_object_unref(bus_);
+    gst_harness_teardown(harness);
+  }
+  Writer(const Writer&) = delete;
+
+  /// The frames come out as they are.
+  void pass(GstBuffer* buffer) {
+    GstBuffer* out = gst_harness_push_and_pull(harness, gst_buffer_ref(buffer));
+    fail_unless(out == buffer);
+    gst_buffer_unref(out);
+    gst_buffer_unref(buffer);
+  }
+  std::string error(int code) {
+    return text_of(gst_bus_pop_filtered(bus_, GST_MESSAGE_ERROR), GST_RESOURCE_ERROR, code);
+  }
+
+  GstHarness* harness;
+  const std::string path;
+
+ private:
+  GstBus* bus_;
+};
+
+GstBuffer* make_buffer(GstClockTime timestamp = 0) {
+  GstBuffer* buffer = gst_buffer_new();
+  GST_BUFFER_PTS(buffer) = timestamp;
+  return buffer;
+}
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::vector<std::string> lines;
+  std::string text = read_file(path);
+  fail_unless(text.empty() || text.back() == '\n', "the last line is not whole: %s", text.c_str());
+  for (std::size_t end; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1))
+    lines.push_back(text.substr(0, end));
+  return lines;
+}
+
+struct FreeNode {
+  void operator()(JsonNode* node) const { json_node_unref(node); }
+};
+using Node = std::unique_ptr<JsonNode, FreeNode>;
+
+Node parse(const std::string& line) {
+  GError* error = nullptr;
+  Node node(json_from_string(line.c_str(), &error));
+  fail_unless(node != nullptr, "%s: %s", line.c_str(), error ? error->message : "empty");
+  fail_unless(JSON_NODE_HOLDS_OBJECT(node.get()), "no object: %s", line.c_str());
+  return node;
+}
+
+/// The line of a single buffer.
+std::string line_for(GstBuffer* buffer) {
+  Writer writer;
+  writer.pass(buffer);
+  const auto lines = lines_of(writer.path);
+  assert_equals_int(lines.size(), 1);
+  return lines[0];
+}
+
+// ---- what a line says -----------------------------------------------------------------------
+
+gboolean assert_same(GQuark name, const GValue* value, gpointer object);
+
+void assert_fields(const GstStructure* structure, JsonObject* object) {
+  gst_structure_foreach(structure, assert_same, object);
+}
+
+/// A field of the meta is in the object, by the same name and with the same value.
+gboolean assert_same(GQuark quark, const GValue* value, gpointer data) {
+  JsonObject* object = static_cast<JsonObject*>(data);
+  const gchar* name = g_quark_to_string(quark);
+  fail_unless(json_object_has_member(object, name), "no %s", name);
+  if (G_VALUE_HOLDS_STRING(value)) {
+    assert_equals_string(json_object_get_string_member(object, name), g_value_get_string(value));
+  } else if (G_VALUE_HOLDS_BOOLEAN(value)) {
+    assert_equals_int(json_object_get_boolean_member(object, name), g_value_get_boolean(value));
+  } else if (GST_VALUE_HOLDS_ARRAY(value)) {
+    JsonArray* array = json_object_get_array_member(object, name);
+    assert_equals_int(json_array_get_length(array), gst_value_array_get_size(value));
+    for (guint i = 0; i < json_array_get_length(array); ++i)
+      assert_fields(gst_value_get_structure(gst_value_array_get_value(value, i)),
+                    json_array_get_object_element(array, i));
+  } else {
+    GValue number = G_VALUE_INIT;
+    g_value_init(&number, G_TYPE_DOUBLE);
+    fail_unless(g_value_transform(value, &number), "%s is no number", name);
+    assert_equals_float(json_object_get_double_member(object, name), g_value_get_double(&number));
+  }
+  return TRUE;
+}
+
+/// Whatever cudaxcorr attaches, now or later.
+GST_START_TEST(line_has_all_of_the_meta) {
+  const Gray scene = texture(frame_width, frame_height);
+  const std::string file = save(crop(scene, 41, 22, 16, 12), "patch.png");
+  const std::string path = temporary("found.jsonl");
+  Finder finder("max-peaks=2 threshold=-1 template=" + file + " ! xcorrjson location=" + path);
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
+  GstBuffer* out = finder.pass(make_frame(GST_VIDEO_FORMAT_GRAY8, scene));
+  const auto lines = lines_of(path);
+  assert_equals_int(lines.size(), 1);
+  const Node node = parse(lines[0]);
+  assert_equals_int(found_in(out).peaks.size(), 2);
+  assert_fields(gst_cuda_xcorr_get_result(out), json_node_get_object(node.get()));
+  gst_buffer_unref(out);
+}
+GST_END_TEST
+
+GST_START_TEST(new_fields_are_written_too) {
+  GstBuffer* buffer = make_buffer();
+  GstStructure* result =
+      attach_result(buffer, frame_width, frame_height, {{1, 2, 3, 4, 7, true, "lost"}});
+  gst_structure_set(result, "stage", G_TYPE_STRING, "second", "share", GST_TYPE_FRACTION, 1, 3,
+                    "signed", G_TYPE_INT64, G_MININT64, nullptr);
+  const Node node = parse(line_for(gst_buffer_ref(buffer)));
+  JsonObject* object = json_node_get_object(node.get());
+  assert_equals_string(json_object_get_string_member(object, "stage"), "second");
+  assert_equals_string(json_object_get_string_member(object, "share"), "1/3");
+  assert_equals_int64(json_object_get_int_member(object, "signed"), G_MININT64);
+  JsonObject* peak =
+      json_array_get_object_element(json_object_get_array_member(object, "peaks"), 0);
+  assert_equals_string(json_object_get_string_member(peak, "state"), "lost");
+  assert_equals_int(json_object_get_int_member(peak, "id"), 7);
+  gst_buffer_unref(buffer);
+}
+GST_END_TEST
+
+GST_START_TEST(times) {
+  Writer writer;
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  segment.start = GST_SECOND;
+  segment.time = 10 * GST_SECOND;
+  segment.base = 5 * GST_SECOND;
+  gst_harness_push_event(writer.harness, gst_event_new_segment(&segment));
+  GstBuffer* buffer = make_buffer(3 * GST_SECOND);
+  GST_BUFFER_DURATION(buffer) = 40 * GST_MSECOND;
+  writer.pass(buffer);
+  assert_text(read_file(writer.path),
+              "{\"timestamp\":3000000000,\"stream-time\":12000000000,"
+              "\"running-time\":7000000000,\"duration\":40000000}\n");
+}
+GST_END_TEST
+
+GST_START_TEST(frame_without_results_or_times) {
+  assert_text(line_for(make_buffer(GST_CLOCK_TIME_NONE)),
+              "{\"timestamp\":null,\"stream-time\":null,\"running-time\":null,"
+              "\"duration\":null}");
+}
+GST_END_TEST
+
+GST_START_TEST(stream_that_has_no_times) {
+  Writer writer;
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_BYTES);
+  gst_harness_push_event(writer.harness, gst_event_new_segment(&segment));
+  writer.pass(make_buffer());
+  assert_text(read_file(writer.path),
+              "{\"timestamp\":0,\"stream-time\":null,\"running-time\":null,\"duration\":null}\n");
+}
+GST_END_TEST
+
+GST_START_TEST(what_json_has_not) {
+  GstBuffer* buffer = make_buffer();
+  const char* label = "a \"quoted\" name,\nof two lines: \xc3\xa4\xe2\x82\xac\\";
+  attach_result(buffer, frame_width, frame_height,
+                {{NAN, INFINITY, 3, 4, 1, false, nullptr, label}});
+  const Node node = parse(line_for(buffer));
+  JsonObject* peak = json_array_get_object_element(
+      json_object_get_array_member(json_node_get_object(node.get()), "peaks"), 0);
+  assert_equals_string(json_object_get_string_member(peak, "label"), label);
+  for (const char* name : {"x", "y"})
+    fail_unless(json_object_get_null_member(peak, name), "%s is not null", name);
+}
+GST_END_TEST
+
+// ---- the file -------------------------------------------------------------------------------
+
+GST_START_TEST(lines_are_written_at_once) {
+  Writer writer;
+  for (std::size_t frame = 0; frame < 3; ++frame) {
+    assert_equals_int(lines_of(writer.path).size(), frame);
+    writer.pass(make_buffer(frame * GST_SECOND));
+  }
+  assert_equals_int(lines_of(writer.path).size(), 3);
+}
+GST_END_TEST
+
+GST_START_TEST(file_begins_anew_with_each_start) {
+  Writer writer;
+  writer.pass(make_buffer());
+  writer.pass(make_buffer());
+  gst_element_set_state(writer.harness->element, GST_STATE_NULL);
+  assert_equals_int(lines_of(writer.path).size(), 2);
+  gst_harness_play(writer.harness);
+  gst_harness_set_src_caps_str(writer.harness, "video/x-raw");
+  writer.pass(make_buffer());
+  assert_equals_int(lines_of(writer.path).size(), 1);
+}
+GST_END_TEST
+
+GST_START_TEST(standard_output) {
+  const std::string path = temporary("output");
+  const int before = dup(STDOUT_FILENO);
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT, 0600);
+  dup2(file, STDOUT_FILENO);
+  {
+    Writer writer("");
+    writer.pass(make_buffer());
+    writer.pass(make_buffer());
+  }
+  fail_unless(fcntl(STDOUT_FILENO, F_GETFD) >= 0, "standard output was closed");
+  dup2(before, STDOUT_FILENO);
+  close(before);
+  close(file);
+  assert_equals_int(lines_of(path).size(), 2);
+}
+GST_END_TEST
+
+GST_START_TEST(cannot_be_opened) {
+  for (const std::string& path : {temporary("no such folder/results.jsonl"), temporary("")}) {
+    GstElement* element = gst_element_factory_make("xcorrjson", nullptr);
+    g_object_set(element, "location", path.c_str(), nullptr);
+    const std::string text =
+        refused_at_start(element, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE);
+    fail_unless(text.find(path) != std::string::npos, "%s", text.c_str());
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(full_disk) {
+  Writer writer("/dev/full");
+  assert_equals_int(gst_harness_push(writer.harness, make_buffer()), GST_FLOW_ERROR);
+  const std::string text = writer.error(GST_RESOURCE_ERROR_WRITE);
+  fail_unless(text.find("/dev/full") != std::string::npos, "%s", text.c_str());
+}
+GST_END_TEST
+
+/// Room for some lines and a half.
+GST_START_TEST(disk_gets_full) {
+  Writer writer;
+  writer.pass(make_buffer());
+  const std::size_t line = read_file(writer.path).size();
+  std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit room = {4 * line + line / 2, RLIM_INFINITY};
+  fail_unless(setrlimit(RLIMIT_FSIZE, &room) == 0);
+  int written = 1;
+  while (gst_harness_push(writer.harness, make_buffer()) == GST_FLOW_OK) ++written;
+  const rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
+  setrlimit(RLIMIT_FSIZE, &all);
+  const std::string text = writer.error(GST_RESOURCE_ERROR_WRITE);
+  fail_unless(text.find(writer.path) != std::string::npos, "%s", text.c_str());
+  assert_equals_int(written, 4);
+  const auto lines = lines_of(writer.path);
+  assert_equals_int(lines.size(), 4);
+  for (const std::string& whole : lines) parse(whole);
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("json");
+  TCase* cases = tcase_create("json");
+  suite_add_tcase(suite, cases);
+  tcase_add_test(cases, line_has_all_of_the_meta);
+  tcase_add_test(cases, new_fields_are_written_too);
+  tcase_add_test(cases, times);
+  tcase_add_test(cases, frame_without_results_or_times);
+  tcase_add_test(cases, stream_that_has_no_times);
+  tcase_add_test(cases, what_json_has_not);
+  tcase_add_test(cases, lines_are_written_at_once);
+  tcase_add_test(cases, file_begins_anew_with_each_start);
+  tcase_add_test(cases, standard_output);
+  tcase_add_test(cases, cannot_be_opened);
+  tcase_add_test(cases, full_disk);
+  tcase_add_test(cases, disk_gets_full);
+  return suite;
+}

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// xcorroverlay: what is drawn where, and that frames are left alone otherwise.
+#include <string>
+#include <vector>
+
+#include "made_results.hpp"
+
+namespace {
+
+constexpr int frame_width = 160, frame_height = 120;
+constexpr guint32 orange = 0xe69f00, sky_blue = 0x56b4e9;  // of the first and the second track
+constexpr MadePeak in_the_middle = {60, 50, 30, 20};
+const std::string box_only = "show-label=false show-id=false show-score=false ";
+
+/// The element in a harness; frames are gray pictures in a format, and what comes out is read back
+/// by pixel.
+class Overlay {
+ public:
+  explicit Overlay(const std::string& properties, GstVideoFormat format = GST_VIDEO_FORMAT_BGRx)
+      : format_(format) {
+    harness = gst_harness_new_parse(("xcorroverlay name=overlay " + properties).c_str());
+    fail_unless(harness != nullptr);
+    element = gst_bin_get_by_name(GST_BIN(harness->element), "overlay");
+    set_size(frame_width, frame_height);
+  }
+  ~Overlay() {
+    take_out(nullptr);
+    gst_object_unref(element);
+    gst_harness_teardown(harness);
+  }
+  Overlay(const Overlay&) = delete;
+
+  void set_size(int width, int height) {
+    gst_video_info_set_format(&info_, format_, static_cast<guint>(width),
+                              static_cast<guint>(height));
+    gst_harness_set_src_caps(harness, gst_video_info_to_caps(&info_));
+  }
+  Gray ground() const { return Gray(info_.width, info_.height, 100); }
+  GstBuffer* frame() const { return make_frame(format_, ground()); }
+  /// Sends a frame with that result and keeps what comes out.
+  void show(const std::vector<MadePeak>& peaks, bool analysed = true) {
+    GstBuffer* buffer = frame();
+    attach_result(buffer, frame_width, frame_height, peaks, analysed);
+    pass(buffer);
+  }
+  GstBuffer* pass(GstBuffer* buffer) {
+    take_out(gst_harness_push_and_pull(harness, buffer));
+    fail_unless(out_ != nullptr, "no frame came out");
+    return out_;
+  }
+
+  /// A component of a pixel: red, green, blue or Y, U, V.
+  int value(int component, int x, int y) const {
+    GstVideoFrame mapped;
+    fail_unless(gst_video_frame_map(&mapped, &info_, out_, GST_MAP_READ));
+    const auto* row = GST_VIDEO_FRAME_COMP_DATA(&mapped, component) +
+                      y * GST_VIDEO_FRAME_COMP_STRIDE(&mapped, component);
+    const int result = row[x * GST_VIDEO_FRAME_COMP_PSTRIDE(&mapped, component)];
+    gst_video_frame_unmap(&mapped);
+    return result;
+  }
+  guint32 color(int x, int y) const {
+    return static_cast<guint32>(value(0, x, y) << 16 | value(1, x, y) << 8 | value(2, x, y));
+  }
+  bool is_ground(int x, int y) const { return color(x, y) == 0x646464; }
+  /// How many pixels of that colour a rectangle of the frame has.
+  int count(guint32 wanted, int x0, int y0, int width, int height) const {
+    int found = 0;
+    for (int y = y0; y < y0 + height; ++y)
+      for (int x = x0; x < x0 + width; ++x) found += color(x, y) == wanted;
+    return found;
+  }
+  int count(guint32 wanted) const { return count(wanted, 0, 0, info_.width, info_.height); }
+  bool all_ground() const { return count(0x646464) == info_.width * info_.height; }
+
+  GstHarness* harness;
+  GstElement* element;
+
+ private:
+  void take_out(GstBuffer* buffer) {
+    if (out_) gst_buffer_unref(out_);
+    out_ = buffer;
+  }
+
+  GstVideoFormat format_;
+  GstVideoInfo info_;
+  GstBuffer* out_ = nullptr;
+};
+
+// ---- frames ---------------------------------------------------------------------------------
+
+GST_START_TEST(without_results_frames_pass_as_they_are) {
+  Overlay overlay("");
+  GstBuffer* plain = overlay.frame();
+  fail_unless(overlay.pass(gst_buffer_ref(plain)) == plain);
+  gst_buffer_unref(plain);
+  GstBuffer* nothing_found = overlay.frame();
+  attach_result(nothing_found, frame_width, frame_height, {});
+  fail_unless(overlay.pass(gst_buffer_ref(nothing_found)) == nothing_found);
+  fail_unless(overlay.all_ground());
+  gst_buffer_unref(nothing_found);
+}
+GST_END_TEST
+
+/// As after a tee: someone else holds the frame too, and must not see the box.
+GST_START_TEST(shared_frames_are_not_changed) {
+  Overlay overlay(box_only);
+  GstBuffer* frame = overlay.frame();
+  attach_result(frame, frame_width, frame_height, {in_the_middle});
+  GstBuffer* before = gst_buffer_copy_deep(frame);
+  GstBuffer* out = overlay.pass(gst_buffer_ref(frame));
+  fail_unless(out != frame);
+  fail_unless(overlay.count(orange) > 0);
+  GstMapInfo map;
+  fail_unless(gst_buffer_map(before, &map, GST_MAP_READ));
+  gst_check_buffer_data(frame, map.data, map.size);
+  gst_buffer_unmap(before, &map);
+  gst_buffer_unref(before);
+  gst_buffer_unref(frame);
+}
+GST_END_TEST
+
+GST_START_TEST(pictures_go_along_where_downstream_blends) {
+  Overlay overlay(box_only);
+  gst_harness_add_propose_allocation_meta(overlay.harness,
+                                          GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE, nullptr);
+  gst_harness_set_sink_caps_str(
+      overlay.harness, "video/x-raw(memory:SystemMemory, meta:GstVideoOverlayComposition)");
+  GstBuffer* frame = overlay.frame();
+  attach_result(frame, frame_width, frame_height, {in_the_middle, {10, 90, 20, 10}});
+  GstMemory* memory = gst_buffer_peek_memory(frame, 0);
+  GstBuffer* out = overlay.pass(gst_buffer_ref(frame));
+  fail_unless(gst_buffer_peek_memory(out, 0) == memory, "the pixels were copied");
+  fail_unless(overlay.all_ground());
+  const GstVideoOverlayCompositionMeta* meta = gst_buffer_get_video_overlay_composition_meta(out);
+  fail_unless(meta != nullptr);
+  assert_equals_int(gst_video_overlay_composition_n_rectangles(meta->overlay), 2);
+  gint x, y;
+  guint width, height;
+  gst_video_overlay_rectangle_get_render_rectangle(
+      gst_video_overlay_composition_get_rectangle(meta->overlay, 0), &x, &y, &width, &height);
+  assert_equals_int(x, 56);  // the box, a line of two pixels round it and its rims
+  assert_equals_int(y, 46);
+  assert_equals_int(width, 38);
+  assert_equals_int(height, 28);
+  gst_buffer_unref(frame);
+}
+GST_END_TEST
+
+// ---- boxes ----------------------------------------------------------------------------------
+
+GST_START_TEST(box_is_round_the_place) {
+  Overlay overlay(box_only);
+  overlay.show({in_the_middle});
+  for (int x = 58; x < 92; ++x) {
+    assert_equals_int(overlay.color(x, 47), orange);
+    assert_equals_int(overlay.color(x, 72), orange);
+  }
+  for (int y = 48; y < 72; ++y) {
+    assert_equals_int(overlay.color(57, y), orange);
+    assert_equals_int(overlay.color(92, y), orange);
+  }
+  for (int y = 50; y < 70; ++y)
+    for (int x = 60; x < 90; ++x) fail_unless(overlay.is_ground(x, y), "%d,%d is drawn on", x, y);
+  for (int x = 0; x < frame_width; ++x) {
+    fail_unless(overlay.is_ground(x, 45) && overlay.is_ground(x, 74));
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(formats) {
+  for (const GstVideoFormat format :
+       {GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_YUY2, GST_VIDEO_FORMAT_UYVY,
+        GST_VIDEO_FORMAT_GRAY8}) {
+    Overlay overlay(box_only, format);
+    overlay.show({in_the_middle});
+    const int line = overlay.value(0, 75, 47);
+    fail_unless(std::abs(line - 154) <= 6, "%s: the line's luma is %d",
+                gst_video_format_to_string(format), line);  // orange is 154
+    assert_equals_int(overlay.value(0, 75, 60), 100);
+    assert_equals_int(overlay.value(0, 5, 5), 100);
+  }
+  for (const GstVideoFormat format :
+       {GST_VIDEO_FORMAT_RGB, GST_VIDEO_FORMAT_BGR, GST_VIDEO_FORMAT_RGBA, GST_VIDEO_FORMAT_ARGB,
+        GST_VIDEO_FORMAT_xBGR}) {
+    Overlay overlay(box_only, format);
+    overlay.show({in_the_middle});
+    assert_equals_int(overlay.color(75, 47), orange);
+    fail_unless(overlay.is_ground(75, 60));
+  }
+}
+GST_END_TEST
+
+/// The result is of a frame of 160x120; the frame was scaled since.
+GST_START_TEST(box_follows_a_scaling) {
+  Overlay overlay(box_only);
+  overlay.set_size(frame_width * 2, frame_height / 2);
+  overlay.show({in_the_middle});
+  assert_equals_int(overlay.color(117, 35), orange);  // the place is 120,25 to 180,35
+  assert_equals_int(overlay.color(182, 30), orange);
+  fail_unless(overlay.is_ground(150, 30));
+  fail_unless(overlay.is_ground(75, 47));
+}
+GST_END_TEST
+
+GST_START_TEST(each_track_has_its_color) {
+  Overlay overlay(box_only);
+  overlay.show({{20, 50, 10, 10, 1}, {60, 50, 10, 10, 2}});
+  assert_equals_int(overlay.color(25, 47), orange);
+  assert_equals_int(overlay.color(65, 47), sky_blue);
+  gst_util_set_object_arg(G_OBJECT(overlay.element), "color", "0xff12ab34");
+  overlay.show({{20, 50, 10, 10, 1}, {60, 50, 10, 10, 2}});
+  assert_equals_int(overlay.color(25, 47), 0x12ab34);
+  assert_equals_int(overlay.color(65, 47), 0x12ab34);
+}
+GST_END_TEST
+
+GST_START_TEST(line_width) {
+  Overlay overlay(box_only + "line-width=6");
+  overlay.show({in_the_middle});
+  assert_equals_int(overlay.count(orange, 75, 40, 1, 10), 6);
+}
+GST_END_TEST
+
+GST_START_TEST(lost_is_dashed) {
+  Overlay overlay(box_only);
+  overlay.show({{60, 50, 30, 20, 1, true}});
+  const int drawn = overlay.count(orange, 57, 47, 36, 1);
+  fail_unless(drawn >= 12 && drawn <= 30, "%d of 36 pixels are drawn", drawn);
+  gst_util_set_object_arg(G_OBJECT(overlay.element), "hide-lost", "true");
+  overlay.show({{60, 50, 30, 20, 1, true}});
+  fail_unless(overlay.all_ground());
+}
+GST_END_TEST
+
+GST_START_TEST(marks_stay_on_frames_that_were_not_analysed) {
+  Overlay overlay(box_only);
+  overlay.show({in_the_middle});
+  overlay.show({}, false);
+  assert_equals_int(overlay.color(75, 47), orange);
+  overlay.show({});
+  fail_unless(overlay.all_ground());
+}
+GST_END_TEST
+
+// ---- trails ---------------------------------------------------------------------------------
+
+/// A track that goes to the right, 20 pixels a frame; its boxes are 6 pixels wide.
+void go_right(Overlay& overlay, int from, int to) {
+  for (int x = from; x <= to; x += 20) overlay.show({{x - 3.0, 57, 6, 6, 1}});
+}
+
+GST_START_TEST(trail_shows_the_way) {
+  Overlay overlay(box_only + "trail-length=3");
+  go_right(overlay, 20, 120);
+  fail_unless(overlay.count(orange, 85, 60, 20, 1) == 20, "no trail");
+  fail_unless(overlay.count(orange, 20, 50, 50, 20) == 0, "the trail is too long");
+}
+GST_END_TEST
+
+GST_START_TEST(trail_ends_with_the_segment) {
+  Overlay overlay(box_only);
+  go_right(overlay, 20, 80);
+  fail_unless(overlay.count(orange, 30, 60, 30, 1) == 30, "no trail");
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(overlay.harness, gst_event_new_segment(&segment));
+  go_right(overlay, 120, 120);
+  fail_unless(overlay.count(orange, 0, 50, 110, 20) == 0, "the trail goes on");
+}
+GST_END_TEST
+
+GST_START_TEST(trail_can_be_off_and_needs_a_track) {
+  Overlay overlay(box_only + "trail-length=0");
+  go_right(overlay, 20, 80);
+  fail_unless(overlay.count(orange, 0, 50, 70, 20) == 0);
+  Overlay untracked(box_only);
+  for (const double x : {20, 80}) untracked.show({{x, 57, 6, 6}});
+  fail_unless(untracked.count(orange, 0, 50, 70, 20) == 0);
+}
+GST_END_TEST
+
+/// What is lost stays where it was, and its trail goes with time.
+GST_START_TEST(trail_of_the_lost_fades) {
+  Overlay overlay(box_only + "trail-length=3");
+  go_right(overlay, 20, 80);
+  for (int frame = 0; frame < 3; ++frame) overlay.show({{77, 57, 6, 6, 1, true}});
+  fail_unless(overlay.count(orange, 0, 50, 70, 20) == 0);
+}
+GST_END_TEST
+
+// ---- text -----------------------------------------------------------------------------------
+
+GST_START_TEST(text_is_above_the_box) {
+  Overlay overlay("show-id=false show-score=false");
+  overlay.show({in_the_middle});
+  const int ground = overlay.count(orange, 56, 20, 60, 25), ink = overlay.count(0, 56, 20, 60, 25);
+  fail_unless(ground > 300, "%d pixels of the text's ground", ground);
+  fail_unless(ink > 10, "%d pixels of the text", ink);
+  fail_unless(overlay.count(orange, 0, 75, frame_width, 45) == 0);
+}
+GST_END_TEST
+
+GST_START_TEST(text_has_what_is_asked_for) {
+  int widest = 0;
+  for (const char* properties :
+       {"show-label=false show-score=false show-id=false", "show-label=false show-score=false",
+        "show-score=false", "show-id=true"}) {
+    Overlay overlay(std::string(properties) + " font-desc=\"Sans 8\"");
+    overlay.show({{10, 60, 10, 10, 1}});
+    const int width = overlay.count(orange, 0, 53, frame_width, 1);
+    g_print("%s: %d pixels wide\n", properties, width);
+    fail_unless(width > widest || widest == 0);
+    widest = std::max(widest, width);
+  }
+  Overlay tentative("show-score=false font-desc=\"Sans 8\"");
+  tentative.show({{10, 60, 10, 10, 1, false, "tentative"}});
+  fail_unless(tentative.count(orange, 0, 53, frame_width, 1) > widest);
+}
+GST_END_TEST
+
+GST_START_TEST(text_stays_inside) {
+  Overlay overlay("show-id=false");
+  overlay.show({{130, 5, 30, 20}});
+  fail_unless(overlay.count(orange, 60, 30, 100, 25) > 300, "the text is not below the box");
+}
+GST_END_TEST
+
+// ---- what should not be -----------------------------------------------------------------------
+
+GST_START_TEST(strange_places) {
+  Overlay overlay("");
+  overlay.show({{-500, -500, 30, 20},
+                {1e9, 50, 30, 20},
+                {-20, -10, 400, 300},
+                {60, 50, 0, 0},
+                {60, 50, -30, -20},
+                {NAN, NAN, NAN, NAN},
+                {60, 50, 30, 20, G_MAXUINT64}});
+  overlay.set_size(1, 1);
+  overlay.show({in_the_middle});
+}
+GST_END_TEST
+
+GST_START_TEST(strange_results) {
+  Overlay overlay("");
+  GstBuffer* frame = overlay.frame();
+  GstStructure* result = attach_result(frame, frame_width, frame_height, {in_the_middle});
+  gst_structure_set(result, "peaks", G_TYPE_INT, 3, nullptr);
+  overlay.pass(frame);
+  fail_unless(overlay.all_ground());
+  frame = overlay.frame();
+  gst_structure_remove_all_fields(attach_result(frame, frame_width, frame_height, {}));
+  overlay.pass(frame);
+  fail_unless(overlay.all_ground());
+}
+GST_END_TEST
+
+GST_START_TEST(missing_base_plugin) {
+  GstRegistry* registry = gst_registry_get();
+  GstPluginFeature* feature = gst_registry_lookup_feature(registry, "overlaycomposition");
+  gst_registry_remove_feature(registry, feature);
+  const std::string text = refused_at_start(gst_element_factory_make("xcorroverlay", nullptr),
+                                            GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN);
+  fail_unless(text.find("overlaycomposition") != std::string::npos, "%s", text.c_str());
+  gst_registry_add_feature(registry, feature);
+  gst_object_unref(feature);
+}
+GST_END_TEST
+
+// ---- with cudaxcorr ---------------------------------------------------------------------------
+
+GST_START_TEST(draws_what_is_found) {
+  const Gray scene = texture(frame_width, frame_height);
+  const std::string file = save(crop(scene, 70, 40, 24, 16), "patch.png");
+  Finder finder("template=" + file + " ! xcorroverlay show-label=false show-score=false");
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
+  for (int run = 0; run < 2; ++run) {
+    GstBuffer* out = finder.pass(make_frame(GST_VIDEO_FORMAT_GRAY8, scene));
+    GstMapInfo map;
+    fail_unless(gst_buffer_map(out, &map, GST_MAP_READ));
+    for (int x = 70; x < 94; ++x) {
+      const int line = map.data[37 * frame_width + x];
+      fail_unless(std::abs(line - 154) <= 20, "at %d: %d", x, line);
+    }
+    gst_buffer_unmap(out, &map);
+    gst_buffer_unref(out);
+  }
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("overlay");
+  TCase* cases = tcase_create("overlay");
+  suite_add_tcase(suite, cases);
+  tcase_add_test(cases, without_results_frames_pass_as_they_are);
+  tcase_add_test(cases, shared_frames_are_not_changed);
+  tcase_add_test(cases, pictures_go_along_where_downstream_blends);
+  tcase_add_test(cases, box_is_round_the_place);
+  tcase_add_test(cases, formats);
+  tcase_add_test(cases, box_follows_a_scaling);
+  tcase_add_test(cases, each_track_has_its_color);
+  tcase_add_test(cases, line_width);
+  tcase_add_test(cases, lost_is_dashed);
+  tcase_add_test(cases, marks_stay_on_frames_that_were_not_analysed);
+  tcase_add_test(cases, trail_shows_the_way);
+  tcase_add_test(cases, trail_ends_with_the_segment);
+  tcase_add_test(cases, trail_can_be_off_and_needs_a_track);
+  tcase_add_test(cases, trail_of_the_lost_fades);
+  tcase_add_test(cases, text_is_above_the_box);
+  tcase_add_test(cases, text_has_what_is_asked_for);
+  tcase_add_test(cases, text_stays_inside);
+  tcase_add_test(cases, strange_places);
+  tcase_add_test(cases, strange_results);
+  tcase_add_test(cases, missing_base_plugin);
+  tcase_add_test(cases, draws_what_is_found);
+  return suite;
+}
