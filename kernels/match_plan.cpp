@@ -172,9 +172,9 @@ Status MatchPlan::allocate() {
 }
 
 bool MatchPlan::adopt(const MatchSettings& settings) {
-  const bool by_method = is_tuning_wished(settings.kernel);
+  // What was measured to be the fastest was so for the method.
+  if (settings.method != settings_.method && is_tuning_wished(settings.kernel)) return false;
   if (settings.max_peaks != settings_.max_peaks || settings.kernel != settings_.kernel ||
-      (by_method && settings.method != settings_.method) ||
       settings.min_peak_distance != settings_.min_peak_distance ||
       settings.prefilter_sigma != settings_.prefilter_sigma)
     return false;
