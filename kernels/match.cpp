@@ -86,8 +86,7 @@ Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& setti
   auto& plan = impl_->plan;
   if (plan && plan->type() == type && plan->frame() == frame && plan->adopt(settings)) return {};
   // Also when no template is there to be correlated by it.
-  if (auto wish = wished_variant(Stage::correlate, impl_->device, settings.kernel); !wish.ok())
-    return wish.status();
+  if (Status s = check_matching_name(impl_->device, settings.kernel); !s.ok()) return s;
   const bool smooth = settings.prefilter_sigma > 0;
   std::vector<BankTemplate> smoothed_bank;
   if (smooth) {

@@ -12,10 +12,11 @@ namespace {
 /// Surfaces in flight: enough to fill a GPU, little enough for a small one.
 constexpr std::size_t surface_budget = std::size_t{128} << 20;
 
-/// How far the peaks stage goes below the threshold, so that rounding of the scores it sees loses
-/// nothing; collect() applies the threshold to exact scores.
-double slack(const MatchProblem& problem) {
-  return problem.products == ElementType::f32 ? noise_share : 1e-6;
+/// The problem for the stages that find candidates, with a threshold so much lower that rounding of
+/// the scores they see loses nothing; collect() applies the threshold to exact scores.
+MatchProblem lax(MatchProblem problem) {
+  problem.threshold -= problem.products == ElementType::f32 ? noise_share : 1e-6;
+  return problem;
 }
 
 Status to_device(Backend backend, const void* from, std::size_t bytes, Block& to, Stream stream) {
@@ -83,18 +84,17 @@ Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
 
   MatchProblem& p = group.problem;
   p = problem_of_group(type_, region_.size(), size, count, settings_);
-  auto correlate = select_correlation(p, device_, kernel);
-  if (!correlate.ok()) return correlate.status();
-  group.correlate = correlate.value();
-  if (group.correlate->layout) group.correlate->layout(p);
-  const std::size_t surface =
-      p.products_stride() * size_of(p.products) + p.correlate.shifts.size().area() * sizeof(float);
+  auto chosen = select_matching(p, device_, kernel);
+  if (!chosen.ok()) return chosen.status();
+  group.kernel = chosen.value();
+  if (group.kernel->layout) group.kernel->layout(p);
+  p.batch = 1;
+  const std::size_t surface = group.is_fused()
+                                  ? group.kernel->workspace(p, device_)
+                                  : p.products_stride() * size_of(p.products) +
+                                        p.correlate.shifts.size().area() * sizeof(float);
   p.batch = static_cast<int>(std::clamp<std::size_t>(surface_budget / surface, 1, count));
-  const std::pair<Stage, const Variant**> rest[] = {{Stage::window_sums, &group.window_sums},
-                                                    {Stage::normalise, &group.normalise},
-                                                    {Stage::peaks, &group.peaks},
-                                                    {Stage::refine, &group.refine}};
-  for (auto [stage, slot] : rest) {
+  for (const auto& [stage, slot] : group.stages()) {
     auto variant = select_variant(stage, p, device_);
     if (!variant.ok()) return variant.status();
     *slot = variant.value();
@@ -120,12 +120,17 @@ Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
       !s.ok())
     return s;
 
-  if (group.correlate->plan) {
-    auto state = group.correlate->plan(p, device_);
+  if (group.kernel->plan) {
+    auto state = group.kernel->plan(p, device_);
     if (!state.ok()) return state.status();
     group.state = std::move(state.value());
     const void* rights = operands.empty() ? group.templates.data() : group.rights.data();
     if (Status s = group.state->set_rights(rights, stream); !s.ok()) return s;
+  }
+  if (group.refine->plan) {
+    auto state = group.refine->plan(p, device_);
+    if (!state.ok()) return state.status();
+    group.refine_state = std::move(state.value());
   }
   groups_.push_back(std::move(group));
   return {};
@@ -136,13 +141,15 @@ Status MatchPlan::allocate() {
   for (const Group& group : groups_) {
     const MatchProblem& p = group.problem;
     const std::size_t shifts = p.correlate.shifts.size().area();
-    products = std::max(products, p.batch * p.products_stride() * size_of(p.products));
-    scores = std::max(scores, p.batch * shifts * sizeof(float));
+    if (!group.is_fused()) {
+      products = std::max(products, p.batch * p.products_stride() * size_of(p.products));
+      scores = std::max(scores, p.batch * shifts * sizeof(float));
+    }
     sums = std::max(sums, shifts * (type_ == ElementType::u8 ? 4 : 8));
     squares = std::max(squares, shifts * 8);
     side_workspace = std::max(side_workspace, group.window_sums->workspace(p, device_));
-    for (const Variant* variant : {group.correlate, group.normalise, group.peaks, group.refine})
-      workspace = std::max(workspace, variant->workspace(p, device_));
+    for (const Variant* variant : {group.kernel, group.normalise, group.peaks, group.refine})
+      if (variant) workspace = std::max(workspace, variant->workspace(p, device_));
   }
   const std::size_t upload =
       device_.backend == Backend::cpu ? 0 : upload_pitch() * most_read().height;
@@ -160,7 +167,7 @@ Status MatchPlan::allocate() {
       {&workspace_, workspace},
       {&side_workspace_, side_workspace},
       {&candidates_, results_.peaks * sizeof(Candidate)},
-      {&device_results_, results_.bytes(matched_)},
+      {&counts_, matched_ * sizeof(std::uint32_t)},
       {&host_results_, results_.bytes(matched_), Memory::host},
   };
   for (const auto& want : wanted) {
@@ -242,20 +249,36 @@ Status MatchPlan::enqueue(const MatrixView& frame, Stream stream) {
     buffers.product_error = group.state ? group.state->product_error() : nullptr;
     const std::size_t results = group.first * settings_.max_peaks;
     buffers.candidates = candidates_.as<Candidate>() + results;
-    buffers.counts = results_.counts_in(device_results_) + group.first;
-    buffers.peaks = results_.peaks_in(device_results_) + results;
+    buffers.counts = counts_.as<std::uint32_t>() + group.first;
+    buffers.peaks = results_.peaks_in(host_results_) + results;
+    buffers.peak_counts = results_.counts_in(host_results_) + group.first;
     if (Status s = run(group, buffers); !s.ok()) return s;
   }
-
-  return runtime_->copy(
-      bytes_copy(host_results_.data(), device_results_.data(), device_results_.bytes()),
-      Memory::device, Memory::host, stream);
+  return {};
 }
 
 Status MatchPlan::run(Group& group, Buffers buffers) {
   const int count = group.problem.correlate.rights;
-  MatchProblem lax = group.problem;
-  lax.threshold -= slack(lax);
+  if (Status s = group.is_fused() ? search(group, buffers) : search_in_stages(group, buffers);
+      !s.ok())
+    return s;
+  buffers.workspace = workspace_.data();
+  buffers.first_right = 0;
+  buffers.right_count = count;
+  return group.refine->launch(group.problem, device_, buffers, group.refine_state.get());
+}
+
+Status MatchPlan::search(Group& group, Buffers buffers) {
+  buffers.workspace = side_workspace_.data();
+  if (Status s = group.window_sums->launch(group.problem, device_, buffers, nullptr); !s.ok())
+    return s;
+  buffers.workspace = workspace_.data();
+  return group.for_batches(buffers, [&] {
+    return group.kernel->launch(lax(group.problem), device_, buffers, group.state.get());
+  });
+}
+
+Status MatchPlan::search_in_stages(Group& group, Buffers buffers) {
   const Stream stream = buffers.stream;
   if (Status s = side_.fork(stream); !s.ok()) return s;
   buffers.stream = side_.stream();
@@ -264,22 +287,16 @@ Status MatchPlan::run(Group& group, Buffers buffers) {
     return s;
   buffers.stream = stream;
   buffers.workspace = workspace_.data();
-  for (int first = 0; first < count; first += group.problem.batch) {
-    buffers.first_right = first;
-    buffers.right_count = std::min(group.problem.batch, count - first);
-    buffers.new_left = first == 0;
-    if (Status s = group.correlate->launch(group.problem, device_, buffers, group.state.get());
+  return group.for_batches(buffers, [&]() -> Status {
+    if (Status s = group.kernel->launch(group.problem, device_, buffers, group.state.get());
         !s.ok())
       return s;
-    if (first == 0)
+    if (buffers.new_left)
       if (Status s = side_.join(stream); !s.ok()) return s;
     if (Status s = group.normalise->launch(group.problem, device_, buffers, nullptr); !s.ok())
       return s;
-    if (Status s = group.peaks->launch(lax, device_, buffers, nullptr); !s.ok()) return s;
-  }
-  buffers.first_right = 0;
-  buffers.right_count = count;
-  return group.refine->launch(group.problem, device_, buffers, nullptr);
+    return group.peaks->launch(lax(group.problem), device_, buffers, nullptr);
+  });
 }
 
 void MatchPlan::collect(const std::vector<BankTemplate>& bank, std::vector<Peak>& peaks) const {

@@ -4,6 +4,7 @@
 // one-to-many problem with its variants and plan, and the memory they share.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,7 +41,7 @@ class MatchPlan {
   /// After waiting for the stream.
   void collect(const std::vector<BankTemplate>& bank, std::vector<Peak>& peaks) const;
 
-  const char* kernel() const { return groups_.empty() ? "" : groups_.front().correlate->name; }
+  const char* kernel() const { return groups_.empty() ? "" : groups_.front().kernel->name; }
   ElementType type() const { return type_; }
   Size frame() const { return frame_; }
 
@@ -48,17 +49,46 @@ class MatchPlan {
   /// Templates of one size.
   struct Group {
     MatchProblem problem;
-    const Variant *correlate, *window_sums, *normalise, *peaks, *refine;
-    std::unique_ptr<PlanState> state;
+    const Variant* kernel;  ///< of the search stage, or of correlate: then the next ones follow it
+    const Variant *normalise = nullptr, *peaks = nullptr;
+    const Variant *window_sums, *refine;
+    std::unique_ptr<PlanState> state, refine_state;
     std::vector<std::uint32_t> members;  ///< positions in the bank
     Block rights, templates, right_sums;
     std::size_t first;  ///< its first template's place in the results
+
+    bool is_fused() const { return kernel->stage == Stage::search; }
+    /// The stages beside the kernel's.
+    std::vector<std::pair<Stage, const Variant**>> stages() {
+      std::vector<std::pair<Stage, const Variant**>> all = {{Stage::window_sums, &window_sums},
+                                                            {Stage::refine, &refine}};
+      if (!is_fused()) {
+        all.push_back({Stage::normalise, &normalise});
+        all.push_back({Stage::peaks, &peaks});
+      }
+      return all;
+    }
+    /// Calls f for each batch of rights, with `buffers` for it.
+    template <class F>
+    Status for_batches(Buffers& buffers, F f) const {
+      const int count = problem.correlate.rights;
+      for (int first = 0; first < count; first += problem.batch) {
+        buffers.first_right = first;
+        buffers.right_count = std::min(problem.batch, count - first);
+        buffers.new_left = first == 0;
+        if (Status s = f(); !s.ok()) return s;
+      }
+      return {};
+    }
   };
 
   Status add_group(const std::vector<BankTemplate>& bank, std::vector<std::uint32_t> members,
                    const std::string& kernel, Stream stream);
   Status allocate();
   Status run(Group& group, Buffers buffers);
+  /// Both leave candidates.
+  Status search(Group& group, Buffers buffers);
+  Status search_in_stages(Group& group, Buffers buffers);
   /// Template `index`'s peaks, whose results lie at `place`.
   void append_peaks(std::uint32_t index, const BankTemplate& t, std::size_t place,
                     std::vector<Peak>& peaks) const;
@@ -78,9 +108,9 @@ class MatchPlan {
   SideStream side_;  ///< window sums run beside the correlation
   Block upload_;     ///< what is read of a frame in host memory
   std::optional<Prefilter> prefilter_;
-  Block products_, scores_, window_sums_, window_squares_, candidates_;
+  Block products_, scores_, window_sums_, window_squares_, candidates_, counts_;
   Block workspace_, side_workspace_;
-  /// The results in one block, so that one copy brings them: peaks, then their counts.
+  /// The results, in host memory that the device writes: peaks, then their counts.
   struct Results {
     std::size_t peaks = 0;
     std::size_t bytes(std::size_t counts) const {
@@ -92,7 +122,7 @@ class MatchPlan {
     }
   };
   Results results_;
-  Block device_results_, host_results_;
+  Block host_results_;
 };
 
 }  // namespace xcorr

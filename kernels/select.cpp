@@ -24,6 +24,7 @@ namespace {
 
 /// A problem that was measured, and where its slowdowns are.
 struct Measured {
+  bool match;  ///< whole matches, by variants of the search and the correlate stages
   Backend backend;
   ElementType type;
   Form form;
@@ -108,11 +109,12 @@ struct Neighbour {
 };
 
 /// The measured problems nearest to this one, nearest first.
-std::array<Neighbour, 4> neighbours_of(const Problem& problem, Backend backend, bool any_form) {
+std::array<Neighbour, 4> neighbours_of(const Problem& problem, Backend backend, bool match,
+                                       bool any_form) {
   std::array<Neighbour, 4> nearest;
   const Features wanted = features(problem);
   for (const Measured& m : measured) {
-    if (m.backend != backend || m.type != problem.type) continue;
+    if (m.match != match || m.backend != backend || m.type != problem.type) continue;
     const Features have =
         features(m.form, double(m.right_pixels), double(m.shifts), m.lefts, m.rights, m.share);
     if (!any_form && have.form != wanted.form) continue;
@@ -127,13 +129,14 @@ std::array<Neighbour, 4> neighbours_of(const Problem& problem, Backend backend, 
 
 /// The able variant of the least slowdown at the nearest measured problems, or null.
 template <class Able>
-const Variant* measured_choice(const Problem& problem, Backend backend, bool any_form, Able able) {
+const Variant* measured_choice(const Problem& problem, Backend backend, bool match, bool any_form,
+                               Able able) {
   struct Sum {
     double weight = 0, slowdown = 0;  ///< of the problems that list the variant
   };
   std::array<Sum, std::size(variants)> sums;
   double all = 0;
-  for (const Neighbour& near : neighbours_of(problem, backend, any_form)) {
+  for (const Neighbour& near : neighbours_of(problem, backend, match, any_form)) {
     if (!near.problem) break;
     const double weight = 1 / (square(near.distance) + 1e-4);
     all += weight;
@@ -150,6 +153,7 @@ const Variant* measured_choice(const Problem& problem, Backend backend, bool any
     const double slowdown = sums[v].slowdown + (all - sums[v].weight) * penalty(slowdown_unlisted);
     if (slowdown >= least) continue;
     const Variant* variant = find_variant(Stage::correlate, backend, variants[v]);
+    if (!variant && match) variant = find_variant(Stage::search, backend, variants[v]);
     if (!variant || !able(*variant)) continue;
     least = slowdown;
     best = variant;
@@ -197,33 +201,74 @@ template <class Able>
 const Variant* choice(Stage stage, const Problem& problem, const Device& device, Able able) {
   const Variant* best = nullptr;
   if (stage == Stage::correlate) {
-    best = measured_choice(problem, device.backend, false, able);
+    best = measured_choice(problem, device.backend, false, false, able);
     const bool guided = device.backend == Backend::cuda;
     const bool whole = features(problem).share < std::log2(0.75);
     if (!best && guided && whole) best = guided_choice(problem, able);
-    if (!best) best = measured_choice(problem, device.backend, true, able);
+    if (!best) best = measured_choice(problem, device.backend, false, true, able);
     if (!best && guided) best = guided_choice(problem, able);
   }
   return best ? best : last_able(stage, device, able);
 }
 
-std::string quoted(Stage stage, std::string_view name) {
-  return std::string(name_of(stage)) + " kernel '" + std::string(name) + "'";
+/// Measurements of whole matches; a variant without surfaces; what is best for the products alone.
+template <class Able>
+const Variant* matching_choice(const Problem& problem, const Device& device, Able able) {
+  for (const bool any_form : {false, true})
+    if (const Variant* best = measured_choice(problem, device.backend, true, any_form, able))
+      return best;
+  if (const Variant* best = last_able(Stage::search, device, able)) return best;
+  return choice(Stage::correlate, problem, device, able);
 }
 
-template <class Able>
-Result<const Variant*> select(Stage stage, const MatchProblem& problem, const Device& device,
-                              std::string_view name, Able able) {
-  auto wish = wished_variant(stage, device, name);
+using Stages = std::initializer_list<Stage>;
+
+/// What `kernel` of a match may name.
+constexpr Stages matching_stages = {Stage::search, Stage::correlate};
+
+/// "correlate kernel 'name'"; by the first stage where there are several.
+std::string quoted(Stages stages, std::string_view name) {
+  return std::string(stages.size() > 1 ? "match" : name_of(*stages.begin())) + " kernel '" +
+         std::string(name) + "'";
+}
+
+/// In the correlate stage the environment's name stands in for "auto".
+std::string_view wished_name(Stages stages, std::string_view name) {
+  if (*(stages.end() - 1) == Stage::correlate && name == "auto")
+    if (const char* wish = std::getenv("XCORR_KERNEL"); wish && *wish) return wish;
+  return name;
+}
+
+/// The variant that is asked for by name, or null.
+Result<const Variant*> wished(Stages stages, const Device& device, std::string_view name) {
+  name = wished_name(stages, name);
+  if (name == "auto" || name == "tune" || name.empty()) return nullptr;
+  std::string known;
+  for (const Stage stage : stages) {
+    if (const Variant* variant = find_variant(stage, device.backend, name)) return variant;
+    for (const Variant* v : all_variants())
+      if (v->stage == stage && v->backend == device.backend)
+        known += std::string(known.empty() ? "" : ", ") + v->name;
+  }
+  return Status(Code::unsupported, "no " + quoted(stages, name) + " on the " +
+                                       name_of(device.backend) + " backend; there are: " + known);
+}
+
+/// The wished one, or what `choose` says of all that are able.
+template <class Able, class Choose>
+Result<const Variant*> select(Stages stages, const Device& device, std::string_view name, Able able,
+                              Choose choose) {
+  auto wish = wished(stages, device, name);
   if (!wish.ok()) return wish;
   if (const Variant* variant = wish.value()) {
     if (able(*variant)) return variant;
-    return Status(Code::unsupported, quoted(stage, variant->name) + " cannot do this problem");
+    return Status(Code::unsupported, quoted(stages, variant->name) + " cannot do this problem");
   }
-  const Variant* best = choice(stage, problem.correlate, device, able);
+  const Variant* best = choose(able);
   if (!best)
-    return Status(Code::unsupported, std::string("no ") + name_of(stage) + " kernel of the " +
-                                         name_of(device.backend) + " backend can do this problem");
+    return Status(Code::unsupported, std::string("no ") + name_of(*(stages.end() - 1)) +
+                                         " kernel of the " + name_of(device.backend) +
+                                         " backend can do this problem");
   return best;
 }
 
@@ -237,54 +282,42 @@ std::optional<ElementType> products_by(const Variant& variant, MatchProblem prob
   return std::nullopt;
 }
 
-/// In the correlate stage the environment's name stands in for "auto".
-std::string_view wished_name(Stage stage, std::string_view name) {
-  if (stage == Stage::correlate && name == "auto")
-    if (const char* wish = std::getenv("XCORR_KERNEL"); wish && *wish) return wish;
-  return name;
-}
-
 }  // namespace
 
 bool is_tuning_wished(std::string_view name) {
-  return wished_name(Stage::correlate, name) == "tune";
+  return wished_name(matching_stages, name) == "tune";
 }
 
-Result<const Variant*> wished_variant(Stage stage, const Device& device, std::string_view name) {
-  name = wished_name(stage, name);
-  if (name == "auto" || name == "tune" || name.empty()) return nullptr;
-  if (const Variant* variant = find_variant(stage, device.backend, name)) return variant;
-  std::string known;
-  for (const Variant* v : all_variants())
-    if (v->stage == stage && v->backend == device.backend)
-      known += std::string(known.empty() ? "" : ", ") + v->name;
-  return Status(Code::unsupported, "no " + quoted(stage, name) + " on the " +
-                                       name_of(device.backend) + " backend; there are: " + known);
+Status check_matching_name(const Device& device, std::string_view name) {
+  return wished(matching_stages, device, name).status();
 }
 
 Result<const Variant*> select_variant(Stage stage, const MatchProblem& problem,
                                       const Device& device, std::string_view name) {
-  return select(stage, problem, device, name,
-                [&](const Variant& variant) { return variant.supports(problem, device); });
+  return select(
+      {stage}, device, name,
+      [&](const Variant& variant) { return variant.supports(problem, device); },
+      [&](auto able) { return choice(stage, problem.correlate, device, able); });
 }
 
-Result<const Variant*> select_correlation(MatchProblem& problem, const Device& device,
-                                          std::string_view name) {
-  auto chosen = select(Stage::correlate, problem, device, name, [&](const Variant& variant) {
-    return products_by(variant, problem, device).has_value();
-  });
+Result<const Variant*> select_matching(MatchProblem& problem, const Device& device,
+                                       std::string_view name) {
+  auto chosen = select(
+      matching_stages, device, name,
+      [&](const Variant& variant) { return products_by(variant, problem, device).has_value(); },
+      [&](auto able) { return matching_choice(problem.correlate, device, able); });
   if (chosen.ok()) problem.products = *products_by(*chosen.value(), problem, device);
   return chosen;
 }
 
-std::vector<const Variant*> able_correlations(const MatchProblem& problem, const Device& device) {
+std::vector<const Variant*> able_to_match(const MatchProblem& problem, const Device& device) {
   std::vector<const Variant*> ranked;
   const auto next = [&](const Variant& variant) {
     return std::string_view(variant.name) != "reference" &&
            std::find(ranked.begin(), ranked.end(), &variant) == ranked.end() &&
            products_by(variant, problem, device);
   };
-  while (const Variant* variant = choice(Stage::correlate, problem.correlate, device, next))
+  while (const Variant* variant = matching_choice(problem.correlate, device, next))
     ranked.push_back(variant);
   return ranked;
 }

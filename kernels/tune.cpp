@@ -122,7 +122,7 @@ void Tuner::recall(std::vector<TuneQuestion>& questions, const Device& device,
     if (found == answers.end()) return false;
     const std::string& kernel = found->second.kernel;
     MatchProblem problem = question.problem;
-    if (!select_correlation(problem, device, kernel).ok()) return false;
+    if (!select_matching(problem, device, kernel).ok()) return false;
     kernels[question.size] = kernel;
     say(question.name() + ": " + kernel + ", known" +
         (known_.contains(question.key) ? "" : " from " + file.string()));
@@ -151,7 +151,7 @@ TuneAnswers Tuner::measure(const std::vector<TuneQuestion>& questions, const Tun
     const Race race{{task.device, bank, task.type, task.frame, task.settings, task.stream},
                     question.problem,
                     frame,
-                    able_correlations(question.problem, task.device)};
+                    able_to_match(question.problem, task.device)};
     if (race.candidates.empty()) continue;  // the plan will say so
     const Winner winner = winner_of(race, end);
     const TuneAnswer answer{winner.variant->name, note_of(winner, race.candidates.size())};
@@ -183,6 +183,7 @@ KernelOfSize Tuner::kernels(const TuneTask& task) {
     return kernels;
   }
   recall(questions, task.device, kernels);  // what others found meanwhile
+  if (questions.empty()) return kernels;
   const bool in_haste = deadline - TuneClock::now() < time / 2;
   const TuneAnswers found = measure(questions, task, deadline, kernels);
   if (in_haste)

@@ -21,12 +21,15 @@ enum class Stage : std::uint8_t {
   window_sums,  ///< lefts -> sums, squares of every window: once for all rights
   normalise,    ///< products, window sums, right sums -> scores
   peaks,        ///< scores -> candidates, best first
-  refine,       ///< lefts, templates, candidates -> peaks: exact scores, sub-pixel places
+  refine,       ///< lefts, templates, window sums, candidates -> peaks: exact scores, sub-pixel
+                ///< places
+  search,       ///< lefts, rights, window sums -> candidates: the same as by correlate,
+                ///< normalise and peaks, in one, without surfaces
 };
 
 constexpr const char* name_of(Stage stage) {
-  constexpr const char* names[] = {"filter",    "correlate", "window_sums",
-                                   "normalise", "peaks",     "refine"};
+  constexpr const char* names[] = {"filter", "correlate", "window_sums", "normalise",
+                                   "peaks",  "refine",    "search"};
   return names[static_cast<std::uint8_t>(stage)];
 }
 
@@ -105,9 +108,10 @@ struct Buffers {
   /// device-side float, or null where it does not matter.
   const float* product_error = nullptr;
   float* scores = nullptr;
-  Candidate* candidates = nullptr;  ///< rights * max_peaks
-  std::uint32_t* counts = nullptr;  ///< candidates of each right
-  RefinedPeak* peaks = nullptr;     ///< rights * max_peaks, counts as above
+  Candidate* candidates = nullptr;       ///< rights * max_peaks
+  std::uint32_t* counts = nullptr;       ///< candidates of each right
+  RefinedPeak* peaks = nullptr;          ///< rights * max_peaks; may be in pinned host memory
+  std::uint32_t* peak_counts = nullptr;  ///< peaks of each right; as above
   void* workspace = nullptr;
   Stream stream;
 

@@ -46,9 +46,9 @@ constexpr char help[] =
     "  --seed=N            of the random fills (default 1)\n"
     "  --bench             time the bench cases instead; the reference only where the filter names "
     "it\n"
-    "  --level=L           of --bench: kernel (default: a launch), run (rights given anew) or "
-    "steps\n"
-    "                      (prepare, transfer, rights, kernel, finalize, free and the whole)\n"
+    "  --level=L           of --bench: kernel (default: a launch), run (rights given anew), steps\n"
+    "                      (prepare, transfer, rights, kernel, finalize, free and the whole) or\n"
+    "                      match (frame to peaks, by variants of search and of correlate)\n"
     "  --seconds=S         of --bench: least time of a measurement (default 0.1)\n"
     "  --output=FORMAT     console (default), csv or json\n"
     "  --coverage          fail when no case reaches a variant\n"
@@ -71,6 +71,7 @@ Level parse_level(const std::string& name) {
   if (name == "kernel") return Level::kernel;
   if (name == "run") return Level::run;
   if (name == "steps") return Level::steps;
+  if (name == "match") return Level::match;
   usage_error("no level '" + name + "'");
 }
 

@@ -16,8 +16,9 @@ enum class Output : std::uint8_t { console, csv, json };
 
 /// What is timed. kernel: a launch, with rights given and everything planned, as for a stream of
 /// frames; run: the rights are given anew each time, and what a plan makes of them counts; steps: a
-/// whole computation (thesis 4.1.1) and each of its steps, by the host's clock.
-enum class Level : std::uint8_t { kernel, run, steps };
+/// whole computation (thesis 4.1.1) and each of its steps, by the host's clock; match: see
+/// time_match().
+enum class Level : std::uint8_t { kernel, run, steps, match };
 
 struct Options {
   std::string filter = "*";

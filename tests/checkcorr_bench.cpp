@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "checkcorr.hpp"
+#include "checkcorr_bench_match.hpp"
 #include "checkcorr_peak.hpp"
 #include "checkcorr_report.hpp"
 #include "registry.hpp"
@@ -308,10 +309,14 @@ class Bench {
   }
 
  private:
-  /// A reference only when it is asked for by name; whole computations of correlations alone.
+  /// A reference only when it is asked for by name; whole computations of correlations and, as
+  /// matches, of searches alone.
   bool is_wanted(const Variant& variant, const Case& c) const {
+    const bool is_match = options_.level == Level::match;
     return concerns(c, variant.stage) && matches(options_, id_of(variant, c)) &&
-           (options_.level == Level::kernel || variant.stage == Stage::correlate) &&
+           (!is_match || is_matching(c)) &&
+           (options_.level == Level::kernel || variant.stage == Stage::correlate ||
+            (is_match && variant.stage == Stage::search)) &&
            (std::strcmp(variant.name, "reference") != 0 ||
             options_.filter.find("reference") != std::string::npos);
   }
@@ -322,7 +327,16 @@ class Bench {
     // Correlate variants write what they can: plain sums, or else what an FFT writes of u8.
     if (variant.stage == Stage::correlate && variant.exact)
       problem.products = problem.correlate.output_type();
+    if (variant.stage == Stage::search) problem.products = problem.correlate.output_type();
     if (!variant.supports(problem, device)) return {xcorr::Code::unsupported, "not supported"};
+    if (options_.level == Level::match) {
+      const auto timing =
+          time_match(variant, device, problem, pipeline.values, options_.seconds, best);
+      if (!timing.ok()) return timing.status();
+      best = std::min(best, timing.value().median);
+      report_.add({c, variant, device, "match", timing.value(), 0, 0});
+      return {};
+    }
     if (Status s = pipeline.ensure_inputs_of(variant.stage); !s.ok()) return s;
     const bool correlates = variant.stage == Stage::correlate;
     const double products = correlates ? double(products_of(problem.correlate)) : 0;

@@ -66,6 +66,8 @@ constexpr Case table[] = {
     frame("around-128-by-8", u8, {160, 160}, 128, 8),
     frame("480p-8-by-8", u8, vga, 8, 8), frame("480p-16-by-8", u8, vga, 16, 8),
     frame("480p-32-by-8", u8, vga, 32, 8),
+    frame("2160p-64", u8, {3840, 2160}, 64), frame("window-64", u8, {192, 192}, 64),
+    frame("1080p-96", u8, hd, 96),
     frame("1080p-8", f32, hd, 8), frame("1080p-16", f32, hd, 16), frame("1080p-32", f32, hd, 32),
     frame("1080p-64", f32, hd, 64), frame("1080p-128", f32, hd, 128), frame("1080p-256", f32, hd, 256),
     frame("480p-8", f32, vga, 8), frame("480p-16", f32, vga, 16), frame("480p-32", f32, vga, 32),

@@ -65,7 +65,9 @@ class Scenario {
     if (stage == Stage::filter)
       return view<std::byte>(values, Role::filtered).empty() ? run_reference(stage, values, values)
                                                              : Status();
-    for (; done_ <= int(stage); ++done_) {
+    // A search finds what the stages up to peaks do.
+    const Stage last = stage == Stage::search ? Stage::peaks : stage;
+    for (; done_ <= int(last); ++done_) {
       if (Stage(done_) == Stage::normalise) set_error();
       if (Status s = run_reference(Stage(done_), values, values); !s.ok()) return s;
     }
@@ -185,7 +187,7 @@ class Trial {
 
   /// Another bank and another frame first: nothing of them may be left afterwards.
   Status warm_up(Session& session, const Values& inputs) {
-    if (variant_.stage == Stage::correlate) {
+    if (variant_.stage == Stage::correlate || variant_.stage == Stage::search) {
       if (Status s = session.replace(scenario_.other); !s.ok()) return s;
       if (Status s = session.set_rights(); !s.ok()) return s;
       if (Status s = session.launch(0, problem_.correlate.rights, true); !s.ok()) return s;
@@ -267,6 +269,7 @@ class Checker {
       plain.set_method(method.method, false);
       if (u8) try_stage(plain, Stage::normalise, name);
       try_stage(usual, Stage::peaks, name);
+      try_stage(usual, Stage::search, name);
       try_stage(usual, Stage::refine, name);
     }
   }

@@ -312,6 +312,7 @@ void compare_peaks(Comparison& comparison, const Truth& t, const Values& got) {
   const auto rights = view<RightSums>(t.values, Role::right_sums);
   const auto expected = view<xcorr::RefinedPeak>(t.values, Role::peaks);
   const auto actual = view<xcorr::RefinedPeak>(got, Role::peaks);
+  compare_exactly<std::uint32_t>(comparison, Role::peak_counts, t.values, got);
   for (std::size_t r = 0; r < counts.size(); ++r)
     for (std::size_t k = 0; k < counts[r]; ++k) {
       const std::size_t i = r * static_cast<std::size_t>(t.problem.max_peaks) + k;
@@ -350,6 +351,7 @@ Verdict compare(const Variant& variant, const Truth& truth, const Values& got) {
       compare_scores(comparison, truth, got);
       break;
     case Stage::peaks:
+    case Stage::search:
       compare_candidates(comparison, truth, got);
       break;
     case Stage::refine:

@@ -21,7 +21,7 @@ struct Measurement {
   const Case& test;
   const xcorr::Variant& variant;
   const xcorr::Device& device;
-  const char* step;  ///< `kernel`, `run`, or one of `steps`
+  const char* step;  ///< `kernel`, `run`, `match`, or one of `steps`
   Timing timing;
   double products;  ///< that a launch adds up; 0: other stages than correlate, other steps
   double peak;      ///< the device's multiply-adds a second; 0: not known

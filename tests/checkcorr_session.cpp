@@ -25,7 +25,7 @@ constexpr std::byte guard_byte{0xa5}, poison_byte{0xff};
 
 bool is_pixels_or_surface(Role role) {
   return role != Role::right_sums && role != Role::product_error && role != Role::candidates &&
-         role != Role::counts && role != Role::peaks;
+         role != Role::counts && role != Role::peaks && role != Role::peak_counts;
 }
 
 std::size_t element_of(Role role, const MatchProblem& p) {
@@ -85,6 +85,9 @@ void point(xcorr::Buffers& b, Role role, std::byte* data) {
       break;
     case Role::peaks:
       b.peaks = reinterpret_cast<xcorr::RefinedPeak*>(data);
+      break;
+    case Role::peak_counts:
+      b.peak_counts = reinterpret_cast<std::uint32_t*>(data);
       break;
   }
 }

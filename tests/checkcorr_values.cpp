@@ -162,9 +162,13 @@ constexpr Role normalise_in[] = {Role::products, Role::window_sums, Role::window
 constexpr Role normalise_out[] = {Role::scores};
 constexpr Role peaks_in[] = {Role::scores, Role::right_sums};
 constexpr Role peaks_out[] = {Role::candidates, Role::counts};
-constexpr Role refine_in[] = {Role::lefts, Role::templates, Role::right_sums, Role::candidates,
+constexpr Role refine_in[] = {Role::lefts,          Role::templates,  Role::window_sums,
+                              Role::window_squares, Role::right_sums, Role::candidates,
                               Role::counts};
-constexpr Role refine_out[] = {Role::peaks};
+constexpr Role refine_out[] = {Role::peaks, Role::peak_counts};
+constexpr Role search_in[] = {Role::lefts,       Role::rights,         Role::templates,
+                              Role::window_sums, Role::window_squares, Role::right_sums};
+constexpr Role search_out[] = {Role::candidates, Role::counts};
 
 }  // namespace
 
@@ -172,7 +176,7 @@ const char* name_of(Role role) {
   constexpr const char* names[role_count] = {
       "lefts",      "rights",      "templates",      "right_sums",    "filtered",
       "products",   "window_sums", "window_squares", "product_error", "scores",
-      "candidates", "counts",      "peaks"};
+      "candidates", "counts",      "peaks",          "peak_counts"};
   return names[static_cast<std::size_t>(role)];
 }
 
@@ -190,6 +194,8 @@ StageRoles roles_of(Stage stage) {
       return {peaks_in, peaks_out};
     case Stage::refine:
       return {refine_in, refine_out};
+    case Stage::search:
+      return {search_in, search_out};
   }
   return {};
 }
@@ -223,6 +229,7 @@ std::size_t bytes_of(Role role, const MatchProblem& problem) {
     case Role::candidates:
       return slots * sizeof(xcorr::Candidate);
     case Role::counts:
+    case Role::peak_counts:
       return rights * sizeof(std::uint32_t);
     case Role::peaks:
       return slots * sizeof(xcorr::RefinedPeak);

@@ -34,8 +34,9 @@ enum class Role : std::uint8_t {
   candidates,
   counts,
   peaks,
+  peak_counts,
 };
-inline constexpr std::size_t role_count = 13;
+inline constexpr std::size_t role_count = 14;
 
 const char* name_of(Role role);
 

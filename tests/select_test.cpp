@@ -80,7 +80,7 @@ MatchProblem problem_of(const Fields& row) {
 /// As a matcher asks for u8, and a correlator for anything else.
 Result<const Variant*> choice(const MatchProblem& problem, const Device& device) {
   MatchProblem p = problem;
-  if (p.correlate.type == ElementType::u8) return select_correlation(p, device, "auto");
+  if (p.correlate.type == ElementType::u8) return select_matching(p, device, "auto");
   return select_variant(Stage::correlate, p, device, "auto");
 }
 

@@ -315,6 +315,8 @@ void refine_as(const MatchProblem& problem, const Buffers& b) {
 }
 
 Status refine(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+  for (int r = b.first_right; r < b.first_right + b.right_count; ++r)
+    b.peak_counts[r] = b.counts[r];
   if (problem.correlate.type == ElementType::f32)
     refine_as<float>(problem, b);
   else

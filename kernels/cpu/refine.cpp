@@ -106,6 +106,8 @@ RefinedPeak refined(const MatchProblem& problem, const Buffers& buffers, int r,
 Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers, PlanState*) {
   const auto one =
       problem.correlate.type == ElementType::u8 ? refined<std::uint8_t> : refined<float>;
+  std::copy_n(buffers.counts + buffers.first_right, buffers.right_count,
+              buffers.peak_counts + buffers.first_right);
   const std::int64_t places = std::int64_t{buffers.right_count} * problem.max_peaks;
   tbb::parallel_for(std::int64_t{0}, places, [&](std::int64_t place) {
     const int r = buffers.first_right + static_cast<int>(place / problem.max_peaks);

@@ -31,9 +31,11 @@ constexpr std::size_t most_shared_bytes(const Device& device) {
 
 /// Enqueues a kernel: the one place that does, so that where kernels run is decided in one place.
 /// `shared_bytes`: of dynamic shared memory; past 48 KiB the kernel's limit is raised first.
+/// `early`: see enqueue_early().
 template <class... Parameters, class... Arguments>
-Status enqueue(const char* name, void (*kernel)(Parameters...), dim3 grid, dim3 block,
-               std::size_t shared_bytes, Stream stream, Arguments&&... arguments) {
+Status enqueue_kernel(bool early, const char* name, void (*kernel)(Parameters...), dim3 grid,
+                      dim3 block, std::size_t shared_bytes, Stream stream,
+                      Arguments&&... arguments) {
   if (shared_bytes > 48 * 1024)
     if (Status s = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                               static_cast<int>(shared_bytes)),
@@ -45,7 +47,44 @@ Status enqueue(const char* name, void (*kernel)(Parameters...), dim3 grid, dim3 
   config.blockDim = block;
   config.dynamicSmemBytes = shared_bytes;
   config.stream = native(stream);
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &attribute;
+  config.numAttrs = early ? 1 : 0;
   return check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...), name);
+}
+
+template <class... Parameters, class... Arguments>
+Status enqueue(const char* name, void (*kernel)(Parameters...), dim3 grid, dim3 block,
+               std::size_t shared_bytes, Stream stream, Arguments&&... arguments) {
+  return enqueue_kernel(false, name, kernel, grid, block, shared_bytes, stream,
+                        std::forward<Arguments>(arguments)...);
+}
+
+/// A kernel that may begin before the one enqueued before it has ended (programmatic dependent
+/// launch, compute capability 9.0; an ordinary launch below): it calls wait_for_previous() before
+/// it reads what that one writes, or writes anything.
+template <class... Parameters, class... Arguments>
+Status enqueue_early(const Device& device, const char* name, void (*kernel)(Parameters...),
+                     dim3 grid, dim3 block, std::size_t shared_bytes, Stream stream,
+                     Arguments&&... arguments) {
+  return enqueue_kernel(device.compute_capability >= 90, name, kernel, grid, block, shared_bytes,
+                        stream, std::forward<Arguments>(arguments)...);
+}
+
+/// See enqueue_early().
+__device__ inline void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/// Lets a kernel that was enqueued early begin once all blocks of this one have come here.
+__device__ inline void let_next_begin() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
 }
 
 /// The stages after correlate: one left, shifts at which the right lies inside.

@@ -6,7 +6,7 @@
 // apart in x or y, which bounds its length. The second sorts each list (bitonic, in shared memory)
 // and keeps the best.
 #include "../score.hpp"
-#include "launch.cuh"
+#include "peak_list.cuh"
 
 namespace xcorr::cuda {
 namespace {
@@ -14,21 +14,7 @@ namespace {
 constexpr int block_width = 32, block_height = 8, block_size = block_width * block_height;
 constexpr int rows = 4;  // of a thread, block_height apart
 constexpr int tile_height = block_height * rows;
-constexpr int sort_threads = 512, sort_size = 2048;  // at least twice MatchSettings::max_peaks
-using Key = unsigned long long;
-
-/// Orders shifts: the better score, then the earlier in raster order, has the larger key; 0 is
-/// none.
-__device__ Key key_of(float score, bool minimum, unsigned index) {
-  const unsigned bits = __float_as_uint((minimum ? -score : score) + 0.0f);  // -0 becomes +0
-  const unsigned ordered = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
-  return Key{ordered} << 32 | ~index;
-}
-
-std::int64_t list_length(const MatchProblem& p) {
-  const Rect s = p.correlate.shifts;
-  return std::int64_t{ceil_div(s.width, p.distance_x)} * ceil_div(s.height, p.distance_y);
-}
+constexpr int sort_threads = 512, sort_size = 2 * most_sorted_peaks;
 
 struct Surface {
   const float* scores;
@@ -78,7 +64,7 @@ __device__ bool beaten(const Surface& s, int x, int y, int reach_x, int reach_y,
 
 __global__ void __launch_bounds__(block_size)
     find_peaks(MatchProblem p, bool minimum, const float* scores, int first_right, int right_count,
-               const RightSums* right_sums, unsigned* found, Key* lists, std::int64_t list_length) {
+               const RightSums* right_sums, PeakLists lists) {
   __shared__ struct {
     int x, y;
     Key key;
@@ -117,7 +103,7 @@ __global__ void __launch_bounds__(block_size)
     for (int i = 0; i < survivor_count; ++i) {
       const auto [sx, sy, key] = survivors[i];
       if (beaten(surface, sx, sy, reach_x, reach_y, key)) continue;
-      if (first) lists[r * list_length + atomicAdd(&found[r], 1u)] = key;
+      if (first) lists.append(r, key);
     }
     __syncthreads();  // survivors are written anew
   }
@@ -141,13 +127,13 @@ __device__ void bitonic_sort(Key* keys, int size) {
 }
 
 __global__ void __launch_bounds__(sort_threads)
-    keep_best(MatchProblem p, const float* scores, int first_right, const unsigned* found,
-              const Key* lists, std::int64_t list_length, Candidate* candidates,
-              std::uint32_t* counts) {
+    sort_lists(MatchProblem p, bool minimum, int first_right, PeakLists lists,
+               Candidate* candidates, std::uint32_t* counts) {
   __shared__ Key keys[sort_size];
+  wait_for_previous();
   const int r = blockIdx.x;
-  const Key* list = lists + r * list_length;
-  const unsigned total = found[r];
+  const Key* list = lists.keys + r * lists.length;
+  const unsigned total = lists.found[r];
   const unsigned most = p.max_peaks;
   unsigned kept = 0;
   for (unsigned next = 0; next < total;) {
@@ -161,46 +147,36 @@ __global__ void __launch_bounds__(sort_threads)
     next += take;
     kept = min(most, kept + take);
   }
-  const int width = p.correlate.shifts.width;
   const std::int64_t place = std::int64_t{first_right + r} * p.max_peaks;
-  for (unsigned i = threadIdx.x; i < kept; i += sort_threads) {
-    const unsigned index = ~static_cast<unsigned>(keys[i]);
-    candidates[place + i] = {scores[r * p.correlate.shifts.size().area() + index],
-                             static_cast<std::int32_t>(index % width),
-                             static_cast<std::int32_t>(index / width)};
-  }
+  for (unsigned i = threadIdx.x; i < kept; i += sort_threads)
+    candidates[place + i] = candidate_of(keys[i], minimum, p.correlate.shifts.width);
   if (threadIdx.x == 0) counts[first_right + r] = kept;
 }
 
-/// The lists, then their lengths.
-std::size_t workspace(const MatchProblem& p, const Device&) {
-  return p.most_rights() * (list_length(p) * sizeof(Key) + sizeof(unsigned));
-}
+std::size_t workspace(const MatchProblem& p, const Device&) { return peak_lists_bytes(p); }
 
-Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*) {
+Status launch(const MatchProblem& p, const Device& device, const Buffers& b, PlanState*) {
   const Rect area = p.correlate.shifts;
-  const std::int64_t length = list_length(p);
-  auto* lists = static_cast<Key*>(b.workspace);
-  auto* found = reinterpret_cast<unsigned*>(lists + b.right_count * length);
-  if (Status s = check(
-          cudaMemsetAsync(found, 0, b.right_count * sizeof(unsigned), native(b.stream)), "peaks");
+  const PeakLists lists(p, b.workspace, b.right_count);
+  if (Status s =
+          check(cudaMemsetAsync(lists.found, 0, b.right_count * sizeof(unsigned), native(b.stream)),
+                "peaks");
       !s.ok())
     return s;
   const dim3 grid(ceil_div(area.width, block_width), ceil_div(area.height, tile_height),
                   grid_extent(b.right_count));
   if (Status s = enqueue("find_peaks", find_peaks, grid, dim3(block_width, block_height), 0,
                          b.stream, p, info(p.method).minimum, b.scores, b.first_right,
-                         b.right_count, b.right_sums, found, lists, length);
+                         b.right_count, b.right_sums, lists);
       !s.ok())
     return s;
-  return enqueue("keep_best", keep_best, b.right_count, sort_threads, 0, b.stream, p, b.scores,
-                 b.first_right, found, lists, length, b.candidates, b.counts);
+  return keep_best(p, device, b, lists);
 }
 
 /// An element's number must fit 32 bits.
 bool supports(const MatchProblem& p, const Device& device) {
   return supports_matching(p, device) && p.correlate.shifts.size().area() < 0xffffffffLL &&
-         p.correlate.shifts.height <= 65535LL * tile_height && p.max_peaks <= sort_size / 2;
+         p.correlate.shifts.height <= 65535LL * tile_height && p.max_peaks <= most_sorted_peaks;
 }
 
 constexpr Variant table[] = {
@@ -208,6 +184,12 @@ constexpr Variant table[] = {
 };
 
 }  // namespace
+
+Status keep_best(const MatchProblem& p, const Device& device, const Buffers& b,
+                 const PeakLists& lists) {
+  return enqueue_early(device, "sort_lists", sort_lists, b.right_count, sort_threads, 0, b.stream,
+                       p, info(p.method).minimum, b.first_right, lists, b.candidates, b.counts);
+}
 
 Family peaks_family() { return table; }
 

@@ -143,9 +143,10 @@ __global__ void __launch_bounds__(threads)
 __global__ void __launch_bounds__(threads)
     place_peaks(MatchProblem p, bool minimum, int first_right, int right_count,
                 const Candidate* candidates, const std::uint32_t* counts,
-                const double (*scores)[places], RefinedPeak* peaks) {
+                const double (*scores)[places], RefinedPeak* peaks, std::uint32_t* peak_counts) {
   for (int r = first_right + blockIdx.y; r < first_right + right_count; r += gridDim.y) {
     const unsigned k = blockIdx.x * threads + threadIdx.x;
+    if (k == 0) peak_counts[r] = counts[r];
     if (k >= counts[r]) continue;
     const std::int64_t index = std::int64_t{r} * p.max_peaks + k;
     const Candidate c = candidates[index];
@@ -172,7 +173,8 @@ Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*
     return s;
   return enqueue("place_peaks", place_peaks, dim3(ceil_div(p.max_peaks, threads), rights), threads,
                  0, b.stream, p, info(p.method).minimum, b.first_right, b.right_count, b.candidates,
-                 b.counts, reinterpret_cast<const double(*)[places]>(scores), b.peaks);
+                 b.counts, reinterpret_cast<const double(*)[places]>(scores), b.peaks,
+                 b.peak_counts);
 }
 
 constexpr Variant table[] = {

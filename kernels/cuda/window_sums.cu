@@ -36,6 +36,7 @@ template <class In, class Sum, class Squares, class Stored>
 __global__ void __launch_bounds__(columns)
     window_sums(Problem p, const std::byte* left, Sum* sums, Stored* squares) {
   using M = Moments<Sum, Squares>;
+  let_next_begin();
   __shared__ Sum row_sums[warps][padded_columns];
   __shared__ Squares row_squares[warps][padded_columns];
   __shared__ M first_window[warps][warps];  // of each row, what each warp adds to it
