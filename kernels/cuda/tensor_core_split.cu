@@ -59,37 +59,71 @@ struct Row {
 // Names: y, warps one below the other; k, warps that share outputs; s, steps.
 // clang-format off
 constexpr Row rows[] = {
-    {"tensor_core_split.y1k4s9", 1, 4, 8, 9, 3},
+    {"tensor_core_split.y4k1s9", 4, 1, 8, 9, 3},
     {"tensor_core_split.y2k2s5", 2, 2, 8, 5, 3},
     {"tensor_core_split.y2k2s9", 2, 2, 8, 9, 3},
-    {"tensor_core_split.y4k1s9", 4, 1, 8, 9, 3},
+    {"tensor_core_split.y2k2s13", 2, 2, 8, 13, 3},
+    {"tensor_core_split.y1k4s9", 1, 4, 8, 9, 3},
+    {"tensor_core_split.y1k4s17", 1, 4, 8, 17, 3},
 };
 // clang-format on
 
 // ---- multiplying ----------------------------------------------------------------------------
 
-/// Adds the products of one right row with the 16 left rows below each other that meet it, at the
-/// warp's shifts. Blocks of k [begin, end) of the left exist; block k meets the one of the right
-/// that is as many before it as the tile is from the first, if that is one of `steps`.
-template <bool with_low>
-__device__ void multiply(float (&sums)[tiles][4], const float* left, const float* right,
-                         int left_plane, int right_plane, int begin, int end, int steps) {
-  constexpr int parts = with_low ? 2 : 1;
-  // The blocks of the right that the tiles meet. That of the first tile is new in each step, and
-  // the others' move on by one tile.
-  std::uint32_t b[tiles][parts][2] = {};
+/// The blocks of B that a warp's tiles meet, each with its high part and, of two, its low one.
+template <int parts>
+using Blocks = std::uint32_t[tiles][parts][2];
+
+/// Adds the products of block k of the left, which tile n has to multiply with block k - n of the
+/// right, if that is one of `steps`; it is b[(step - n) % tiles].
+template <int parts>
+__device__ void multiply_block(float (&sums)[tiles][4], const std::uint32_t (&a)[parts][4],
+                               const Blocks<parts>& b, int step, int k, int steps) {
+  const auto add = [&](int tile, auto wanted) {
+    const auto product = [&](int a_part, int b_part) {
+#pragma unroll
+      for (int n = tile; n < tile + tiles_at_once; ++n)
+        multiply_add_tf32(sums[n], a[a_part], b[(step - n) & (tiles - 1)][b_part], wanted(n));
+    };
+    if constexpr (parts == 2) {
+      product(1, 0);
+      product(0, 1);
+    }
+    product(0, 0);
+  };
+  const auto wanted = [&](int n) { return unsigned(k - n) < unsigned(steps); };
+#pragma unroll
+  for (int tile = 0; tile < tiles; tile += tiles_at_once) {
+    const int last = tile + tiles_at_once - 1;
+    if (wanted(tile) && wanted(last))  // and those between them
+      add(tile, [](int) { return true; });
+    else if (tile <= k && k - last < steps)
+      add(tile, wanted);
+  }
+}
+
+/// Adds the products of one row of the right, in blocks [0, steps), with the 16 rows of the left
+/// that meet it, in those blocks [begin, end) that exist. From a high part to its low one it is
+/// `plane` floats.
+template <int parts>
+__device__ void multiply_row(float (&totals)[tiles][4], const float* left, const float* right,
+                             int plane, int begin, int end, int steps) {
+  // The first tile's block is new in each step; the others' move on by one tile.
+  Blocks<parts> b = {};
   const auto load = [&](std::uint32_t(&to)[parts][2], int k) {
     if (unsigned(k) < unsigned(steps))
 #pragma unroll
       for (int part = 0; part < parts; ++part)
 #pragma unroll
         for (int half = 0; half < 2; ++half)
-          to[part][half] = __float_as_uint(right[part * right_plane + eight * k + 4 * half]);
+          to[part][half] = __float_as_uint(right[part * plane + eight * k + 4 * half]);
   };
 #pragma unroll
   for (int n = 1; n < tiles; ++n) load(b[tiles - n], begin - n);
 
-  for (int first = begin; first < end; first += tiles)
+  for (int first = begin; first < end; first += tiles) {
+    // Tensor cores cut their sums off, so these are short ones.
+    float sums[tiles][4] = {};
 #pragma unroll
     for (int step = 0; step < tiles; ++step) {
       const int k = first + step;
@@ -99,30 +133,14 @@ __device__ void multiply(float (&sums)[tiles][4], const float* left, const float
 #pragma unroll
       for (int part = 0; part < parts; ++part)
         load_matrices(a[part],
-                      reinterpret_cast<const std::uint8_t*>(left + part * left_plane + eight * k));
-      const auto add = [&](int tile, auto wanted) {
-        const auto product = [&](int a_part, int b_part) {
-#pragma unroll
-          for (int n = tile; n < tile + tiles_at_once; ++n)
-            multiply_add_tf32(sums[n], a[a_part], b[(step - n) & (tiles - 1)][b_part], wanted(n));
-        };
-        if constexpr (with_low) {
-          product(1, 0);
-          product(0, 1);
-        }
-        product(0, 0);
-      };
-      // The tiles that block k of the left is for lie side by side.
-      const auto wanted = [&](int n) { return unsigned(k - n) < unsigned(steps); };
-#pragma unroll
-      for (int tile = 0; tile < tiles; tile += tiles_at_once) {
-        const int last = tile + tiles_at_once - 1;
-        if (wanted(tile) && wanted(last))
-          add(tile, [](int) { return true; });
-        else if (tile <= k && k - last < steps)
-          add(tile, wanted);
-      }
+                      reinterpret_cast<const std::uint8_t*>(left + part * plane + eight * k));
+      multiply_block<parts>(sums, a, b, step, k, steps);
     }
+#pragma unroll
+    for (int n = 0; n < tiles; ++n)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) totals[n][i] += sums[n][i];
+  }
 }
 
 // ---- the kernel -----------------------------------------------------------------------------
@@ -166,7 +184,7 @@ __device__ void stage(float* to, const float* from, const Split& side, int begin
 }
 
 /// Adds to `totals` the products with blocks of k [begin_k, end_k) of the right.
-template <int number, bool with_low>
+template <int number, int parts>
 __device__ void add_products(float (&totals)[tiles][4], const Split& lefts, const Split& rights,
                              const float* left, const float* right, const Place& place, int begin_k,
                              int end_k) {
@@ -189,7 +207,7 @@ __device__ void add_products(float (&totals)[tiles][4], const Split& lefts, cons
     if (r < place.end_r) {
       const int left_rows_end = r + t.rows + tile_rows - 1,
                 right_rows_end = min(rights.size.height, r + t.rows - place.dy);
-      for (int plane = 0; plane <= with_low; ++plane) {
+      for (int plane = 0; plane < parts; ++plane) {
         stage<t.threads(), t.left_columns(), t.left_pitch(), t.left_slots()>(
             shared + plane * t.plane_floats(), left + plane * lefts.plane(), lefts, left_row,
             left_rows_end, eight * first_k);
@@ -211,16 +229,10 @@ __device__ void add_products(float (&totals)[tiles][4], const Split& lefts, cons
     for (int r = stage_r + part; r < min(stage_r + t.rows, place.end_r); r += t.share) {
       const int j = r - dy;
       if (unsigned(j) >= unsigned(rights.size.height)) continue;
-      // Tensor cores cut sums off, so theirs are short: one row's.
-      float sums[tiles][4] = {};
-      multiply<with_low>(sums,
-                         my_left + ((r + lane % tile_rows) & (t.left_slots() - 1)) * t.left_pitch(),
-                         my_right + (j & (t.right_slots() - 1)) * t.right_columns(),
-                         t.plane_floats(), t.plane_floats(), left_begin, left_end, end_k - begin_k);
-#pragma unroll
-      for (int n = 0; n < tiles; ++n)
-#pragma unroll
-        for (int i = 0; i < 4; ++i) totals[n][i] += sums[n][i];
+      multiply_row<parts>(
+          totals, my_left + ((r + lane % tile_rows) & (t.left_slots() - 1)) * t.left_pitch(),
+          my_right + (j & (t.right_slots() - 1)) * t.right_columns(), t.plane_floats(), left_begin,
+          left_end, end_k - begin_k);
     }
     __syncthreads();
   }
@@ -271,16 +283,17 @@ __global__ void __launch_bounds__(rows[number].threads(), rows[number].blocks)
   const bool with_low = __syncthreads_or(any_low(lefts, pair.left) || any_low(rights, pair.right));
   out += output * p.shifts.width * p.shifts.height;
 
-  // Parts of about the same width, each added up by itself, which keeps long sums exact.
-  const int blocks = max(0, place.end_k - place.begin_k), parts = max(1, ceil_div(blocks, t.steps));
-  for (int i = 0; i < parts; ++i) {
-    const int begin_k = place.begin_k + blocks * i / parts,
-              end_k = place.begin_k + blocks * (i + 1) / parts;
+  // Segments of about the same width, each added up by itself, which keeps long sums exact.
+  const int blocks = max(0, place.end_k - place.begin_k),
+            segments = max(1, ceil_div(blocks, t.steps));
+  for (int i = 0; i < segments; ++i) {
+    const int begin_k = place.begin_k + blocks * i / segments,
+              end_k = place.begin_k + blocks * (i + 1) / segments;
     float totals[tiles][4] = {};
     if (with_low)
-      add_products<number, true>(totals, lefts, rights, left, right, place, begin_k, end_k);
+      add_products<number, 2>(totals, lefts, rights, left, right, place, begin_k, end_k);
     else
-      add_products<number, false>(totals, lefts, rights, left, right, place, begin_k, end_k);
+      add_products<number, 1>(totals, lefts, rights, left, right, place, begin_k, end_k);
     write<number>(totals, p, place, i > 0, out);
   }
 }
@@ -317,8 +330,8 @@ template <int number>
 bool supports(const MatchProblem& problem, const Device& device) {
   constexpr Row t = rows[number];
   constexpr std::int64_t most_blocks = 0x7fffffff;
-  // Past that many rows the totals of one part may miss the bound of a float32 sum.
-  constexpr int most_rows = 1024;
+  // Sums of one sign lose up to 7 eps of 256 rows, of 1024 twice that, by rounding and cutting off.
+  constexpr int most_rows = 512;
   const Problem& p = problem.correlate;
   return p.type == ElementType::f32 && supports_definition(problem) &&
          device.compute_capability >= 80 && t.shared_bytes() <= most_shared_bytes(device) &&
