@@ -2,12 +2,19 @@
 #include "analyser.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 namespace cudaxcorr {
 namespace {
 
 std::string text_of(xcorr::Size size) {
   return std::to_string(size.width) + "x" + std::to_string(size.height);
+}
+
+double sum_of_squares(const LumaImage& image) {
+  return std::transform_reduce(image.pixels.begin(), image.pixels.end(), 0.0, std::plus<>(),
+                               [](double pixel) { return pixel * pixel; });
 }
 
 std::string files_of(const Bank& bank) {
@@ -47,19 +54,27 @@ xcorr::Result<Analyser> Analyser::open(const Settings& settings, PipelineContext
 }
 
 Analyser::Analyser(xcorr::Device device, PipelineContext& context, xcorr::Matcher matcher)
-    : device_(std::move(device)), context_(&context), matcher_(std::move(matcher)) {
+    : device_(std::move(device)),
+      context_(&context),
+      matcher_(std::move(matcher)),
+      windows_(device_),
+      images_(std::make_shared<std::vector<LumaImage>>()),
+      followed_(images_) {
   gst_video_info_init(&format_);
 }
 
 Analyser::~Analyser() {
-  // The matcher's memory goes back from whichever thread stops the element. A failure here was
+  // The matchers' memory goes back from whichever thread stops the element. A failure here was
   // already reported by the calls before.
   const Current current(device_, *context_);
+  windows_.reset();
   matcher_.reset();
 }
 
 void Analyser::set_format(const GstVideoInfo& format) {
   format_ = format;
+  follower_.replace_templates({});
+  followed_ = std::make_shared<std::vector<LumaImage>>();
   loaded_.reset();
   ready_ = false;
   told_.clear();
@@ -72,13 +87,36 @@ xcorr::Status Analyser::configure(const Task& task) {
   ready_ = false;
   if (task.bank != loaded_)
     if (auto status = load(task.bank); !status.ok()) return status;
-  const xcorr::Size frame{format_.width, format_.height};
-  if (auto status = matcher_->prepare(xcorr::ElementType::u8, frame, task.match); !status.ok())
-    return status;
+  if (auto status = prepare(task); !status.ok()) return status;
+  keep_tracks();
+  follower_.configure(task.tracking, task.match);
   task_ = task;
   ready_ = true;
   check(task);
   return {};
+}
+
+xcorr::Status Analyser::prepare(const Task& task) {
+  const xcorr::Size frame{format_.width, format_.height};
+  if (auto status = matcher_->prepare(xcorr::ElementType::u8, frame, task.match); !status.ok())
+    return status;
+  if (!task.tracking.enabled) return {};
+  return windows_->prepare(frame, task.match, task.tracking.search_margin);
+}
+
+/// A template that was there before, with the same pixels, keeps its tracks.
+void Analyser::keep_tracks() {
+  if (images_ == followed_) return;
+  std::vector<bool> kept(followed_->size());
+  std::vector<std::optional<std::size_t>> origins(images_->size());
+  for (std::size_t i = 0; i < images_->size(); ++i)
+    for (std::size_t before = 0; before < kept.size() && !origins[i]; ++before) {
+      if (kept[before] || (*followed_)[before] != (*images_)[i]) continue;
+      origins[i] = before;
+      kept[before] = true;
+    }
+  follower_.replace_templates(origins);
+  followed_ = images_;
 }
 
 xcorr::Status Analyser::load(const std::shared_ptr<const Bank>& bank) {
@@ -94,7 +132,8 @@ xcorr::Status Analyser::load(const std::shared_ptr<const Bank>& bank) {
   }
   if (auto status = matcher_->set_templates(views); !status.ok())
     return {status.code(), status.message() + " (the templates are " + files_of(*bank) + ")"};
-  images_ = std::move(images);
+  images_ = std::make_shared<std::vector<LumaImage>>(std::move(images));
+  windows_->set_templates(images_);
   loaded_ = bank;
   told_.clear();
   return {};
@@ -103,8 +142,8 @@ xcorr::Status Analyser::load(const std::shared_ptr<const Bank>& bank) {
 void Analyser::check(const Task& task) {
   const xcorr::Size area =
       xcorr::searched_region({format_.width, format_.height}, task.match.search_region).size();
-  for (std::size_t i = 0; i < images_.size(); ++i) {
-    const LumaImage& image = images_[i];
+  for (std::size_t i = 0; i < images_->size(); ++i) {
+    const LumaImage& image = (*images_)[i];
     const std::string name = "The template '" + (*task.bank)[i].file + "'";
     if (image.size.width > area.width || image.size.height > area.height)
       warn(name + " of " + text_of(image.size) + " pixels is larger than the " + text_of(area) +
@@ -128,11 +167,51 @@ std::string Analyser::take_tuning() {
   return told_tuning_ = matcher_->tuning();
 }
 
-xcorr::Status Analyser::analyse(const GstVideoFrame& frame, std::vector<xcorr::Peak>& peaks) {
+xcorr::Status Analyser::analyse(const GstVideoFrame& frame, std::uint64_t number,
+                                std::vector<Target>& targets) {
   const Current current(device_, *context_);
   if (!current.status().ok()) return current.status();
-  if (auto status = matcher_->enqueue(luma_.view(frame)); !status.ok()) return status;
-  return matcher_->collect(peaks);
+  const xcorr::MatrixView view = luma_.view(frame);
+  return task_->tracking.enabled ? follow(view, number, targets) : search(view, targets);
+}
+
+xcorr::Status Analyser::search(const xcorr::MatrixView& frame, std::vector<Target>& targets) {
+  if (auto status = matcher_->enqueue(frame); !status.ok()) return status;
+  if (auto status = matcher_->collect(peaks_); !status.ok()) return status;
+  targets.clear();
+  for (const xcorr::Peak& peak : peaks_) targets.push_back({peak});
+  kernel_ = matcher_->kernel();
+  return {};
+}
+
+xcorr::Status Analyser::follow(const xcorr::MatrixView& frame, std::uint64_t number,
+                               std::vector<Target>& targets) {
+  const bool whole = follower_.whole_frame_due();
+  if (whole)
+    if (auto status = matcher_->enqueue(frame); !status.ok()) return status;
+  if (auto status = windows_->enqueue(frame, follower_.expectations(number)); !status.ok())
+    return status;
+  peaks_.clear();
+  if (whole)
+    if (auto status = matcher_->collect(peaks_); !status.ok()) return status;
+  if (auto status = windows_->collect(peaks_); !status.ok()) return status;
+
+  follower_.update(number, peaks_);
+  targets = follower_.targets();
+  for (Target& target : targets)
+    if (target.lost) target.peak.score = black_score(target.peak.template_index);
+  if (whole)
+    kernel_ = matcher_->kernel();
+  else if (windows_->any())
+    kernel_ = windows_->kernel();
+  return {};
+}
+
+/// What a black window scores: no match by any method.
+double Analyser::black_score(std::uint32_t index) const {
+  const xcorr::MethodInfo& method = xcorr::info(task_->match.method);
+  if (!method.minimum) return 0;
+  return method.normed ? 1 : sum_of_squares((*images_)[index]);
 }
 
 }  // namespace cudaxcorr

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The work of the streaming thread: templates in the pipeline's format, a Matcher kept ready for
-// the frames, their peaks. Knows nothing of the element, its lock or its bus.
+// The work of the streaming thread: templates in the pipeline's format, a Matcher for whole frames
+// and others for the windows of tracks, kept ready; what they find, as targets. Knows nothing of
+// the element, its lock or its bus.
 #pragma once
 
 #include <memory>
@@ -13,10 +14,13 @@
 
 #include <xcorr/match.hpp>
 
+#include "follower.h"
 #include "frame.h"
 #include "pipeline_context.h"
 #include "properties.h"
 #include "templates.h"
+#include "tracker.h"
+#include "windows.h"
 
 namespace cudaxcorr {
 
@@ -24,6 +28,7 @@ namespace cudaxcorr {
 struct Task {
   std::shared_ptr<const Bank> bank;
   xcorr::MatchSettings match;
+  TrackSettings tracking;
 
   bool operator==(const Task&) const = default;
 };
@@ -39,8 +44,10 @@ class Analyser {
   ~Analyser();
 
   xcorr::Backend backend() const { return device_.backend; }
-  std::string kernel() const { return matcher_->kernel(); }
+  /// That searched the last frame.
+  const std::string& kernel() const { return kernel_; }
 
+  /// Ends all tracks.
   void set_format(const GstVideoInfo& format);
 
   /// Makes everything ready for a task; nothing to do while it and the format stay the same. When
@@ -56,22 +63,37 @@ class Analyser {
   /// What kernel=tune found out and has not told yet, for the log; empty: nothing.
   std::string take_tuning();
 
-  /// The peaks of a mapped frame.
-  xcorr::Status analyse(const GstVideoFrame& frame, std::vector<xcorr::Peak>& peaks);
+  /// The stream has a gap before the next frame: where the targets of the tracks are then is open.
+  void interrupt() { follower_.interrupt(); }
+
+  /// What is in a mapped frame. The numbers grow from frame to frame, by one if none is left out.
+  xcorr::Status analyse(const GstVideoFrame& frame, std::uint64_t number,
+                        std::vector<Target>& targets);
 
  private:
   Analyser(xcorr::Device device, PipelineContext& context, xcorr::Matcher matcher);
   xcorr::Status load(const std::shared_ptr<const Bank>& bank);
+  xcorr::Status prepare(const Task& task);
+  void keep_tracks();
   void check(const Task& task);
   void warn(std::string text);
+  xcorr::Status search(const xcorr::MatrixView& frame, std::vector<Target>& targets);
+  xcorr::Status follow(const xcorr::MatrixView& frame, std::uint64_t number,
+                       std::vector<Target>& targets);
+  double black_score(std::uint32_t index) const;
 
   xcorr::Device device_;
   PipelineContext* context_;
-  std::optional<xcorr::Matcher> matcher_;
+  std::optional<xcorr::Matcher> matcher_;  ///< of whole frames
+  std::optional<Windows> windows_;
+  Follower follower_;
   Luma luma_;
   GstVideoInfo format_;
   std::shared_ptr<const Bank> loaded_;  ///< the bank whose luma the matcher holds
-  std::vector<LumaImage> images_;
+  Images images_;
+  Images followed_;  ///< those that the follower's tracks are of
+  std::vector<xcorr::Peak> peaks_;
+  std::string kernel_;
   std::optional<Task> task_;
   bool ready_ = false;  ///< for task_ in this format
   std::vector<std::string> warnings_, told_;

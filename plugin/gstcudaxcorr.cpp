@@ -22,7 +22,8 @@
  * * `peaks` (GstValueArray of GstStructure): templates in order, best first within a template, with
  *   `template` (guint), `label` (string: the file's name without extension), `id` (guint64),
  *   `x`, `y`, `width`, `height` (gdouble, pixels), `nx`, `ny`, `nwidth`, `nheight` (gdouble, 0..1
- *   of the frame), `score` (gdouble), `lost` (gboolean)
+ *   of the frame), `score` (gdouble), and for tracks `state` (string: none, tentative, tracked,
+ *   lost) and `lost` (gboolean: not seen in this frame)
  *
  * The message has `timestamp`, `stream-time`, `running-time` and `duration` (guint64) besides.
  *
@@ -42,6 +43,10 @@
  * gst-launch-1.0 -m videotestsrc ! \
  *   cudaxcorr template=patch.png search-region="<0,0,160,120>" interval=5 backend=cpu ! fakesink
  * ]| Search a part of every fifth frame on the CPU.
+ * |[
+ * gst-launch-1.0 -m filesrc location=clip.mp4 ! decodebin ! \
+ *   cudaxcorr template=patch.png track=true max-peaks=2 ! fakesink
+ * ]| Follow up to two targets by ids that stay.
  *
  * Since: 0.1
  */
@@ -224,8 +229,11 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* caps, GstCaps*) {
 }
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
-  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
-    GST_CUDA_XCORR(base)->element->waited = G_MAXUINT;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
+    Element& element = *GST_CUDA_XCORR(base)->element;
+    element.waited = G_MAXUINT;
+    element.analyser->interrupt();
+  }
   return GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_parent_class)->sink_event(base, event);
 }
 

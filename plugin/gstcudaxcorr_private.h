@@ -5,6 +5,7 @@
 // between threads and are guarded by the object lock.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -42,7 +43,8 @@ struct Element {
   std::optional<Analyser> analyser;
   Snapshot current;          ///< for the frame in work
   guint waited = G_MAXUINT;  ///< frames since the last analysed one began, with it; at first: due
-  std::vector<xcorr::Peak> peaks;
+  std::uint64_t number = 0;  ///< of the frame
+  std::vector<Target> targets;
 };
 
 /// Takes the settings of the frame that comes. False when there are no templates.

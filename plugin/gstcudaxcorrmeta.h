@@ -40,7 +40,7 @@ G_BEGIN_DECLS
  * GstCudaXCorrPeak:
  * @template_index: which template, counted from 0
  * @label: (transfer none): the template's file name without extension; lives as long as the result
- * @id: number of the track that this peak belongs to, 0: none
+ * @id: number of the track that this peak belongs to, 0: none, without `track`
  * @x: left edge in pixels of the analysed frame, to a part of a pixel with `subpixel`
  * @y: top edge
  * @width: the template's width in pixels of the analysed frame
@@ -49,8 +49,10 @@ G_BEGIN_DECLS
  * @ny: top edge as a share of the frame's height
  * @nwidth: width as a share of the frame's
  * @nheight: height as a share of the frame's
- * @score: the method's score at the whole-pixel position
- * @lost: %TRUE when the track was not found in this frame
+ * @score: the method's score at the whole-pixel position; a black window's when @lost
+ * @lost: %TRUE when the track was not seen in this frame: the place is the last one known
+ * @state: (transfer none): "tentative", "tracked" or "lost" for a track, else "none"; lives as long
+ *     as the result
  *
  * Where a template was found.
  *
@@ -64,6 +66,7 @@ typedef struct {
   gdouble nx, ny, nwidth, nheight;
   gdouble score;
   gboolean lost;
+  const gchar* state;
 } GstCudaXCorrPeak;
 
 /**
@@ -116,6 +119,7 @@ static inline gboolean gst_cuda_xcorr_get_peak(const GstStructure* result, guint
   fields = gst_value_get_structure(
       gst_value_array_get_value(gst_structure_get_value(result, "peaks"), index));
   peak->label = gst_structure_get_string(fields, "label");
+  peak->state = gst_structure_get_string(fields, "state");
   return gst_structure_get(
       fields, "template", G_TYPE_UINT, &peak->template_index, "id", G_TYPE_UINT64, &peak->id, "x",
       G_TYPE_DOUBLE, &peak->x, "y", G_TYPE_DOUBLE, &peak->y, "width", G_TYPE_DOUBLE, &peak->width,

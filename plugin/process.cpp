@@ -37,7 +37,8 @@ void refuse(GstCudaXCorr* self, const Task& refused, const Task& working) {
 /// if there is something that worked before.
 xcorr::Status configure(GstCudaXCorr* self) {
   Element& element = *self->element;
-  Task task{element.current.bank, element.current.settings.match};
+  const Settings& settings = element.current.settings;
+  Task task{element.current.bank, settings.match, settings.tracking};
   xcorr::Status status = element.analyser->configure(task);
   // After an error of the device nothing can be expected to work.
   const bool refusable = !status.ok() && status.code() != xcorr::Code::device_error;
@@ -62,7 +63,7 @@ xcorr::Status analyse(GstCudaXCorr* self, GstBuffer* buffer) {
   GstVideoFrame frame;
   if (!gst_video_frame_map(&frame, &element.format, buffer, GST_MAP_READ))
     return {xcorr::Code::invalid_argument, "Cannot map a frame: it is too small for its caps"};
-  const auto status = element.analyser->analyse(frame, element.peaks);
+  const auto status = element.analyser->analyse(frame, element.number, element.targets);
   gst_video_frame_unmap(&frame);
   return status;
 }
@@ -101,9 +102,11 @@ bool take_settings(GstCudaXCorr* self, GstBuffer* buffer) {
 
 GstFlowReturn process(GstCudaXCorr* self, GstBuffer* buffer) {
   Element& element = *self->element;
+  ++element.number;
+  if (GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DISCONT)) element.analyser->interrupt();
   const bool due = element.waited >= element.current.settings.interval;
   const GstClockTime begin = gst_util_get_timestamp();
-  element.peaks.clear();
+  element.targets.clear();
   if (due) {
     if (const auto status = analyse(self, buffer); !status.ok()) {
       post_error(self, fault_of(status));
@@ -120,9 +123,9 @@ GstFlowReturn process(GstCudaXCorr* self, GstBuffer* buffer) {
                            element.analyser->kernel(),
                            due,
                            *element.current.bank,
-                           element.peaks};
+                           element.targets};
   if (due) record(self, result);
-  GST_LOG_OBJECT(self, "%" G_GSIZE_FORMAT " peaks in %" GST_TIME_FORMAT, element.peaks.size(),
+  GST_LOG_OBJECT(self, "%" G_GSIZE_FORMAT " peaks in %" GST_TIME_FORMAT, element.targets.size(),
                  GST_TIME_ARGS(result.processing_ns));
   publish(self, buffer, result);
   return GST_FLOW_OK;

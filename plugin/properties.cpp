@@ -9,6 +9,9 @@
 namespace cudaxcorr {
 namespace {
 
+/// Twice it and a template is still an int.
+constexpr guint max_search_margin = 1 << 20;
+
 GParamSpec* array_of(const char* name, const char* nick, const char* blurb, GParamSpec* element) {
   return gst_param_spec_array(name, nick, blurb, element, playing);
 }
@@ -111,6 +114,29 @@ std::vector<Property> make_table() {
                               "pixels before they are compared (0: no)",
                               0, 10, initial.match.prefilter_sigma, playing),
           [](auto& s) -> auto& { return s.match.prefilter_sigma; }),
+      row(
+          g_param_spec_boolean("track", "Track",
+                               "Follow up to max-peaks targets of each template by ids that stay, "
+                               "searching near the places where they are expected",
+                               initial.tracking.enabled, playing),
+          [](auto& s) -> auto& { return s.tracking.enabled; }),
+      row(
+          g_param_spec_uint("search-margin", "Search margin",
+                            "With 'track', pixels round the expected place that are searched", 1,
+                            max_search_margin, initial.tracking.search_margin, playing),
+          [](auto& s) -> auto& { return s.tracking.search_margin; }),
+      row(
+          g_param_spec_uint("redetect-interval", "Redetect interval",
+                            "With 'track', search a whole frame every Nth analysed frame while a "
+                            "target is lost or fewer than max-peaks are followed",
+                            1, INT_MAX, initial.tracking.redetect_interval, playing),
+          [](auto& s) -> auto& { return s.tracking.redetect_interval; }),
+      row(
+          g_param_spec_uint("min-frames-for-lost", "Minimum frames for lost",
+                            "With 'track', a target is lost when it was not seen in so many "
+                            "analysed frames in a row",
+                            1, INT_MAX, initial.tracking.min_frames_for_lost, playing),
+          [](auto& s) -> auto& { return s.tracking.min_frames_for_lost; }),
       row(
           g_param_spec_uint("interval", "Interval", "Analyse every Nth frame, pass the others", 1,
                             G_MAXUINT, initial.interval, playing),

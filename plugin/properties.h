@@ -13,6 +13,7 @@
 #include <xcorr/match.hpp>
 
 #include "templates.h"
+#include "tracker.h"
 
 namespace cudaxcorr {
 
@@ -23,6 +24,7 @@ struct Settings {
   std::string template_file;
   std::vector<std::string> template_files;
   xcorr::MatchSettings match;
+  TrackSettings tracking;
   unsigned interval = 1;
   bool post_messages = true;
   bool attach_roi_meta = true;

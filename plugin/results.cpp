@@ -12,13 +12,14 @@
 namespace cudaxcorr {
 namespace {
 
-GstStructure* describe(const char* name, const FrameResult& result, const xcorr::Peak& peak) {
+GstStructure* describe(const char* name, const FrameResult& result, const Target& target) {
+  const xcorr::Peak& peak = target.peak;
   const double width = result.frame.width, height = result.frame.height;
   const std::string& label = result.bank[peak.template_index].label;
   return gst_structure_new(name,                                                       //
                            "template", G_TYPE_UINT, peak.template_index,               //
                            "label", G_TYPE_STRING, label.c_str(),                      //
-                           "id", G_TYPE_UINT64, guint64{0},                            //
+                           "id", G_TYPE_UINT64, guint64{target.id},                    //
                            "x", G_TYPE_DOUBLE, peak.x,                                 //
                            "y", G_TYPE_DOUBLE, peak.y,                                 //
                            "width", G_TYPE_DOUBLE, static_cast<double>(peak.width),    //
@@ -28,16 +29,17 @@ GstStructure* describe(const char* name, const FrameResult& result, const xcorr:
                            "nwidth", G_TYPE_DOUBLE, peak.width / width,                //
                            "nheight", G_TYPE_DOUBLE, peak.height / height,             //
                            "score", G_TYPE_DOUBLE, peak.score,                         //
-                           "lost", G_TYPE_BOOLEAN, FALSE, nullptr);
+                           "lost", G_TYPE_BOOLEAN, gboolean{target.lost},              //
+                           "state", G_TYPE_STRING, name_of(target.state), nullptr);
 }
 
 GValue peaks_of(const FrameResult& result) {
   GValue array = G_VALUE_INIT;
-  gst_value_array_init(&array, static_cast<guint>(result.peaks.size()));
-  for (const xcorr::Peak& peak : result.peaks) {
+  gst_value_array_init(&array, static_cast<guint>(result.targets.size()));
+  for (const Target& target : result.targets) {
     GValue item = G_VALUE_INIT;
     g_value_init(&item, GST_TYPE_STRUCTURE);
-    g_value_take_boxed(&item, describe("peak", result, peak));
+    g_value_take_boxed(&item, describe("peak", result, target));
     gst_value_array_append_and_take_value(&array, &item);
   }
   return array;
@@ -76,13 +78,16 @@ void attach_meta(GstBuffer* buffer, const FrameResult& result) {
 }
 
 void attach_roi_metas(GstBuffer* buffer, const FrameResult& result) {
-  for (const xcorr::Peak& peak : result.peaks) {
+  for (const Target& target : result.targets) {
+    if (target.lost) continue;
+    const xcorr::Peak& peak = target.peak;
     GstVideoRegionOfInterestMeta* roi = gst_buffer_add_video_region_of_interest_meta(
         buffer, result.bank[peak.template_index].label.c_str(),
         clamp_corner(peak.x, peak.width, result.frame.width),
         clamp_corner(peak.y, peak.height, result.frame.height), static_cast<guint>(peak.width),
         static_cast<guint>(peak.height));
-    gst_video_region_of_interest_meta_add_param(roi, describe("cudaxcorr", result, peak));
+    roi->id = static_cast<gint>(target.id & G_MAXINT);
+    gst_video_region_of_interest_meta_add_param(roi, describe("cudaxcorr", result, target));
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// From peaks to what leaves the element: the custom meta with all of it, region-of-interest metas
+// From targets to what leaves the element: the custom meta with all of it, region-of-interest metas
 // for elements that know only those, and the bus message. The fields are documented in
 // gstcudaxcorrmeta.h and written in one place, fill().
 #pragma once
@@ -14,6 +14,7 @@
 #include <xcorr/match.hpp>
 
 #include "templates.h"
+#include "tracker.h"
 
 namespace cudaxcorr {
 
@@ -25,7 +26,7 @@ struct FrameResult {
   std::string kernel;
   bool analysed;
   const Bank& bank;
-  std::span<const xcorr::Peak> peaks;
+  std::span<const Target> targets;
 };
 
 /// Makes the custom meta known to GStreamer.
@@ -33,6 +34,7 @@ void register_meta();
 
 /// The buffer must be writable (its memory need not be).
 void attach_meta(GstBuffer* buffer, const FrameResult& result);
+/// Of what was seen in this frame: readers of these metas know nothing of lost targets.
 void attach_roi_metas(GstBuffer* buffer, const FrameResult& result);
 
 /// The element message `cudaxcorr`, for a buffer of that segment.

@@ -47,6 +47,7 @@ struct LumaImage {
   xcorr::Size size;
   std::vector<std::uint8_t> pixels;
 
+  bool operator==(const LumaImage&) const = default;
   xcorr::MatrixView view() const {
     return {pixels.data(), xcorr::ElementType::u8, size, size.width};
   }

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The targets of all templates, and where the next frame is searched: in a window round each target
+// that is followed, and from time to time in whole while a target is lost or more of them may come.
+// Knows nothing of devices or GStreamer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <xcorr/match.hpp>
+
+#include "tracker.h"
+
+namespace cudaxcorr {
+
+/// Where a target of a template is looked for.
+struct Expectation {
+  std::uint32_t template_index;
+  Point place;
+};
+
+class Follower {
+ public:
+  void configure(const TrackSettings& settings, const xcorr::MatchSettings& match);
+
+  /// Other templates from now on. `origins` says of each which one of those before it is, if any:
+  /// such a template keeps its targets.
+  void replace_templates(std::span<const std::optional<std::size_t>> origins);
+
+  /// Frames are missing before the next one.
+  void interrupt();
+
+  bool whole_frame_due() const { return whole_frame_due_; }
+  std::vector<Expectation> expectations(std::uint64_t frame) const;
+
+  /// Takes what was found in a frame: in the windows, and in the whole if that was due. A place may
+  /// be found in several of them.
+  void update(std::uint64_t frame, std::vector<xcorr::Peak> peaks);
+
+  /// Templates in order; of a template first what was seen in this frame, best first.
+  std::vector<Target> targets() const;
+
+ private:
+  void schedule();
+
+  TrackRules rules_;
+  int min_peak_distance_ = 0;
+  std::vector<Tracker> trackers_;  ///< one a template
+  std::uint64_t last_id_ = 0;
+  bool whole_frame_due_ = true;
+  bool incomplete_ = true;  ///< targets are lost or may come
+  int since_whole_frame_ = 0;
+};
+
+}  // namespace cudaxcorr

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "windows.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cudaxcorr {
+namespace {
+
+/// Of a window: its target, and others that come near.
+constexpr int most_peaks = 8;
+
+/// Where a stretch of that length begins that lies round the middle of `begin` + margin, inside.
+int moved_inside(double begin, int length, int area_begin, int area_length) {
+  const double limit = area_begin + area_length - length;
+  return static_cast<int>(std::lround(std::clamp<double>(begin, area_begin, limit)));
+}
+
+}  // namespace
+
+void Windows::set_templates(Images images) {
+  images_ = std::move(images);
+  enqueued_.clear();
+  matchers_.clear();
+  matchers_.resize(images_->size());
+}
+
+xcorr::Status Windows::prepare(xcorr::Size frame, const xcorr::MatchSettings& settings,
+                               int margin) {
+  frame_ = frame;
+  settings_ = settings;
+  settings_.max_peaks = std::min(settings.max_peaks, most_peaks);
+  area_ = xcorr::searched_region(frame, settings.search_region);
+  margin_ = margin;
+  for (std::uint32_t i = 0; i < matchers_.size(); ++i) {
+    if (!fits(i)) continue;
+    auto matcher = matcher_of(i, 0);
+    if (!matcher.ok()) return matcher.status();
+    if (auto status = prepare(*matcher.value(), region_round(i, {})); !status.ok()) return status;
+  }
+  return {};
+}
+
+bool Windows::fits(std::uint32_t index) const {
+  const xcorr::Size size = (*images_)[index].size;
+  return size.width <= area_.width && size.height <= area_.height;
+}
+
+xcorr::Rect Windows::region_round(std::uint32_t index, Point place) const {
+  const xcorr::Size size = (*images_)[index].size;
+  const int width = std::min(size.width + 2 * margin_, area_.width);
+  const int height = std::min(size.height + 2 * margin_, area_.height);
+  return {moved_inside(place.x - margin_, width, area_.x, area_.width),
+          moved_inside(place.y - margin_, height, area_.y, area_.height), width, height};
+}
+
+xcorr::Result<xcorr::Matcher*> Windows::matcher_of(std::uint32_t index, std::size_t which) {
+  auto& matchers = matchers_[index];
+  if (which == matchers.size()) {
+    auto matcher = xcorr::Matcher::create(device_);
+    if (!matcher.ok()) return matcher.status();
+    const xcorr::MatrixView view = (*images_)[index].view();
+    if (auto status = matcher.value().set_templates({&view, 1}); !status.ok()) return status;
+    matchers.push_back(std::make_unique<xcorr::Matcher>(std::move(matcher.value())));
+  }
+  return matchers[which].get();
+}
+
+xcorr::Status Windows::prepare(xcorr::Matcher& matcher, const xcorr::Rect& region) {
+  settings_.search_region = region;
+  return matcher.prepare(xcorr::ElementType::u8, frame_, settings_);
+}
+
+xcorr::Status Windows::enqueue(const xcorr::MatrixView& frame,
+                               std::span<const Expectation> expectations) {
+  enqueued_.clear();
+  std::vector<std::size_t> used(matchers_.size());
+  for (const auto& [index, place] : expectations) {
+    if (!fits(index)) continue;
+    auto matcher = matcher_of(index, used[index]++);
+    if (!matcher.ok()) return matcher.status();
+    const xcorr::Rect region = region_round(index, place);
+    if (auto status = prepare(*matcher.value(), region); !status.ok()) return status;
+    if (auto status = matcher.value()->enqueue(frame); !status.ok()) return status;
+    enqueued_.push_back({index, region, matcher.value()});
+  }
+  return {};
+}
+
+xcorr::Status Windows::collect(std::vector<xcorr::Peak>& peaks) {
+  std::vector<xcorr::Peak> found;
+  for (const Window& window : enqueued_) {
+    if (auto status = window.matcher->collect(found); !status.ok()) return status;
+    for (xcorr::Peak& peak : found) {
+      if (at_inner_edge(peak, window.region)) continue;
+      peak.template_index = window.template_index;
+      peaks.push_back(peak);
+    }
+  }
+  return {};
+}
+
+/// There a peak may be the slope of one outside, and its place would be wrong.
+bool Windows::at_inner_edge(const xcorr::Peak& peak, const xcorr::Rect& region) const {
+  const auto at = [](double place, int extent, int begin, int length, int area_begin,
+                     int area_length) {
+    const int end = begin + length, area_end = area_begin + area_length;
+    return (place <= begin && begin > area_begin) || (place + extent >= end && end < area_end);
+  };
+  return at(peak.x, peak.width, region.x, region.width, area_.x, area_.width) ||
+         at(peak.y, peak.height, region.y, region.height, area_.y, area_.height);
+}
+
+}  // namespace cudaxcorr

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// All templates' targets on made-up peaks: when whole frames are searched, where else, in which
+// order targets are told, and what becomes of them when the templates change.
+#include "follower.h"
+
+#include <gtest/gtest.h>
+
+namespace cudaxcorr {
+namespace {
+
+using Origins = std::vector<std::optional<std::size_t>>;
+
+xcorr::Peak peak(std::uint32_t index, double x, double y, double score = 0.9) {
+  return {index, x, y, 20, 10, score};
+}
+
+class FollowerTest : public testing::Test {
+ protected:
+  void start(std::size_t templates, int max_peaks = 1) {
+    match_.max_peaks = max_peaks;
+    settings_.enabled = true;
+    follower_.replace_templates(Origins(templates));
+    follower_.configure(settings_, match_);
+  }
+
+  /// The next frame; says whether it was searched in whole.
+  bool see(std::vector<xcorr::Peak> peaks) {
+    const bool whole = follower_.whole_frame_due();
+    follower_.update(++frame_, std::move(peaks));
+    return whole;
+  }
+
+  TrackSettings settings_;
+  xcorr::MatchSettings match_;
+  Follower follower_;
+  std::uint64_t frame_ = 0;
+};
+
+TEST_F(FollowerTest, WholeFramesOnlyUntilAllAreFollowed) {
+  start(2);
+  EXPECT_TRUE(follower_.expectations(1).empty());
+  EXPECT_TRUE(see({peak(0, 10, 10), peak(1, 50, 50)}));
+  for (int i = 1; i < 40; ++i) EXPECT_FALSE(see({peak(0, 10 + 2 * i, 10), peak(1, 50, 50)}));
+  const auto expected = follower_.expectations(frame_ + 1);
+  ASSERT_EQ(expected.size(), 2);
+  EXPECT_EQ(expected[0].template_index, 0);
+  EXPECT_NEAR(expected[0].place.x, 10 + 2 * 40, 1e-6);
+  EXPECT_EQ(expected[1].template_index, 1);
+}
+
+TEST_F(FollowerTest, WholeFramesNowAndThenWhileOneIsLost) {
+  settings_.redetect_interval = 7;
+  settings_.min_frames_for_lost = 3;
+  start(1);
+  for (int i = 0; i < 20; ++i) see({peak(0, 10, 10)});
+  for (int i = 1; i <= 30; ++i)
+    // Missed three times it is lost; from the frame after that on.
+    EXPECT_EQ(see({}), i >= 4 && (i - 4) % 7 == 0) << i;
+  EXPECT_TRUE(follower_.expectations(frame_).empty());
+  see({peak(0, 500, 300)});
+  EXPECT_FALSE(follower_.whole_frame_due());
+  EXPECT_EQ(follower_.targets().at(0).id, 1);
+}
+
+TEST_F(FollowerTest, WholeFramesNowAndThenWhileMoreMayCome) {
+  settings_.redetect_interval = 5;
+  start(1, 2);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(see({peak(0, 10, 10)}), i % 5 == 0) << i;
+}
+
+TEST_F(FollowerTest, AWholeFrameAfterAnInterruption) {
+  start(1);
+  for (int i = 0; i < 5; ++i) see({peak(0, 10, 10)});
+  follower_.interrupt();
+  EXPECT_TRUE(see({peak(0, 700, 10)}));
+  EXPECT_EQ(follower_.targets().at(0).id, 1);
+  EXPECT_FALSE(follower_.whole_frame_due());
+}
+
+/// Windows overlap, and a whole frame has them all.
+TEST_F(FollowerTest, WhatWasFoundTwiceCountsOnce) {
+  start(1, 4);
+  see({peak(0, 10, 10), peak(0, 10, 10), peak(0, 40, 10), peak(0, 45, 13, 0.7), peak(0, 40, 10)});
+  EXPECT_EQ(follower_.targets().size(), 2);
+  match_.min_peak_distance = 3;
+  follower_.configure(settings_, match_);
+  see({peak(0, 10, 10), peak(0, 40, 10), peak(0, 45, 13, 0.7)});
+  EXPECT_EQ(follower_.targets().size(), 3);
+}
+
+TEST_F(FollowerTest, TargetsAreInOrder) {
+  start(2, 2);
+  for (int i = 0; i < 3; ++i)
+    see({peak(1, 10, 10, 0.7), peak(0, 60, 60, 0.6), peak(1, 90, 10, 0.8), peak(0, 10, 60, 0.7)});
+  see({peak(1, 10, 10, 0.9), peak(1, 90, 10, 0.8), peak(0, 60, 60, 0.5)});
+  const auto targets = follower_.targets();
+  ASSERT_EQ(targets.size(), 4);
+  EXPECT_EQ(targets[0].peak.template_index, 0);
+  EXPECT_FALSE(targets[0].lost);
+  EXPECT_TRUE(targets[1].lost);  // though its last score was better
+  EXPECT_EQ(targets[2].peak.x, 10);
+  EXPECT_EQ(targets[3].peak.x, 90);
+}
+
+TEST_F(FollowerTest, TemplatesThatStayKeepTheirTargets) {
+  start(3);
+  for (int i = 0; i < 5; ++i) see({peak(0, 10, 10), peak(1, 50, 50), peak(2, 90, 90)});
+  follower_.replace_templates(Origins{2, std::nullopt, 0});
+  EXPECT_TRUE(see({peak(0, 90, 90), peak(1, 300, 20)}));
+  const auto targets = follower_.targets();
+  ASSERT_EQ(targets.size(), 3);
+  EXPECT_EQ(targets[0].id, 3);
+  EXPECT_EQ(targets[1].id, 4);
+  EXPECT_EQ(targets[1].state, TrackState::tentative);
+  EXPECT_EQ(targets[2].id, 1);
+  EXPECT_TRUE(targets[2].lost);
+  EXPECT_EQ(targets[2].peak.template_index, 2);
+}
+
+TEST_F(FollowerTest, SwitchedOffItForgetsAndUsesNoIdAgain) {
+  start(1);
+  for (int i = 0; i < 5; ++i) see({peak(0, 10, 10)});
+  settings_.enabled = false;
+  follower_.configure(settings_, match_);
+  EXPECT_TRUE(follower_.targets().empty());
+  settings_.enabled = true;
+  follower_.configure(settings_, match_);
+  EXPECT_TRUE(see({peak(0, 10, 10)}));
+  EXPECT_EQ(follower_.targets().at(0).id, 2);
+}
+
+}  // namespace
+}  // namespace cudaxcorr
