@@ -45,7 +45,9 @@ Found found_in(GstBuffer* buffer) {
   for (guint i = 0; i < gst_cuda_xcorr_get_n_peaks(result); ++i) {
     Peak peak;
     fail_unless(gst_cuda_xcorr_get_peak(result, i, &peak));
-    peak.label = peak.GstCudaXCorrPeak::label;  // that one goes with the buffer
+    // Those go with the buffer.
+    peak.label = peak.GstCudaXCorrPeak::label;
+    peak.state = peak.GstCudaXCorrPeak::state;
     found.peaks.push_back(peak);
   }
   return found;

@@ -52,7 +52,7 @@ GstBuffer* make_frame(GstVideoFormat format, const Gray& picture, int padding = 
 GstBuffer* make_frame(GstVideoFormat format, const Gray& red, const Gray& green, const Gray& blue);
 
 struct Peak : GstCudaXCorrPeak {
-  std::string label;
+  std::string label, state;
 };
 
 struct Found {
