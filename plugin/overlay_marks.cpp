@@ -12,7 +12,7 @@ std::string state_of(const GstStructure* result, guint index, bool lost) {
   const GValue* peaks = gst_structure_get_value(result, "peaks");
   const GstStructure* peak = gst_value_get_structure(gst_value_array_get_value(peaks, index));
   const std::string state = text_of(gst_structure_get_string(peak, "state"));
-  if (state == "tracked") return "";
+  if (state == "none" || state == "tracked") return "";
   return state.empty() && lost ? "lost" : state;
 }
 

@@ -1,92 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// xcorroverlay: what is drawn where, and that frames are left alone otherwise.
-#include <string>
-#include <vector>
+// xcorroverlay: boxes where they belong, and frames that are left alone otherwise.
+#include <cmath>
 
-#include "made_results.hpp"
+#include "overlay_harness.hpp"
 
 namespace {
-
-constexpr int frame_width = 160, frame_height = 120;
-constexpr guint32 orange = 0xe69f00, sky_blue = 0x56b4e9;  // of the first and the second track
-constexpr MadePeak in_the_middle = {60, 50, 30, 20};
-const std::string box_only = "show-label=false show-id=false show-score=false ";
-
-/// The element in a harness; frames are gray pictures in a format, and what comes out is read back
-/// by pixel.
-class Overlay {
- public:
-  explicit Overlay(const std::string& properties, GstVideoFormat format = GST_VIDEO_FORMAT_BGRx)
-      : format_(format) {
-    harness = gst_harness_new_parse(("xcorroverlay name=overlay " + properties).c_str());
-    fail_unless(harness != nullptr);
-    element = gst_bin_get_by_name(GST_BIN(harness->element), "overlay");
-    set_size(frame_width, frame_height);
-  }
-  ~Overlay() {
-    take_out(nullptr);
-    gst_object_unref(element);
-    gst_harness_teardown(harness);
-  }
-  Overlay(const Overlay&) = delete;
-
-  void set_size(int width, int height) {
-    gst_video_info_set_format(&info_, format_, static_cast<guint>(width),
-                              static_cast<guint>(height));
-    gst_harness_set_src_caps(harness, gst_video_info_to_caps(&info_));
-  }
-  Gray ground() const { return Gray(info_.width, info_.height, 100); }
-  GstBuffer* frame() const { return make_frame(format_, ground()); }
-  /// Sends a frame with that result and keeps what comes out.
-  void show(const std::vector<MadePeak>& peaks, bool analysed = true) {
-    GstBuffer* buffer = frame();
-    attach_result(buffer, frame_width, frame_height, peaks, analysed);
-    pass(buffer);
-  }
-  GstBuffer* pass(GstBuffer* buffer) {
-    take_out(gst_harness_push_and_pull(harness, buffer));
-    fail_unless(out_ != nullptr, "no frame came out");
-    return out_;
-  }
-
-  /// A component of a pixel: red, green, blue or Y, U, V.
-  int value(int component, int x, int y) const {
-    GstVideoFrame mapped;
-    fail_unless(gst_video_frame_map(&mapped, &info_, out_, GST_MAP_READ));
-    const auto* row = GST_VIDEO_FRAME_COMP_DATA(&mapped, component) +
-                      y * GST_VIDEO_FRAME_COMP_STRIDE(&mapped, component);
-    const int result = row[x * GST_VIDEO_FRAME_COMP_PSTRIDE(&mapped, component)];
-    gst_video_frame_unmap(&mapped);
-    return result;
-  }
-  guint32 color(int x, int y) const {
-    return static_cast<guint32>(value(0, x, y) << 16 | value(1, x, y) << 8 | value(2, x, y));
-  }
-  bool is_ground(int x, int y) const { return color(x, y) == 0x646464; }
-  /// How many pixels of that colour a rectangle of the frame has.
-  int count(guint32 wanted, int x0, int y0, int width, int height) const {
-    int found = 0;
-    for (int y = y0; y < y0 + height; ++y)
-      for (int x = x0; x < x0 + width; ++x) found += color(x, y) == wanted;
-    return found;
-  }
-  int count(guint32 wanted) const { return count(wanted, 0, 0, info_.width, info_.height); }
-  bool all_ground() const { return count(0x646464) == info_.width * info_.height; }
-
-  GstHarness* harness;
-  GstElement* element;
-
- private:
-  void take_out(GstBuffer* buffer) {
-    if (out_) gst_buffer_unref(out_);
-    out_ = buffer;
-  }
-
-  GstVideoFormat format_;
-  GstVideoInfo info_;
-  GstBuffer* out_ = nullptr;
-};
 
 // ---- frames ---------------------------------------------------------------------------------
 
@@ -244,89 +163,6 @@ GST_START_TEST(marks_stay_on_frames_that_were_not_analysed) {
 }
 GST_END_TEST
 
-// ---- trails ---------------------------------------------------------------------------------
-
-/// A track that goes to the right, 20 pixels a frame; its boxes are 6 pixels wide.
-void go_right(Overlay& overlay, int from, int to) {
-  for (int x = from; x <= to; x += 20) overlay.show({{x - 3.0, 57, 6, 6, 1}});
-}
-
-GST_START_TEST(trail_shows_the_way) {
-  Overlay overlay(box_only + "trail-length=3");
-  go_right(overlay, 20, 120);
-  fail_unless(overlay.count(orange, 85, 60, 20, 1) == 20, "no trail");
-  fail_unless(overlay.count(orange, 20, 50, 50, 20) == 0, "the trail is too long");
-}
-GST_END_TEST
-
-GST_START_TEST(trail_ends_with_the_segment) {
-  Overlay overlay(box_only);
-  go_right(overlay, 20, 80);
-  fail_unless(overlay.count(orange, 30, 60, 30, 1) == 30, "no trail");
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  gst_harness_push_event(overlay.harness, gst_event_new_segment(&segment));
-  go_right(overlay, 120, 120);
-  fail_unless(overlay.count(orange, 0, 50, 110, 20) == 0, "the trail goes on");
-}
-GST_END_TEST
-
-GST_START_TEST(trail_can_be_off_and_needs_a_track) {
-  Overlay overlay(box_only + "trail-length=0");
-  go_right(overlay, 20, 80);
-  fail_unless(overlay.count(orange, 0, 50, 70, 20) == 0);
-  Overlay untracked(box_only);
-  for (const double x : {20, 80}) untracked.show({{x, 57, 6, 6}});
-  fail_unless(untracked.count(orange, 0, 50, 70, 20) == 0);
-}
-GST_END_TEST
-
-/// What is lost stays where it was, and its trail goes with time.
-GST_START_TEST(trail_of_the_lost_fades) {
-  Overlay overlay(box_only + "trail-length=3");
-  go_right(overlay, 20, 80);
-  for (int frame = 0; frame < 3; ++frame) overlay.show({{77, 57, 6, 6, 1, true}});
-  fail_unless(overlay.count(orange, 0, 50, 70, 20) == 0);
-}
-GST_END_TEST
-
-// ---- text -----------------------------------------------------------------------------------
-
-GST_START_TEST(text_is_above_the_box) {
-  Overlay overlay("show-id=false show-score=false");
-  overlay.show({in_the_middle});
-  const int ground = overlay.count(orange, 56, 20, 60, 25), ink = overlay.count(0, 56, 20, 60, 25);
-  fail_unless(ground > 300, "%d pixels of the text's ground", ground);
-  fail_unless(ink > 10, "%d pixels of the text", ink);
-  fail_unless(overlay.count(orange, 0, 75, frame_width, 45) == 0);
-}
-GST_END_TEST
-
-GST_START_TEST(text_has_what_is_asked_for) {
-  int widest = 0;
-  for (const char* properties :
-       {"show-label=false show-score=false show-id=false", "show-label=false show-score=false",
-        "show-score=false", "show-id=true"}) {
-    Overlay overlay(std::string(properties) + " font-desc=\"Sans 8\"");
-    overlay.show({{10, 60, 10, 10, 1}});
-    const int width = overlay.count(orange, 0, 53, frame_width, 1);
-    g_print("%s: %d pixels wide\n", properties, width);
-    fail_unless(width > widest || widest == 0);
-    widest = std::max(widest, width);
-  }
-  Overlay tentative("show-score=false font-desc=\"Sans 8\"");
-  tentative.show({{10, 60, 10, 10, 1, false, "tentative"}});
-  fail_unless(tentative.count(orange, 0, 53, frame_width, 1) > widest);
-}
-GST_END_TEST
-
-GST_START_TEST(text_stays_inside) {
-  Overlay overlay("show-id=false");
-  overlay.show({{130, 5, 30, 20}});
-  fail_unless(overlay.count(orange, 60, 30, 100, 25) > 300, "the text is not below the box");
-}
-GST_END_TEST
-
 // ---- what should not be -----------------------------------------------------------------------
 
 GST_START_TEST(strange_places) {
@@ -406,13 +242,6 @@ Suite* suite() {
   tcase_add_test(cases, line_width);
   tcase_add_test(cases, lost_is_dashed);
   tcase_add_test(cases, marks_stay_on_frames_that_were_not_analysed);
-  tcase_add_test(cases, trail_shows_the_way);
-  tcase_add_test(cases, trail_ends_with_the_segment);
-  tcase_add_test(cases, trail_can_be_off_and_needs_a_track);
-  tcase_add_test(cases, trail_of_the_lost_fades);
-  tcase_add_test(cases, text_is_above_the_box);
-  tcase_add_test(cases, text_has_what_is_asked_for);
-  tcase_add_test(cases, text_stays_inside);
   tcase_add_test(cases, strange_places);
   tcase_add_test(cases, strange_results);
   tcase_add_test(cases, missing_base_plugin);

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// xcorroverlay: what it says of tracks, by trails and by text.
+#include "overlay_harness.hpp"
+
+namespace {
+
+// ---- trails ---------------------------------------------------------------------------------
+
+/// A track that goes to the right, 20 pixels a frame; its boxes are 6 pixels wide.
+void go_right(Overlay& overlay, int from, int to) {
+  for (int x = from; x <= to; x += 20) overlay.show({{x - 3.0, 57, 6, 6, 1}});
+}
+
+GST_START_TEST(trail_shows_the_way) {
+  Overlay overlay(box_only + "trail-length=3");
+  go_right(overlay, 20, 120);
+  fail_unless(overlay.count(orange, 85, 60, 20, 1) == 20, "no trail");
+  fail_unless(overlay.count(orange, 20, 50, 50, 20) == 0, "the trail is too long");
+}
+GST_END_TEST
+
+GST_START_TEST(trail_ends_with_the_segment) {
+  Overlay overlay(box_only);
+  go_right(overlay, 20, 80);
+  fail_unless(overlay.count(orange, 30, 60, 30, 1) == 30, "no trail");
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(overlay.harness, gst_event_new_segment(&segment));
+  go_right(overlay, 120, 120);
+  fail_unless(overlay.count(orange, 0, 50, 110, 20) == 0, "the trail goes on");
+}
+GST_END_TEST
+
+GST_START_TEST(trail_can_be_off_and_needs_a_track) {
+  Overlay overlay(box_only + "trail-length=0");
+  go_right(overlay, 20, 80);
+  fail_unless(overlay.count(orange, 0, 50, 70, 20) == 0);
+  Overlay untracked(box_only);
+  for (const double x : {20, 80}) untracked.show({{x, 57, 6, 6}});
+  fail_unless(untracked.count(orange, 0, 50, 70, 20) == 0);
+}
+GST_END_TEST
+
+/// What is lost stays where it was, and its trail goes with time.
+GST_START_TEST(trail_of_the_lost_fades) {
+  Overlay overlay(box_only + "trail-length=3");
+  go_right(overlay, 20, 80);
+  overlay.show({{117, 57, 6, 6, 1, true}});
+  fail_unless(overlay.count(orange, 85, 60, 20, 1) == 0, "the trail goes where nothing was seen");
+  fail_unless(overlay.count(orange, 65, 60, 10, 1) == 10, "no trail");
+  for (int frame = 0; frame < 2; ++frame) overlay.show({{77, 57, 6, 6, 1, true}});
+  fail_unless(overlay.count(orange, 0, 50, 70, 20) == 0);
+}
+GST_END_TEST
+
+// ---- text -----------------------------------------------------------------------------------
+
+GST_START_TEST(text_is_above_the_box) {
+  Overlay overlay("show-id=false show-score=false");
+  overlay.show({in_the_middle});
+  const int ground = overlay.count(orange, 56, 20, 60, 25), ink = overlay.count(0, 56, 20, 60, 25);
+  fail_unless(ground > 300, "%d pixels of the text's ground", ground);
+  fail_unless(ink > 10, "%d pixels of the text", ink);
+  fail_unless(overlay.count(orange, 0, 75, frame_width, 45) == 0);
+}
+GST_END_TEST
+
+/// How wide the text is at a box of that track; 0: there is none.
+int text_width(const std::string& properties, const MadePeak& peak) {
+  Overlay overlay(properties + " font-desc=\"Sans 8\"");
+  overlay.show({peak});
+  return overlay.count(orange, 0, 53, frame_width, 1);
+}
+
+GST_START_TEST(text_has_what_is_asked_for) {
+  int width = 0;
+  for (const char* properties :
+       {"show-label=false show-score=false", "show-score=false", "show-id=true"}) {
+    const int wider = text_width(properties, {10, 60, 10, 10, 1});
+    fail_unless(wider > width, "%s: %d pixels wide", properties, wider);
+    width = wider;
+  }
+  assert_equals_int(text_width(box_only, {10, 60, 10, 10, 1}), 0);
+}
+GST_END_TEST
+
+GST_START_TEST(text_says_the_state) {
+  const auto width = [](bool lost, const char* state) {
+    return text_width("show-score=false", {10, 60, 10, 10, 1, lost, state});
+  };
+  const int plain = width(false, nullptr);
+  for (const char* state : {"none", "tracked"}) assert_equals_int(width(false, state), plain);
+  fail_unless(width(false, "tentative") > plain);
+  fail_unless(width(true, "lost") > plain);
+  assert_equals_int(width(true, nullptr), width(true, "lost"));
+}
+GST_END_TEST
+
+GST_START_TEST(text_has_no_score_of_the_lost) {
+  const std::string score_only = "show-label=false show-id=false";
+  fail_unless(text_width(score_only, {10, 60, 10, 10, 1}) > 0);
+  assert_equals_int(text_width(score_only, {10, 60, 10, 10, 1, true}), 0);
+}
+GST_END_TEST
+
+GST_START_TEST(text_stays_inside) {
+  Overlay overlay("show-id=false");
+  overlay.show({{130, 5, 30, 20}});
+  fail_unless(overlay.count(orange, 60, 30, 100, 25) > 300, "the text is not below the box");
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("overlay_tracks");
+  TCase* cases = tcase_create("overlay_tracks");
+  suite_add_tcase(suite, cases);
+  tcase_add_test(cases, trail_shows_the_way);
+  tcase_add_test(cases, trail_ends_with_the_segment);
+  tcase_add_test(cases, trail_can_be_off_and_needs_a_track);
+  tcase_add_test(cases, trail_of_the_lost_fades);
+  tcase_add_test(cases, text_is_above_the_box);
+  tcase_add_test(cases, text_has_what_is_asked_for);
+  tcase_add_test(cases, text_says_the_state);
+  tcase_add_test(cases, text_has_no_score_of_the_lost);
+  tcase_add_test(cases, text_stays_inside);
+  return suite;
+}
