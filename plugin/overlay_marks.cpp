@@ -8,16 +8,13 @@ namespace {
 
 std::string text_of(const gchar* text) { return text ? text : ""; }
 
-std::string state_of(const GstStructure* result, guint index, bool lost) {
-  const GValue* peaks = gst_structure_get_value(result, "peaks");
-  const GstStructure* peak = gst_value_get_structure(gst_value_array_get_value(peaks, index));
-  const std::string state = text_of(gst_structure_get_string(peak, "state"));
-  if (state == "none" || state == "tracked") return "";
-  return state.empty() && lost ? "lost" : state;
+/// What a box does not say by itself.
+std::string state_of(const GstCudaXCorrPeak& peak) {
+  const std::string state = text_of(peak.state);
+  return state == "none" || state == "tracked" ? "" : state;
 }
 
-Mark mark_of(const GstStructure* result, guint index, const GstCudaXCorrPeak& peak) {
-  const bool lost = peak.lost;
+Mark mark_of(const GstCudaXCorrPeak& peak) {
   return {peak.template_index,
           text_of(peak.label),
           peak.id,
@@ -26,8 +23,8 @@ Mark mark_of(const GstStructure* result, guint index, const GstCudaXCorrPeak& pe
           peak.nwidth,
           peak.nheight,
           peak.score,
-          lost,
-          state_of(result, index, lost),
+          peak.lost != FALSE,
+          state_of(peak),
           {}};
 }
 
@@ -42,7 +39,7 @@ void Marks::update(const GstStructure* result, unsigned trail_length) {
   marks_.clear();
   GstCudaXCorrPeak peak;
   for (guint i = 0; gst_cuda_xcorr_get_peak(result, i, &peak); ++i) {
-    marks_.push_back(mark_of(result, i, peak));
+    marks_.push_back(mark_of(peak));
     if (peak.id != 0 && trail_length > 0) trace(marks_.back());
   }
 }

@@ -25,7 +25,7 @@ struct Mark {
   double x, y, width, height;
   double score;
   bool lost;
-  std::string state;         ///< of the track, when there is more to say than that it is followed
+  std::string state;         ///< of the track; empty: there is nothing to say
   std::vector<Point> trail;  ///< centres in earlier frames and this one, oldest first
 };
 

@@ -93,7 +93,6 @@ GST_START_TEST(text_says_the_state) {
   for (const char* state : {"none", "tracked"}) assert_equals_int(width(false, state), plain);
   fail_unless(width(false, "tentative") > plain);
   fail_unless(width(true, "lost") > plain);
-  assert_equals_int(width(true, nullptr), width(true, "lost"));
 }
 GST_END_TEST
 
@@ -108,6 +107,32 @@ GST_START_TEST(text_stays_inside) {
   Overlay overlay("show-id=false");
   overlay.show({{130, 5, 30, 20}});
   fail_unless(overlay.count(orange, 60, 30, 100, 25) > 300, "the text is not below the box");
+}
+GST_END_TEST
+
+// ---- with cudaxcorr -------------------------------------------------------------------------
+
+/// A target that goes to the right and down, 4 and 2 pixels a frame.
+GST_START_TEST(trail_of_a_real_track) {
+  const Gray target = texture(16, 16, 7);
+  const std::string file = save(target, "target.png");
+  Finder finder("track=true template=" + file + " ! xcorroverlay " + box_only);
+  finder.set_format(GST_VIDEO_FORMAT_BGRx, frame_width, frame_height);
+  GstBuffer* out = nullptr;
+  for (int frame = 0; frame < 10; ++frame) {
+    Gray scene = texture(frame_width, frame_height, 3);
+    paste(scene, target, 20 + 4 * frame, 30 + 2 * frame);
+    if (out) gst_buffer_unref(out);
+    out = finder.pass(make_frame(GST_VIDEO_FORMAT_BGRx, scene));
+  }
+  for (int frame = 0; frame < 6; ++frame) {
+    const gsize pixel = static_cast<gsize>((38 + 2 * frame) * frame_width + 28 + 4 * frame) * 4;
+    guint8 bgr[3];
+    gst_buffer_extract(out, pixel, bgr, sizeof bgr);
+    fail_unless(std::abs(bgr[2] - 0xe6) < 24 && std::abs(bgr[1] - 0x9f) < 24 && bgr[0] < 24,
+                "frame %d: %d %d %d", frame, bgr[2], bgr[1], bgr[0]);
+  }
+  gst_buffer_unref(out);
 }
 GST_END_TEST
 
@@ -126,5 +151,6 @@ Suite* suite() {
   tcase_add_test(cases, text_says_the_state);
   tcase_add_test(cases, text_has_no_score_of_the_lost);
   tcase_add_test(cases, text_stays_inside);
+  tcase_add_test(cases, trail_of_a_real_track);
   return suite;
 }
