@@ -55,8 +55,7 @@ void Follower::interrupt() {
 std::vector<Expectation> Follower::expectations(std::uint64_t frame) const {
   std::vector<Expectation> expected;
   for (std::uint32_t i = 0; i < trackers_.size(); ++i)
-    for (const Track& track : trackers_[i].tracks())
-      if (!track.is_lost()) expected.push_back({i, track.expected(frame)});
+    for (const Track& track : trackers_[i].tracks()) expected.push_back({i, track.expected(frame)});
   return expected;
 }
 

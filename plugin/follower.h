@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The targets of all templates, and where the next frame is searched: in a window round each target
-// that is followed, and from time to time in whole while a target is lost or more of them may come.
-// Knows nothing of devices or GStreamer.
+// The targets of all templates, and where the next frame is searched: round the place where each is
+// expected, and from time to time in whole while a target is lost or more of them may come. Knows
+// nothing of devices or GStreamer.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace cudaxcorr {
 
-/// Where a target of a template is looked for.
+/// Where a target of a template is looked for; that may be outside the frame.
 struct Expectation {
   std::uint32_t template_index;
   Point place;

@@ -10,10 +10,10 @@ namespace {
 /// Of a window: its target, and others that come near.
 constexpr int most_peaks = 8;
 
-/// Where a stretch of that length begins that lies round the middle of `begin` + margin, inside.
+/// Where a window of that length begins when it is moved into the area, which is not shorter.
 int moved_inside(double begin, int length, int area_begin, int area_length) {
-  const double limit = area_begin + area_length - length;
-  return static_cast<int>(std::lround(std::clamp<double>(begin, area_begin, limit)));
+  const double last = area_begin + area_length - length;
+  return static_cast<int>(std::lround(std::clamp<double>(begin, area_begin, last)));
 }
 
 }  // namespace
@@ -30,6 +30,8 @@ xcorr::Status Windows::prepare(xcorr::Size frame, const xcorr::MatchSettings& se
   frame_ = frame;
   settings_ = settings;
   settings_.max_peaks = std::min(settings.max_peaks, most_peaks);
+  // Each size of window would be tuned by itself, and the stream would wait for all of them.
+  if (settings.kernel == "tune") settings_.kernel = "auto";
   area_ = xcorr::searched_region(frame, settings.search_region);
   margin_ = margin;
   for (std::uint32_t i = 0; i < matchers_.size(); ++i) {
@@ -100,7 +102,8 @@ xcorr::Status Windows::collect(std::vector<xcorr::Peak>& peaks) {
   return {};
 }
 
-/// There a peak may be the slope of one outside, and its place would be wrong.
+/// There a peak may be the slope of one outside, and its place would be wrong. (At the edge of what
+/// is searched places are whole.)
 bool Windows::at_inner_edge(const xcorr::Peak& peak, const xcorr::Rect& region) const {
   const auto at = [](double place, int extent, int begin, int length, int area_begin,
                      int area_length) {
