@@ -14,11 +14,11 @@
 
 namespace cudaxcorr {
 
-struct Point {
-  double x, y;
-};
-
 struct Mark {
+  struct Point {
+    double x, y;
+  };
+
   unsigned template_index;
   std::string label;
   std::uint64_t id;  ///< 0: no track
@@ -42,7 +42,7 @@ class Marks {
  private:
   struct Past {
     std::uint64_t frame;
-    Point centre;
+    Mark::Point centre;
   };
 
   void trace(Mark& mark);

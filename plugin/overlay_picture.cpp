@@ -34,7 +34,7 @@ Box clip(const Box& box, int width, int height) {
 /// A mark laid out in pixels of the frame.
 struct Drawing {
   Box box, text;  ///< the text's background; of no size: no text
-  std::vector<Point> trail;
+  std::vector<Mark::Point> trail;
   guint32 color;  ///< ARGB
   bool dashed;
   double line_width;
@@ -44,7 +44,7 @@ struct Drawing {
   Box bounds() const {
     Box all = box;
     if (text.width() > 0) all = unite(all, text);
-    for (const Point& p : trail) all = unite(all, {p.x, p.y, p.x, p.y});
+    for (const Mark::Point& p : trail) all = unite(all, {p.x, p.y, p.x, p.y});
     return all.outset(reach());
   }
 };
@@ -121,7 +121,7 @@ void draw_box(cairo_t* cairo, const Drawing& drawing) {
 void draw_trail(cairo_t* cairo, const Drawing& drawing) {
   if (drawing.trail.size() < 2) return;
   cairo_set_line_join(cairo, CAIRO_LINE_JOIN_ROUND);
-  for (const Point& point : drawing.trail) cairo_line_to(cairo, point.x, point.y);
+  for (const Mark::Point& point : drawing.trail) cairo_line_to(cairo, point.x, point.y);
   stroke(cairo, drawing);
 }
 
@@ -174,7 +174,7 @@ GstVideoOverlayRectangle* Painter::paint(const Mark& mark, const Look& look, int
                   color_of(mark, look),
                   mark.lost,
                   static_cast<double>(look.line_width)};
-  for (const Point& point : mark.trail)
+  for (const Mark::Point& point : mark.trail)
     drawing.trail.push_back({point.x * width, point.y * height});
   const std::string text = text_of(mark, look);
   PangoLayout* set = text.empty() ? nullptr : layout(text, look.font);
