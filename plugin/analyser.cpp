@@ -17,6 +17,15 @@ double sum_of_squares(const LumaImage& image) {
                                [](double pixel) { return pixel * pixel; });
 }
 
+/// What a black window scores: no match by any method.
+std::vector<double> black_scores(const std::vector<LumaImage>& images, xcorr::Method method) {
+  const xcorr::MethodInfo& info = xcorr::info(method);
+  std::vector<double> scores(images.size(), info.minimum ? 1 : 0);
+  if (info.minimum && !info.normed)
+    std::transform(images.begin(), images.end(), scores.begin(), sum_of_squares);
+  return scores;
+}
+
 std::string files_of(const Bank& bank) {
   std::string text;
   for (std::size_t i = 0; i < bank.size(); ++i) text += (i ? ", '" : "'") + bank[i].file + "'";
@@ -89,7 +98,7 @@ xcorr::Status Analyser::configure(const Task& task) {
     if (auto status = load(task.bank); !status.ok()) return status;
   if (auto status = prepare(task); !status.ok()) return status;
   keep_tracks();
-  follower_.configure(task.tracking, task.match);
+  follower_.configure(task.tracking, task.match, black_scores(*images_, task.match.method));
   task_ = task;
   ready_ = true;
   check(task);
@@ -198,20 +207,11 @@ xcorr::Status Analyser::follow(const xcorr::MatrixView& frame, std::uint64_t num
 
   follower_.update(number, peaks_);
   targets = follower_.targets();
-  for (Target& target : targets)
-    if (target.lost) target.peak.score = black_score(target.peak.template_index);
   if (whole)
     kernel_ = matcher_->kernel();
   else if (windows_->any())
     kernel_ = windows_->kernel();
   return {};
-}
-
-/// What a black window scores: no match by any method.
-double Analyser::black_score(std::uint32_t index) const {
-  const xcorr::MethodInfo& method = xcorr::info(task_->match.method);
-  if (!method.minimum) return 0;
-  return method.normed ? 1 : sum_of_squares((*images_)[index]);
 }
 
 }  // namespace cudaxcorr

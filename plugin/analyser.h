@@ -80,7 +80,6 @@ class Analyser {
   xcorr::Status search(const xcorr::MatrixView& frame, std::vector<Target>& targets);
   xcorr::Status follow(const xcorr::MatrixView& frame, std::uint64_t number,
                        std::vector<Target>& targets);
-  double black_score(std::uint32_t index) const;
 
   xcorr::Device device_;
   PipelineContext* context_;

@@ -29,8 +29,10 @@ std::vector<xcorr::Peak> distinct(std::span<const xcorr::Peak> peaks, int min_di
 
 }  // namespace
 
-void Follower::configure(const TrackSettings& settings, const xcorr::MatchSettings& match) {
+void Follower::configure(const TrackSettings& settings, const xcorr::MatchSettings& match,
+                         std::vector<double> black_scores) {
   rules_ = {settings, match.max_peaks, xcorr::info(match.method).minimum};
+  black_scores_ = std::move(black_scores);
   min_peak_distance_ = match.min_peak_distance;
   if (!settings.enabled) {
     std::ranges::fill(trackers_, Tracker());
@@ -70,6 +72,7 @@ void Follower::update(std::uint64_t frame, std::vector<xcorr::Peak> peaks) {
   for (std::uint32_t i = 0; i < trackers_.size(); ++i) {
     const auto last = std::find_if(first, peaks.end(),
                                    [i](const xcorr::Peak& p) { return p.template_index != i; });
+    rules_.black_score = black_scores_[i];
     trackers_[i].update(frame, distinct({first, last}, min_peak_distance_), rules_, last_id_);
     first = last;
   }
@@ -92,7 +95,9 @@ std::vector<Target> Follower::targets() const {
     const auto first = static_cast<std::ptrdiff_t>(targets.size());
     for (const Track& track : trackers_[i].tracks()) {
       targets.push_back(track.target);
-      targets.back().peak.template_index = i;  // it may have had another number when it was seen
+      xcorr::Peak& peak = targets.back().peak;
+      peak.template_index = i;  // it may have had another number when it was seen
+      if (track.target.lost) peak.score = black_scores_[i];
     }
     std::sort(targets.begin() + first, targets.end(), [this](const Target& a, const Target& b) {
       if (a.lost != b.lost) return b.lost;

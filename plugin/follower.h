@@ -24,7 +24,9 @@ struct Expectation {
 
 class Follower {
  public:
-  void configure(const TrackSettings& settings, const xcorr::MatchSettings& match);
+  /// `black_scores`: what a black window scores, for each template.
+  void configure(const TrackSettings& settings, const xcorr::MatchSettings& match,
+                 std::vector<double> black_scores);
 
   /// Other templates from now on. `origins` says of each which one of those before it is, if any:
   /// such a template keeps its targets.
@@ -40,13 +42,15 @@ class Follower {
   /// be found in several of them.
   void update(std::uint64_t frame, std::vector<xcorr::Peak> peaks);
 
-  /// Templates in order; of a template first what was seen in this frame, best first.
+  /// Templates in order; of a template first what was seen in this frame, best first. What was not
+  /// has a black window's score.
   std::vector<Target> targets() const;
 
  private:
   void schedule();
 
-  TrackRules rules_;
+  TrackRules rules_;  ///< but the black score, which each template has of its own
+  std::vector<double> black_scores_;
   int min_peak_distance_ = 0;
   std::vector<Tracker> trackers_;  ///< one a template
   std::uint64_t last_id_ = 0;

@@ -33,10 +33,11 @@ double reach(const Track& track, std::uint64_t frame, const TrackRules& rules) {
   return window + 2 * speed * static_cast<double>(frame - track.seen_at);
 }
 
-/// By which share the score falls short of the best one, 0 to 1.
-double shortfall(double score, double best, bool minimum) {
-  const double more = minimum ? score : best, less = minimum ? best : score;
-  return more > 0 ? std::clamp(1 - less / more, 0.0, 1.0) : 0;
+/// By which share the score falls short of the one before, 0 to 1.
+double shortfall(double score, double before, const TrackRules& rules) {
+  const double less = rules.minimum ? score - before : before - score;
+  const double scale = rules.minimum ? rules.black_score : before;
+  return scale > 0 ? std::clamp(less / scale, 0.0, 1.0) : 0;
 }
 
 /// The gain of the growing-memory g-h filter, which gives the velocity of the straight line through
@@ -127,14 +128,13 @@ void Tracker::associate(Choosers choosers, std::uint64_t frame, Sights& sights,
       wanting.push_back(&track);
   if (wanting.empty() || sights.empty()) return;
 
-  const double best = sights.front()->score;
   std::vector<double> costs;
   for (const Track* track : wanting)
     for (const xcorr::Peak* peak : sights) {
       const double limit =
           choosers == Choosers::lost_anywhere ? unlimited : reach(*track, frame, rules);
       const double far = distance(*peak, track->expected(frame)) / limit;
-      costs.push_back(far < 1 ? far + shortfall(peak->score, best, rules.minimum)
+      costs.push_back(far < 1 ? far + shortfall(peak->score, track->target.peak.score, rules)
                               : cost_of_none + 1);
     }
   const std::vector<int> chosen = assign(costs, static_cast<int>(sights.size()), cost_of_none);

@@ -60,8 +60,9 @@ struct Track {
 /// What a tracker goes by in a frame.
 struct TrackRules {
   TrackSettings settings;
-  int most = 1;          ///< targets of the template
-  bool minimum = false;  ///< the best score is the smallest
+  int most = 1;            ///< targets of the template
+  bool minimum = false;    ///< the best score is the smallest
+  double black_score = 0;  ///< what a black window scores: no match
 };
 
 class Tracker {

@@ -21,8 +21,10 @@ class FollowerTest : public testing::Test {
     match_.max_peaks = max_peaks;
     settings_.enabled = true;
     follower_.replace_templates(Origins(templates));
-    follower_.configure(settings_, match_);
+    configure();
   }
+
+  void configure() { follower_.configure(settings_, match_, {0.25, 0.5, 0.75}); }
 
   /// The next frame; says whether it was searched in whole.
   bool see(std::vector<xcorr::Peak> peaks) {
@@ -84,7 +86,7 @@ TEST_F(FollowerTest, WhatWasFoundTwiceCountsOnce) {
   see({peak(0, 10, 10), peak(0, 10, 10), peak(0, 40, 10), peak(0, 45, 13, 0.7), peak(0, 40, 10)});
   EXPECT_EQ(follower_.targets().size(), 2);
   match_.min_peak_distance = 3;
-  follower_.configure(settings_, match_);
+  configure();
   see({peak(0, 10, 10), peak(0, 40, 10), peak(0, 45, 13, 0.7)});
   EXPECT_EQ(follower_.targets().size(), 3);
 }
@@ -99,6 +101,7 @@ TEST_F(FollowerTest, TargetsAreInOrder) {
   EXPECT_EQ(targets[0].peak.template_index, 0);
   EXPECT_FALSE(targets[0].lost);
   EXPECT_TRUE(targets[1].lost);  // though its last score was better
+  EXPECT_EQ(targets[1].peak.score, 0.25);
   EXPECT_EQ(targets[2].peak.x, 10);
   EXPECT_EQ(targets[3].peak.x, 90);
 }
@@ -122,10 +125,10 @@ TEST_F(FollowerTest, SwitchedOffItForgetsAndUsesNoIdAgain) {
   start(1);
   for (int i = 0; i < 5; ++i) see({peak(0, 10, 10)});
   settings_.enabled = false;
-  follower_.configure(settings_, match_);
+  configure();
   EXPECT_TRUE(follower_.targets().empty());
   settings_.enabled = true;
-  follower_.configure(settings_, match_);
+  configure();
   EXPECT_TRUE(see({peak(0, 10, 10)}));
   EXPECT_EQ(follower_.targets().at(0).id, 2);
 }

@@ -222,6 +222,17 @@ TEST(Tracker, APeakBeyondTheMarginIsNotTaken) {
 }
 
 /// The one that is missing does not push the other off its peak.
+/// Of two one is always a poor match.
+TEST(Tracker, APoorMatchIsFollowedBesideAGoodOne) {
+  Session run(2);
+  for (int i = 0; i < 30; ++i) {
+    const double jump = i < 20 ? 0 : 50;
+    run.see({peak(100, 100, 1.0), peak(300 + jump, 100, 0.5)});
+    ASSERT_EQ(run.count(), 2);
+    ASSERT_FALSE(run.with_id(2).lost) << i;
+  }
+}
+
 TEST(Tracker, AMissingTargetTakesNobodyElsesPeak) {
   Session run(2);
   for (int i = 0; i < 5; ++i) run.see({peak(100, 100, 0.99), peak(140, 100, 0.98)});
@@ -287,9 +298,13 @@ TEST(Tracker, FewerTargetsAreAllowedThanThereAre) {
 TEST(Tracker, ASmallerScoreIsBetterWhereTheMethodSaysSo) {
   Session run;
   run.rules.minimum = true;
+  run.rules.black_score = 1;
   for (int i = 0; i < 10; ++i) run.see({peak(8.0 * i, 50, 0.02), peak(8.0 * i - 5, 70, 0.4)});
   expect_at(run.only(), 72, 50);
   EXPECT_EQ(run.only().id, 1);
+  run.see({peak(80, 50, 0)});  // an exact copy, after which everything is worse
+  run.see({peak(120, 50, 0.1)});
+  expect_at(run.only(), 120, 50);
 }
 
 }  // namespace
