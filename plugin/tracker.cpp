@@ -15,9 +15,10 @@ constexpr int sights_to_confirm = 3;
 /// A distance that any frame is smaller than, in pixels.
 constexpr double unlimited = 1e6;
 
-/// Costs are shares of a target's reach and of a score. A target rather goes without a sight than
-/// takes one as far off as it can reach, or takes it from a target that it suits better.
-constexpr double cost_of_none = 1;
+/// Costs are shares of a target's reach and of its score. A target rather goes without a sight than
+/// takes one as far off as it can reach, or takes it from a target that it suits better. A bad
+/// score alone is no reason to: the scores of another method may all be bad ones.
+constexpr double cost_of_none = 1, weight_of_score = 0.9;
 
 double distance(const xcorr::Peak& peak, Point place) {
   return std::max(std::abs(peak.x - place.x), std::abs(peak.y - place.y));
@@ -38,6 +39,13 @@ double shortfall(double score, double before, const TrackRules& rules) {
   const double less = rules.minimum ? score - before : before - score;
   const double scale = rules.minimum ? rules.black_score : before;
   return scale > 0 ? std::clamp(less / scale, 0.0, 1.0) : 0;
+}
+
+double cost(const Track& track, const xcorr::Peak& peak, std::uint64_t frame, double reach,
+            const TrackRules& rules) {
+  const double far = distance(peak, track.expected(frame)) / reach;
+  if (far >= 1) return cost_of_none + 1;
+  return far + weight_of_score * shortfall(peak.score, track.target.peak.score, rules);
 }
 
 /// The gain of the growing-memory g-h filter, which gives the velocity of the straight line through
@@ -129,14 +137,12 @@ void Tracker::associate(Choosers choosers, std::uint64_t frame, Sights& sights,
   if (wanting.empty() || sights.empty()) return;
 
   std::vector<double> costs;
-  for (const Track* track : wanting)
-    for (const xcorr::Peak* peak : sights) {
-      const double limit =
-          choosers == Choosers::lost_anywhere ? unlimited : reach(*track, frame, rules);
-      const double far = distance(*peak, track->expected(frame)) / limit;
-      costs.push_back(far < 1 ? far + shortfall(peak->score, track->target.peak.score, rules)
-                              : cost_of_none + 1);
-    }
+  for (const Track* track : wanting) {
+    const double limit =
+        choosers == Choosers::lost_anywhere ? unlimited : reach(*track, frame, rules);
+    for (const xcorr::Peak* peak : sights)
+      costs.push_back(cost(*track, *peak, frame, limit, rules));
+  }
   const std::vector<int> chosen = assign(costs, static_cast<int>(sights.size()), cost_of_none);
   for (std::size_t i = 0; i < wanting.size(); ++i) {
     if (chosen[i] < 0) continue;

@@ -294,6 +294,10 @@ GST_START_TEST(settings_changed_while_playing) {
   finder.set("search-margin", "1000");  // the whole frame
   assert_at(only(finder.find(world.frame({{20, 20}}))), 20, 20);
   settle(finder, world, {20, 20});
+  for (const char* method : {"ccorr", "sqdiff", "ccoeff-normed"}) {
+    finder.set("method", method);
+    assert_track(only(finder.find(world.frame({{20, 20}}))), 1, "tracked");
+  }
   finder.set("max-peaks", "2");
   assert_equals_int(finder.find(world.frame({{20, 20}, {200, 100}})).peaks.size(), 2);
   finder.set("max-peaks", "1");

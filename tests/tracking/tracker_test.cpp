@@ -190,6 +190,14 @@ TEST(Tracker, LostOnesReturnAnywhereWhenThereAreNoOthers) {
   EXPECT_EQ(run.count(), 2);
 }
 
+TEST(Tracker, LostOnesReturnWithAnyScore) {
+  Session run;
+  for (int i = 0; i < 3; ++i) run.see({peak(100, 100, 1e6)});
+  run.see_nothing(5);
+  run.see({peak(700, 600, 0.5)});
+  EXPECT_FALSE(run.only().lost);
+}
+
 /// Near where it was lost a place is better than one of a higher score far away.
 TEST(Tracker, ALostOnePrefersItsNeighbourhood) {
   Session run;
