@@ -3,6 +3,7 @@
 // The streaming thread's work on a frame. It works on its own copy of the settings; no message is
 // posted and nothing is computed under the object lock. Frames are mapped for reading only, so that
 // those that others hold too, after a `tee`, are not copied.
+#include "analytics.h"
 #include "fault.h"
 #include "gstcudaxcorr_private.h"
 #include "results.h"
@@ -80,7 +81,10 @@ void record(GstCudaXCorr* self, const FrameResult& result) {
 void publish(GstCudaXCorr* self, GstBuffer* buffer, const FrameResult& result) {
   const Settings& settings = self->element->current.settings;
   attach_meta(buffer, result);
-  if (settings.attach_roi_meta) attach_roi_metas(buffer, result);
+  if (settings.attach_roi_meta) {
+    attach_roi_metas(buffer, result);
+    attach_analytics(buffer, result, settings.match.method);
+  }
   if (settings.post_messages && result.analysed)
     gst_element_post_message(
         GST_ELEMENT(self),

@@ -148,7 +148,8 @@ std::vector<Property> make_table() {
           [](auto& s) -> auto& { return s.post_messages; }),
       row(
           g_param_spec_boolean("attach-roi-meta", "Attach ROI meta",
-                               "Attach a region-of-interest meta for each peak, besides the "
+                               "Attach a region-of-interest meta for each peak and, in builds "
+                               "that have them, GstAnalytics metas, besides the "
                                "GstCudaXCorrMeta of the frame",
                                initial.attach_roi_meta, playing),
           [](auto& s) -> auto& { return s.attach_roi_meta; }),

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// GstAnalytics' metas: a detection for what is seen, a tracking for what has an id.
+#define GST_USE_UNSTABLE_API
+#include <gst/analytics/analytics.h>
+
+#include "support.hpp"
+
+namespace {
+
+constexpr int frame_width = 96, frame_height = 64;
+
+struct Detection {
+  std::string label;
+  gint x, y, width, height;
+  gfloat confidence;
+  guint64 tracked_as;  ///< 0: not related to a tracking
+};
+
+struct Tracking {
+  guint64 id;
+  GstClockTime first_seen, last_seen;
+  gboolean lost;
+};
+
+struct Analytics {
+  std::vector<Detection> detections;
+  std::vector<Tracking> trackings;
+};
+
+Tracking read(GstAnalyticsTrackingMtd& mtd) {
+  Tracking tracking;
+  fail_unless(gst_analytics_tracking_mtd_get_info(&mtd, &tracking.id, &tracking.first_seen,
+                                                  &tracking.last_seen, &tracking.lost));
+  return tracking;
+}
+
+Analytics analytics_of(GstBuffer* buffer) {
+  Analytics found;
+  GstAnalyticsRelationMeta* relations = gst_buffer_get_analytics_relation_meta(buffer);
+  if (!relations) return found;
+  gpointer state = nullptr;
+  GstAnalyticsMtd mtd;
+  while (gst_analytics_relation_meta_iterate(relations, &state,
+                                             gst_analytics_tracking_mtd_get_mtd_type(), &mtd))
+    found.trackings.push_back(read(mtd));
+  state = nullptr;
+  while (gst_analytics_relation_meta_iterate(relations, &state, gst_analytics_od_mtd_get_mtd_type(),
+                                             &mtd)) {
+    Detection detection{};
+    fail_unless(gst_analytics_od_mtd_get_location(&mtd, &detection.x, &detection.y,
+                                                  &detection.width, &detection.height,
+                                                  &detection.confidence));
+    detection.label = g_quark_to_string(gst_analytics_od_mtd_get_obj_type(&mtd));
+    GstAnalyticsMtd related;
+    if (gst_analytics_relation_meta_get_direct_related(
+            relations, mtd.id, GST_ANALYTICS_REL_TYPE_RELATE_TO,
+            gst_analytics_tracking_mtd_get_mtd_type(), nullptr, &related))
+      detection.tracked_as = read(related).id;
+    found.detections.push_back(detection);
+  }
+  return found;
+}
+
+/// The scene, its patch at 41,22 of 16x12, and the element that looks for it.
+struct Example {
+  explicit Example(const std::string& properties)
+      : finder(properties + " template=" + save(crop(scene, 41, 22, 16, 12), "left.png")) {
+    finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
+  }
+  Analytics look(const Gray& picture, GstClockTime time = 0) {
+    GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, picture);
+    GST_BUFFER_PTS(frame) = time;
+    GstBuffer* out = finder.pass(frame);
+    const Analytics found = analytics_of(out);
+    gst_buffer_unref(out);
+    return found;
+  }
+
+  const Gray scene = texture(frame_width, frame_height);
+  Finder finder;
+};
+
+GST_START_TEST(detection) {
+  for (const char* method : {"ccoeff-normed", "sqdiff-normed", "ccoeff"}) {
+    Example example(std::string("method=") + method);
+    const Analytics found = example.look(example.scene);
+    fail_unless(found.trackings.empty());
+    assert_equals_int(found.detections.size(), 1);
+    const Detection& one = found.detections[0];
+    assert_text(one.label, "left");
+    assert_equals_int(one.x, 41);
+    assert_equals_int(one.y, 22);
+    assert_equals_int(one.width, 16);
+    assert_equals_int(one.height, 12);
+    assert_equals_float(one.confidence, 1);
+    assert_equals_uint64(one.tracked_as, 0);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(tracking_and_its_loss) {
+  Example example("track=true");
+  const Analytics found = example.look(example.scene, GST_SECOND);
+  assert_equals_int(found.detections.size(), 1);
+  assert_equals_int(found.trackings.size(), 1);
+  assert_equals_uint64(found.trackings[0].id, 1);
+  assert_equals_uint64(found.detections[0].tracked_as, 1);
+  assert_equals_uint64(found.trackings[0].last_seen, GST_SECOND);
+  fail_unless(!found.trackings[0].lost);
+  for (int frame = 0; frame < 4; ++frame) example.look(example.scene);
+
+  const Analytics missed = example.look(Gray(frame_width, frame_height, 100));
+  fail_unless(missed.detections.empty(), "a detection of what is not there");
+  assert_equals_int(missed.trackings.size(), 1);
+  assert_equals_uint64(missed.trackings[0].id, 1);
+  fail_unless(missed.trackings[0].lost);
+}
+GST_END_TEST
+
+GST_START_TEST(nothing_where_nothing_is) {
+  Example none("");
+  const Analytics empty = none.look(Gray(frame_width, frame_height, 100));
+  fail_unless(empty.detections.empty() && empty.trackings.empty());
+  Example off("attach-roi-meta=false");
+  fail_unless(off.look(off.scene).detections.empty());
+}
+GST_END_TEST
+
+/// Beside what another element has attached.
+GST_START_TEST(others_stay) {
+  Example example("");
+  GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, example.scene);
+  GstAnalyticsODMtd mtd;
+  gst_analytics_relation_meta_add_od_mtd(gst_buffer_add_analytics_relation_meta(frame),
+                                         g_quark_from_string("other"), 1, 2, 3, 4, 0.5, &mtd);
+  GstBuffer* out = example.finder.pass(frame);
+  const Analytics found = analytics_of(out);
+  assert_equals_int(found.detections.size(), 2);
+  assert_text(found.detections[0].label, "other");
+  assert_text(found.detections[1].label, "left");
+  gst_buffer_unref(out);
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("analytics");
+  TCase* cases = tcase_create("analytics");
+  suite_add_tcase(suite, cases);
+  tcase_add_test(cases, detection);
+  tcase_add_test(cases, tracking_and_its_loss);
+  tcase_add_test(cases, nothing_where_nothing_is);
+  tcase_add_test(cases, others_stay);
+  return suite;
+}
