@@ -47,11 +47,11 @@ struct Point {
 /// Frames are numbered; frames that are not analysed may be left out.
 struct Track {
   Target target;
-  Point velocity;         ///< pixels a frame
-  std::uint64_t seen_at;  ///< the frame of the last sight
-  int sights = 1;         ///< that the velocity was learnt from
-  int missed = 0;         ///< analysed frames since the last sight
-  bool anywhere = false;  ///< may have moved by any distance since
+  Point velocity;             ///< pixels a frame
+  std::uint64_t seen_at = 0;  ///< the frame of the last sight
+  int sights = 1;             ///< that the velocity was learnt from
+  int missed = 0;             ///< analysed frames since the last sight
+  bool anywhere = false;      ///< may have moved by any distance since
 
   bool is_lost() const { return target.state == TrackState::lost; }
   Point expected(std::uint64_t frame) const;

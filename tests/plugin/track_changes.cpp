@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Tracks through what happens to a pipeline: gaps, other caps, templates and settings, changes that
+// are refused; and what of them leaves the element.
+#include "moving_patch.hpp"
+
+namespace {
+
+void restart_segment(Finder& finder) {
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  fail_unless(gst_harness_push_event(finder.harness, gst_event_new_segment(&segment)));
+}
+
+GST_START_TEST(after_a_flush_or_a_gap_it_is_sought_everywhere) {
+  const World world;
+  Finder finder(settings_for(world));
+  settle(finder, world, {200, 100});
+  fail_unless(gst_harness_push_event(finder.harness, gst_event_new_flush_start()));
+  fail_unless(gst_harness_push_event(finder.harness, gst_event_new_flush_stop(TRUE)));
+  restart_segment(finder);
+  const Peak flushed = only(finder.find(world.frame({{30, 30}})));
+  assert_track(flushed, 1, "tracked");
+  assert_at(flushed, 30, 30);
+
+  GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, world.frame({{250, 150}}));
+  GST_BUFFER_FLAG_SET(frame, GST_BUFFER_FLAG_DISCONT);
+  const Peak after_gap = only(finder.find(frame));
+  assert_track(after_gap, 1, "tracked");
+  assert_at(after_gap, 250, 150);
+
+  frame = make_frame(GST_VIDEO_FORMAT_GRAY8, world.background);
+  GST_BUFFER_FLAG_SET(frame, GST_BUFFER_FLAG_DISCONT);
+  assert_track(only(finder.find(frame)), 1, "lost", true);
+}
+GST_END_TEST
+
+GST_START_TEST(other_caps_begin_anew) {
+  const World world;
+  Finder finder(settings_for(world));
+  settle(finder, world, {200, 100});
+  const Gray smaller = crop(world.frame({{200, 100}}), 20, 10, 260, 150);
+  const Peak peak = only(finder.find(smaller));
+  assert_track(peak, 2, "tentative");
+  assert_at(peak, 180, 90);
+}
+GST_END_TEST
+
+/// Of the templates set while playing, those that were there before keep their targets.
+GST_START_TEST(templates_changed_while_playing) {
+  const World world;
+  const Gray other = texture(20, 12, 51);
+  const std::string other_file = save(other, "other.png");
+  Finder finder(settings_for(world));
+  Gray picture = world.frame({{200, 100}});
+  paste(picture, other, 60, 30);
+  for (int i = 0; i < 3; ++i)
+    assert_track(only(finder.find(picture)), 1, i < 2 ? "tentative" : "tracked");
+
+  finder.set("templates", array_of({other_file}));
+  const Found both = finder.find(picture);
+  assert_equals_int(both.peaks.size(), 2);
+  assert_track(both.peaks[0], 1, "tracked");
+  assert_track(both.peaks[1], 2, "tentative");
+  for (int i = 0; i < 2; ++i) finder.find(picture);
+
+  // Both files are read again, in another order.
+  finder.set("template", "");
+  finder.set("templates", array_of({other_file, world.file}));
+  const Found swapped = finder.find(picture);
+  assert_equals_int(swapped.peaks.size(), 2);
+  assert_text(swapped.peaks[0].label, "other");
+  assert_track(swapped.peaks[0], 2, "tracked");
+  assert_at(swapped.peaks[0], 60, 30);
+  assert_track(swapped.peaks[1], 1, "tracked");
+
+  finder.set("templates", array_of({world.file}));
+  assert_track(only(finder.find(world.background)), 1, "tracked", true);
+}
+GST_END_TEST
+
+/// A change that cannot be done leaves the tracks as they are.
+GST_START_TEST(refused_changes_lose_no_track) {
+  const World world;
+  Finder finder(settings_for(world));
+  settle(finder, world, {200, 100});
+  finder.set("kernel", "no-such-kernel");
+  assert_track(only(finder.find(world.frame({{203, 100}}))), 1, "tracked");
+  text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
+  finder.set("templates", array_of({"/no/such/file.png"}));
+  assert_track(only(finder.find(world.frame({{206, 100}}))), 1, "tracked");
+  text_of(finder.message(GST_MESSAGE_WARNING), GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ);
+}
+GST_END_TEST
+
+GST_START_TEST(settings_changed_while_playing) {
+  const World world;
+  Finder finder(settings_for(world, "redetect-interval=1"));
+  settle(finder, world, {200, 100});
+  finder.set("search-margin", "3");
+  assert_track(only(finder.find(world.frame({{210, 100}}))), 1, "tracked", true);
+  finder.set("search-margin", "1000");  // the whole frame
+  assert_at(only(finder.find(world.frame({{20, 20}}))), 20, 20);
+  settle(finder, world, {20, 20});
+  for (const char* method : {"ccorr", "sqdiff", "ccoeff-normed"}) {
+    finder.set("method", method);
+    assert_track(only(finder.find(world.frame({{20, 20}}))), 1, "tracked");
+  }
+  finder.set("max-peaks", "2");
+  assert_equals_int(finder.find(world.frame({{20, 20}, {200, 100}})).peaks.size(), 2);
+  finder.set("max-peaks", "1");
+  assert_track(only(finder.find(world.frame({{20, 20}, {200, 100}}))), 1, "tracked");
+  finder.set("track", "false");
+  assert_track(only(finder.find(world.frame({{20, 20}}))), 0, "none");
+  finder.set("track", "true");
+  fail_unless(only(finder.find(world.frame({{20, 20}}))).id > 2);
+}
+GST_END_TEST
+
+/// A lost target's score is one that no match has.
+GST_START_TEST(the_score_of_a_lost_target) {
+  const World world;
+  double squares = 0;
+  for (const std::uint8_t pixel : world.patch.pixels) squares += double{pixel * 1.0} * pixel;
+  for (const auto& [method, score] : {std::pair{"ccoeff-normed", 0.0},
+                                      {"ccorr", 0.0},
+                                      {"sqdiff-normed", 1.0},
+                                      {"sqdiff", squares}}) {
+    Finder finder(settings_for(world, std::string("method=") + method));
+    settle(finder, world, {200, 100});
+    const Peak peak = only(finder.find(black()));
+    fail_unless(peak.lost);
+    assert_equals_float(peak.score, score);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(roi_metas_of_what_was_seen) {
+  const World world;
+  Finder finder(settings_for(world));
+  settle(finder, world, {200, 100});
+  GstBuffer* out = finder.pass(make_frame(GST_VIDEO_FORMAT_GRAY8, world.frame({{202, 100}})));
+  const GstVideoRegionOfInterestMeta* roi = gst_buffer_get_video_region_of_interest_meta(out);
+  fail_unless(roi != nullptr);
+  assert_equals_int(roi->id, 1);
+  gst_buffer_unref(out);
+  out = finder.pass(make_frame(GST_VIDEO_FORMAT_GRAY8, black()));
+  fail_unless(gst_buffer_get_video_region_of_interest_meta(out) == nullptr);
+  assert_equals_int(found_in(out).peaks.size(), 1);
+  gst_buffer_unref(out);
+}
+GST_END_TEST
+
+GST_START_TEST(messages_say_it_too) {
+  const World world;
+  Finder finder(settings_for(world, "min-frames-for-lost=1"));
+  settle(finder, world, {200, 100});
+  finder.find(black());
+  GstMessage* last = nullptr;
+  while (GstMessage* message = finder.message(GST_MESSAGE_ELEMENT)) {
+    gst_clear_message(&last);
+    last = message;
+  }
+  fail_unless(last != nullptr);
+  GstCudaXCorrPeak peak;
+  fail_unless(gst_cuda_xcorr_get_peak(gst_message_get_structure(last), 0, &peak));
+  assert_equals_uint64(peak.id, 1);
+  fail_unless(peak.lost);
+  assert_equals_string(peak.state, "lost");
+  gst_message_unref(last);
+}
+GST_END_TEST
+
+GST_START_TEST(a_template_larger_than_the_frame) {
+  const World world;
+  const std::string large = save(texture(frame_width + 1, 20, 7), "large.png");
+  Finder finder(settings_for(world));
+  finder.set("templates", array_of({large}));
+  assert_track(only(finder.find(world.frame({{200, 100}}))), 1, "tentative");
+  text_of(finder.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
+}
+GST_END_TEST
+
+GST_START_TEST(without_tracks_peaks_have_no_id) {
+  const World world;
+  Finder finder("threshold=0.9 template=" + world.file);
+  assert_track(only(finder.find(world.frame({{200, 100}}))), 0, "none");
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("track changes");
+  TCase* cases = tcase_create("track changes");
+  suite_add_tcase(suite, cases);
+  tcase_add_test(cases, after_a_flush_or_a_gap_it_is_sought_everywhere);
+  tcase_add_test(cases, other_caps_begin_anew);
+  tcase_add_test(cases, templates_changed_while_playing);
+  tcase_add_test(cases, refused_changes_lose_no_track);
+  tcase_add_test(cases, settings_changed_while_playing);
+  tcase_add_test(cases, the_score_of_a_lost_target);
+  tcase_add_test(cases, roi_metas_of_what_was_seen);
+  tcase_add_test(cases, messages_say_it_too);
+  tcase_add_test(cases, a_template_larger_than_the_frame);
+  tcase_add_test(cases, without_tracks_peaks_have_no_id);
+  return suite;
+}
