@@ -8,8 +8,8 @@
  * @title: xcorrjson
  *
  * Writes what #cudaxcorr found as JSON Lines: one object for each frame, on a line of its own, to
- * the file `location` or to standard output. Each line is written when its frame passes, and the
- * file holds whole lines at any moment.
+ * the file `location` or to standard output. Each line is written when its frame passes, and what
+ * is written are whole lines, even when the disk becomes full.
  *
  * An object has the fields of the element message `cudaxcorr`, by the same names: `timestamp`,
  * `stream-time`, `running-time` and `duration` of the frame (nanoseconds, null where unknown), then

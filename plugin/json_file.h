@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A file of lines, which holds whole lines at any moment: each is given to the system as soon as it
-// is written, and what a full disk left of the last one is cut off again. No stream of the standard
-// library lets a half-written line be taken back.
+// A file of whole lines: each is given to the system as soon as it is written, and what a full disk
+// left of the last one is cut off again. No stream of the standard library or of GIO takes a
+// half-written line back.
 #pragma once
 
 #include <optional>

@@ -136,13 +136,19 @@ void draw_text(cairo_t* cairo, const Drawing& drawing, PangoLayout* layout) {
   pango_cairo_show_layout(cairo, layout);
 }
 
-/// A picture of that part of the frame, into which `draw` draws in the frame's coordinates.
+/// A picture of that part of the frame, into which `draw` draws in the frame's coordinates. Null
+/// when it is larger than Cairo's can be, or than there is memory for.
 template <class Draw>
 GstVideoOverlayRectangle* make_picture(const Box& part, Draw draw) {
   const int width = static_cast<int>(part.width()), height = static_cast<int>(part.height());
   const int stride = cairo_format_stride_for_width(CAIRO_FORMAT_ARGB32, width);
   const gsize size = static_cast<gsize>(stride) * static_cast<gsize>(height);
-  GstBuffer* pixels = gst_buffer_new_wrapped(g_malloc0(size), size);
+  GstBuffer* pixels = stride > 0 ? gst_buffer_new_allocate(nullptr, size, nullptr) : nullptr;
+  if (!pixels) {
+    GST_WARNING("no picture of %dx%d pixels", width, height);
+    return nullptr;
+  }
+  gst_buffer_memset(pixels, 0, 0, size);
   gst_buffer_add_video_meta(pixels, GST_VIDEO_FRAME_FLAG_NONE,
                             GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB, static_cast<guint>(width),
                             static_cast<guint>(height));

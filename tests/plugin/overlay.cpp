@@ -174,6 +174,8 @@ GST_START_TEST(strange_places) {
                 {60, 50, -30, -20},
                 {NAN, NAN, NAN, NAN},
                 {60, 50, 30, 20, G_MAXUINT64}});
+  overlay.set_size(40000, 4);
+  overlay.show({{0, 0, frame_width, frame_height}});
   overlay.set_size(1, 1);
   overlay.show({in_the_middle});
 }
