@@ -178,9 +178,8 @@ __device__ void add_products(const Source& left, const Source& right, int dx, in
   std::uint32_t* const results = dynamic_shared<std::uint32_t>() + part * t.outputs();
 #pragma unroll
   for (int y = 0; y < shifts_y; ++y)
-#pragma unroll
-    for (int x = 0; x < shifts_x; ++x)
-      results[(my_y + y * t.lanes_y()) * t.block_x() + my_x + x] = sums[y][x];
+    *reinterpret_cast<uint4*>(results + (my_y + y * t.lanes_y()) * t.block_x() + my_x) = {
+        sums[y][0], sums[y][1], sums[y][2], sums[y][3]};
   __syncthreads();
 }
 

@@ -48,12 +48,14 @@ struct Row {
   constexpr int right_columns() const { return eight * (steps + 1); }
   constexpr int left_floats() const { return left_slots() * left_pitch(); }
   constexpr int plane_floats() const { return left_floats() + right_slots() * right_columns(); }
-  constexpr int outputs() const { return block_y() * block_columns; }
+  constexpr int result_floats() const { return block_y() * result_pitch; }
   constexpr std::size_t shared_bytes() const {
-    return sizeof(float) * std::max(2 * plane_floats(), share * outputs());
+    return sizeof(float) * std::max(2 * plane_floats(), share * result_floats());
   }
 
   static constexpr int block_columns = eight * tiles;
+  /// Four rows of results lie in different banks.
+  static constexpr int result_pitch = block_columns + eight;
 };
 
 // Names: y, warps one below the other; k, warps that share outputs; s, steps.
@@ -191,8 +193,7 @@ __device__ void add_products(float (&totals)[tiles][4], const Split& lefts, cons
   constexpr Row t = rows[number];
   float* const shared = dynamic_shared<float>();
   float* const shared_right = shared + t.left_floats();
-  // By a shuffle, so that the compiler knows that lanes do not part ways.
-  const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int part = warp / t.warps_y, dy = place.dy + warp % t.warps_y * tile_rows;
   // Blocks of k of the left, counted from the first that the block's shifts meet here.
   const int first_k = place.dx / eight + begin_k;
@@ -248,16 +249,18 @@ __device__ void write(const float (&totals)[tiles][4], const Problem& p, const P
 #pragma unroll
   for (int n = 0; n < tiles; ++n)
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
-      results[(warp * tile_rows + lane / 4 + i / 2 * 8) * t.block_columns + n * eight +
-              lane % 4 * 2 + i % 2] = totals[n][i];
+    for (int i = 0; i < 4; i += 2)
+      *reinterpret_cast<float2*>(results + (warp * tile_rows + lane / 4 + i * 4) * t.result_pitch +
+                                 n * eight + lane % 4 * 2) = {totals[n][i], totals[n][i + 1]};
   __syncthreads();
-  for (int o = threadIdx.x; o < t.outputs(); o += t.threads()) {
-    const int x = place.x + o % t.block_columns, y = place.y + o / t.block_columns;
+  for (int o = threadIdx.x; o < t.block_y() * t.block_columns; o += t.threads()) {
+    const int column = o % t.block_columns, row = o / t.block_columns;
+    const int x = place.x + column, y = place.y + row;
     if (x < 0 || x >= p.shifts.width || y >= p.shifts.height) continue;
     float* const to = out + std::int64_t{y} * p.shifts.width + x;
-    float sum = results[o];
-    for (int k = 1; k < t.share; ++k) sum += results[k * t.outputs() + o];
+    float sum = 0;
+    for (int k = 0; k < t.share; ++k)
+      sum += results[k * t.result_floats() + row * t.result_pitch + column];
     *to = add ? *to + sum : sum;
   }
   __syncthreads();
@@ -330,7 +333,7 @@ template <int number>
 bool supports(const MatchProblem& problem, const Device& device) {
   constexpr Row t = rows[number];
   constexpr std::int64_t most_blocks = 0x7fffffff;
-  // Sums of one sign lose up to 7 eps of 256 rows, of 1024 twice that, by rounding and cutting off.
+  // Of so many rows sums of one sign are up to 11 eps off, which grows with the rows.
   constexpr int most_rows = 512;
   const Problem& p = problem.correlate;
   return p.type == ElementType::f32 && supports_definition(problem) &&
