@@ -9,8 +9,11 @@
 namespace xcorr {
 namespace {
 
-/// Surfaces in flight: enough to fill a GPU, little enough for a small one.
+/// Memory for surfaces in flight: enough to fill a GPU, little enough for a small one.
 constexpr std::size_t surface_budget = std::size_t{128} << 20;
+
+/// Templates of a launch: a grid has at most 65,535 blocks in z.
+constexpr int most_launched = 65535;
 
 /// The problem for the stages that find candidates, with a threshold so much lower that rounding of
 /// the scores they see loses nothing; collect() applies the threshold to exact scores.
@@ -89,11 +92,11 @@ Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
   group.kernel = chosen.value();
   if (group.kernel->layout) group.kernel->layout(p);
   p.batch = 1;
-  const std::size_t surface = group.is_fused()
-                                  ? group.kernel->workspace(p, device_)
-                                  : p.products_stride() * size_of(p.products) +
-                                        p.correlate.shifts.size().area() * sizeof(float);
-  p.batch = static_cast<int>(std::clamp<std::size_t>(surface_budget / surface, 1, count));
+  const std::size_t each = group.is_fused() ? group.kernel->workspace(p, device_)
+                                            : p.products_stride() * size_of(p.products) +
+                                                  p.correlate.shifts.size().area() * sizeof(float);
+  const std::size_t fit = surface_budget / std::max<std::size_t>(each, 1);
+  p.batch = static_cast<int>(std::clamp<std::size_t>(fit, 1, std::min(count, most_launched)));
   for (const auto& [stage, slot] : group.stages()) {
     auto variant = select_variant(stage, p, device_);
     if (!variant.ok()) return variant.status();

@@ -101,7 +101,8 @@ struct Buffers {
   const RightSums* right_sums = nullptr;
   void* filtered = nullptr;  ///< of the lefts' type
   void* products = nullptr;  ///< Problem::output_type()
-  /// Sums over the left's window under each shift; uint32 and uint64 for u8, double for f32.
+  /// Sums over the left's window under each shift: for u8 uint32, and squares of
+  /// Problem::output_type(), which holds them as it does products; double for f32.
   void* window_sums = nullptr;
   void* window_squares = nullptr;
   /// Estimated error of `products` as a share of the right's norm sqrt(sum (t - mean t)^2): a

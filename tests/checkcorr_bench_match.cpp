@@ -48,7 +48,6 @@ Result<Timing> time_match(const xcorr::Variant& variant, const xcorr::Device& de
   if (!matcher.ok()) return matcher.status();
   xcorr::MatchSettings settings;
   settings.kernel = variant.name;
-  settings.max_peaks = problem.max_peaks;
   if (Status s = matcher.value().set_templates(templates_of(p, values)); !s.ok()) return s;
   if (Status s = matcher.value().prepare(p.type, p.left, settings); !s.ok()) return s;
   auto frame = on_device(device, view<std::byte>(values, Role::lefts));

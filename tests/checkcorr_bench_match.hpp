@@ -9,7 +9,8 @@
 namespace checkcorr {
 
 /// From a frame in the device's memory to peaks, one frame at a time, by the host's clock, with
-/// the method ccoeff-normed and a threshold of 0.5. What takes ten times `best` is timed once.
+/// the settings' defaults: ccoeff-normed, the best peak of each template. What takes ten times
+/// `best` is timed once.
 /// Errors: unsupported, when the variant cannot.
 xcorr::Result<Timing> time_match(const xcorr::Variant& variant, const xcorr::Device& device,
                                  const MatchProblem& problem, const Values& values,

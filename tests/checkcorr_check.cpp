@@ -116,8 +116,7 @@ class Scenario {
     const bool u8 = problem.correlate.type == ElementType::u8;
     const double sum = u8 ? view<std::uint32_t>(values, Role::window_sums)[middle]
                           : view<double>(values, Role::window_sums)[middle];
-    const double squares = u8 ? double(view<std::uint64_t>(values, Role::window_squares)[middle])
-                              : view<double>(values, Role::window_squares)[middle];
+    const double squares = window_square_at(problem.correlate, values, middle);
     const auto error = static_cast<float>(0.5 * xcorr::noise_share *
                                           std::sqrt(std::max(0.0, squares - sum * sum / n)));
     const auto* first = reinterpret_cast<const std::byte*>(&error);

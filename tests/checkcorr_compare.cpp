@@ -168,7 +168,10 @@ void compare_window_sums(Comparison& comparison, const Truth& t, const Values& g
   const Problem& p = t.problem.correlate;
   if (p.type == ElementType::u8) {
     compare_exactly<std::uint32_t>(comparison, Role::window_sums, t.values, got);
-    compare_exactly<std::uint64_t>(comparison, Role::window_squares, t.values, got);
+    if (p.output_type() == ElementType::u64)
+      compare_exactly<std::uint64_t>(comparison, Role::window_squares, t.values, got);
+    else
+      compare_exactly<std::uint32_t>(comparison, Role::window_squares, t.values, got);
     return;
   }
   const double squares = left_norm(t, 0) * left_norm(t, 0);
@@ -198,11 +201,10 @@ struct Window {
 
 Window window_at(const Truth& t, std::size_t place) {
   const double n = static_cast<double>(t.problem.correlate.right.area());
-  if (t.problem.correlate.type == ElementType::u8)
-    return {n, double(view<std::uint32_t>(t.values, Role::window_sums)[place]),
-            double(view<std::uint64_t>(t.values, Role::window_squares)[place])};
-  return {n, view<double>(t.values, Role::window_sums)[place],
-          view<double>(t.values, Role::window_squares)[place]};
+  const double sum = t.problem.correlate.type == ElementType::u8
+                         ? view<std::uint32_t>(t.values, Role::window_sums)[place]
+                         : view<double>(t.values, Role::window_sums)[place];
+  return {n, sum, window_square_at(t.problem.correlate, t.values, place)};
 }
 
 /// How far two ways in double to compute the score of floating-point data may lie apart.

@@ -35,7 +35,7 @@ std::size_t element_of(Role role, const MatchProblem& p) {
     case Role::window_sums:
       return p.correlate.type == ElementType::u8 ? 4 : 8;
     case Role::window_squares:
-      return 8;
+      return p.correlate.type == ElementType::u8 ? xcorr::size_of(p.correlate.output_type()) : 8;
     case Role::scores:
       return sizeof(float);
     default:

@@ -221,7 +221,7 @@ std::size_t bytes_of(Role role, const MatchProblem& problem) {
     case Role::window_sums:
       return shifts * (p.type == ElementType::u8 ? 4 : 8);
     case Role::window_squares:
-      return shifts * 8;
+      return shifts * (p.type == ElementType::u8 ? xcorr::size_of(p.output_type()) : 8);
     case Role::product_error:
       return sizeof(float);
     case Role::scores:
@@ -235,6 +235,13 @@ std::size_t bytes_of(Role role, const MatchProblem& problem) {
       return slots * sizeof(xcorr::RefinedPeak);
   }
   return 0;
+}
+
+double window_square_at(const Problem& p, const Values& values, std::size_t place) {
+  if (p.type != ElementType::u8) return view<double>(values, Role::window_squares)[place];
+  return p.output_type() == ElementType::u64
+             ? static_cast<double>(view<std::uint64_t>(values, Role::window_squares)[place])
+             : view<std::uint32_t>(values, Role::window_squares)[place];
 }
 
 xcorr::FilterWeights weights_of(const Case& c, std::uint64_t seed) {

@@ -57,6 +57,9 @@ std::span<const T> view(const Values& values, Role role) {
   return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
 }
 
+/// The square sum of a window, of the type that the problem's have.
+double window_square_at(const Problem& p, const Values& values, std::size_t place);
+
 /// Calls f.operator()<T>() with the type of pixels in memory.
 template <class F>
 auto with_pixels(ElementType type, F f) {

@@ -64,14 +64,18 @@ HWY_FLATTEN void run_as(const Job& job) {
 template <Method method>
 void run_method(const Job& job) {
   const MatchProblem& problem = *job.problem;
+  const bool centred = problem.products == ElementType::f32;
+  const bool wide = problem.correlate.output_type() == ElementType::u64;
   if (problem.correlate.type == ElementType::f32)
     run_as<method, float, double, double>(job);
-  else if (problem.products == ElementType::f32)
+  else if (centred && wide)
     run_as<method, float, std::uint32_t, std::uint64_t>(job);
-  else if (problem.products == ElementType::u64)
+  else if (centred)
+    run_as<method, float, std::uint32_t, std::uint32_t>(job);
+  else if (wide)
     run_as<method, std::uint64_t, std::uint32_t, std::uint64_t>(job);
   else
-    run_as<method, std::uint32_t, std::uint32_t, std::uint64_t>(job);
+    run_as<method, std::uint32_t, std::uint32_t, std::uint32_t>(job);
 }
 
 void run(const Job& job) {
@@ -103,8 +107,9 @@ HWY_EXPORT(run);
 Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers, PlanState*) {
   const Rect& shifts = problem.correlate.shifts;
   const std::size_t product = size_of(problem.products);
-  const std::size_t sum =
-      problem.correlate.type == ElementType::f32 ? sizeof(double) : sizeof(std::uint32_t);
+  const bool f32 = problem.correlate.type == ElementType::f32;
+  const std::size_t sum = f32 ? sizeof(double) : sizeof(std::uint32_t);
+  const std::size_t square = f32 ? sizeof(double) : size_of(problem.correlate.output_type());
   const double product_error = buffers.product_error ? *buffers.product_error : 0.0;
   const auto at = [](const void* data, std::int64_t index, std::size_t element) {
     return static_cast<const std::byte*>(data) + index * static_cast<std::int64_t>(element);
@@ -115,7 +120,7 @@ Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers
     HWY_DYNAMIC_DISPATCH(run)
     ({&problem,
       at(buffers.products, r * problem.products_stride() + y * problem.products_pitch(), product),
-      at(buffers.window_sums, place, sum), at(buffers.window_squares, place, sizeof(std::uint64_t)),
+      at(buffers.window_sums, place, sum), at(buffers.window_squares, place, square),
       buffers.scores + row * shifts.width, &buffers.right_sums[buffers.first_right + r],
       product_error});
   });

@@ -92,17 +92,20 @@ void window_sums_as(const Problem& p, const Buffers& b) {
 Status window_sums(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
   if (problem.correlate.type == ElementType::f32)
     window_sums_as<float, double, double>(problem.correlate, b);
-  else
+  else if (problem.correlate.output_type() == ElementType::u64)
     window_sums_as<std::uint8_t, std::uint32_t, std::uint64_t>(problem.correlate, b);
+  else
+    window_sums_as<std::uint8_t, std::uint32_t, std::uint32_t>(problem.correlate, b);
   return {};
 }
 
 // ---- normalise ------------------------------------------------------------------------------
 
 /// From a plain product of u8 data.
+template <class SquaresT>
 struct IntegerNormaliser {
   using Sum = std::uint32_t;
-  using Squares = std::uint64_t;
+  using Squares = SquaresT;
 
   template <class Product>
   static Terms terms(std::int64_t n, Product product, Sum sum, Squares squares,
@@ -161,14 +164,18 @@ void normalise_as(const MatchProblem& problem, const Buffers& b) {
 }
 
 Status normalise(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+  const auto of_bytes = [&]<class Wide>() {  // sums of products, of squares: see Buffers
+    if (problem.products == ElementType::f32)
+      normalise_as<CentredNormaliser<std::uint32_t, Wide>, float>(problem, b);
+    else
+      normalise_as<IntegerNormaliser<Wide>, Wide>(problem, b);
+  };
   if (problem.correlate.type == ElementType::f32)
     normalise_as<CentredNormaliser<double, double>, float>(problem, b);
-  else if (problem.products == ElementType::f32)
-    normalise_as<CentredNormaliser<std::uint32_t, std::uint64_t>, float>(problem, b);
-  else if (problem.products == ElementType::u64)
-    normalise_as<IntegerNormaliser, std::uint64_t>(problem, b);
+  else if (problem.correlate.output_type() == ElementType::u64)
+    of_bytes.template operator()<std::uint64_t>();
   else
-    normalise_as<IntegerNormaliser, std::uint32_t>(problem, b);
+    of_bytes.template operator()<std::uint32_t>();
   return {};
 }
 

@@ -90,8 +90,12 @@ void run_u8(const Job& job) {
     const std::int64_t at = std::int64_t{job.tile.y + y} * p.shifts.width;
     sum_along(sums, p.right.width, p.shifts.width,
               static_cast<std::uint32_t*>(job.buffers->window_sums) + at);
-    sum_along(squares, p.right.width, p.shifts.width,
-              static_cast<std::uint64_t*>(job.buffers->window_squares) + at);
+    if (p.output_type() == ElementType::u64)
+      sum_along(squares, p.right.width, p.shifts.width,
+                static_cast<std::uint64_t*>(job.buffers->window_squares) + at);
+    else
+      sum_along(squares, p.right.width, p.shifts.width,
+                static_cast<std::uint32_t*>(job.buffers->window_squares) + at);
   }
 }
 

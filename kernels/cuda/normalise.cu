@@ -112,14 +112,10 @@ Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*
   using u32 = std::uint32_t;
   using u64 = unsigned long long;
   if (p.correlate.type != ElementType::u8) return launch_as<float, double, double>(p, b);
-  switch (p.products) {
-    case ElementType::u32:
-      return launch_as<u32, u32, u64>(p, b);
-    case ElementType::u64:
-      return launch_as<u64, u32, u64>(p, b);
-    default:
-      return launch_as<float, u32, u64>(p, b);
-  }
+  const bool centred = p.products == ElementType::f32;
+  if (p.correlate.output_type() == ElementType::u64)
+    return centred ? launch_as<float, u32, u64>(p, b) : launch_as<u64, u32, u64>(p, b);
+  return centred ? launch_as<float, u32, u32>(p, b) : launch_as<u32, u32, u32>(p, b);
 }
 
 bool supports(const MatchProblem& p, const Device& device) {

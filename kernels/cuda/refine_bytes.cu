@@ -15,7 +15,7 @@ namespace {
 
 using u64 = unsigned long long;
 
-constexpr int threads = 256, warps = threads / 32, places = 9;
+constexpr int threads = 512, warps = threads / 32, places = 9;
 constexpr int rows_of_warp = 4, rows_of_block = warps * rows_of_warp;
 
 /// The share of a warp: 32 bits hold its sums.
@@ -70,65 +70,90 @@ __device__ void add_rows(unsigned (&products)[places], const Problem& p, const s
   }
 }
 
-/// Grid: blocks that share a candidate, candidates of a right, rights. `partial`: products for
-/// each of these blocks.
+/// A block's products, for the first threads each one of them; ends with a barrier.
+__device__ u64 sum_of_block(const unsigned (&products)[places]) {
+  __shared__ unsigned of_warps[warps][places];
+#pragma unroll
+  for (int k = 0; k < places; ++k) {
+    const unsigned sum = warp_sum(products[k]);
+    if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32][k] = sum;
+  }
+  __syncthreads();
+  u64 sum = 0;
+  if (threadIdx.x < places)
+    for (int i = 0; i < warps; ++i) sum += of_warps[i][threadIdx.x];
+  __syncthreads();  // of_warps is written anew by the next call
+  return sum;
+}
+
+/// The sum of `mine` over the blocks that share a candidate, for the last of them to be done; the
+/// others return false. `partial`: of these blocks.
+__device__ bool add_blocks(u64& mine, unsigned* ticket, u64 (*partial)[places]) {
+  if (gridDim.x == 1) return true;
+  const bool counts = threadIdx.x < places;
+  if (counts) {
+    partial[blockIdx.x][threadIdx.x] = mine;
+    __threadfence();
+  }
+  __syncthreads();
+  if (!is_last_block(ticket, gridDim.x)) return false;
+  if (counts) {
+    const volatile u64* sums = &partial[0][threadIdx.x];
+    mine = 0;
+    for (int i = 0; i < static_cast<int>(gridDim.x); ++i) mine += sums[i * places];
+  }
+  return true;
+}
+
+/// Grid: blocks that share a candidate, candidates of a right, rights. `partial`: for each of these
+/// blocks.
+template <class Squares>
 __global__ void __launch_bounds__(threads)
     refine_bytes(MatchProblem p, bool minimum, const std::byte* left, const std::byte* templates,
                  const RightSums* right_sums, int first_right, int right_count,
-                 const std::uint32_t* window_sums, const u64* window_squares,
+                 const std::uint32_t* window_sums, const Squares* window_squares,
                  const Candidate* candidates, const std::uint32_t* counts, unsigned* tickets,
                  u64 (*partial)[places], RefinedPeak* peaks, std::uint32_t* peak_counts) {
-  __shared__ unsigned of_warps[warps][places];
   __shared__ double scores[places];
-  wait_for_previous();
   const Problem& c = p.correlate;
-  const int warp = threadIdx.x / 32, t = threadIdx.x;
+  const int t = threadIdx.x, dx = t % 3 - 1, dy = t / 3 - 1;
+  const int begin = blockIdx.x * rows_of_block + t / 32 * rows_of_warp;
+  wait_for_previous();
   for (int r = first_right + blockIdx.z; r < first_right + right_count; r += gridDim.z) {
-    if (blockIdx.x == 0 && blockIdx.y == 0 && t == 0) peak_counts[r] = counts[r];
-    if (blockIdx.y >= counts[r]) continue;
     const std::int64_t index = std::int64_t{r} * p.max_peaks + blockIdx.y;
-    const Candidate at = candidates[index];
+    const std::uint32_t count = counts[r];
+    const Candidate at = candidates[index];  // spoiled where there is none
+    if (blockIdx.x == 0 && blockIdx.y == 0 && t == 0) peak_counts[r] = count;
+    if (blockIdx.y >= count) continue;
     const Neighbours there(p, at);
-    const int begin = blockIdx.x * rows_of_block + warp * rows_of_warp;
+    // This thread's place, and what is known of its window, asked for early.
+    const bool scores_place = t < places && (!dx || there.x) && (!dy || there.y);
+    const std::int64_t window =
+        scores_place ? std::int64_t{at.y + dy} * c.shifts.width + at.x + dx : 0;
+    const std::uint32_t window_sum = window_sums[window];
+    const Squares window_square = window_squares[window];
+    const RightSums right = right_sums[r];
+
     unsigned products[places] = {};
     if (begin < c.right.height)
       add_rows(products, c, left + (c.shifts.y + at.y) * c.left_pitch + c.shifts.x + at.x,
                templates + r * c.right_stride, begin, min(begin + rows_of_warp, c.right.height),
                there);
-#pragma unroll
-    for (int k = 0; k < places; ++k) {
-      const unsigned sum = warp_sum(products[k]);
-      if (t % 32 == 0) of_warps[warp][k] = sum;
-    }
-    __syncthreads();
-    if (t < places) {
-      u64 sum = 0;
-      for (int i = 0; i < warps; ++i) sum += of_warps[i][t];
-      partial[index * gridDim.x + blockIdx.x][t] = sum;
-      __threadfence();
-    }
-    __syncthreads();
-    if (!is_last_block(&tickets[index], gridDim.x)) continue;
-
-    const int dx = t % 3 - 1, dy = t / 3 - 1;
-    if (t < places && (!dx || there.x) && (!dy || there.y)) {
-      const volatile u64* sums = &partial[index * gridDim.x][t];
-      u64 product = 0;
-      for (int i = 0; i < static_cast<int>(gridDim.x); ++i) product += sums[i * places];
-      const std::int64_t window = std::int64_t{at.y + dy} * c.shifts.width + at.x + dx;
+    u64 product = sum_of_block(products);
+    if (!add_blocks(product, &tickets[index], partial + index * gridDim.x)) continue;
+    if (scores_place) {
       using T = std::int64_t;
-      const RightSums& right = right_sums[r];
-      scores[t] = score(p.method,
-                        WindowTerms<T>{c.right.area(), static_cast<T>(product), window_sums[window],
-                                       static_cast<T>(window_squares[window]),
-                                       static_cast<T>(right.sum), static_cast<T>(right.squares)});
+      scores[t] =
+          score(p.method, WindowTerms<T>{c.right.area(), static_cast<T>(product), window_sum,
+                                         static_cast<T>(window_square), static_cast<T>(right.sum),
+                                         static_cast<T>(right.squares)});
     }
     __syncthreads();
     if (t == 0) {
       const Offset offset = subpixel_offset(scores, there.x, there.y, minimum);
       peaks[index] = {scores[places / 2], offset.dx, offset.dy, at.x, at.y};
     }
-    __syncthreads();  // shared memory is written anew
+    __syncthreads();  // scores are written anew
   }
 }
 
@@ -140,15 +165,22 @@ Result<std::unique_ptr<PlanState>> plan(const MatchProblem& p, const Device&) {
   return Tickets::make(std::int64_t{p.correlate.rights} * p.max_peaks);
 }
 
-Status launch(const MatchProblem& p, const Device& device, const Buffers& b, PlanState* state) {
+template <class Squares>
+Status launch_as(const MatchProblem& p, const Device& device, const Buffers& b, PlanState* state) {
   const dim3 grid(blocks_of(p.correlate), p.max_peaks, grid_extent(b.right_count));
-  return enqueue_early(device, "refine_bytes", refine_bytes, grid, threads, 0, b.stream, p,
+  return enqueue_early(device, "refine_bytes", refine_bytes<Squares>, grid, threads, 0, b.stream, p,
                        info(p.method).minimum, static_cast<const std::byte*>(b.lefts),
                        static_cast<const std::byte*>(b.templates), b.right_sums, b.first_right,
                        b.right_count, static_cast<const std::uint32_t*>(b.window_sums),
-                       static_cast<const u64*>(b.window_squares), b.candidates, b.counts,
+                       static_cast<const Squares*>(b.window_squares), b.candidates, b.counts,
                        static_cast<const Tickets*>(state)->counters(),
                        static_cast<u64(*)[places]>(b.workspace), b.peaks, b.peak_counts);
+}
+
+Status launch(const MatchProblem& p, const Device& device, const Buffers& b, PlanState* state) {
+  return p.correlate.output_type() == ElementType::u64
+             ? launch_as<u64>(p, device, b, state)
+             : launch_as<std::uint32_t>(p, device, b, state);
 }
 
 bool supports(const MatchProblem& p, const Device& device) {

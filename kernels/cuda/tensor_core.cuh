@@ -198,20 +198,19 @@ template <int number>
 __device__ void multiply_row(std::uint32_t (&sums)[tilings[number].tiles][4][4],
                              const std::uint8_t* left, const std::uint8_t* right) {
   constexpr Tiling t = tilings[number];
-  // Eight shifts further is two words back: what neighbouring tiles and steps share.
-  std::uint32_t b[t.groups][4 * t.steps + 2];
-  const auto load = [&](int i) {
-#pragma unroll
-    for (int g = 0; g < t.groups; ++g)
-      b[g][i] = *reinterpret_cast<const std::uint32_t*>(right +
-                                                        4 * (16 * g * t.row_words() + 2 * (i - 3)));
-  };
-  load(0);
-  load(1);
 #pragma unroll
   for (int s = 0; s < t.steps; ++s) {
+    // Eight shifts further is two words back, the second half of k four words on. A word that two
+    // tiles use is loaded for each: instructions want pairs of registers, and moves cost more.
+    std::uint32_t b[t.groups][4][2];
 #pragma unroll
-    for (int i = 2; i < 6; ++i) load(4 * s + i);
+    for (int g = 0; g < t.groups; ++g)
+#pragma unroll
+      for (int n = 0; n < 4; ++n)
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+          b[g][n][half] =
+              load_word(right + 4 * (16 * g * t.row_words() + 8 * s + 4 * half - 2 * n));
 #pragma unroll
     for (int piece = 0; piece < t.tiles + t.groups - 1; ++piece) {
       std::uint32_t a[4];
@@ -221,8 +220,7 @@ __device__ void multiply_row(std::uint32_t (&sums)[tilings[number].tiles][4][4],
         const int m = piece - g;
         if (m < 0 || m >= t.tiles) continue;
 #pragma unroll
-        for (int n = 0; n < 4; ++n)
-          multiply_add(sums[m][n], a, b[g][4 * s - n + 3], b[g][4 * s + 2 - n + 3]);
+        for (int n = 0; n < 4; ++n) multiply_add(sums[m][n], a, b[g][n][0], b[g][n][1]);
       }
     }
   }

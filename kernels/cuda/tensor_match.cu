@@ -26,64 +26,52 @@ constexpr const char* names[] = XCORR_TENSOR_NAMES("tensor_match");
 
 // ---- scores ---------------------------------------------------------------------------------
 
-/// What the host knows of all scores.
-struct Scale {
-  bool minimum;  ///< the least score is the best
-  int shift;     ///< what brings n^2 255^2 / 4, the most that n sum f'^2 can be, down to 30 bits
-
-  explicit Scale(const MatchProblem& p) : minimum(info(p.method).minimum), shift(0) {
-    const std::int64_t n = p.correlate.right.area();
-    while (n * n * (255 * 255 / 4 + 1) >> shift >= 1 << 30) ++shift;
-  }
-};
-
 /// What scores one right's shifts.
 struct Scorer {
-  Scale scale;
   Method method;
+  bool minimum;  ///< the least score is the best
   float limit;
   u32 n, right_sum, right_squares;
-  const u32 *sums, *squares;  ///< of the windows; squares are the low words of 64-bit ones
+  const u32 *sums, *squares;  ///< of the windows
   float safe_limit;           ///< see may_reach(); below 0: any may
 
-  __device__ Scorer(const MatchProblem& p, Scale scale, const RightSums& right,
-                    const u32* window_sums, const u64* window_squares)
-      : scale(scale),
-        method(p.method),
+  __device__ Scorer(const MatchProblem& p, bool minimum, const RightSums& right,
+                    const u32* window_sums, const u32* window_squares)
+      : method(p.method),
+        minimum(minimum),
         limit(static_cast<float>(
             score_limit(p.method, p.threshold, double(p.correlate.right.area()), right))),
         n(static_cast<u32>(p.correlate.right.area())),
         right_sum(static_cast<u32>(right.sum)),
         right_squares(static_cast<u32>(right.squares)),
         sums(window_sums),
-        squares(reinterpret_cast<const u32*>(window_squares)),
+        squares(window_squares),
         safe_limit(-1) {
-    // A thousandth is far more than the test's rounding.
+    // A thousandth is far more than the test's rounding of squares.
     if (method == Method::ccoeff_normed && limit > 0)
-      safe_limit =
-          0.999f * limit * limit * static_cast<float>(right.deviation / (1 << scale.shift));
+      safe_limit = 0.999f * limit * limit * static_cast<float>(right.deviation);
   }
 
-  /// 0 only where the score of a window does not reach the limit: for ccoeff-normed, where
-  /// the squares of value and limit * norms are apart. What shift takes away makes the value
-  /// larger and the norm smaller.
+  /// 0 only where the score of a window does not reach the limit: for ccoeff-normed, where the
+  /// squares of value and limit * norms are apart, with the value taken too large and the window's
+  /// norm too small by more than single precision rounds their terms.
   __device__ unsigned may_reach(u32 product, u32 sum, u32 square) const {
-    const auto value = static_cast<std::int64_t>(u64{n} * product - u64{right_sum} * sum);
-    const auto spread = static_cast<std::int64_t>(u64{n} * square - u64{sum} * sum);
-    const auto above = static_cast<float>(static_cast<int>(value >> scale.shift) + 1);
-    const auto below = static_cast<float>(static_cast<int>(spread >> scale.shift));
+    constexpr float more = 1 + 1e-6f, less = 1 - 1e-6f;
+    const auto pixels = static_cast<float>(n), left = static_cast<float>(sum);
+    const float value = fmaf(static_cast<float>(product), more * pixels,
+                             -(less * static_cast<float>(right_sum)) * left);
+    const float spread = fmaf(static_cast<float>(square), less * pixels, -(more * left) * left);
     // Without branches, so that eight of them run beside each other.
     return unsigned{safe_limit < 0} |
-           (unsigned{value > 0} & unsigned{above * above >= safe_limit * below});
+           (unsigned{value > 0} & unsigned{value * value >= safe_limit * spread});
   }
 
   /// 0: below the limit.
   __device__ Key key(u32 product, unsigned index) const {
-    const auto value = static_cast<float>(score(
-        method, WindowTerms<std::int64_t>{n, product, sums[index], squares[2 * std::int64_t{index}],
-                                          right_sum, right_squares}));
-    return (scale.minimum ? value <= limit : value >= limit) ? key_of(value, scale.minimum, index)
-                                                             : 0;
+    const auto value = static_cast<float>(
+        score(method, WindowTerms<std::int64_t>{n, product, sums[index], squares[index], right_sum,
+                                                right_squares}));
+    return (minimum ? value <= limit : value >= limit) ? key_of(value, minimum, index) : 0;
   }
 };
 
@@ -110,39 +98,29 @@ Cells cells_of(const Problem& p) {
           static_cast<int>(grid.y) * tilings[number].rows() / cell, skew_of(p)};
 }
 
-/// Where scores go: `cells`, the best of each cell, or with one peak a right `blocks`, the best of
-/// each block, which the last block of a right makes the candidate.
+/// What a launch leaves. With several peaks a right: the best key of each of its cells. With one:
+/// the best of all, which the last block of the right makes the candidate.
 struct Found {
   Key* best;
   unsigned* tickets;  ///< of each right
   Candidate* candidates;
   std::uint32_t* counts;
-  unsigned* found;
+  unsigned* found;  ///< lengths of the lists, to begin with
 };
 
-/// The best of a block's keys, for thread 0; has barriers inside.
-__device__ Key best_of_block(Key key) {
-  __shared__ Key of_warps[Tiling::warps];
-  key = best_of<32>(key);
-  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = key;
-  __syncthreads();
-  for (int i = 0; i < Tiling::warps; ++i) key = better(key, of_warps[i]);
-  __syncthreads();  // of_warps is written anew by the next call
-  return key;
-}
-
-/// Joins the best of this block with those of a right's others.
+/// Joins the best keys of this block's threads with those of a right's others.
 __device__ void finish_right(const MatchProblem& p, bool minimum, int right, int first_right,
                              Key mine, const Found& to) {
-  const unsigned blocks = gridDim.x * gridDim.y, block = blockIdx.y * gridDim.x + blockIdx.x;
-  volatile Key* const keys = to.best + std::int64_t{right} * blocks;
-  mine = best_of_block(mine);
-  if (threadIdx.x == 0) keys[block] = mine;
-  if (!is_last_block(&to.tickets[right], blocks)) return;
-  Key key = 0;
-  for (unsigned i = threadIdx.x; i < blocks; i += Tiling::threads) key = better(key, keys[i]);
-  key = best_of_block(key);
-  if (threadIdx.x > 0) return;
+  if (__any_sync(~0u, mine != 0)) {
+    mine = best_of<32>(mine);
+    if (threadIdx.x % 32 == 0) {
+      atomicMax(&to.best[right], mine);
+      __threadfence();
+    }
+  }
+  __syncthreads();
+  if (!is_last_block(&to.tickets[right], gridDim.x * gridDim.y) || threadIdx.x > 0) return;
+  const Key key = atomicExch(&to.best[right], Key{0});  // for the next frame
   to.counts[first_right + right] = key ? 1 : 0;
   if (key)
     to.candidates[first_right + right] = candidate_of(key, minimum, p.correlate.shifts.width);
@@ -150,9 +128,9 @@ __device__ void finish_right(const MatchProblem& p, bool minimum, int right, int
 
 template <int number>
 __global__ void __launch_bounds__(Tiling::threads, 2)
-    tensor_match(MatchProblem problem, Scale scale, const std::byte* left,
+    tensor_match(MatchProblem problem, bool minimum, const std::byte* left,
                  const std::uint32_t* shifted, const RightSums* right_sums, int first_right,
-                 bool aligned, Cells cells, const u32* window_sums, const u64* window_squares,
+                 bool aligned, Cells cells, const u32* window_sums, const u32* window_squares,
                  Found to) {
   constexpr Tiling t = tilings[number];
   const Problem& p = problem.correlate;
@@ -161,7 +139,8 @@ __global__ void __launch_bounds__(Tiling::threads, 2)
   let_next_begin();
   sum_products<number>(p, left, first_right + right, shifted, corner, {0, p.right.height}, aligned);
 
-  const Scorer scorer(problem, scale, right_sums[first_right + right], window_sums, window_squares);
+  const Scorer scorer(problem, minimum, right_sums[first_right + right], window_sums,
+                      window_squares);
   const BlockSums<number> sums(corner);
   const int x = sums.x(), lane = threadIdx.x % 32;
   const bool inside = x >= 0 && x < p.shifts.width;
@@ -177,7 +156,7 @@ __global__ void __launch_bounds__(Tiling::threads, 2)
     for (int r = 0; r < cell; ++r) {
       const unsigned index = r < count ? first + r * p.shifts.width : 0;
       window_sum[r] = scorer.sums[index];
-      window_square[r] = scorer.squares[2 * std::int64_t{index}];
+      window_square[r] = scorer.squares[index];
     }
     unsigned open = 0;  // rows that may reach the limit
 #pragma unroll
@@ -198,7 +177,7 @@ __global__ void __launch_bounds__(Tiling::threads, 2)
     }
   });
   if (single)
-    finish_right(problem, scale.minimum, right, first_right, best, to);
+    finish_right(problem, minimum, right, first_right, best, to);
   else if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0)
     to.found[right] = 0;
 }
@@ -279,9 +258,10 @@ __device__ bool is_beaten_by_pixels(const MatchProblem& problem, const std::byte
 /// Appends those cells' best that no shift nearby beats to the lists. Blocks take pick_threads
 /// cells each; a warp compares one key with the cells around it.
 __global__ void __launch_bounds__(pick_threads)
-    pick_peaks(MatchProblem problem, Scale scale, const std::byte* left, const std::byte* templates,
-               const RightSums* right_sums, int first_right, Cells cells, const u32* window_sums,
-               const u64* window_squares, const Key* best, PeakLists lists) {
+    pick_peaks(MatchProblem problem, bool minimum, const std::byte* left,
+               const std::byte* templates, const RightSums* right_sums, int first_right,
+               Cells cells, const u32* window_sums, const u32* window_squares, const Key* best,
+               PeakLists lists) {
   __shared__ Key open[pick_threads];  // beaten by none for sure
   __shared__ bool is_open_cell[pick_threads];
   __shared__ int open_count;
@@ -313,7 +293,8 @@ __global__ void __launch_bounds__(pick_threads)
   }
   __syncthreads();
 
-  const Scorer scorer(problem, scale, right_sums[first_right + right], window_sums, window_squares);
+  const Scorer scorer(problem, minimum, right_sums[first_right + right], window_sums,
+                      window_squares);
   const auto* pixels = reinterpret_cast<const std::uint8_t*>(
       templates + std::int64_t{first_right + right} * p.right_stride);
   for (int k = 0; k < open_count; ++k) {
@@ -346,10 +327,11 @@ class MatchState final : public PlanState {
                                                  const Device& device) {
     auto rights = ShiftedRights<number>::make(problem, device);
     if (!rights.ok()) return rights.status();
-    auto tickets = Tickets::make(problem.correlate.total_rights());
+    // Of each right a ticket and, twice as large, its best key.
+    auto tickets = Tickets::make(3 * problem.correlate.total_rights());
     if (!tickets.ok()) return tickets.status();
-    return std::unique_ptr<PlanState>(
-        new MatchState(std::move(rights.value()), std::move(tickets.value())));
+    return std::unique_ptr<PlanState>(new MatchState(
+        std::move(rights.value()), std::move(tickets.value()), problem.correlate.total_rights()));
   }
 
   Status set_rights(const void* rights, Stream stream) override {
@@ -358,27 +340,29 @@ class MatchState final : public PlanState {
   const std::uint32_t* words() const {
     return static_cast<const ShiftedRights<number>*>(rights_.get())->words();
   }
-  unsigned* tickets() const { return static_cast<const Tickets*>(tickets_.get())->counters(); }
+  /// Both 0 between launches.
+  Key* best() const { return reinterpret_cast<Key*>(counters()); }
+  unsigned* tickets() const { return counters() + 2 * count_; }
 
  private:
-  MatchState(std::unique_ptr<PlanState> rights, std::unique_ptr<PlanState> tickets)
-      : rights_(std::move(rights)), tickets_(std::move(tickets)) {}
+  MatchState(std::unique_ptr<PlanState> rights, std::unique_ptr<PlanState> tickets,
+             std::int64_t count)
+      : rights_(std::move(rights)), tickets_(std::move(tickets)), count_(count) {}
+  unsigned* counters() const { return static_cast<const Tickets*>(tickets_.get())->counters(); }
 
   std::unique_ptr<PlanState> rights_, tickets_;
+  std::int64_t count_;
 };
 
-/// Keys of a right: of its cells or, with one peak, of its blocks.
 template <int number>
-std::int64_t keys_of(const MatchProblem& p) {
-  const dim3 grid = tensor_grid<number>(p.correlate, 1);
-  return p.max_peaks == 1 ? std::int64_t{grid.x} * grid.y : cells_of<number>(p.correlate).count();
+std::size_t cell_bytes(const MatchProblem& p, int rights) {
+  return rights * cells_of<number>(p.correlate).count() * sizeof(Key);
 }
 
-/// The lists, then the keys.
+/// With several peaks a right: the keys of cells, then the lists.
 template <int number>
 std::size_t workspace(const MatchProblem& p, const Device&) {
-  const std::size_t lists = p.max_peaks == 1 ? 0 : (peak_lists_bytes(p) + 7) / 8 * 8;
-  return lists + p.most_rights() * keys_of<number>(p) * sizeof(Key);
+  return p.max_peaks == 1 ? 0 : cell_bytes<number>(p, p.most_rights()) + peak_lists_bytes(p);
 }
 
 template <int number>
@@ -386,26 +370,29 @@ Status launch(const MatchProblem& problem, const Device& device, const Buffers& 
               PlanState* plan_state) {
   const Problem& p = problem.correlate;
   const auto& state = *static_cast<const MatchState<number>*>(plan_state);
-  const Scale scale(problem);
+  const bool minimum = info(problem.method).minimum;
   const auto* left = static_cast<const std::byte*>(b.lefts);
   const auto* sums = static_cast<const u32*>(b.window_sums);
-  const auto* squares = static_cast<const u64*>(b.window_squares);
+  const auto* squares = static_cast<const u32*>(b.window_squares);
   const Cells cells = cells_of<number>(p);
-  const std::int64_t key_bytes = b.right_count * keys_of<number>(problem) * sizeof(Key);
+  const bool single = problem.max_peaks == 1;
   auto* const keys = static_cast<Key*>(b.workspace);
-  const PeakLists lists(problem, static_cast<std::byte*>(b.workspace) + key_bytes, b.right_count);
-  const Found to{keys, state.tickets() + b.first_right, b.candidates, b.counts, lists.found};
+  auto* const behind = static_cast<std::byte*>(b.workspace) +
+                       (single ? 0 : cell_bytes<number>(problem, b.right_count));
+  const PeakLists lists(problem, behind, b.right_count);
+  const Found to{single ? state.best() + b.first_right : keys, state.tickets() + b.first_right,
+                 b.candidates, b.counts, lists.found};
   if (Status s = enqueue_early(device, names[number], tensor_match<number>,
                                tensor_grid<number>(p, b.right_count), dim3(Tiling::threads),
                                tensor_shared_bytes<number>(p, p.right.height), b.stream, problem,
-                               scale, left, state.words(), b.right_sums, b.first_right,
+                               minimum, left, state.words(), b.right_sums, b.first_right,
                                is_left_aligned(p, left), cells, sums, squares, to);
-      !s.ok() || problem.max_peaks == 1)
+      !s.ok() || single)
     return s;
   const dim3 grid(static_cast<unsigned>(ceil_div(cells.count(), pick_threads)), b.right_count);
   if (Status s =
           enqueue_early(device, "pick_peaks", pick_peaks, grid, dim3(pick_threads), 0, b.stream,
-                        problem, scale, left, static_cast<const std::byte*>(b.templates),
+                        problem, minimum, left, static_cast<const std::byte*>(b.templates),
                         b.right_sums, b.first_right, cells, sums, squares, keys, lists);
       !s.ok())
     return s;

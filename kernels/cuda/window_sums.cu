@@ -31,10 +31,9 @@ struct Moments {
   }
 };
 
-/// Sum, Squares: what sums are made in. Stored: what squares are stored as.
-template <class In, class Sum, class Squares, class Stored>
+template <class In, class Sum, class Squares>
 __global__ void __launch_bounds__(columns)
-    window_sums(Problem p, const std::byte* left, Sum* sums, Stored* squares) {
+    window_sums(Problem p, const std::byte* left, Sum* sums, Squares* squares) {
   using M = Moments<Sum, Squares>;
   let_next_begin();
   __shared__ Sum row_sums[warps][padded_columns];
@@ -130,22 +129,21 @@ __global__ void __launch_bounds__(columns)
   }
 }
 
-template <class In, class Sum, class Squares, class Stored>
+template <class In, class Sum, class Squares>
 Status launch_as(const Problem& p, const Buffers& b) {
   const dim3 grid(ceil_div(p.shifts.width, columns), ceil_div(p.shifts.height, rows_per_block));
-  return enqueue("window_sums", window_sums<In, Sum, Squares, Stored>, grid, columns, 0, b.stream,
-                 p, static_cast<const std::byte*>(b.lefts), static_cast<Sum*>(b.window_sums),
-                 static_cast<Stored*>(b.window_squares));
+  return enqueue("window_sums", window_sums<In, Sum, Squares>, grid, columns, 0, b.stream, p,
+                 static_cast<const std::byte*>(b.lefts), static_cast<Sum*>(b.window_sums),
+                 static_cast<Squares*>(b.window_squares));
 }
 
 Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*) {
   using u32 = std::uint32_t;
   using u64 = unsigned long long;
-  if (p.correlate.type != ElementType::u8)
-    return launch_as<float, double, double, double>(p.correlate, b);
+  if (p.correlate.type != ElementType::u8) return launch_as<float, double, double>(p.correlate, b);
   return p.correlate.output_type() == ElementType::u32
-             ? launch_as<std::uint8_t, u32, u32, u64>(p.correlate, b)
-             : launch_as<std::uint8_t, u32, u64, u64>(p.correlate, b);
+             ? launch_as<std::uint8_t, u32, u32>(p.correlate, b)
+             : launch_as<std::uint8_t, u32, u64>(p.correlate, b);
 }
 
 bool supports(const MatchProblem& p, const Device& device) {

@@ -14,11 +14,10 @@ namespace xcorr::cuda {
 namespace {
 
 using u32 = std::uint32_t;
-using u64 = unsigned long long;
 
 constexpr int most_threads = 1024, most_warps = most_threads / 32;
-constexpr int rows = 8, phase = 4;  // of a block; of them at once
-constexpr int most_height = 256;    // with one row more 16 bits still hold a column's sum
+constexpr int phase = 4;          // rows at once
+constexpr int most_height = 256;  // with one row more 16 bits still hold a column's sum
 
 /// Column c lies in place c + shift, so that four places are an aligned word of the left's memory.
 struct Columns {
@@ -35,105 +34,156 @@ __device__ u32 load4(const std::byte* row, int c, int count) {
   return pixels;
 }
 
-/// Four columns over a window's height.
-struct Four {
-  u32 even = 0, odd = 0;           ///< sums of columns 0 and 2, 1 and 3, 16 bits each
-  u32 came[4] = {}, went[4] = {};  ///< squares
+/// The sums of four columns over a window's height: of columns 0 and 2, and of 1 and 3, 16 bits
+/// each.
+struct Sums {
+  u32 even = 0, odd = 0;
   __device__ void add(u32 pixels) {
     even += pixels & 0x00ff00ff;
     odd += pixels >> 8 & 0x00ff00ff;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) came[i] = __dp4a(pixels & 255u << 8 * i, pixels, came[i]);
   }
   __device__ void remove(u32 pixels) {
     even -= pixels & 0x00ff00ff;
     odd -= pixels >> 8 & 0x00ff00ff;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) went[i] = __dp4a(pixels & 255u << 8 * i, pixels, went[i]);
   }
+  __device__ u32 of(int i) const { return (i % 2 ? odd : even) >> i / 2 * 16 & 0xffff; }
 };
 
-/// Prefix sums of one row's column sums, in shared memory: of each warp's columns, and of the
-/// warps the totals.
-struct Prefix {
-  u32 *columns, *totals;
+/// Their sums of squares.
+struct Squares {
+  u32 columns[4] = {};
+  __device__ static u32 square(u32 pixels, int i) {
+    return __dp4a(pixels & 255u << 8 * i, pixels, 0u);
+  }
+  __device__ void add(u32 pixels) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) columns[i] += square(pixels, i);
+  }
+  __device__ void remove(u32 pixels) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) columns[i] -= square(pixels, i);
+  }
+  __device__ u32 of(int i) const { return columns[i]; }
+};
 
-  /// Bytes, of all in a block: sums and squares of `phase` rows.
-  static constexpr int columns_of(int threads) { return 4 * threads + 4; }
-  static std::size_t bytes(int threads) {
-    return 2 * phase * sizeof(u32) * (columns_of(threads) + most_warps);
+static_assert(phase == 4);  // the rows of a uint4
+
+__device__ inline void operator+=(uint4& a, const uint4& b) {
+  a = {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
+}
+__device__ inline uint4 operator-(const uint4& a, const uint4& b) {
+  return {a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w};
+}
+
+/// Prefix sums in shared memory, of `phase` rows at once: of each warp's columns, and of the warps
+/// the totals.
+class Prefix {
+ public:
+  /// Bytes of a block's two.
+  static constexpr std::size_t bytes(int threads) {
+    return 2 * sizeof(uint4) * (place(4 * threads) + 1 + most_warps);
   }
-  __device__ explicit Prefix(int number) {
-    const int words = columns_of(blockDim.x);
-    u32* const all = dynamic_shared<u32>();
-    columns = all + number * words;
-    totals = all + 2 * phase * words + number * most_warps;
+  __device__ explicit Prefix(int number)
+      : columns_(dynamic_shared<uint4>() + number * (place(4 * blockDim.x) + 1 + most_warps)),
+        totals_(columns_ + place(4 * blockDim.x) + 1) {}
+
+  /// By all threads: the values of four columns each.
+  __device__ void store(const uint4 (&columns)[4]) const {
+    uint4 own = columns[0];
+#pragma unroll
+    for (int i = 1; i < 4; ++i) own += columns[i];
+    const uint4 inclusive{warp_scan(own.x), warp_scan(own.y), warp_scan(own.z), warp_scan(own.w)};
+    uint4 sum = inclusive - own;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      columns_[place(4 * threadIdx.x + i)] = sum;
+      sum += columns[i];
+    }
+    if (threadIdx.x % 32 == 31) totals_[threadIdx.x / 32] = inclusive;
+    if (threadIdx.x == 0) columns_[place(4 * blockDim.x)] = {};
   }
-  /// By all threads.
-  __device__ void store(const u32 (&v)[4]) const {
-    const u32 own = v[0] + v[1] + v[2] + v[3], inclusive = warp_scan(own), first = inclusive - own;
-    reinterpret_cast<uint4*>(columns)[threadIdx.x] = {first, first + v[0], first + v[0] + v[1],
-                                                      first + v[0] + v[1] + v[2]};
-    if (threadIdx.x % 32 == 31) totals[threadIdx.x / 32] = inclusive;
-    if (threadIdx.x == 0) columns[4 * blockDim.x] = 0;
-  }
-  /// After a barrier: the sum of columns [begin, end).
-  __device__ u32 between(int begin, int end) const {
-    u32 sum = columns[end] - columns[begin];
-    for (int warp = begin / 128; warp < end / 128; ++warp) sum += totals[warp];
+  /// After a barrier: the sums of columns [begin, end).
+  __device__ uint4 between(int begin, int end) const {
+    uint4 sum = columns_[place(end)] - columns_[place(begin)];
+    for (int warp = begin / 128; warp < end / 128; ++warp) sum += totals_[warp];
     return sum;
   }
+
+ private:
+  /// With a gap after each eight, so that every fourth one lies in another bank.
+  __host__ __device__ static constexpr int place(int column) { return column + column / 8; }
+
+  uint4 *columns_, *totals_;
 };
 
+/// Moves a window down by the rows of a phase; stores what it was at each.
+template <class T>
+__device__ void walk(T& running, const u32 (&above)[phase], const u32 (&below)[phase],
+                     const Prefix& to) {
+  u32 columns[4][phase];
+#pragma unroll
+  for (int r = 0; r < phase; ++r) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) columns[i][r] = running.of(i);
+    running.add(below[r]);
+    running.remove(above[r]);
+  }
+  uint4 values[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    values[i] = {columns[i][0], columns[i][1], columns[i][2], columns[i][3]};
+  to.store(values);
+}
+
+/// A block does `rows` rows.
+template <int rows>
 __global__ void __launch_bounds__(most_threads)
-    whole_rows(Problem p, const std::byte* left, Columns columns, u32* sums, u64* squares) {
+    whole_rows(Problem p, const std::byte* left, Columns columns, u32* sums, u32* squares) {
   let_next_begin();
   const int c = threadIdx.x * 4 - columns.shift, h = p.right.height;
   const int y0 = blockIdx.x * rows, last = p.shifts.height + h - 2;
   const std::byte* base = left + p.shifts.y * p.left_pitch + p.shifts.x;
   const bool whole = p.left_pitch % 4 == 0 && c >= 0 && c + 4 <= columns.count;
+  const auto row = [&](int y) { return base + min(y, last) * p.left_pitch; };
 
-  // The pixels that the window's top and bottom pass, all asked for at once.
-  Four running;
-  u32 above[rows], below[rows];
-  const auto load = [&](auto is_whole) {
-    const auto pixels = [&](int y) {
-      return load4<is_whole>(base + min(y, last) * p.left_pitch, c, columns.count);
-    };
-#pragma unroll
-    for (int r = 0; r < rows; ++r) {
-      above[r] = pixels(y0 + r);
-      below[r] = pixels(y0 + r + h);
-    }
-#pragma unroll 16
-    for (int j = 0; j < h; ++j) running.add(pixels(y0 + j));
+  Sums running_sums;
+  Squares running_squares;
+  const auto add = [&](u32 pixels) {
+    running_sums.add(pixels);
+    running_squares.add(pixels);
   };
-  if (whole)
-    load(std::true_type());
-  else
-    load(std::false_type());
+  if (whole) {
+#pragma unroll 16
+    for (int j = 0; j < h; ++j) add(load4<true>(row(y0 + j), c, columns.count));
+  } else {
+#pragma unroll 1
+    for (int j = 0; j < h; ++j) add(load4<false>(row(y0 + j), c, columns.count));
+  }
 
-#pragma unroll
-  for (int first = 0; first < rows; first += phase) {
+  for (int first = y0; first < min(y0 + rows, p.shifts.height); first += phase) {
+    // The pixels that the window's top and bottom pass.
+    u32 above[phase], below[phase];
 #pragma unroll
     for (int r = 0; r < phase; ++r) {
-      Prefix(r).store(
-          {running.even & 0xffff, running.odd & 0xffff, running.even >> 16, running.odd >> 16});
-      Prefix(phase + r).store({running.came[0] - running.went[0], running.came[1] - running.went[1],
-                               running.came[2] - running.went[2],
-                               running.came[3] - running.went[3]});
-      running.add(below[first + r]);
-      running.remove(above[first + r]);
+      above[r] = whole ? load4<true>(row(first + r), c, columns.count)
+                       : load4<false>(row(first + r), c, columns.count);
+      below[r] = whole ? load4<true>(row(first + r + h), c, columns.count)
+                       : load4<false>(row(first + r + h), c, columns.count);
     }
+    walk(running_sums, above, below, Prefix(0));
+    walk(running_squares, above, below, Prefix(1));
     __syncthreads();
+    const int count = min(phase, p.shifts.height - first);
     for (int x = threadIdx.x; x < p.shifts.width; x += blockDim.x) {
       const int begin = x + columns.shift, end = begin + p.right.width;
+      const uint4 s = Prefix(0).between(begin, end), q = Prefix(1).between(begin, end);
+      const u32 of_rows[2][phase] = {{s.x, s.y, s.z, s.w}, {q.x, q.y, q.z, q.w}};
+      const std::int64_t place = std::int64_t{first} * p.shifts.width + x;
 #pragma unroll
       for (int r = 0; r < phase; ++r) {
-        const int y = y0 + first + r;
-        if (y >= p.shifts.height) break;
-        sums[std::int64_t{y} * p.shifts.width + x] = Prefix(r).between(begin, end);
-        squares[std::int64_t{y} * p.shifts.width + x] = Prefix(phase + r).between(begin, end);
+        if (r >= count) break;
+        sums[place + r * p.shifts.width] = of_rows[0][r];
+        squares[place + r * p.shifts.width] = of_rows[1][r];
       }
     }
     __syncthreads();  // the prefix sums are written anew
@@ -144,15 +194,23 @@ int threads_of(const Problem& p, int shift) {
   return ceil_div(p.shifts.width + p.right.width - 1 + shift, 4 * 32) * 32;
 }
 
-Status launch(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
-  const Problem& p = problem.correlate;
+template <int rows>
+Status launch_with(const Problem& p, const Buffers& b) {
   const auto first =
       reinterpret_cast<std::uintptr_t>(b.lefts) + p.shifts.y * p.left_pitch + p.shifts.x;
   const Columns columns{p.shifts.width + p.right.width - 1, static_cast<int>(first % 4)};
   const int threads = threads_of(p, columns.shift);
-  return enqueue("whole_rows", whole_rows, ceil_div(p.shifts.height, rows), threads,
+  return enqueue("whole_rows", whole_rows<rows>, ceil_div(p.shifts.height, rows), threads,
                  Prefix::bytes(threads), b.stream, p, static_cast<const std::byte*>(b.lefts),
-                 columns, static_cast<u32*>(b.window_sums), static_cast<u64*>(b.window_squares));
+                 columns, static_cast<u32*>(b.window_sums), static_cast<u32*>(b.window_squares));
+}
+
+/// More rows a block save sums over the window's height, fewer end sooner.
+Status launch(const MatchProblem& problem, const Device& device, const Buffers& b, PlanState*) {
+  const Problem& p = problem.correlate;
+  const bool is_low = p.right.height <= 24;
+  const bool is_small = ceil_div(p.shifts.height, 8) < device.multiprocessors / 2;
+  return is_low || is_small ? launch_with<4>(p, b) : launch_with<8>(p, b);
 }
 
 bool supports(const MatchProblem& problem, const Device& device) {
