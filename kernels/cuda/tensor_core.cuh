@@ -28,6 +28,8 @@ struct Tiling {
   int steps, tiles, groups, split;
 
   static constexpr int warps = 4, threads = 32 * warps;
+  /// Blocks that a multiprocessor shall have registers for.
+  constexpr int least_blocks() const { return steps > 2 ? 2 : tiles > 2 ? 4 : 6; }
   constexpr int across() const { return warps / split; }
   constexpr int columns() const { return 32 * across(); }  ///< shifts of a block
   constexpr int rows() const { return 16 * tiles; }
@@ -36,11 +38,11 @@ struct Tiling {
   /// would do, so that wider rights are cut where 16-byte copies begin.
   constexpr int most_columns() const { return 32 * steps - 32; }
   constexpr int stage_rows() const { return 16 * groups; }
-  /// Words of one copy of a right's row: 32 zero bytes, the row, zero bytes. Copies lie 8 banks
-  /// apart.
+  /// Words of one copy of a right's row: 32 zero bytes, the row, zero bytes. An odd number of eight
+  /// banks, so that the four copies lie in different ones.
   constexpr int copy_words() const {
     int words = 8 * steps + 8;
-    while (words % 32 != 8) words += 8;
+    while (words % 16 != 8) words += 8;
     return words;
   }
   constexpr int row_words() const { return 4 * copy_words(); }
@@ -69,6 +71,7 @@ constexpr Tiling tilings[] = {
     {3, 4, 4, 1},
     {4, 4, 2, 1},
     {5, 1, 4, 4},
+    {5, 4, 1, 1},
     {5, 4, 2, 1},
     {5, 4, 4, 1},
 };
@@ -81,7 +84,7 @@ constexpr int tiling_count = static_cast<int>(std::size(tilings));
   {                                                                                               \
     family ".k2t1g2s4", family ".k2t2g1", family ".k2t4g1", family ".k2t4g2", family ".k3t1g4s4", \
         family ".k3t2g2", family ".k3t4g2", family ".k3t4g4", family ".k4t4g2",                   \
-        family ".k5t1g4s4", family ".k5t4g2", family ".k5t4g4"                                    \
+        family ".k5t1g4s4", family ".k5t4g1", family ".k5t4g2", family ".k5t4g4"                  \
   }
 
 /// Rows of the right that a launch takes.

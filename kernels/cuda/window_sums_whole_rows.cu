@@ -205,12 +205,12 @@ Status launch_with(const Problem& p, const Buffers& b) {
                  columns, static_cast<u32*>(b.window_sums), static_cast<u32*>(b.window_squares));
 }
 
-/// More rows a block save sums over the window's height, fewer end sooner.
+/// More rows a block save sums over the window's height, and leave room for what follows to begin
+/// beside them; fewer end sooner, where there are not many.
 Status launch(const MatchProblem& problem, const Device& device, const Buffers& b, PlanState*) {
   const Problem& p = problem.correlate;
-  const bool is_low = p.right.height <= 24;
-  const bool is_small = ceil_div(p.shifts.height, 8) < device.multiprocessors / 2;
-  return is_low || is_small ? launch_with<4>(p, b) : launch_with<8>(p, b);
+  return ceil_div(p.shifts.height, 8) < device.multiprocessors / 2 ? launch_with<4>(p, b)
+                                                                   : launch_with<8>(p, b);
 }
 
 bool supports(const MatchProblem& problem, const Device& device) {
