@@ -5,8 +5,8 @@
 // high * low misses less than an ulp of a product; where no value of a block has a low part
 // (integers up to 2048, values that were float16) the first product is all there is. One row of the
 // right is a banded (Toeplitz) matrix, B[k][n] = right[k - n], as in tensor_core.cu: of its blocks
-// of 8 x 8, one more than the row has is not zero. It is the fastest way by the definition from
-// some 64 pixels a side on.
+// of 8 x 8, one more than the row has is not zero. It is made for matrices of some 64 pixels a side
+// and more; what it should reach is in docs/performance.md.
 #include <algorithm>
 #include <array>
 #include <bit>
