@@ -5,6 +5,9 @@
 #include "checkcorr_cases.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
 
 namespace checkcorr {
 namespace {
@@ -218,6 +221,7 @@ constexpr Case table[] = {
     // ---- sums past 32 bits ----
     {.name = "u32-limit", .type = u8, .left = {259, 258}, .right = {256, 257}, .fill = extremes},
     {.name = "u64", .type = u8, .left = {261, 262}, .right = {257, 258}, .fill = extremes},
+    {.name = "u64-512", .type = u8, .left = {514, 513}, .right = {512, 512}, .fill = extremes},
     {.name = "u64-bytes", .type = u8, .left = {267, 263}, .right = {257, 258}, .form = one_to_many, .rights = 2},
     {.name = "u64-flat", .type = u8, .left = {600, 150}, .right = {597, 147}, .fill = flat_right},
 
@@ -225,6 +229,18 @@ constexpr Case table[] = {
     {.name = "ties", .type = u8, .left = {80, 60}, .right = {2, 2}, .fill = binary, .max_peaks = 1024, .distance = 1, .threshold = -1},
     {.name = "ties-apart", .type = u8, .left = {80, 60}, .right = {3, 3}, .fill = binary, .max_peaks = 100, .distance = 5, .threshold = -1},
     {.name = "ties", .type = f32, .left = {80, 60}, .right = {2, 2}, .fill = binary, .form = one_to_many, .rights = 3, .max_peaks = 37, .distance = 2},
+
+    // ---- searches by cells of shifts: ties, cells that only partly lie nearby, one peak ----
+    {.name = "cells", .type = u8, .left = {33, 27}, .right = {4, 4}, .fill = binary, .max_peaks = 20, .distance = 8, .threshold = -1},
+    {.name = "cells-ties", .type = u8, .left = {120, 90}, .right = {16, 16}, .fill = binary, .max_peaks = 64, .distance = 8, .threshold = -1},
+    {.name = "cells-apart", .type = u8, .left = {151, 100}, .right = {9, 9}, .pad = 3, .misalign = 1, .max_peaks = 50, .distance = 11, .threshold = -1},
+    {.name = "cells-many", .type = u8, .left = {143, 97}, .right = {37, 18}, .fill = copies, .form = one_to_many, .rights = 5, .max_peaks = 9, .threshold = 0.1},
+    {.name = "cells-far", .type = u8, .left = {160, 120}, .right = {24, 24}, .fill = near_flat, .max_peaks = 1024, .distance = 30, .threshold = -1},
+    {.name = "cells-part", .type = u8, .left = {180, 90}, .right = {13, 21}, .shifts = rectangle, .rectangle = {19, 7, 133, 61}, .max_peaks = 30, .distance = 9, .threshold = -0.5},
+    {.name = "one-peak", .type = u8, .left = {23, 21}, .right = {5, 3}, .max_peaks = 1, .threshold = -1},
+    {.name = "one-peak-ties", .type = u8, .left = {150, 70}, .right = {33, 31}, .fill = binary, .form = one_to_many, .rights = 4, .max_peaks = 1, .distance = 1, .threshold = -1},
+    {.name = "one-peak-copies", .type = u8, .left = {190, 110}, .right = {64, 40}, .fill = copies, .form = one_to_many, .rights = 3, .max_peaks = 1, .threshold = 0.9},
+    {.name = "no-peak", .type = u8, .left = {97, 91}, .right = {40, 30}, .max_peaks = 1, .threshold = 0.9},
     {.name = "every-shift", .type = u8, .left = {201, 167}, .right = {2, 2}, .max_peaks = 1024, .distance = 1, .threshold = -1},
     {.name = "every-shift-many", .type = u8, .left = {129, 67}, .right = {3, 2}, .form = one_to_many, .rights = 4, .max_peaks = 1000, .distance = 1, .threshold = -1},
     {.name = "far-apart", .type = u8, .left = {150, 140}, .right = {5, 5}, .max_peaks = 64, .distance = 40, .threshold = -1},
@@ -272,9 +288,34 @@ constexpr Case table[] = {
 };
 // clang-format on
 
+constexpr int most_width = 130;
+
+/// The table, and rights of bytes of every width: words, steps and bands begin and end anywhere.
+class AllCases {
+ public:
+  AllCases() : cases_(std::begin(table), std::end(table)) {
+    for (int width = 1; width <= most_width; ++width) {
+      names_[width] = "width-" + std::to_string(width);
+      cases_.push_back({.name = names_[width].c_str(),
+                        .left = {width + 4, 4},
+                        .right = {width, 2},
+                        .form = n_to_m});
+    }
+  }
+  AllCases(const AllCases&) = delete;
+  std::span<const Case> cases() const { return cases_; }
+
+ private:
+  std::array<std::string, most_width + 1> names_;
+  std::vector<Case> cases_;
+};
+
 }  // namespace
 
-std::span<const Case> cases() { return table; }
+std::span<const Case> cases() {
+  static const AllCases all;
+  return all.cases();
+}
 
 xcorr::Problem problem_of(const Case& c) {
   const Rect shifts = c.shifts == Shifts::valid  ? xcorr::valid_shifts(c.left, c.right)
