@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Both textures are value noise: random values on grids of several widths, smoothed between the
+ * All textures are value noise: random values on grids of several widths, smoothed between the
  * grid's points and added up, coarse ones strongest. Everything is a function of the frame's index
  * and of fixed seeds, so a clip is the same on each run.
  */
@@ -18,7 +18,7 @@ typedef struct {
 } Texture;
 
 struct _Scene {
-  Texture world, target;
+  Texture world, target, post;
 };
 
 /* A fixed pseudo-random value in 0..1 for a point of a grid. */
@@ -80,12 +80,14 @@ Scene* scene_new(void) {
   Scene* scene = g_new(Scene, 1);
   scene->world = texture_new(WORLD_WIDTH, WORLD_HEIGHT, 1, 96);
   scene->target = texture_new(TARGET_WIDTH, TARGET_HEIGHT, 1000, 24);
+  scene->post = texture_new(POST_WIDTH, SCENE_HEIGHT, 2000, 48);
   return scene;
 }
 
 void scene_free(Scene* scene) {
   g_free(scene->world.values);
   g_free(scene->target.values);
+  g_free(scene->post.values);
   g_free(scene);
 }
 
@@ -93,6 +95,12 @@ void scene_target_position(int index, double* x, double* y) {
   double t = index / (double)SCENE_FPS;
   *x = (SCENE_WIDTH - TARGET_WIDTH) * (0.5 + 0.45 * sin(1.3 * t + 0.4));
   *y = (SCENE_HEIGHT - TARGET_HEIGHT) * (0.5 + 0.45 * sin(2.1 * t));
+}
+
+double scene_target_visible(int index) {
+  double x, y;
+  scene_target_position(index, &x, &y);
+  return CLAMP((x + TARGET_WIDTH - POST_WIDTH) / TARGET_WIDTH, 0, 1);
 }
 
 /* The world's point in the frame's top-left corner: a slow pan and a hand's shake. */
@@ -107,7 +115,8 @@ static void put_pixel(guint8* pixel, const float rgb[CHANNELS], float gain) {
   pixel[3] = 0;
 }
 
-void scene_draw_frame(const Scene* scene, int index, guint8* rgbx) {
+void scene_draw_frame(gconstpointer data, int index, guint8* rgbx) {
+  const Scene* scene = data;
   double camera_x, camera_y, target_x, target_y;
   float exposure = 0.85f + 0.12f * (float)sin(1.7 * index / SCENE_FPS);
   camera_position(index, &camera_x, &camera_y);
@@ -115,14 +124,20 @@ void scene_draw_frame(const Scene* scene, int index, guint8* rgbx) {
   for (int y = 0; y < SCENE_HEIGHT; y++)
     for (int x = 0; x < SCENE_WIDTH; x++) {
       float back[CHANNELS], front[CHANNELS];
-      float covered = sample(&scene->target, x - target_x, y - target_y, front);
-      sample(&scene->world, camera_x + x, camera_y + y, back);
-      for (int c = 0; c < CHANNELS; c++) front[c] += (1 - covered) * back[c];
+      if (x < POST_WIDTH) {
+        sample(&scene->post, x, y, front);
+      } else {
+        float covered = sample(&scene->target, x - target_x, y - target_y, front);
+        sample(&scene->world, camera_x + x, camera_y + y, back);
+        for (int c = 0; c < CHANNELS; c++) front[c] += (1 - covered) * back[c];
+      }
       put_pixel(rgbx + 4 * ((gsize)y * SCENE_WIDTH + x), front, exposure);
     }
 }
 
-void scene_draw_target(const Scene* scene, guint8* rgbx) {
+void scene_draw_target(gconstpointer data, int index, guint8* rgbx) {
+  const Scene* scene = data;
+  (void)index;
   for (int i = 0; i < TARGET_WIDTH * TARGET_HEIGHT; i++)
     put_pixel(rgbx + 4 * i, &scene->target.values[(gsize)i * CHANNELS], 1);
 }

@@ -12,6 +12,7 @@ import functools
 import os
 import re
 import shlex
+import struct
 import subprocess
 import sys
 import tempfile
@@ -34,23 +35,58 @@ def run(command, **options):
     return done.stdout
 
 
-def make_clip(programs, folder, backend="cpu"):
+def make_clip(programs, folder, backend="cpu", frames=FRAMES):
     """clip.mp4, patch.png and the true positions, which it returns; and what the demo printed."""
     printed = run([programs / "demo", f"--out={folder}", f"--backend={backend}",
-                   f"--frames={FRAMES}"])
+                   f"--frames={frames}"])
     with open(folder / "truth.csv", newline="") as file:
         truth = [(float(row["x"]), float(row["y"])) for row in csv.DictReader(file)]
-    assert len(truth) == FRAMES
+    assert len(truth) == frames
     return truth, printed
 
 
+def gray_frames(clip, width, height):
+    """The frames of a clip, each the bytes of its luma."""
+    raw = clip.with_suffix(".gray")
+    run(["gst-launch-1.0", "-q", "filesrc", f"location={clip}", "!", "decodebin", "!",
+         "videoconvert", "!", "video/x-raw,format=GRAY8", "!", "filesink", f"location={raw}"])
+    pixels = raw.read_bytes()
+    assert len(pixels) % (width * height) == 0, len(pixels)
+    return [pixels[at:at + width * height] for at in range(0, len(pixels), width * height)]
+
+
+def check_annotated(folder, truth):
+    """The clips differ, in every frame that is looked at, near the target and nowhere else."""
+    width, height, near = 640, 360, 60
+    plain, drawn = (gray_frames(folder / name, width, height)
+                    for name in ("clip.mp4", "annotated.mp4"))
+    assert len(plain) == len(drawn) == len(truth), (len(plain), len(drawn))
+    for frame in (2, len(truth) // 3):
+        x, y = truth[frame]
+        differing = [(i % width, i // width) for i, (a, b) in enumerate(
+            zip(plain[frame], drawn[frame])) if abs(a - b) > 60]
+        assert len(differing) > 200, (frame, len(differing))
+        in_box = sum(-near < px - x < 2 * near and -near < py - y < 2 * near
+                     for px, py in differing)
+        assert in_box > 0.7 * len(differing), (frame, in_box, len(differing))
+
+
 def check_demo(programs, folder, backend):
-    lines = make_clip(programs, folder, backend)[1].splitlines()
+    frames, hidden = 150, 30
+    truth, printed = make_clip(programs, folder, backend, frames)
+    lines = printed.splitlines()
     summary = dict(field.split("=") for field in lines[-1].split())
-    assert list(summary) == ["frames", "found", "max_error_px", "backend", "fps"], lines[-1]
-    assert len(lines) == FRAMES + 2 and summary["found"] == str(FRAMES), lines
+    assert list(summary) == ["frames", "found", "max_error_px", "backend", "fps", "ids",
+                             "lost_frames", "refound"], lines[-1]
+    found, lost = int(summary["found"]), int(summary["lost_frames"])
+    assert len(lines) == frames + 2 and found + lost == frames, lines
+    assert hidden <= lost <= 1.5 * hidden, lines[-1]
+    assert summary["ids"] == "1" and summary["refound"] == "yes", lines[-1]
     assert float(summary["max_error_px"]) <= 1 and float(summary["fps"]) > 0, lines[-1]
     assert summary["backend"] == backend, lines[-1]
+    check_annotated(folder, truth)
+    sheet = (folder / "contact-sheet.png").read_bytes()
+    assert sheet.startswith(b"\x89PNG") and struct.unpack(">II", sheet[16:24]) == (1280, 720)
 
 
 def test_demo_cpu(programs, source, folder):
