@@ -81,12 +81,12 @@ inline std::string_view family(std::string_view kernel) {
   return kernel.substr(0, kernel.find('.'));
 }
 
-/// For each backend `auto` and of each correlate family the first and the last variant, which
+/// For each backend `auto` and of each family that matches the first and the last variant, which
 /// differ most. checkcorr goes through all of them.
 inline std::vector<Target> targets() {
   std::vector<Target> list;
   for (const Variant* v : all_variants()) {
-    if (v->stage != Stage::correlate) continue;
+    if (v->stage != Stage::correlate && v->stage != Stage::search) continue;
     const auto is_sibling = [&](std::size_t back) {
       return list.size() >= back && list[list.size() - back].backend == v->backend &&
              family(list[list.size() - back].kernel) == family(v->name);
@@ -117,8 +117,10 @@ class TargetTest : public testing::TestWithParam<Target> {
   const std::string& kernel() const { return GetParam().kernel; }
   /// Of `auto` that is not known.
   bool is_exact() const {
-    const Variant* variant = find_variant(Stage::correlate, GetParam().backend, kernel());
-    return variant && variant->exact;
+    for (const Stage stage : {Stage::correlate, Stage::search})
+      if (const Variant* variant = find_variant(stage, GetParam().backend, kernel()))
+        return variant->exact;
+    return false;
   }
 
   /// Of a match by this kernel, to whole pixels.

@@ -33,6 +33,10 @@ void complete_tf32_product(void* const* payloads, unsigned mask);
 
 namespace xcorr::cuda {
 
+inline std::uint32_t load_word(const std::uint8_t* from) {
+  return *reinterpret_cast<const std::uint32_t*>(from);
+}
+
 inline void load_matrices(std::uint32_t (&to)[4], const std::uint8_t* row,
                           simt::Where where = simt::Where::current()) {
   simt::MatrixLoad payload{row, {}, where};
