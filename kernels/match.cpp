@@ -2,11 +2,13 @@
 #include <xcorr/match.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "bank.hpp"
 #include "match_plan.hpp"
 #include "registry.hpp"
+#include "score.hpp"
 #include "tune.hpp"
 
 namespace xcorr {
@@ -21,6 +23,28 @@ Status check_settings(const MatchSettings& s) {
   if (!(s.prefilter_sigma >= 0 && s.prefilter_sigma <= 10))
     return bad("prefilter_sigma must be in [0, 10]");
   return {};
+}
+
+/// What prepare() and the frame must be to each other.
+Status check_frame(const std::optional<MatchPlan>& plan, const MatrixView& frame) {
+  if (!plan) return {Code::invalid_argument, "prepare() has not been called"};
+  if (frame.type != plan->type() || frame.size != plan->frame())
+    return {Code::invalid_argument, "the frame is not of the prepared type and size"};
+  if (!frame.data) return {Code::invalid_argument, "the frame has no data"};
+  if (frame.pitch < static_cast<std::ptrdiff_t>(frame.size.width * size_of(frame.type)))
+    return {Code::invalid_argument, "the frame's pitch is shorter than its rows"};
+  return {};
+}
+
+/// Scores become the thresholds that they reach: score_limit() is linear in the threshold.
+void to_thresholds(std::vector<float>& scores, Method method, const BankTemplate& t) {
+  const auto limit = [&](double threshold) {
+    return score_limit(method, threshold, double(t.size.area()), t.sums);
+  };
+  const double origin = limit(0), unit = limit(1) - origin;
+  const bool can_match = std::isfinite(unit) && unit != 0;
+  for (float& score : scores)
+    score = can_match ? static_cast<float>((score - origin) / unit) : 0.0f;
 }
 
 }  // namespace
@@ -44,13 +68,19 @@ struct Matcher::Impl {
   Tuner tuner;
   std::optional<MatchPlan> plan;  ///< none: the bank changed since, or prepare() was not called
   std::optional<Stream> pending;  ///< where an enqueued frame's work runs
+  std::optional<MatchPlan> response_plan;  ///< respond()'s, of the template `responding`
+  std::uint32_t responding = 0;
 
   const std::vector<BankTemplate>& matched_bank() const {
     return smoothed_bank.empty() ? bank : smoothed_bank;
   }
 
+  /// Makes response_plan ready for that template.
+  Status prepare_response(std::uint32_t template_index);
+
   ~Impl() {
     plan.reset();
+    response_plan.reset();
     runtime(device.backend).destroy_stream(own_stream);
   }
 };
@@ -74,6 +104,7 @@ Status Matcher::set_templates(std::span<const MatrixView> templates) {
   if (!bank.ok()) return bank.status();
   impl_->bank = std::move(bank.value());
   impl_->plan.reset();
+  impl_->response_plan.reset();
   return {};
 }
 
@@ -103,17 +134,13 @@ Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& setti
                               kernels);
   if (!made.ok()) return made.status();
   plan = std::move(made.value());
+  impl_->response_plan.reset();
   impl_->smoothed_bank = std::move(smoothed_bank);
   return {};
 }
 
 Status Matcher::enqueue(const MatrixView& frame, Stream stream) {
-  if (!impl_->plan) return {Code::invalid_argument, "prepare() has not been called"};
-  if (frame.type != impl_->plan->type() || frame.size != impl_->plan->frame())
-    return {Code::invalid_argument, "the frame is not of the prepared type and size"};
-  if (!frame.data) return {Code::invalid_argument, "the frame has no data"};
-  if (frame.pitch < static_cast<std::ptrdiff_t>(frame.size.width * size_of(frame.type)))
-    return {Code::invalid_argument, "the frame's pitch is shorter than its rows"};
+  if (Status status = check_frame(impl_->plan, frame); !status.ok()) return status;
   impl_->pending = stream.handle ? stream : impl_->own_stream;
   return impl_->plan->enqueue(frame, *impl_->pending);
 }
@@ -125,6 +152,43 @@ Status Matcher::collect(std::vector<Peak>& peaks) {
   impl_->pending.reset();
   if (Status status = runtime(impl_->device.backend).wait(stream); !status.ok()) return status;
   impl_->plan->collect(impl_->matched_bank(), peaks);
+  return {};
+}
+
+Status Matcher::Impl::prepare_response(std::uint32_t template_index) {
+  const MatchSettings& settings = plan->settings();
+  if (response_plan && responding == template_index && response_plan->adopt(settings)) return {};
+  response_plan.reset();
+  const BankTemplate& t = matched_bank()[template_index];
+  const Size region = searched_region(plan->frame(), settings.search_region).size();
+  KernelOfSize kernels;
+  if (!plan->places(t.size).empty()) {
+    // By a kernel that leaves a surface, of which `settings.kernel` need be none.
+    auto kernel = select_variant(Stage::correlate,
+                                 problem_of_group(t.type, region, t.size, 1, settings), device, "");
+    if (!kernel.ok()) return kernel.status();
+    kernels[{t.size.width, t.size.height}] = kernel.value()->name;
+  }
+  auto made = MatchPlan::make(device, {t}, t.type, plan->frame(), settings, own_stream, kernels);
+  if (!made.ok()) return made.status();
+  response_plan = std::move(made.value());
+  responding = template_index;
+  return {};
+}
+
+Status Matcher::respond(const MatrixView& frame, std::uint32_t template_index, Response& response) {
+  if (Status status = check_frame(impl_->plan, frame); !status.ok()) return status;
+  if (template_index >= impl_->bank.size())
+    return {Code::invalid_argument, "there is no template " + std::to_string(template_index)};
+  if (Status status = impl_->prepare_response(template_index); !status.ok()) return status;
+  MatchPlan& plan = *impl_->response_plan;
+  const Stream stream = impl_->own_stream;
+  if (Status status = plan.enqueue(frame, stream); !status.ok()) return status;
+  if (Status status = plan.read_scores(response.values, stream); !status.ok()) return status;
+  if (Status status = runtime(impl_->device.backend).wait(stream); !status.ok()) return status;
+  const BankTemplate& t = impl_->matched_bank()[template_index];
+  to_thresholds(response.values, plan.settings().method, t);
+  response.places = plan.places(t.size);
   return {};
 }
 

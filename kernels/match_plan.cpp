@@ -312,6 +312,20 @@ void MatchPlan::collect(const std::vector<BankTemplate>& bank, std::vector<Peak>
   });
 }
 
+Status MatchPlan::read_scores(std::vector<float>& scores, Stream stream) const {
+  scores.clear();
+  if (groups_.empty()) return {};
+  scores.resize(groups_.front().problem.correlate.shifts.size().area());
+  return runtime_->copy(bytes_copy(scores.data(), scores_.data(), scores.size() * sizeof(float)),
+                        Memory::device, Memory::host, stream);
+}
+
+Rect MatchPlan::places(Size size) const {
+  if (size.width > region_.width || size.height > region_.height) return {};
+  const Rect shifts = valid_shifts(region_.size(), size);
+  return {region_.x, region_.y, shifts.width, shifts.height};
+}
+
 void MatchPlan::append_peaks(std::uint32_t index, const BankTemplate& t, std::size_t place,
                              std::vector<Peak>& peaks) const {
   const bool minimum = info(settings_.method).minimum;

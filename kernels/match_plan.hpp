@@ -41,6 +41,13 @@ class MatchPlan {
   /// After waiting for the stream.
   void collect(const std::vector<BankTemplate>& bank, std::vector<Peak>& peaks) const;
 
+  /// Enqueues reading what the last frame scored, a value for each place, row by row. For plans of
+  /// one template whose kernel is of the correlate stage: others keep no scores.
+  Status read_scores(std::vector<float>& scores, Stream stream) const;
+
+  const MatchSettings& settings() const { return settings_; }
+  /// Where a template of that size can lie in the frame.
+  Rect places(Size size) const;
   const char* kernel() const { return groups_.empty() ? "" : groups_.front().kernel->name; }
   ElementType type() const { return type_; }
   Size frame() const { return frame_; }

@@ -60,6 +60,14 @@ struct Peak {
   double score;                  ///< OpenCV's value at the whole-pixel position, exact for u8
 };
 
+/// How well a template matches at every place.
+struct Response {
+  Rect places;  ///< of its top-left corner in the frame; empty: it does not fit
+  /// Row by row, dense: the greatest threshold (see MatchSettings) that the score there reaches, 1
+  /// for an exact copy. 0 for a template that can match nothing.
+  std::vector<float> values;
+};
+
 /// True when all its pixels are equal: such a template has no variance and can match nothing by
 /// ccoeff. `view` is in host memory.
 bool is_flat(const MatrixView& view);
@@ -99,6 +107,12 @@ class Matcher {
 
   /// Waits for the enqueued frame's peaks: templates in order, best first within a template.
   Status collect(std::vector<Peak>& peaks);
+
+  /// What one template of the bank scores in a frame as enqueue() takes it, by the settings
+  /// prepared. Waits for the result, and leaves a frame that is enqueued alone. The first call for
+  /// a template after prepare() made something new allocates as that does. Errors: as prepare() and
+  /// enqueue().
+  Status respond(const MatrixView& frame, std::uint32_t template_index, Response& response);
 
   /// The correlate variant in use: the first group's, when templates of several sizes use
   /// several; empty before prepare() and while no template fits.
