@@ -28,7 +28,7 @@ std::vector<double> black_scores(const std::vector<LumaImage>& images, xcorr::Me
 
 std::string files_of(const Bank& bank) {
   std::string text;
-  for (std::size_t i = 0; i < bank.size(); ++i) text += (i ? ", '" : "'") + bank[i].file + "'";
+  for (std::size_t i = 0; i < bank.size(); ++i) text += (i ? ", '" : "'") + bank[i].name() + "'";
   return text;
 }
 
@@ -135,7 +135,7 @@ xcorr::Status Analyser::load(const std::shared_ptr<const Bank>& bank) {
     auto image = luma_in(format_, (*bank)[i]);
     if (!image)
       return {xcorr::Code::invalid_argument,
-              "Cannot convert the template '" + (*bank)[i].file + "' to the frames' format"};
+              "Cannot convert the template '" + (*bank)[i].name() + "' to the frames' format"};
     images.push_back(std::move(*image));
     views.push_back(images.back().view());
   }
@@ -153,7 +153,7 @@ void Analyser::check(const Task& task) {
       xcorr::searched_region({format_.width, format_.height}, task.match.search_region).size();
   for (std::size_t i = 0; i < images_->size(); ++i) {
     const LumaImage& image = (*images_)[i];
-    const std::string name = "The template '" + (*task.bank)[i].file + "'";
+    const std::string name = "The template '" + (*task.bank)[i].name() + "'";
     if (image.size.width > area.width || image.size.height > area.height)
       warn(name + " of " + text_of(image.size) + " pixels is larger than the " + text_of(area) +
            " that are searched: it cannot match");

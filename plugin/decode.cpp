@@ -122,7 +122,8 @@ Sample decode(const std::string& file, std::string& reason) {
 
   wait_for_preroll(pipeline.get(), reason);
   Sample sample;
-  if (reason.empty()) sample.reset(gst_app_sink_try_pull_preroll(GST_APP_SINK(sink.get()), 0));
+  if (reason.empty())
+    sample = take_sample(gst_app_sink_try_pull_preroll(GST_APP_SINK(sink.get()), 0));
   gst_element_set_state(pipeline.get(), GST_STATE_NULL);
   if (sample && !cut_off) return sample;
   if (reason.empty()) reason = "the picture in it is not complete";

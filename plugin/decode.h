@@ -10,10 +10,12 @@
 
 namespace cudaxcorr {
 
-struct SampleUnref {
-  void operator()(GstSample* sample) const { gst_sample_unref(sample); }
-};
-using Sample = std::unique_ptr<GstSample, SampleUnref>;
+using Sample = std::shared_ptr<GstSample>;
+
+/// Takes over a reference; null stays null.
+inline Sample take_sample(GstSample* sample) {
+  return sample ? Sample(sample, gst_sample_unref) : nullptr;
+}
 
 /// The file's first picture, as raw video. Null with the reason when there is none or not all of
 /// it. Blocks for as long as decoding takes, at most ten seconds.

@@ -20,7 +20,8 @@
  * * `backend`, `kernel` (string)
  * * `analysed` (gboolean): FALSE for a frame that `interval` skipped; such a frame has no message
  * * `peaks` (GstValueArray of GstStructure): templates in order, best first within a template, with
- *   `template` (guint), `label` (string: the file's name without extension), `id` (guint64),
+ *   `template` (guint), `template-id` (guint: the template's own number, which stays), `label`
+ *   (string: a file's is its name without extension), `id` (guint64: the track's number),
  *   `x`, `y`, `width`, `height` (gdouble, pixels), `nx`, `ny`, `nwidth`, `nheight` (gdouble, 0..1
  *   of the frame), `score` (gdouble), and for tracks `state` (string: none, tentative, tracked,
  *   lost) and `lost` (gboolean: not seen in this frame)
@@ -53,6 +54,7 @@
 #include "fault.h"
 #include "gstcudaxcorr_private.h"
 #include "results.h"
+#include "template_changes.h"
 
 GST_DEBUG_CATEGORY(gst_cuda_xcorr_debug);
 
@@ -72,42 +74,6 @@ GstStaticPadTemplate src_template =
     GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(caps_text));
 
 // ---- properties -----------------------------------------------------------------------------
-
-Fault malformed(const Property& property) {
-  return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-          std::string("The value given to '") + property.spec->name +
-              "' is malformed; the old one stays"};
-}
-
-/// Reads the files of one of the two properties into the bank.
-bool load_into(Bank& bank, Pictures Bank::*pictures, const Settings& settings, Fault& fault) {
-  auto loaded = load(files_of(settings, pictures), fault);
-  if (loaded) bank.*pictures = std::move(*loaded);
-  return loaded.has_value();
-}
-
-/// While started the files are read at once, and on a failure everything stays as it was.
-std::optional<Fault> set_templates(GstCudaXCorr* self, const Property& property,
-                                   const GValue* value) {
-  Element& element = *self->element;
-  const std::lock_guard loading(element.loading);
-  Snapshot wanted;
-  {
-    const ObjectLock lock(self);
-    wanted = element.shared;
-  }
-  if (!property.set(wanted.settings, value)) return malformed(property);
-  if (wanted.bank) {
-    auto bank = std::make_shared<Bank>(*wanted.bank);
-    Fault fault;
-    if (!load_into(*bank, property.pictures, wanted.settings, fault)) return fault;
-    wanted.bank = std::move(bank);
-  }
-  const ObjectLock lock(self);
-  property.set(element.shared.settings, value);
-  if (element.shared.bank) element.shared.bank = wanted.bank;
-  return std::nullopt;
-}
 
 std::optional<Fault> set_value(GstCudaXCorr* self, const Property& property, const GValue* value) {
   const ObjectLock lock(self);
@@ -139,24 +105,6 @@ void set_active_backend(GstCudaXCorr* self, BackendChoice backend) {
   g_object_notify(G_OBJECT(self), "active-backend");
 }
 
-/// Fills the bank from the files that the properties name.
-std::optional<Fault> load_all(GstCudaXCorr* self) {
-  Element& element = *self->element;
-  const std::lock_guard loading(element.loading);
-  Settings settings;
-  {
-    const ObjectLock lock(self);
-    settings = element.shared.settings;
-  }
-  auto bank = std::make_shared<Bank>();
-  Fault fault;
-  for (const auto pictures : {&Bank::single, &Bank::several})
-    if (!load_into(*bank, pictures, settings, fault)) return fault;
-  const ObjectLock lock(self);
-  element.shared.bank = std::move(bank);
-  return std::nullopt;
-}
-
 gboolean start(GstBaseTransform* base) {
   GstCudaXCorr* self = GST_CUDA_XCORR(base);
   Element& element = *self->element;
@@ -175,7 +123,7 @@ gboolean start(GstBaseTransform* base) {
     return FALSE;
   }
   if (!note.empty()) GST_INFO_OBJECT(self, "working on the CPU: %s", note.c_str());
-  if (const auto fault = load_all(self)) {
+  if (const auto fault = load_templates(self)) {
     post_error(self, *fault);
     return FALSE;
   }
@@ -193,9 +141,11 @@ gboolean stop(GstBaseTransform* base) {
   element.analyser.reset();
   element.context.release();
   element.current = {};
+  Sample frame;  // goes outside the lock
   {
     const ObjectLock lock(self);
     element.shared.bank.reset();
+    frame = std::exchange(element.last_frame, nullptr);
   }
   set_active_backend(self, BackendChoice::automatic);
   return TRUE;
@@ -276,6 +226,7 @@ static void gst_cuda_xcorr_class_init(GstCudaXCorrClass* klass) {
     g_object_class_install_property(object_class, id, properties()[id - 1].spec);
 
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
+  install_template_signals(element_class);
   gst_element_class_add_static_pad_template(element_class, &sink_template);
   gst_element_class_add_static_pad_template(element_class, &src_template);
   gst_element_class_set_static_metadata(

@@ -35,8 +35,10 @@ struct Element {
   // Under the object lock.
   Snapshot shared;  ///< its bank is null while stopped
   Report report;
+  Sample last_frame;  ///< with `enable-capture`
   // One change of the templates at a time; the object lock is not held while files are read.
-  std::mutex loading;
+  std::mutex changing;
+  guint last_template_id = 0;  ///< under that mutex
   // Of the streaming thread.
   GstVideoInfo format;
   PipelineContext context;  ///< outlives the analyser

@@ -38,8 +38,11 @@ G_BEGIN_DECLS
 
 /**
  * GstCudaXCorrPeak:
- * @template_index: which template, counted from 0
- * @label: (transfer none): the template's file name without extension; lives as long as the result
+ * @template_index: which template, counted from 0 among those that there were then
+ * @template_id: the template's own number, from 1, which it keeps when others come or go; that
+ * which `add-template` and `capture-template` gave
+ * @label: (transfer none): the template's label, of a file its name without extension; lives as
+ *     long as the result
  * @id: number of the track that this peak belongs to, 0: none, without `track`
  * @x: left edge in pixels of the analysed frame, to a part of a pixel with `subpixel`
  * @y: top edge
@@ -59,7 +62,7 @@ G_BEGIN_DECLS
  * Since: 0.1
  */
 typedef struct {
-  guint template_index;
+  guint template_index, template_id;
   const gchar* label;
   guint64 id;
   gdouble x, y, width, height;
@@ -121,11 +124,12 @@ static inline gboolean gst_cuda_xcorr_get_peak(const GstStructure* result, guint
   peak->label = gst_structure_get_string(fields, "label");
   peak->state = gst_structure_get_string(fields, "state");
   return gst_structure_get(
-      fields, "template", G_TYPE_UINT, &peak->template_index, "id", G_TYPE_UINT64, &peak->id, "x",
-      G_TYPE_DOUBLE, &peak->x, "y", G_TYPE_DOUBLE, &peak->y, "width", G_TYPE_DOUBLE, &peak->width,
-      "height", G_TYPE_DOUBLE, &peak->height, "nx", G_TYPE_DOUBLE, &peak->nx, "ny", G_TYPE_DOUBLE,
-      &peak->ny, "nwidth", G_TYPE_DOUBLE, &peak->nwidth, "nheight", G_TYPE_DOUBLE, &peak->nheight,
-      "score", G_TYPE_DOUBLE, &peak->score, "lost", G_TYPE_BOOLEAN, &peak->lost, NULL);
+      fields, "template", G_TYPE_UINT, &peak->template_index, "template-id", G_TYPE_UINT,
+      &peak->template_id, "id", G_TYPE_UINT64, &peak->id, "x", G_TYPE_DOUBLE, &peak->x, "y",
+      G_TYPE_DOUBLE, &peak->y, "width", G_TYPE_DOUBLE, &peak->width, "height", G_TYPE_DOUBLE,
+      &peak->height, "nx", G_TYPE_DOUBLE, &peak->nx, "ny", G_TYPE_DOUBLE, &peak->ny, "nwidth",
+      G_TYPE_DOUBLE, &peak->nwidth, "nheight", G_TYPE_DOUBLE, &peak->nheight, "score",
+      G_TYPE_DOUBLE, &peak->score, "lost", G_TYPE_BOOLEAN, &peak->lost, NULL);
 }
 
 /**

@@ -7,16 +7,10 @@
 #include "fault.h"
 #include "gstcudaxcorr_private.h"
 #include "results.h"
+#include "template_changes.h"
 
 namespace cudaxcorr {
 namespace {
-
-/// The property values that lead to a bank.
-void name_files(Settings& settings, const Bank& bank) {
-  settings.template_file = bank.single.empty() ? "" : bank.single.front()->file;
-  settings.template_files.clear();
-  for (const auto& picture : bank.several) settings.template_files.push_back(picture->file);
-}
 
 /// Puts templates and kernel back to what worked, where nobody has changed them since.
 void refuse(GstCudaXCorr* self, const Task& refused, const Task& working) {
@@ -27,11 +21,11 @@ void refuse(GstCudaXCorr* self, const Task& refused, const Task& working) {
       shared.settings.match.kernel = working.match.kernel;
     if (shared.bank == refused.bank) {
       shared.bank = working.bank;
-      name_files(shared.settings, *working.bank);
+      shared.settings.templates = settings_of(*working.bank);
     }
   }
-  for (const char* name : {"kernel", "template", "templates"})
-    g_object_notify(G_OBJECT(self), name);
+  g_object_notify(G_OBJECT(self), "kernel");
+  notify_templates(self);
 }
 
 /// Makes the analyser ready for this frame. A change that cannot be done is refused with a warning
@@ -91,6 +85,19 @@ void publish(GstCudaXCorr* self, GstBuffer* buffer, const FrameResult& result) {
         make_message(GST_OBJECT(self), GST_BASE_TRANSFORM(self)->segment, buffer, result));
 }
 
+/// Keeps the frame for capture-template.
+void hold(GstCudaXCorr* self, GstBuffer* buffer) {
+  Element& element = *self->element;
+  Sample frame;
+  if (element.current.settings.enable_capture) {
+    GstCaps* caps = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(self));
+    frame = take_sample(gst_sample_new(buffer, caps, nullptr, nullptr));
+    gst_caps_unref(caps);
+  }
+  const ObjectLock lock(self);
+  std::swap(element.last_frame, frame);  // the one before goes outside the lock
+}
+
 }  // namespace
 
 bool take_settings(GstCudaXCorr* self, GstBuffer* buffer) {
@@ -98,9 +105,14 @@ bool take_settings(GstCudaXCorr* self, GstBuffer* buffer) {
   const GstClockTime time = gst_segment_to_stream_time(&GST_BASE_TRANSFORM(self)->segment,
                                                        GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
   if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(self), time);
-  const ObjectLock lock(self);
-  element.current = element.shared;
-  ++element.report.frames;
+  Snapshot taken;
+  {
+    const ObjectLock lock(self);
+    taken = element.shared;
+    ++element.report.frames;
+  }
+  element.current = std::move(taken);
+  hold(self, buffer);
   return element.current.bank->size() > 0;
 }
 

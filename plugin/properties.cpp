@@ -71,12 +71,23 @@ std::vector<Property> make_table() {
           g_param_spec_string("template", "Template",
                               "Image file with the template to look for (none: frames pass)",
                               nullptr, playing),
-          [](auto& s) -> auto& { return s.template_file; }, &Bank::single),
+          [](auto& s) -> auto& { return s.templates.file; }, &Bank::single),
       row(
           array_of("templates", "Templates",
                    "Image files with further templates, after the one of 'template'",
                    g_param_spec_string("file", "File", "Image file", nullptr, basic)),
-          [](auto& s) -> auto& { return s.template_files; }, &Bank::several),
+          [](auto& s) -> auto& { return s.templates.files; }, &Bank::several),
+      row(
+          g_param_spec_boxed("template-sample", "Template sample",
+                             "A further template as a GstSample of raw video, after those of files",
+                             GST_TYPE_SAMPLE, playing),
+          [](auto& s) -> auto& { return s.templates.sample; }, &Bank::sampled),
+      row(
+          g_param_spec_boolean("enable-capture", "Enable capture",
+                               "Hold the last frame, of which 'capture-template' takes a part; "
+                               "elements that write into frames then copy each",
+                               initial.enable_capture, playing),
+          [](auto& s) -> auto& { return s.enable_capture; }),
       row(
           g_param_spec_enum("method", "Method", "How a window of the frame is compared",
                             method_type(), static_cast<int>(initial.match.method), playing),
@@ -193,10 +204,10 @@ const std::vector<Property>& properties() {
   return table;
 }
 
-std::vector<std::string> files_of(const Settings& settings, Pictures Bank::*pictures) {
-  if (pictures == &Bank::several) return settings.template_files;
-  if (settings.template_file.empty()) return {};
-  return {settings.template_file};
+Fault malformed(const Property& property) {
+  return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+          std::string("The value given to '") + property.spec->name +
+              "' is malformed; the old one stays"};
 }
 
 void mark_property_types() {

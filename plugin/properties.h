@@ -21,8 +21,8 @@ enum class BackendChoice { automatic, cuda, cpu };
 
 /// What the user wants. Guarded by the object lock.
 struct Settings {
-  std::string template_file;
-  std::vector<std::string> template_files;
+  TemplateSettings templates;
+  bool enable_capture = false;
   xcorr::MatchSettings match;
   TrackSettings tracking;
   unsigned interval = 1;
@@ -45,15 +45,15 @@ struct Property {
   /// Null: read-only. False: the value is malformed and nothing was changed.
   bool (*set)(Settings& settings, const GValue* value);
   void (*get)(const Settings& settings, const Report& report, GValue* value);
-  /// The pictures that are read from files when this property is set, or null.
+  /// The templates that this property names, or null.
   Pictures Bank::*pictures = nullptr;
 };
 
 /// The table; a property's id is its index plus one.
 const std::vector<Property>& properties();
 
-/// The files that a property with `pictures` names.
-std::vector<std::string> files_of(const Settings& settings, Pictures Bank::*pictures);
+/// What is told of a value that `set` refuses.
+Fault malformed(const Property& property);
 
 /// Marks the properties' own types as part of the plugin's interface, for its documentation.
 void mark_property_types();

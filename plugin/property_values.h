@@ -12,6 +12,8 @@
 
 #include <xcorr/types.hpp>
 
+#include "decode.h"
+
 namespace cudaxcorr {
 
 template <class T>
@@ -54,6 +56,12 @@ inline void put(const int& field, GValue* value) {
   else
     g_value_set_int(value, field);
 }
+
+inline bool assign(Sample& field, const GValue* value) {
+  field = take_sample(static_cast<GstSample*>(g_value_dup_boxed(value)));
+  return true;
+}
+inline void put(const Sample& field, GValue* value) { g_value_set_boxed(value, field.get()); }
 
 /// Null is the empty string, and back.
 inline bool assign(std::string& field, const GValue* value) {

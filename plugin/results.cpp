@@ -15,10 +15,11 @@ namespace {
 GstStructure* describe(const char* name, const FrameResult& result, const Target& target) {
   const xcorr::Peak& peak = target.peak;
   const double width = result.frame.width, height = result.frame.height;
-  const std::string& label = result.bank[peak.template_index].label;
+  const Picture& picture = result.bank[peak.template_index];
   return gst_structure_new(name,                                                       //
                            "template", G_TYPE_UINT, peak.template_index,               //
-                           "label", G_TYPE_STRING, label.c_str(),                      //
+                           "template-id", G_TYPE_UINT, picture.id,                     //
+                           "label", G_TYPE_STRING, picture.label.c_str(),              //
                            "id", G_TYPE_UINT64, guint64{target.id},                    //
                            "x", G_TYPE_DOUBLE, peak.x,                                 //
                            "y", G_TYPE_DOUBLE, peak.y,                                 //

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "templates.h"
 
+#include <iterator>
+
 #include "frame.h"
+#include "mapped_frame.h"
 
 namespace cudaxcorr {
 namespace {
@@ -14,44 +17,19 @@ std::string label_of(const std::string& file) {
   return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
-std::shared_ptr<const Picture> load_one(const std::string& file, Fault& fault) {
-  std::string reason;
-  Sample sample = decode(file, reason);
-  if (!sample) {
-    fault = {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
-             "Cannot read the template file '" + file + "': " + reason};
-    return nullptr;
-  }
-  auto picture = std::make_shared<Picture>();
-  picture->file = file;
-  picture->label = label_of(file);
-  picture->sample = std::move(sample);
-  return picture;
+SharedPicture make_picture(Picture picture) {
+  return std::make_shared<const Picture>(std::move(picture));
 }
-
-class MappedFrame {
- public:
-  MappedFrame(const GstVideoInfo& info, GstBuffer* buffer, GstMapFlags flags)
-      : mapped_(gst_video_frame_map(&frame, &info, buffer, flags)) {}
-  ~MappedFrame() {
-    if (mapped_) gst_video_frame_unmap(&frame);
-  }
-  MappedFrame(const MappedFrame&) = delete;
-  explicit operator bool() const { return mapped_; }
-
-  GstVideoFrame frame;
-
- private:
-  bool mapped_;
-};
 
 /// The pipeline's format at the picture's size.
 GstVideoInfo converted_info(const GstVideoInfo& format, const GstVideoInfo& picture) {
   GstVideoInfo info;
-  gst_video_info_set_format(&info, GST_VIDEO_INFO_FORMAT(&format), picture.width, picture.height);
+  // The converter refuses to change interlacing and rate.
+  gst_video_info_set_interlaced_format(&info, GST_VIDEO_INFO_FORMAT(&format),
+                                       picture.interlace_mode, picture.width, picture.height);
   info.colorimetry = format.colorimetry;
   info.chroma_site = format.chroma_site;
-  info.fps_n = picture.fps_n;  // the converter refuses to change the rate
+  info.fps_n = picture.fps_n;
   info.fps_d = picture.fps_d;
   return info;
 }
@@ -74,14 +52,81 @@ LumaImage copy(const xcorr::MatrixView& view) {
 
 }  // namespace
 
-std::optional<Pictures> load(const std::vector<std::string>& files, Fault& fault) {
-  Pictures pictures;
-  for (const std::string& file : files) {
-    auto picture = load_one(file, fault);
-    if (!picture) return std::nullopt;
-    pictures.push_back(std::move(picture));
+std::size_t Bank::size() const {
+  std::size_t count = 0;
+  for (const auto list : lists) count += (this->*list).size();
+  return count;
+}
+
+const Picture& Bank::operator[](std::size_t index) const {
+  auto list = std::begin(lists);
+  for (; index >= (this->**list).size(); ++list) index -= (this->**list).size();
+  return *(this->**list)[index];
+}
+
+TemplateSettings settings_of(const Bank& bank) {
+  TemplateSettings settings;
+  if (!bank.single.empty()) settings.file = bank.single.front()->file;
+  for (const auto& picture : bank.several) settings.files.push_back(picture->file);
+  if (!bank.sampled.empty()) settings.sample = bank.sampled.front()->sample;
+  settings.added = bank.added;
+  return settings;
+}
+
+SharedPicture load_file(const std::string& file, const std::string& label, guint id, Fault& fault) {
+  std::string reason;
+  Sample sample = decode(file, reason);
+  if (!sample) {
+    fault = {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
+             "Cannot read the template file '" + file + "': " + reason};
+    return nullptr;
   }
-  return pictures;
+  return make_picture({id, file, label.empty() ? label_of(file) : label, std::move(sample)});
+}
+
+SharedPicture copy_sample(GstSample* sample, const std::string& label, guint id, Fault& fault) {
+  const std::string name = label.empty() ? "sample" : label;
+  const auto refuse = [&](const char* reason) {
+    fault = {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+             "Cannot use the sample of the template '" + name + "': " + reason};
+    return nullptr;
+  };
+  GstBuffer* buffer = sample ? gst_sample_get_buffer(sample) : nullptr;
+  GstCaps* caps = sample ? gst_sample_get_caps(sample) : nullptr;
+  GstVideoInfo info;
+  if (!buffer) return refuse("it has no buffer");
+  if (!caps || !gst_caps_is_fixed(caps) || !gst_video_info_from_caps(&info, caps) ||
+      GST_VIDEO_INFO_FORMAT(&info) == GST_VIDEO_FORMAT_ENCODED)
+    return refuse("its caps are not those of raw video");
+  if (!MappedFrame(info, buffer, GST_MAP_READ))
+    return refuse("its buffer cannot be mapped, or is too small for its caps");
+  // A pool may wait for the buffer.
+  GstBuffer* copied = gst_buffer_copy_deep(buffer);
+  Sample kept = take_sample(gst_sample_new(copied, caps, nullptr, nullptr));
+  gst_buffer_unref(copied);
+  return make_picture({id, "", name, std::move(kept)});
+}
+
+bool load(Bank& bank, Pictures Bank::*list, const TemplateSettings& settings, guint& last_id,
+          Fault& fault) {
+  Pictures pictures;
+  const auto keep = [&](SharedPicture picture) {
+    pictures.push_back(std::move(picture));
+    return pictures.back() != nullptr;
+  };
+  if (list == &Bank::added) {
+    pictures = settings.added;
+  } else if (list == &Bank::sampled) {
+    if (settings.sample && !keep(copy_sample(settings.sample.get(), "", ++last_id, fault)))
+      return false;
+  } else {
+    std::vector<std::string> files = settings.files;
+    if (list == &Bank::single) files.assign(settings.file.empty() ? 0 : 1, settings.file);
+    for (const std::string& file : files)
+      if (!keep(load_file(file, "", ++last_id, fault))) return false;
+  }
+  bank.*list = std::move(pictures);
+  return true;
 }
 
 std::optional<LumaImage> luma_in(const GstVideoInfo& format, const Picture& picture) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Template files. The picture is kept as decoded and converted to the pipeline's own format and
-// colorimetry when that is known, so that its luma comes about as the frames' does and an exact
-// copy scores 1 in every format.
+// The templates' pictures: files, samples, patches of frames. They are kept as they came and
+// converted to the pipeline's own format and colorimetry when that is known, so that their luma
+// comes about as the frames' does and an exact copy scores 1 in every format.
 #pragma once
 
 #include <cstdint>
@@ -21,26 +21,47 @@
 namespace cudaxcorr {
 
 struct Picture {
-  std::string file;
-  std::string label;  ///< the file's base name without its extension
+  guint id;           ///< from 1; no other template of the element ever has it
+  std::string file;   ///< empty: it came as a sample
+  std::string label;  ///< a file's base name without its extension, if nobody gave another
   Sample sample;
+
+  const std::string& name() const { return file.empty() ? label : file; }
 };
 
-using Pictures = std::vector<std::shared_ptr<const Picture>>;
+using SharedPicture = std::shared_ptr<const Picture>;
+using Pictures = std::vector<SharedPicture>;
 
-/// The templates in the order of their indices: those of `template`, then those of `templates`.
+/// What the application wants of templates. Files are not read before the element starts.
+struct TemplateSettings {
+  std::string file;                ///< `template`
+  std::vector<std::string> files;  ///< `templates`
+  Sample sample;                   ///< `template-sample`
+  Pictures added;                  ///< by signals
+};
+
+/// The templates in the order of their indices.
 struct Bank {
-  Pictures single, several;
+  Pictures single, several, sampled, added;
 
-  std::size_t size() const { return single.size() + several.size(); }
-  const Picture& operator[](std::size_t index) const {
-    return index < single.size() ? *single[index] : *several[index - single.size()];
-  }
+  static constexpr Pictures Bank::*lists[] = {&Bank::single, &Bank::several, &Bank::sampled,
+                                              &Bank::added};
+  std::size_t size() const;
+  const Picture& operator[](std::size_t index) const;
 };
 
-/// Decodes the files; blocks for as long as that takes. Empty with `fault` (RESOURCE/OPEN_READ,
-/// naming the file) when one of them cannot be.
-std::optional<Pictures> load(const std::vector<std::string>& files, Fault& fault);
+/// The settings that lead to a bank.
+TemplateSettings settings_of(const Bank& bank);
+
+/// Fills one of the bank's lists anew; ids come after `last_id`. Blocks for as long as decoding
+/// takes. False, and the bank is as it was, with `fault` when a file cannot be read (RESOURCE/
+/// OPEN_READ) or a sample not be used (LIBRARY/SETTINGS).
+bool load(Bank& bank, Pictures Bank::*list, const TemplateSettings& settings, guint& last_id,
+          Fault& fault);
+
+/// One picture. An empty label: that of a file, or `sample`. Null with `fault`, as above.
+SharedPicture load_file(const std::string& file, const std::string& label, guint id, Fault& fault);
+SharedPicture copy_sample(GstSample* sample, const std::string& label, guint id, Fault& fault);
 
 /// Dense 8-bit luma.
 struct LumaImage {

@@ -8,12 +8,12 @@ void register_meta() { gst_object_unref(gst_element_factory_make("cudaxcorr", nu
 
 GstStructure* structure_of(const MadePeak& peak, int frame_width, int frame_height) {
   GstStructure* structure = gst_structure_new(
-      "peak", "template", G_TYPE_UINT, 0, "label", G_TYPE_STRING, peak.label, "id", G_TYPE_UINT64,
-      peak.id, "x", G_TYPE_DOUBLE, peak.x, "y", G_TYPE_DOUBLE, peak.y, "width", G_TYPE_DOUBLE,
-      peak.width, "height", G_TYPE_DOUBLE, peak.height, "nx", G_TYPE_DOUBLE, peak.x / frame_width,
-      "ny", G_TYPE_DOUBLE, peak.y / frame_height, "nwidth", G_TYPE_DOUBLE, peak.width / frame_width,
-      "nheight", G_TYPE_DOUBLE, peak.height / frame_height, "score", G_TYPE_DOUBLE, 0.75, "lost",
-      G_TYPE_BOOLEAN, gboolean{peak.lost}, nullptr);
+      "peak", "template", G_TYPE_UINT, 0, "template-id", G_TYPE_UINT, 1, "label", G_TYPE_STRING,
+      peak.label, "id", G_TYPE_UINT64, peak.id, "x", G_TYPE_DOUBLE, peak.x, "y", G_TYPE_DOUBLE,
+      peak.y, "width", G_TYPE_DOUBLE, peak.width, "height", G_TYPE_DOUBLE, peak.height, "nx",
+      G_TYPE_DOUBLE, peak.x / frame_width, "ny", G_TYPE_DOUBLE, peak.y / frame_height, "nwidth",
+      G_TYPE_DOUBLE, peak.width / frame_width, "nheight", G_TYPE_DOUBLE, peak.height / frame_height,
+      "score", G_TYPE_DOUBLE, 0.75, "lost", G_TYPE_BOOLEAN, gboolean{peak.lost}, nullptr);
   if (peak.state) gst_structure_set(structure, "state", G_TYPE_STRING, peak.state, nullptr);
   return structure;
 }

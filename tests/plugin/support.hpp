@@ -16,6 +16,14 @@
 
 #include <gstcudaxcorrmeta.h>
 
+/// What the element takes.
+inline constexpr GstVideoFormat all_formats[] = {
+    GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_NV21, GST_VIDEO_FORMAT_I420,
+    GST_VIDEO_FORMAT_YV12,  GST_VIDEO_FORMAT_YUY2, GST_VIDEO_FORMAT_UYVY, GST_VIDEO_FORMAT_RGB,
+    GST_VIDEO_FORMAT_BGR,   GST_VIDEO_FORMAT_RGBx, GST_VIDEO_FORMAT_xRGB, GST_VIDEO_FORMAT_BGRx,
+    GST_VIDEO_FORMAT_xBGR,  GST_VIDEO_FORMAT_RGBA, GST_VIDEO_FORMAT_ARGB, GST_VIDEO_FORMAT_BGRA,
+    GST_VIDEO_FORMAT_ABGR};
+
 /// An 8-bit gray picture, or one plane of a colour picture.
 struct Gray {
   int width = 0, height = 0;

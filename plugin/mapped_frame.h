@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A video frame, mapped for a scope. Frames in GPU memory are brought to the host by it.
+#pragma once
+
+#include <gst/video/video.h>
+
+namespace cudaxcorr {
+
+class MappedFrame {
+ public:
+  MappedFrame(const GstVideoInfo& info, GstBuffer* buffer, GstMapFlags flags)
+      : mapped_(gst_video_frame_map(&frame, &info, buffer, flags)) {}
+  ~MappedFrame() {
+    if (mapped_) gst_video_frame_unmap(&frame);
+  }
+  MappedFrame(const MappedFrame&) = delete;
+  explicit operator bool() const { return mapped_; }
+
+  GstVideoFrame frame;
+
+ private:
+  bool mapped_;
+};
+
+}  // namespace cudaxcorr
