@@ -77,23 +77,23 @@ MatchProblem problem_of(const Fields& row) {
   return problem;
 }
 
-/// As a matcher asks for u8, and a correlator for anything else.
-Result<const Variant*> choice(const MatchProblem& problem, const Device& device) {
+/// As a matcher asks, or a correlator.
+Result<const Variant*> choice(const MatchProblem& problem, const Device& device, bool match) {
   MatchProblem p = problem;
-  if (p.correlate.type == ElementType::u8) return select_matching(p, device, "auto");
-  return select_variant(Stage::correlate, p, device, "auto");
+  return match ? select_matching(p, device, "auto")
+               : select_variant(Stage::correlate, p, device, "auto");
 }
 
 struct Counts {
   int passed = 0, failed = 0, skipped = 0;
 };
 
-void judge(const std::string& name, const MatchProblem& problem, const Device& device,
+void judge(const std::string& name, const MatchProblem& problem, const Device& device, bool match,
            const std::map<std::string, double>& ms, Counts& counts) {
   constexpr double limit = 1.1, launch_ms = 0.005;
   const auto best =
       std::ranges::min_element(ms, {}, [](const auto& entry) { return entry.second; });
-  const auto chosen = choice(problem, device);
+  const auto chosen = choice(problem, device, match);
   const auto found = chosen.ok() ? ms.find(chosen.value()->name) : ms.end();
   if (found == ms.end()) {
     std::printf("FAIL %s: takes %s, which was not measured\n", name.c_str(),
@@ -109,20 +109,27 @@ void judge(const std::string& name, const MatchProblem& problem, const Device& d
   ++(good ? counts.passed : counts.failed);
 }
 
-/// All held problems of a file.
-void judge(const char* path, Counts& counts) {
-  struct Held {
-    Fields row;
-    std::map<std::string, double> ms;
-  };
-  std::map<std::string, Held> held;
+/// A held problem, with what is measured of it in any file.
+struct Held {
+  Fields row;
+  std::map<std::string, double> ms;
+};
+
+void gather(const char* path, std::map<std::string, Held>& held) {
   for (const Fields& row : read(path)) {
     if (!row.contains("case") || !row.at("case").starts_with("held-")) continue;
-    if (row.at("stage") != "correlate" || row.at("step") != "kernel") continue;
-    Held& problem = held[row.at("backend") + '/' + row.at("type") + '/' + row.at("case")];
+    const bool match = row.at("step") == "match";
+    if (!match && (row.at("stage") != "correlate" || row.at("step") != "kernel")) continue;
+    // An FFT's products of bytes are for matches.
+    if (!match && row.at("type") == "u8" && row.at("variant").starts_with("fft")) continue;
+    Held& problem = held[row.at("backend") + '/' + (match ? "match/" : "") + row.at("type") + '/' +
+                         row.at("case")];
     problem.row = row;
     problem.ms[row.at("variant")] = std::atof(row.at("median_ms").c_str());
   }
+}
+
+void judge(const std::map<std::string, Held>& held, Counts& counts) {
   for (const auto& [name, problem] : held) {
     const bool cuda = problem.row.at("backend") == "cuda";
     if (cuda && !find_variant(Stage::correlate, Backend::cuda, "overlap_wise")) {
@@ -132,7 +139,8 @@ void judge(const char* path, Counts& counts) {
     // The GPU that the file is of stands for others; the kernels look at no more of it.
     const Device device =
         cuda ? Device{Backend::cuda, 0, 90, 132, problem.row.at("device")} : Device{.name = "CPU"};
-    judge(name, problem_of(problem.row), device, problem.ms, counts);
+    judge(name, problem_of(problem.row), device, problem.row.at("step") == "match", problem.ms,
+          counts);
   }
 }
 
@@ -160,7 +168,9 @@ int main(int argc, char** argv) {
   unsetenv("XCORR_KERNEL");
   Counts counts;
   check_names(argv[1], counts);
-  for (int i = 2; i < argc; ++i) judge(argv[i], counts);
+  std::map<std::string, Held> held;
+  for (int i = 2; i < argc; ++i) gather(argv[i], held);
+  judge(held, counts);
   std::printf("%d passed, %d failed, %d skipped\n", counts.passed, counts.failed, counts.skipped);
   return counts.failed ? 1 : counts.passed ? 0 : 77;
 }

@@ -15,7 +15,7 @@ constexpr const char* names[] = XCORR_TENSOR_NAMES("tensor_core");
 
 /// `add`: to what an earlier band of rows left in `out`.
 template <int number, class Out>
-__global__ void __launch_bounds__(Tiling::threads, tilings[number].least_blocks())
+__global__ void __launch_bounds__(Tiling::threads, tilings[number].blocks)
     tensor_core(Problem p, const std::byte* lefts, const std::uint32_t* shifted, RightRows rows,
                 int first_right, int right_count, int skew, bool aligned, bool add, Out* out) {
   constexpr Tiling t = tilings[number];

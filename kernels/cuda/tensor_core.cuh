@@ -26,10 +26,9 @@ namespace xcorr::cuda {
 /// Rows of the right are staged 16 * groups at a time, with `steps` times 32 bytes of k for each.
 struct Tiling {
   int steps, tiles, groups, split;
+  int blocks;  ///< that a multiprocessor shall have registers for
 
   static constexpr int warps = 4, threads = 32 * warps;
-  /// Blocks that a multiprocessor shall have registers for.
-  constexpr int least_blocks() const { return steps > 2 ? 2 : tiles > 2 ? 4 : 6; }
   constexpr int across() const { return warps / split; }
   constexpr int columns() const { return 32 * across(); }  ///< shifts of a block
   constexpr int rows() const { return 16 * tiles; }
@@ -61,31 +60,36 @@ struct Tiling {
 
 // clang-format off
 constexpr Tiling tilings[] = {
-    {2, 1, 2, 4},
-    {2, 2, 1, 1},
-    {2, 4, 1, 1},
-    {2, 4, 2, 1},
-    {3, 1, 4, 4},
-    {3, 2, 2, 1},
-    {3, 4, 2, 1},
-    {3, 4, 4, 1},
-    {4, 4, 2, 1},
-    {5, 1, 4, 4},
-    {5, 4, 1, 1},
-    {5, 4, 2, 1},
-    {5, 4, 4, 1},
+    {2, 1, 2, 4, 4},
+    {2, 2, 1, 1, 4},
+    {2, 4, 1, 1, 3},
+    {2, 4, 1, 1, 4},
+    {2, 4, 2, 1, 3},
+    {2, 4, 2, 1, 4},
+    {3, 1, 4, 4, 2},
+    {3, 2, 2, 1, 2},
+    {3, 4, 2, 1, 2},
+    {3, 4, 4, 1, 2},
+    {4, 4, 2, 1, 2},
+    {5, 1, 4, 4, 2},
+    {5, 4, 2, 1, 2},
+    {5, 4, 4, 1, 2},
 };
 // clang-format on
 constexpr int tiling_count = static_cast<int>(std::size(tilings));
 
 /// The names of a family's variants, in the order of the tilings: k, how many times 32 bytes of k;
-/// t, tiles of 16 rows a warp; g, groups of 16 rows a stage; s, warps that share the rows.
-#define XCORR_TENSOR_NAMES(family)                                                                \
-  {                                                                                               \
-    family ".k2t1g2s4", family ".k2t2g1", family ".k2t4g1", family ".k2t4g2", family ".k3t1g4s4", \
-        family ".k3t2g2", family ".k3t4g2", family ".k3t4g4", family ".k4t4g2",                   \
-        family ".k5t1g4s4", family ".k5t4g1", family ".k5t4g2", family ".k5t4g4"                  \
+/// t, tiles of 16 rows a warp; g, groups of 16 rows a stage; s, warps that share the rows; b,
+/// blocks that a multiprocessor has registers for, where that is not what others have.
+// clang-format off
+#define XCORR_TENSOR_NAMES(family)                                            \
+  {                                                                           \
+    family ".k2t1g2s4", family ".k2t2g1", family ".k2t4g1", family ".k2t4g1b4", \
+    family ".k2t4g2", family ".k2t4g2b4", family ".k3t1g4s4", family ".k3t2g2", \
+    family ".k3t4g2", family ".k3t4g4", family ".k4t4g2", family ".k5t1g4s4",   \
+    family ".k5t4g2", family ".k5t4g4"                                        \
   }
+// clang-format on
 
 /// Rows of the right that a launch takes.
 struct RightRows {

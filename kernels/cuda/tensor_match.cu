@@ -127,7 +127,7 @@ __device__ void finish_right(const MatchProblem& p, bool minimum, int right, int
 }
 
 template <int number>
-__global__ void __launch_bounds__(Tiling::threads, tilings[number].least_blocks())
+__global__ void __launch_bounds__(Tiling::threads, tilings[number].blocks)
     tensor_match(MatchProblem problem, bool minimum, const std::byte* left,
                  const std::uint32_t* shifted, const RightSums* right_sums, int first_right,
                  bool aligned, Cells cells, const u32* window_sums, const u32* window_squares,

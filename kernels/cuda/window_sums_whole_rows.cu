@@ -139,7 +139,6 @@ __device__ void walk(T& running, const u32 (&above)[phase], const u32 (&below)[p
 template <int rows>
 __global__ void __launch_bounds__(most_threads)
     whole_rows(Problem p, const std::byte* left, Columns columns, u32* sums, u32* squares) {
-  let_next_begin();
   const int c = threadIdx.x * 4 - columns.shift, h = p.right.height;
   const int y0 = blockIdx.x * rows, last = p.shifts.height + h - 2;
   const std::byte* base = left + p.shifts.y * p.left_pitch + p.shifts.x;
@@ -160,6 +159,7 @@ __global__ void __launch_bounds__(most_threads)
     for (int j = 0; j < h; ++j) add(load4<false>(row(y0 + j), c, columns.count));
   }
 
+  let_next_begin();
   for (int first = y0; first < min(y0 + rows, p.shifts.height); first += phase) {
     // The pixels that the window's top and bottom pass.
     u32 above[phase], below[phase];
