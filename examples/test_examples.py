@@ -212,7 +212,8 @@ def check_properties(element):
 MESSAGE = "cudaxcorr, timestamp="
 
 # What stands in for a device that no test machine has.
-STAND_INS = {"v4l2src": ["videotestsrc", f"num-buffers={FRAMES}"], "autovideosink": ["fakesink"]}
+STAND_INS = {"v4l2src": ["videotestsrc", f"num-buffers={FRAMES}"], "autovideosink": ["fakesink"],
+             "nvh264dec": ["decodebin"]}
 
 
 def in_test(element):

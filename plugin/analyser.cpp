@@ -47,7 +47,7 @@ xcorr::Result<xcorr::Device> open_device(const Settings& settings, const Pipelin
 
 }  // namespace
 
-xcorr::Result<Analyser> Analyser::open(const Settings& settings, PipelineContext& context,
+xcorr::Result<Analyser> Analyser::open(const Settings& settings, const PipelineContext& context,
                                        std::string& note) {
   auto device = open_device(settings, context, note);
   if (!device.ok()) return device.status();
@@ -62,22 +62,22 @@ xcorr::Result<Analyser> Analyser::open(const Settings& settings, PipelineContext
   return Analyser(std::move(device.value()), context, std::move(matcher.value()));
 }
 
-Analyser::Analyser(xcorr::Device device, PipelineContext& context, xcorr::Matcher matcher)
+Analyser::Analyser(xcorr::Device device, const PipelineContext& context, xcorr::Matcher matcher)
     : device_(std::move(device)),
-      context_(&context),
-      matcher_(std::move(matcher)),
+      context_(context),
       windows_(device_),
       images_(std::make_shared<std::vector<LumaImage>>()),
       followed_(images_) {
+  matchers_.push_back(std::move(matcher));
   gst_video_info_init(&format_);
 }
 
 Analyser::~Analyser() {
   // The matchers' memory goes back from whichever thread stops the element. A failure here was
   // already reported by the calls before.
-  const Current current(device_, *context_);
+  const Current current(device_, context_);
   windows_.reset();
-  matcher_.reset();
+  matchers_.clear();
 }
 
 void Analyser::set_format(const GstVideoInfo& format) {
@@ -90,10 +90,11 @@ void Analyser::set_format(const GstVideoInfo& format) {
 }
 
 xcorr::Status Analyser::configure(const Task& task) {
-  if (ready_ && task == task_) return {};
-  const Current current(device_, *context_);
+  if (is_ready_for(task)) return {};
+  const Current current(device_, context_);
   if (!current.status().ok()) return current.status();
   ready_ = false;
+  if (auto status = provide(depth_of(task)); !status.ok()) return status;
   if (task.bank != loaded_)
     if (auto status = load(task.bank); !status.ok()) return status;
   if (auto status = prepare(task); !status.ok()) return status;
@@ -105,10 +106,24 @@ xcorr::Status Analyser::configure(const Task& task) {
   return {};
 }
 
+xcorr::Status Analyser::provide(std::size_t matchers) {
+  begun_ = finished_ = 0;
+  if (matchers == matchers_.size()) return {};
+  loaded_.reset();  // not all matchers have those templates
+  while (matchers_.size() > matchers) matchers_.pop_back();
+  while (matchers_.size() < matchers) {
+    auto matcher = xcorr::Matcher::create(device_);
+    if (!matcher.ok()) return matcher.status();
+    matchers_.push_back(std::move(matcher.value()));
+  }
+  return {};
+}
+
 xcorr::Status Analyser::prepare(const Task& task) {
   const xcorr::Size frame{format_.width, format_.height};
-  if (auto status = matcher_->prepare(xcorr::ElementType::u8, frame, task.match); !status.ok())
-    return status;
+  for (xcorr::Matcher& matcher : matchers_)
+    if (auto status = matcher.prepare(xcorr::ElementType::u8, frame, task.match); !status.ok())
+      return status;
   if (!task.tracking.enabled) return {};
   return windows_->prepare(frame, task.match, task.tracking.search_margin);
 }
@@ -139,8 +154,12 @@ xcorr::Status Analyser::load(const std::shared_ptr<const Bank>& bank) {
     images.push_back(std::move(*image));
     views.push_back(images.back().view());
   }
-  if (auto status = matcher_->set_templates(views); !status.ok())
+  for (xcorr::Matcher& matcher : matchers_) {
+    const auto status = matcher.set_templates(views);
+    if (status.ok()) continue;
+    if (&matcher != &matchers_.front()) loaded_.reset();  // the first ones have the new bank
     return {status.code(), status.message() + " (the templates are " + files_of(*bank) + ")"};
+  }
   images_ = std::make_shared<std::vector<LumaImage>>(std::move(images));
   windows_->set_templates(images_);
   loaded_ = bank;
@@ -172,43 +191,56 @@ void Analyser::warn(std::string text) {
 std::vector<std::string> Analyser::take_warnings() { return std::exchange(warnings_, {}); }
 
 std::string Analyser::take_tuning() {
-  if (matcher_->tuning() == told_tuning_) return {};
-  return told_tuning_ = matcher_->tuning();
+  const std::string& tuning = matchers_.front().tuning();
+  if (tuning == told_tuning_) return {};
+  return told_tuning_ = tuning;
 }
 
-xcorr::Status Analyser::analyse(const GstVideoFrame& frame, std::uint64_t number,
-                                std::vector<Target>& targets) {
-  const Current current(device_, *context_);
+xcorr::Status Analyser::begin(const GstVideoFrame& frame, xcorr::Memory memory,
+                              std::uint64_t number) {
+  const Current current(device_, context_);
   if (!current.status().ok()) return current.status();
-  const xcorr::MatrixView view = luma_.view(frame);
-  return task_->tracking.enabled ? follow(view, number, targets) : search(view, targets);
+  const xcorr::MatrixView view = luma_.view(frame, memory);
+  const auto status = task_->tracking.enabled ? begin_to_follow(view, number)
+                                              : matchers_[begun_ % matchers_.size()].enqueue(view);
+  if (status.ok()) ++begun_;
+  return status;
 }
 
-xcorr::Status Analyser::search(const xcorr::MatrixView& frame, std::vector<Target>& targets) {
-  if (auto status = matcher_->enqueue(frame); !status.ok()) return status;
-  if (auto status = matcher_->collect(peaks_); !status.ok()) return status;
+xcorr::Status Analyser::finish(std::vector<Target>& targets) {
   targets.clear();
+  xcorr::Matcher& matcher = matchers_[finished_++ % matchers_.size()];
+  const Current current(device_, context_);
+  if (!current.status().ok()) return current.status();
+  return task_->tracking.enabled ? finish_following(matcher, targets)
+                                 : finish_search(matcher, targets);
+}
+
+xcorr::Status Analyser::finish_search(xcorr::Matcher& matcher, std::vector<Target>& targets) {
+  if (auto status = matcher.collect(peaks_); !status.ok()) return status;
   for (const xcorr::Peak& peak : peaks_) targets.push_back({peak});
-  kernel_ = matcher_->kernel();
+  kernel_ = matcher.kernel();
   return {};
 }
 
-xcorr::Status Analyser::follow(const xcorr::MatrixView& frame, std::uint64_t number,
-                               std::vector<Target>& targets) {
+xcorr::Status Analyser::begin_to_follow(const xcorr::MatrixView& frame, std::uint64_t number) {
+  number_ = number;
+  if (follower_.whole_frame_due())
+    if (auto status = matchers_.front().enqueue(frame); !status.ok()) return status;
+  return windows_->enqueue(frame, follower_.expectations(number));
+}
+
+xcorr::Status Analyser::finish_following(xcorr::Matcher& matcher, std::vector<Target>& targets) {
+  peaks_.clear();
   const bool whole = follower_.whole_frame_due();
   if (whole)
-    if (auto status = matcher_->enqueue(frame); !status.ok()) return status;
-  if (auto status = windows_->enqueue(frame, follower_.expectations(number)); !status.ok())
-    return status;
-  peaks_.clear();
-  if (whole)
-    if (auto status = matcher_->collect(peaks_); !status.ok()) return status;
+    if (auto status = matcher.collect(peaks_); !status.ok()) return status;
   if (auto status = windows_->collect(peaks_); !status.ok()) return status;
 
-  follower_.update(number, peaks_);
+  follower_.update(number_, peaks_);
   targets = follower_.targets();
   if (whole)
-    kernel_ = matcher_->kernel();
+    kernel_ = matcher.kernel();
   else if (windows_->any())
     kernel_ = windows_->kernel();
   return {};

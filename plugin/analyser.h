@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The work of the streaming thread: templates in the pipeline's format, a Matcher for whole frames
-// and others for the windows of tracks, kept ready; what they find, as targets. Knows nothing of
-// the element, its lock or its bus.
+// The work of the streaming thread: templates in the pipeline's format, Matchers for whole frames,
+// one for each frame in work, and others for the windows of tracks, kept ready; what they find, as
+// targets. Knows nothing of the element, its lock or its bus.
 #pragma once
 
 #include <memory>
@@ -29,29 +29,36 @@ struct Task {
   std::shared_ptr<const Bank> bank;
   xcorr::MatchSettings match;
   TrackSettings tracking;
+  unsigned async_depth = 1;
 
   bool operator==(const Task&) const = default;
 };
 
+/// Most frames in work at once. Where a track is searched in a frame depends on the one before.
+/// `wanted` is a Task or Settings.
+unsigned depth_of(const auto& wanted) { return wanted.tracking.enabled ? 1 : wanted.async_depth; }
+
 class Analyser {
  public:
   /// Opens the backend and checks that it has the kernel asked for. `note` is set when there is no
-  /// GPU and the CPU stands in for it. `context` must outlive the analyser.
-  static xcorr::Result<Analyser> open(const Settings& settings, PipelineContext& context,
+  /// GPU and the CPU stands in for it.
+  static xcorr::Result<Analyser> open(const Settings& settings, const PipelineContext& context,
                                       std::string& note);
   Analyser(Analyser&&) = default;
   Analyser& operator=(Analyser&&) = delete;
   ~Analyser();
 
   xcorr::Backend backend() const { return device_.backend; }
-  /// That searched the last frame.
+  /// That searched the frame finished last.
   const std::string& kernel() const { return kernel_; }
 
-  /// Ends all tracks.
+  /// Ends all tracks. Not while frames are in work.
   void set_format(const GstVideoInfo& format);
 
-  /// Makes everything ready for a task; nothing to do while it and the format stay the same. When
-  /// it fails, the next frame needs a task that succeeds.
+  /// Whether the task is the one made ready.
+  bool is_ready_for(const Task& task) const { return ready_ && task == task_; }
+  /// Makes everything ready for a task; nothing to do while it and the format stay the same, else
+  /// not while frames are in work. When it fails, the next frame needs a task that succeeds.
   xcorr::Status configure(const Task& task);
   /// The last task that could be done in this or an earlier format.
   const std::optional<Task>& task() const { return task_; }
@@ -66,26 +73,32 @@ class Analyser {
   /// The stream has a gap before the next frame: where the targets of the tracks are then is open.
   void interrupt() { follower_.interrupt(); }
 
-  /// What is in a mapped frame. The numbers grow from frame to frame, by one if none is left out.
-  xcorr::Status analyse(const GstVideoFrame& frame, std::uint64_t number,
-                        std::vector<Target>& targets);
+  /// Begins to look for what is in a frame that is mapped in that memory; fewer than the task's
+  /// depth are in work. Device memory stays mapped until the frame is finished. The numbers grow
+  /// from frame to frame, by one if none is left out.
+  xcorr::Status begin(const GstVideoFrame& frame, xcorr::Memory memory, std::uint64_t number);
+  /// Waits for what is in the frame that has been in work longest, which there must be.
+  xcorr::Status finish(std::vector<Target>& targets);
 
  private:
-  Analyser(xcorr::Device device, PipelineContext& context, xcorr::Matcher matcher);
+  Analyser(xcorr::Device device, const PipelineContext& context, xcorr::Matcher matcher);
+  xcorr::Status provide(std::size_t matchers);
   xcorr::Status load(const std::shared_ptr<const Bank>& bank);
   xcorr::Status prepare(const Task& task);
   void keep_tracks();
   void check(const Task& task);
   void warn(std::string text);
-  xcorr::Status search(const xcorr::MatrixView& frame, std::vector<Target>& targets);
-  xcorr::Status follow(const xcorr::MatrixView& frame, std::uint64_t number,
-                       std::vector<Target>& targets);
+  xcorr::Status begin_to_follow(const xcorr::MatrixView& frame, std::uint64_t number);
+  xcorr::Status finish_search(xcorr::Matcher& matcher, std::vector<Target>& targets);
+  xcorr::Status finish_following(xcorr::Matcher& matcher, std::vector<Target>& targets);
 
   xcorr::Device device_;
-  PipelineContext* context_;
-  std::optional<xcorr::Matcher> matcher_;  ///< of whole frames
+  PipelineContext context_;
+  std::vector<xcorr::Matcher> matchers_;  ///< of whole frames, used in turn
+  std::size_t begun_ = 0, finished_ = 0;  ///< frames, since matchers_ changed
   std::optional<Windows> windows_;
   Follower follower_;
+  std::uint64_t number_ = 0;  ///< of the frame in work, with tracks
   Luma luma_;
   GstVideoInfo format_;
   std::shared_ptr<const Bank> loaded_;  ///< the bank whose luma the matcher holds

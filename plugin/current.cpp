@@ -3,7 +3,7 @@
 
 namespace cudaxcorr {
 
-Current::Current(const xcorr::Device& device, PipelineContext& context) {
+Current::Current(const xcorr::Device& device, const PipelineContext& context) {
   if (device.backend != xcorr::Backend::cuda) return;
   if (!context.exists()) {
     status_ = xcorr::make_current(device);

@@ -39,15 +39,18 @@ void gather_rgb(const Component& red, const Component& green, const Component& b
 
 }  // namespace
 
-xcorr::MatrixView Luma::view(const GstVideoFrame& frame) {
+bool has_luma_plane(const GstVideoInfo& info) {
+  return !GST_VIDEO_INFO_IS_RGB(&info) && GST_VIDEO_INFO_COMP_PSTRIDE(&info, 0) == 1;
+}
+
+xcorr::MatrixView Luma::view(const GstVideoFrame& frame, xcorr::Memory memory) {
   const xcorr::Size size{GST_VIDEO_FRAME_WIDTH(&frame), GST_VIDEO_FRAME_HEIGHT(&frame)};
   const Component first = component(frame, 0);
-  const bool rgb = GST_VIDEO_INFO_IS_RGB(&frame.info);
-  if (!rgb && first.step == 1 && first.stride >= size.width)
-    return {first.data, xcorr::ElementType::u8, size, first.stride};
+  if (has_luma_plane(frame.info) && first.stride >= size.width)
+    return {first.data, xcorr::ElementType::u8, size, first.stride, memory};
 
   buffer_.resize(static_cast<std::size_t>(size.area()));
-  if (!rgb)
+  if (!GST_VIDEO_INFO_IS_RGB(&frame.info))
     gather(first, size, buffer_.data());
   else if (first.step == 3)
     gather_rgb<3>(first, component(frame, 1), component(frame, 2), size, buffer_.data());

@@ -18,7 +18,8 @@
  * * `pts` (guint64)
  * * `processing-time` (guint64): nanoseconds
  * * `backend`, `kernel` (string)
- * * `analysed` (gboolean): FALSE for a frame that `interval` skipped; such a frame has no message
+ * * `analysed` (gboolean): FALSE for a frame that was skipped, by `interval` or since a live
+ *   source's frames came too late; such a frame has no message
  * * `peaks` (GstValueArray of GstStructure): templates in order, best first within a template, with
  *   `template` (guint), `template-id` (guint: the template's own number, which stays), `label`
  *   (string: a file's is its name without extension), `id` (guint64: the track's number),
@@ -65,13 +66,22 @@ GST_ELEMENT_REGISTER_DEFINE(cudaxcorr, "cudaxcorr", GST_RANK_NONE, GST_TYPE_CUDA
 
 namespace {
 
-constexpr char caps_text[] =
-    "video/x-raw, format = (string) " CUDAXCORR_FORMATS
-    ", width = (int) [ 1, max ], height = (int) [ 1, max ], framerate = (fraction) [ 0, max ]";
-GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(caps_text));
-GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(caps_text));
+#define CUDAXCORR_SIZES \
+  ", width = (int) [ 1, max ], height = (int) [ 1, max ], framerate = (fraction) [ 0, max ]"
+constexpr char caps_text[] = "video/x-raw, format = (string) " CUDAXCORR_FORMATS CUDAXCORR_SIZES;
+constexpr char gpu_caps_text[] =
+    "video/x-raw(memory:CUDAMemory), format = (string) " CUDAXCORR_GPU_FORMATS CUDAXCORR_SIZES;
+
+/// Both pads take the same frames.
+void add_pad_templates(GstElementClass* element_class) {
+  GstCaps* caps = gst_caps_from_string(has_cuda_memory() ? gpu_caps_text : "EMPTY");
+  gst_caps_append(caps, gst_caps_from_string(caps_text));
+  gst_element_class_add_pad_template(
+      element_class, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
+  gst_element_class_add_pad_template(
+      element_class, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  gst_caps_unref(caps);
+}
 
 // ---- properties -----------------------------------------------------------------------------
 
@@ -129,6 +139,7 @@ gboolean start(GstBaseTransform* base) {
   }
   element.analyser.emplace(std::move(analyser.value()));
   element.waited = G_MAXUINT;
+  element.punctuality = {};
   set_active_backend(self, element.analyser->backend() == xcorr::Backend::cuda
                                ? BackendChoice::cuda
                                : BackendChoice::cpu);
@@ -138,6 +149,7 @@ gboolean start(GstBaseTransform* base) {
 gboolean stop(GstBaseTransform* base) {
   GstCudaXCorr* self = GST_CUDA_XCORR(base);
   Element& element = *self->element;
+  discard(self);
   element.analyser.reset();
   element.context.release();
   element.current = {};
@@ -163,15 +175,29 @@ void set_context(GstElement* base, GstContext* context) {
 }
 
 /// Neighbours ask for the context that the element works in.
+bool answer_context(GstCudaXCorr* self, GstQuery* query) {
+  PipelineContext context;
+  {
+    const ObjectLock lock(self);
+    context = self->element->context;
+  }
+  return context.answer(GST_ELEMENT(self), query);
+}
+
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
-  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
-      GST_CUDA_XCORR(base)->element->context.answer(GST_ELEMENT(base), query))
-    return TRUE;
-  return GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_parent_class)->query(base, direction, query);
+  GstCudaXCorr* self = GST_CUDA_XCORR(base);
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT && answer_context(self, query)) return TRUE;
+  // Such as one that asks for all buffers back.
+  if (direction == GST_PAD_SINK && GST_QUERY_IS_SERIALIZED(query)) drain(self);
+  if (!GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_parent_class)->query(base, direction, query))
+    return FALSE;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY) answer_latency(self, query);
+  return TRUE;
 }
 
 gboolean set_caps(GstBaseTransform* base, GstCaps* caps, GstCaps*) {
   Element& element = *GST_CUDA_XCORR(base)->element;
+  drain(GST_CUDA_XCORR(base));
   if (!gst_video_info_from_caps(&element.format, caps)) return FALSE;
   element.analyser->set_format(element.format);
   element.waited = G_MAXUINT;
@@ -179,11 +205,17 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* caps, GstCaps*) {
 }
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
+  GstCudaXCorr* self = GST_CUDA_XCORR(base);
+  Element& element = *self->element;
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
-    Element& element = *GST_CUDA_XCORR(base)->element;
+    discard(self);
     element.waited = G_MAXUINT;
+    element.punctuality = {};
     element.analyser->interrupt();
+  } else if (GST_EVENT_IS_SERIALIZED(event)) {
+    drain(self);  // it stays behind the frames that came before it
   }
+  if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT) element.punctuality = {};
   return GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_parent_class)->sink_event(base, event);
 }
 
@@ -191,11 +223,24 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
 
 /// Here, since it decides whether the buffer is made writable.
 void before_transform(GstBaseTransform* base, GstBuffer* buffer) {
-  gst_base_transform_set_passthrough(base, !take_settings(GST_CUDA_XCORR(base), buffer));
+  GstCudaXCorr* self = GST_CUDA_XCORR(base);
+  // The base class marks what leaves next as the discontinuity, which must be this buffer.
+  if (GST_BUFFER_IS_DISCONT(buffer)) drain(self);
+  gst_base_transform_set_passthrough(base, !take_settings(self, buffer));
+  update_latency(self);
 }
 
-GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
-  return process(GST_CUDA_XCORR(base), buffer);
+/// That there is one lets the base class make buffers writable.
+GstFlowReturn transform_ip(GstBaseTransform*, GstBuffer*) { return GST_FLOW_OK; }
+
+/// Called once with a new buffer and then until nothing leaves.
+GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** out) {
+  GstCudaXCorr* self = GST_CUDA_XCORR(base);
+  GstBuffer* arrived = nullptr;
+  GstFlowReturn flow =
+      GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_parent_class)->generate_output(base, &arrived);
+  if (arrived) flow = accept(self, arrived);
+  return flow == GST_FLOW_OK ? release(self, out) : flow;
 }
 
 void finalize(GObject* object) {
@@ -227,8 +272,7 @@ static void gst_cuda_xcorr_class_init(GstCudaXCorrClass* klass) {
 
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
   install_template_signals(element_class);
-  gst_element_class_add_static_pad_template(element_class, &sink_template);
-  gst_element_class_add_static_pad_template(element_class, &src_template);
+  add_pad_templates(element_class);
   gst_element_class_set_static_metadata(
       element_class, "CUDA cross-correlation", "Filter/Analyzer/Video",
       "Finds templates in video frames by 2-D cross-correlation, on the GPU or the CPU",
@@ -244,5 +288,6 @@ static void gst_cuda_xcorr_class_init(GstCudaXCorrClass* klass) {
   base_class->sink_event = GST_DEBUG_FUNCPTR(sink_event);
   base_class->before_transform = GST_DEBUG_FUNCPTR(before_transform);
   base_class->transform_ip = GST_DEBUG_FUNCPTR(transform_ip);
+  base_class->generate_output = GST_DEBUG_FUNCPTR(generate_output);
   base_class->transform_ip_on_passthrough = FALSE;
 }

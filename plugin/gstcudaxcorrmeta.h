@@ -17,7 +17,7 @@
  *
  * Fields of the structure, which are also those of the element message "cudaxcorr":
  *   frame-width, frame-height (int), pts (guint64), processing-time (guint64, ns),
- *   backend, kernel (string), analysed (boolean; FALSE for a frame that `interval` skipped),
+ *   backend, kernel (string), analysed (boolean; FALSE for a frame that was skipped),
  *   peaks (GstValueArray of GstStructure "peak"; best first within a template, templates in order)
  */
 #ifndef GST_CUDA_XCORR_META_H

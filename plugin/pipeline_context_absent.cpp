@@ -5,12 +5,17 @@
 
 namespace cudaxcorr {
 
+PipelineContext PipelineContext::of(GstBuffer*) { return {}; }
 bool PipelineContext::ensure(GstElement*, int) { return false; }
 void PipelineContext::release() {}
 int PipelineContext::ordinal() const { return -1; }
 void PipelineContext::set_context(GstElement*, GstContext*, int) {}
 bool PipelineContext::answer(GstElement*, GstQuery*) { return false; }
-bool PipelineContext::push() { return false; }
-void PipelineContext::pop() {}
+bool PipelineContext::push() const { return false; }
+void PipelineContext::pop() const {}
+
+bool has_cuda_memory() { return false; }
+GstMapFlags flags_to_read_on_gpu() { return GST_MAP_READ; }
+void wait_for_writers(GstBuffer*) {}
 
 }  // namespace cudaxcorr

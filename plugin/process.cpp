@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The streaming thread's work on a frame. It works on its own copy of the settings; no message is
-// posted and nothing is computed under the object lock. Frames are mapped for reading only, so that
-// those that others hold too, after a `tee`, are not copied.
+// The streaming thread's work on frames: each is accepted, is in work, alone or with others, and is
+// released. It works on its own copy of the settings; no message is posted and nothing is computed
+// under the object lock. Frames are mapped for reading only, so that those that others hold too,
+// after a `tee`, are not copied.
 #include "analytics.h"
 #include "fault.h"
 #include "gstcudaxcorr_private.h"
@@ -12,19 +13,40 @@
 namespace cudaxcorr {
 namespace {
 
-/// Puts templates and kernel back to what worked, where nobody has changed them since.
+/// Waits for the frame's analysis, if it is in work.
+xcorr::Status finish(Element& element, FrameInWork& frame) {
+  if (!frame.mapped) return {};
+  const GstClockTime begin = gst_util_get_timestamp();
+  const auto status = element.analyser->finish(frame.targets);
+  frame.mapped.reset();
+  frame.processing_ns += gst_util_get_timestamp() - begin;
+  frame.kernel = element.analyser->kernel();
+  return status;
+}
+
+/// After it no frame is in work.
+xcorr::Status settle(Element& element) {
+  xcorr::Status first;
+  for (FrameInWork& frame : element.frames)
+    if (auto status = finish(element, frame); first.ok()) first = std::move(status);
+  return first;
+}
+
+/// Puts templates, kernel and depth back to what worked, where nobody has changed them since.
 void refuse(GstCudaXCorr* self, const Task& refused, const Task& working) {
   Snapshot& shared = self->element->shared;
   {
     const ObjectLock lock(self);
     if (shared.settings.match.kernel == refused.match.kernel)
       shared.settings.match.kernel = working.match.kernel;
+    if (shared.settings.async_depth == refused.async_depth)
+      shared.settings.async_depth = working.async_depth;
     if (shared.bank == refused.bank) {
       shared.bank = working.bank;
       shared.settings.templates = settings_of(*working.bank);
     }
   }
-  g_object_notify(G_OBJECT(self), "kernel");
+  for (const char* name : {"kernel", "async-depth"}) g_object_notify(G_OBJECT(self), name);
   notify_templates(self);
 }
 
@@ -32,8 +54,10 @@ void refuse(GstCudaXCorr* self, const Task& refused, const Task& working) {
 /// if there is something that worked before.
 xcorr::Status configure(GstCudaXCorr* self) {
   Element& element = *self->element;
-  const Settings& settings = element.current.settings;
-  Task task{element.current.bank, settings.match, settings.tracking};
+  Settings& settings = element.current.settings;
+  Task task{element.current.bank, settings.match, settings.tracking, settings.async_depth};
+  if (element.analyser->is_ready_for(task)) return {};
+  if (auto status = settle(element); !status.ok()) return status;
   xcorr::Status status = element.analyser->configure(task);
   // After an error of the device nothing can be expected to work.
   const bool refusable = !status.ok() && status.code() != xcorr::Code::device_error;
@@ -43,6 +67,7 @@ xcorr::Status configure(GstCudaXCorr* self) {
     refuse(self, task, working);
     task.bank = element.current.bank = working.bank;
     task.match.kernel = working.match.kernel;
+    task.async_depth = settings.async_depth = working.async_depth;
     status = element.analyser->configure(task);
   }
   for (const std::string& text : element.analyser->take_warnings())
@@ -52,14 +77,42 @@ xcorr::Status configure(GstCudaXCorr* self) {
   return status;
 }
 
-xcorr::Status analyse(GstCudaXCorr* self, GstBuffer* buffer) {
+/// From now on, another CUDA context of the pipeline.
+xcorr::Status work_in(GstCudaXCorr* self, const PipelineContext& context) {
   Element& element = *self->element;
+  if (auto status = settle(element); !status.ok()) return status;
+  std::string note;
+  auto analyser = Analyser::open(element.current.settings, context, note);
+  if (!analyser.ok()) return analyser.status();
+  GST_INFO_OBJECT(self, "working in the CUDA context of the frames");
+  element.analyser.emplace(std::move(analyser.value()));
+  element.analyser->set_format(element.format);
+  const PipelineContext before = element.context;  // released after the lock
+  const ObjectLock lock(self);
+  element.context = context;
+  return {};
+}
+
+/// A frame in CUDA memory is read where it lies, in the context that it belongs to, if its luma can
+/// be; any other in host memory.
+xcorr::Status begin(GstCudaXCorr* self, FrameInWork& frame) {
+  Element& element = *self->element;
+  const GstClockTime begin = gst_util_get_timestamp();
+  GstBuffer* buffer = frame.buffer.get();
+  const PipelineContext context = PipelineContext::of(buffer);
+  const bool on_gpu = context.exists() && has_luma_plane(element.format) &&
+                      element.analyser->backend() == xcorr::Backend::cuda;
+  if (on_gpu && context != element.context)
+    if (auto status = work_in(self, context); !status.ok()) return status;
   if (auto status = configure(self); !status.ok()) return status;
-  GstVideoFrame frame;
-  if (!gst_video_frame_map(&frame, &element.format, buffer, GST_MAP_READ))
+
+  frame.mapped.emplace(element.format, buffer, on_gpu ? flags_to_read_on_gpu() : GST_MAP_READ);
+  if (!*frame.mapped)
     return {xcorr::Code::invalid_argument, "Cannot map a frame: it is too small for its caps"};
-  const auto status = element.analyser->analyse(frame, element.number, element.targets);
-  gst_video_frame_unmap(&frame);
+  if (on_gpu) wait_for_writers(buffer);
+  const auto status = element.analyser->begin(
+      frame.mapped->frame, on_gpu ? xcorr::Memory::device : xcorr::Memory::host, element.number);
+  frame.processing_ns = gst_util_get_timestamp() - begin;
   return status;
 }
 
@@ -72,14 +125,27 @@ void record(GstCudaXCorr* self, const FrameResult& result) {
   report.kernel = result.kernel;
 }
 
-void publish(GstCudaXCorr* self, GstBuffer* buffer, const FrameResult& result) {
-  const Settings& settings = self->element->current.settings;
+void publish(GstCudaXCorr* self, const FrameInWork& frame) {
+  const Element& element = *self->element;
+  GstBuffer* buffer = frame.buffer.get();
+  const Settings& settings = frame.wanted.settings;
+  const FrameResult result{{element.format.width, element.format.height},
+                           GST_BUFFER_PTS(buffer),
+                           frame.processing_ns,
+                           element.analyser->backend(),
+                           frame.kernel,
+                           frame.due,
+                           *frame.wanted.bank,
+                           frame.targets};
+  GST_LOG_OBJECT(self, "%" G_GSIZE_FORMAT " peaks in %" GST_TIME_FORMAT, frame.targets.size(),
+                 GST_TIME_ARGS(frame.processing_ns));
+  if (frame.due) record(self, result);
   attach_meta(buffer, result);
   if (settings.attach_roi_meta) {
     attach_roi_metas(buffer, result);
     attach_analytics(buffer, result, settings.match.method);
   }
-  if (settings.post_messages && result.analysed)
+  if (settings.post_messages && frame.due)
     gst_element_post_message(
         GST_ELEMENT(self),
         make_message(GST_OBJECT(self), GST_BASE_TRANSFORM(self)->segment, buffer, result));
@@ -98,6 +164,35 @@ void hold(GstCudaXCorr* self, GstBuffer* buffer) {
   std::swap(element.last_frame, frame);  // the one before goes outside the lock
 }
 
+/// Whether `interval` and the clock let the frame that comes be analysed.
+bool is_due(GstCudaXCorr* self, GstBuffer* buffer) {
+  Element& element = *self->element;
+  bool due = element.waited >= element.current.settings.interval;
+  if (is_late(self, buffer) && due) {
+    due = false;
+    const ObjectLock lock(self);
+    ++element.report.late;
+  }
+  if (due) element.waited = 0;
+  if (element.waited < G_MAXUINT) ++element.waited;
+  return due;
+}
+
+/// The oldest frame with its result, or null after an error, which is posted.
+GstBuffer* take_oldest(GstCudaXCorr* self) {
+  Element& element = *self->element;
+  FrameInWork& frame = element.frames.front();
+  const auto status = finish(element, frame);
+  if (!status.ok())
+    post_error(self, fault_of(status));
+  else if (frame.wanted.bank)
+    publish(self, frame);
+  GstBuffer* buffer = status.ok() ? frame.buffer.release() : nullptr;
+  element.frames.pop_front();
+  if (buffer) hold(self, buffer);
+  return buffer;
+}
+
 }  // namespace
 
 bool take_settings(GstCudaXCorr* self, GstBuffer* buffer) {
@@ -112,39 +207,50 @@ bool take_settings(GstCudaXCorr* self, GstBuffer* buffer) {
     ++element.report.frames;
   }
   element.current = std::move(taken);
-  hold(self, buffer);
   return element.current.bank->size() > 0;
 }
 
-GstFlowReturn process(GstCudaXCorr* self, GstBuffer* buffer) {
+GstFlowReturn accept(GstCudaXCorr* self, GstBuffer* buffer) {
   Element& element = *self->element;
+  FrameInWork& frame = element.frames.emplace_back(buffer);
+  if (element.current.bank->size() == 0) return GST_FLOW_OK;
   ++element.number;
   if (GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DISCONT)) element.analyser->interrupt();
-  const bool due = element.waited >= element.current.settings.interval;
-  const GstClockTime begin = gst_util_get_timestamp();
-  element.targets.clear();
-  if (due) {
-    if (const auto status = analyse(self, buffer); !status.ok()) {
+  frame.due = is_due(self, buffer);
+  frame.kernel = element.analyser->kernel();
+  if (frame.due) {
+    if (const auto status = begin(self, frame); !status.ok()) {
       post_error(self, fault_of(status));
+      element.frames.pop_back();
       return GST_FLOW_ERROR;
     }
-    element.waited = 0;
   }
-  ++element.waited;
-
-  const FrameResult result{{element.format.width, element.format.height},
-                           GST_BUFFER_PTS(buffer),
-                           due ? gst_util_get_timestamp() - begin : 0,
-                           element.analyser->backend(),
-                           element.analyser->kernel(),
-                           due,
-                           *element.current.bank,
-                           element.targets};
-  if (due) record(self, result);
-  GST_LOG_OBJECT(self, "%" G_GSIZE_FORMAT " peaks in %" GST_TIME_FORMAT, element.targets.size(),
-                 GST_TIME_ARGS(result.processing_ns));
-  publish(self, buffer, result);
+  frame.wanted = element.current;
   return GST_FLOW_OK;
+}
+
+GstFlowReturn release(GstCudaXCorr* self, GstBuffer** out) {
+  Element& element = *self->element;
+  if (element.frames.size() < depth_of(element.current.settings)) return GST_FLOW_OK;
+  *out = take_oldest(self);
+  return *out ? GST_FLOW_OK : GST_FLOW_ERROR;
+}
+
+void drain(GstCudaXCorr* self) {
+  Element& element = *self->element;
+  GstFlowReturn flow = GST_FLOW_OK;
+  while (flow == GST_FLOW_OK && !element.frames.empty()) {
+    GstBuffer* buffer = take_oldest(self);
+    flow = buffer ? gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), buffer) : GST_FLOW_ERROR;
+  }
+  discard(self);
+}
+
+void discard(GstCudaXCorr* self) {
+  Element& element = *self->element;
+  if (const auto status = settle(element); !status.ok())
+    GST_WARNING_OBJECT(self, "%s", status.message().c_str());
+  element.frames.clear();
 }
 
 }  // namespace cudaxcorr

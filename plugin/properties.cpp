@@ -12,6 +12,9 @@ namespace {
 /// Twice it and a template is still an int.
 constexpr guint max_search_margin = 1 << 20;
 
+/// Each frame in work has device memory of its own.
+constexpr guint max_async_depth = 32;
+
 GParamSpec* array_of(const char* name, const char* nick, const char* blurb, GParamSpec* element) {
   return gst_param_spec_array(name, nick, blurb, element, playing);
 }
@@ -48,6 +51,7 @@ GstStructure* stats(const Report& report) {
                            "frames", G_TYPE_UINT64, report.frames,                     //
                            "analysed", G_TYPE_UINT64, report.analysed,                 //
                            "skipped", G_TYPE_UINT64, report.frames - report.analysed,  //
+                           "late", G_TYPE_UINT64, report.late,                         //
                            "average-ms", G_TYPE_DOUBLE, average,                       //
                            "last-ms", G_TYPE_DOUBLE, ms * static_cast<double>(report.last_ns),
                            "kernel", G_TYPE_STRING, report.kernel.c_str(), nullptr);
@@ -153,6 +157,18 @@ std::vector<Property> make_table() {
                             G_MAXUINT, initial.interval, playing),
           [](auto& s) -> auto& { return s.interval; }),
       row(
+          g_param_spec_uint("async-depth", "Asynchronous depth",
+                            "Frames in work at once; each leaves when so many, with it, have come "
+                            "(1: at once). With 'track' it is 1",
+                            1, max_async_depth, initial.async_depth, playing),
+          [](auto& s) -> auto& { return s.async_depth; }),
+      row(
+          g_param_spec_int64("max-lateness", "Maximum lateness",
+                             "Pass a live source's frame unanalysed when it comes so many "
+                             "nanoseconds later than they usually do (-1: never)",
+                             -1, G_MAXINT64, initial.max_lateness, playing),
+          [](auto& s) -> auto& { return s.max_lateness; }),
+      row(
           g_param_spec_boolean("post-messages", "Post messages",
                                "Post an element message 'cudaxcorr' for each analysed frame",
                                initial.post_messages, playing),
@@ -187,8 +203,8 @@ std::vector<Property> make_table() {
           [](auto& s) -> auto& { return s.cuda_device_id; }),
       {g_param_spec_boxed(
            "stats", "Statistics",
-           "Since the start: frames, analysed, skipped (uint64), average-ms, last-ms "
-           "(double, of the analysed), kernel (string)",
+           "Since the start: frames, analysed, skipped, and late, which are among these "
+           "(uint64), average-ms, last-ms (double, of the analysed), kernel (string)",
            GST_TYPE_STRUCTURE, readable),
        nullptr,
        [](const Settings&, const Report& r, GValue* value) {

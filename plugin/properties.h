@@ -26,6 +26,8 @@ struct Settings {
   xcorr::MatchSettings match;
   TrackSettings tracking;
   unsigned interval = 1;
+  unsigned async_depth = 1;
+  std::int64_t max_lateness = 50 * GST_MSECOND;
   bool post_messages = true;
   bool attach_roi_meta = true;
   BackendChoice backend = BackendChoice::automatic;
@@ -35,7 +37,7 @@ struct Settings {
 /// What the element tells. Guarded by the object lock.
 struct Report {
   BackendChoice active_backend = BackendChoice::automatic;  ///< automatic: not started
-  std::uint64_t frames = 0, analysed = 0;
+  std::uint64_t frames = 0, analysed = 0, late = 0;
   std::uint64_t total_ns = 0, last_ns = 0;  ///< spent on the analysed ones
   std::string kernel;
 };

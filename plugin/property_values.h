@@ -44,6 +44,12 @@ inline bool assign(unsigned& field, const GValue* value) {
 }
 inline void put(const unsigned& field, GValue* value) { g_value_set_uint(value, field); }
 
+inline bool assign(std::int64_t& field, const GValue* value) {
+  field = g_value_get_int64(value);
+  return true;
+}
+inline void put(const std::int64_t& field, GValue* value) { g_value_set_int64(value, field); }
+
 /// The library counts in int; a property of such a field may be uint, and then ends at INT_MAX.
 inline bool assign(int& field, const GValue* value) {
   field = G_VALUE_HOLDS_UINT(value) ? static_cast<int>(g_value_get_uint(value))

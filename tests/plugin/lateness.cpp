@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Frames of a live source that come too late pass unanalysed, and only those. The clock is the
+// harness's, which stands still until it is set.
+#include "support.hpp"
+
+namespace {
+
+constexpr GstClockTime frame_time = 40 * GST_MSECOND;
+
+/// A stream of which a frame comes every frame_time.
+class Live {
+ public:
+  explicit Live(const std::string& more = "", bool live = true)
+      : finder_("template=" + save(crop(scene_, 9, 9, 16, 12), "patch.png") + " " + more) {
+    finder_.set_format(GST_VIDEO_FORMAT_GRAY8, scene_.width, scene_.height);
+    gst_harness_set_live(finder_.harness, live);
+    gst_harness_query_latency(finder_.harness);  // as a pipeline does when it begins to play
+  }
+
+  /// Whether the next frame was, which comes so long after its own time.
+  bool analysed(GstClockTime delay) {
+    GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, scene_);
+    GST_BUFFER_PTS(frame) = now_ - delay;
+    fail_unless(gst_harness_set_time(finder_.harness, now_));
+    now_ += frame_time;
+    const Found found = finder_.find(frame);
+    GstMessage* message = finder_.message(GST_MESSAGE_ELEMENT);
+    assert_equals_int(message != nullptr, found.analysed);
+    if (message) gst_message_unref(message);
+    assert_equals_int(found.peaks.size(), found.analysed);
+    return found.analysed;
+  }
+
+  guint64 count(const char* field) {
+    GstStructure* stats = nullptr;
+    g_object_get(finder_.element, "stats", &stats, nullptr);
+    guint64 value = 0;
+    fail_unless(gst_structure_get_uint64(stats, field, &value));
+    gst_structure_free(stats);
+    return value;
+  }
+
+  Finder& finder() { return finder_; }
+
+ private:
+  Gray scene_ = texture(60, 40);
+  Finder finder_;
+  GstClockTime now_ = 10 * GST_SECOND;
+};
+
+GST_START_TEST(late_frames_pass_unanalysed) {
+  Live live;
+  fail_unless(live.analysed(33 * GST_MSECOND));
+  fail_unless(live.analysed(83 * GST_MSECOND), "50 ms more than usual are allowed");
+  fail_unless(!live.analysed(84 * GST_MSECOND));
+  fail_unless(!live.analysed(200 * GST_MSECOND));
+  fail_unless(live.analysed(50 * GST_MSECOND));
+  assert_equals_uint64(live.count("frames"), 5);
+  assert_equals_uint64(live.count("analysed"), 3);
+  assert_equals_uint64(live.count("skipped"), 2);
+  assert_equals_uint64(live.count("late"), 2);
+}
+GST_END_TEST
+
+/// What a network and a decoder take is no lateness.
+GST_START_TEST(usual_delay_does_not_count) {
+  Live live;
+  for (int i = 0; i < 50; ++i) fail_unless(live.analysed(700 * GST_MSECOND + i % 5 * GST_MSECOND));
+  assert_equals_uint64(live.count("late"), 0);
+}
+GST_END_TEST
+
+/// Passing frames does not help against it, so analysis goes on.
+GST_START_TEST(delay_that_stays_becomes_usual) {
+  Live live;
+  fail_unless(live.analysed(0));
+  int unanalysed = 0;
+  while (!live.analysed(300 * GST_MSECOND)) ++unanalysed;
+  assert_equals_int(unanalysed, GST_SECOND / frame_time + 1);
+  for (int i = 0; i < 10; ++i) fail_unless(live.analysed(300 * GST_MSECOND));
+}
+GST_END_TEST
+
+GST_START_TEST(limit_is_a_property) {
+  Live live("max-lateness=5000000");
+  fail_unless(live.analysed(0));
+  fail_unless(!live.analysed(6 * GST_MSECOND));
+  live.finder().set("max-lateness", "-1");
+  fail_unless(live.analysed(500 * GST_MSECOND));
+}
+GST_END_TEST
+
+GST_START_TEST(frames_of_no_live_source_are_never_late) {
+  Live file("", false);
+  fail_unless(file.analysed(0));
+  fail_unless(file.analysed(GST_SECOND));
+}
+GST_END_TEST
+
+/// A late frame that was due is made up for by the next one.
+GST_START_TEST(interval_goes_on_after_a_late_frame) {
+  Live live("interval=3");
+  fail_unless(live.analysed(0));
+  fail_unless(!live.analysed(GST_SECOND / 2), "skipped");
+  fail_unless(!live.analysed(0), "skipped");
+  fail_unless(!live.analysed(GST_SECOND / 2), "late");
+  fail_unless(live.analysed(0));
+  assert_equals_uint64(live.count("late"), 1);
+}
+GST_END_TEST
+
+GST_START_TEST(flush_forgets_the_usual_delay) {
+  Live live;
+  fail_unless(live.analysed(0));
+  Finder& finder = live.finder();
+  gst_harness_push_event(finder.harness, gst_event_new_flush_start());
+  gst_harness_push_event(finder.harness, gst_event_new_flush_stop(TRUE));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(finder.harness, gst_event_new_segment(&segment));
+  fail_unless(live.analysed(GST_SECOND));
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("lateness");
+  TCase* cases = tcase_create("lateness");
+  suite_add_tcase(suite, cases);
+  tcase_add_test(cases, late_frames_pass_unanalysed);
+  tcase_add_test(cases, usual_delay_does_not_count);
+  tcase_add_test(cases, delay_that_stays_becomes_usual);
+  tcase_add_test(cases, limit_is_a_property);
+  tcase_add_test(cases, frames_of_no_live_source_are_never_late);
+  tcase_add_test(cases, interval_goes_on_after_a_late_frame);
+  tcase_add_test(cases, flush_forgets_the_usual_delay);
+  return suite;
+}
