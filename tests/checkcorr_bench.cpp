@@ -328,6 +328,7 @@ class Bench {
     if (variant.stage == Stage::correlate && variant.exact)
       problem.products = problem.correlate.output_type();
     if (variant.stage == Stage::search) problem.products = problem.correlate.output_type();
+    if (options_.level == Level::match) problem.max_peaks = 1;  // as time_match() asks
     if (!variant.supports(problem, device)) return {xcorr::Code::unsupported, "not supported"};
     if (options_.level == Level::match) {
       const auto timing =

@@ -70,7 +70,7 @@ constexpr Case table[] = {
     frame("1080p-96", u8, hd, 96), frame("1080p-128-by-32", u8, hd, 128, 32),
     frame("window-32", u8, {160, 160}, 32), frame("window-128", u8, {256, 256}, 128),
     frame("2160p-16", u8, {3840, 2160}, 16), frame("2160p-128", u8, {3840, 2160}, 128),
-    frame("480p-64-by-8", u8, vga, 64, 8), frame("window-64-by-8", u8, {192, 192}, 64, 8),
+    frame("480p-64-by-8", u8, vga, 64, 8), frame("480p-96-by-8", u8, vga, 96, 8), frame("window-64-by-8", u8, {192, 192}, 64, 8),
     frame("1080p-8", f32, hd, 8), frame("1080p-16", f32, hd, 16), frame("1080p-32", f32, hd, 32),
     frame("1080p-64", f32, hd, 64), frame("1080p-128", f32, hd, 128), frame("1080p-256", f32, hd, 256),
     frame("480p-8", f32, vga, 8), frame("480p-16", f32, vga, 16), frame("480p-32", f32, vga, 32),
