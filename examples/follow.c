@@ -10,6 +10,7 @@
 #include <gst/gst.h>
 
 #include "gstcudaxcorrmeta.h"
+#include "play.h"
 
 typedef struct {
   char* source;    /* gst-launch text that ends in video; NULL: the first argument is a video */
@@ -37,11 +38,6 @@ static GstPadProbeReturn print_peaks(GstPad* pad, GstPadProbeInfo* info, gpointe
   return GST_PAD_PROBE_OK;
 }
 
-/* A file's path is made a URI; what is a URI stays. */
-static char* to_uri(const char* video) {
-  return gst_uri_is_valid(video) ? g_strdup(video) : gst_filename_to_uri(video, NULL);
-}
-
 static void set_templates(GstElement* match, char** files) {
   GValue array = G_VALUE_INIT, file = G_VALUE_INIT;
   gst_value_array_init(&array, g_strv_length(files));
@@ -57,14 +53,7 @@ static void set_templates(GstElement* match, char** files) {
 
 static GstElement* make_pipeline(const Options* options, GError** error) {
   char** templates = options->operands;
-  char* source = NULL;
-  if (options->source != NULL) {
-    source = g_strdup(options->source);
-  } else {
-    char* uri = to_uri(*templates++);
-    source = g_strdup_printf("uridecodebin uri=\"%s\"", uri);
-    g_free(uri);
-  }
+  char* source = options->source != NULL ? g_strdup(options->source) : play_source(*templates++);
   char* text =
       g_strdup_printf("%s ! videoconvert ! cudaxcorr name=match ! %s", source,
                       options->show ? "videoconvert ! autovideosink" : "fakesink sync=false");
@@ -82,32 +71,6 @@ static GstElement* make_pipeline(const Options* options, GError** error) {
   gst_object_unref(pad);
   gst_object_unref(match);
   return pipeline;
-}
-
-/* Runs until the stream ends; FALSE when it ended with an error. Warnings are told, and it goes on.
- */
-static gboolean play(GstElement* pipeline) {
-  GstBus* bus = gst_element_get_bus(pipeline);
-  gboolean running = TRUE, right = TRUE;
-  gst_element_set_state(pipeline, GST_STATE_PLAYING);
-  while (running) {
-    GstMessage* message = gst_bus_timed_pop_filtered(
-        bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
-    GError* error = NULL;
-    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_WARNING) {
-      gst_message_parse_warning(message, &error, NULL);
-    } else {
-      running = FALSE;
-      right = GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS;
-      if (!right) gst_message_parse_error(message, &error, NULL);
-    }
-    if (error != NULL) g_printerr("follow: %s\n", error->message);
-    g_clear_error(&error);
-    gst_message_unref(message);
-  }
-  gst_element_set_state(pipeline, GST_STATE_NULL);
-  gst_object_unref(bus);
-  return right;
 }
 
 static gboolean parse_options(int argc, char** argv, Options* options, GError** error) {

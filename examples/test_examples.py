@@ -12,6 +12,7 @@ import functools
 import os
 import re
 import shlex
+import shutil
 import struct
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import tempfile
 from pathlib import Path
 
 from rtsp_server import RtspServer
+from screen import Screen, have_screen
 
 FRAMES = 30
 SKIPPED = 77
@@ -126,6 +128,65 @@ def test_follow_missing_template(programs, source, folder):
     done = subprocess.run([str(programs / "follow"), "--source=videotestsrc num-buffers=1",
                            "no such.png"], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 1 and "no such.png" in done.stderr, done
+
+
+TRACK_COLOUR = bytes.fromhex("e69f00")  # that xcorroverlay gives track 1
+
+
+def read_tracks(lines):
+    """(frame, id, x, y, seen) for each line of click-to-track that has a target."""
+    pattern = re.compile(r"[\d.]+ id=(\d+) x=(\S+) y=(\S+) score=\S+ (\w+)( unseen)?$")
+    for frame, match in enumerate(map(pattern.match, lines)):
+        if match:
+            number, x, y, _, unseen = match.groups()
+            yield frame, int(number), float(x), float(y), not unseen
+
+
+def test_click_to_track(programs, source, folder):
+    """A box is dragged round the target, which is followed till the clip's end, also through the
+    second in which it hides. XCORR_SCREENSHOT=FILE keeps a picture of the screen."""
+    if not have_screen() or not all(map(has_element, ("ximagesink", "ximagesrc", "cairooverlay"))):
+        print("there is no Xvfb, xdotool, ximagesink, ximagesrc or cairooverlay here")
+        sys.exit(SKIPPED)
+    truth, _ = make_clip(programs, folder, frames=150)
+    slow, shown = 25, 50  # where the target moves slowly, and later
+    left, top = (int(place) - 3 for place in truth[slow])
+    frames, boxes = [], []
+    with Screen(640, 360) as screen, subprocess.Popen(
+            [programs / "click-to-track", "--backend=cpu", "--threshold=0.7",
+             "--sink=ximagesink qos=false max-lateness=-1",  # no frame is dropped
+             folder / "clip.mp4"], stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
+            env=screen.environment) as program:
+        for line in program.stdout:
+            (boxes if line.startswith("template ") else frames).append(line)
+            if len(frames) == slow - 8:
+                screen.mouse("mousemove", left, top, "mousedown", 1)
+            elif len(frames) == slow - 3 and not boxes:
+                screen.mouse("mousemove", left + 62, top + 50, "mouseup", 1)
+            elif len(frames) == shown:
+                pixels = screen.picture(folder / "screen.png", 360, 70, 280, 220)
+    assert program.returncode == 0 and len(frames) == len(truth), frames
+    assert boxes == [f"template 1: 62x50 at {left},{top}\n"], boxes
+
+    marked = sum(all(abs(a - b) < 30 for a, b in zip(pixel, TRACK_COLOUR)) for pixel in pixels)
+    assert marked > 1000, marked
+
+    tracks = list(read_tracks(frames))
+    first, _, x, y, _ = tracks[0]
+    offset_x, offset_y = x - truth[first][0], y - truth[first][1]
+    for frame, number, x, y, seen in tracks:
+        off = max(abs(x - offset_x - truth[frame][0]), abs(y - offset_y - truth[frame][1]))
+        assert number == 1 and (not seen or off < 2), (frame, number, x, y, seen, truth[frame])
+    seen = {frame for frame, _, _, _, seen in tracks if seen}
+    assert first < 40 and not seen & {90, 100, 110} and seen >= {40, shown, 140, 149}, tracks
+    if "XCORR_SCREENSHOT" in os.environ:
+        shutil.copy(folder / "screen.png", os.environ["XCORR_SCREENSHOT"])
+
+
+def test_click_to_track_fails(programs, source, folder):
+    done = subprocess.run([str(programs / "click-to-track"), "--sink=fakesink", "no such.mp4"],
+                          cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 1 and "no such.mp4" in done.stderr, done
 
 
 def python_with_gi():

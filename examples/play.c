@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "play.h"
+
+char* play_source(const char* video) {
+  char* uri = gst_uri_is_valid(video) ? g_strdup(video) : gst_filename_to_uri(video, NULL);
+  char* source = g_strdup_printf("uridecodebin uri=\"%s\"", uri);
+  g_free(uri);
+  return source;
+}
+
+gboolean play(GstElement* pipeline) {
+  GstBus* bus = gst_element_get_bus(pipeline);
+  gboolean running = TRUE, right = TRUE;
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  while (running) {
+    GstMessage* message = gst_bus_timed_pop_filtered(
+        bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
+    GError* error = NULL;
+    char* details = NULL; /* which file it is about, for one */
+    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_WARNING) {
+      gst_message_parse_warning(message, &error, &details);
+    } else {
+      running = FALSE;
+      right = GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS;
+      if (!right) gst_message_parse_error(message, &error, &details);
+    }
+    if (error != NULL) g_printerr("%s: %s\n", g_get_prgname(), error->message);
+    if (details != NULL) g_printerr("%s\n", details);
+    g_clear_error(&error);
+    g_free(details);
+    gst_message_unref(message);
+  }
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  gst_object_unref(bus);
+  return right;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What the example applications have in common: a video named on the command line, and a pipeline
+ * that runs until the stream ends. What goes wrong is said on stderr, after the program's name.
+ */
+#pragma once
+
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+/* The gst-launch text of a source that plays a file or a URI; the caller's. */
+char* play_source(const char* video);
+
+/* FALSE when the stream ended with an error. Warnings are told, and it goes on. */
+gboolean play(GstElement* pipeline);
+
+G_END_DECLS
