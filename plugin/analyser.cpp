@@ -223,6 +223,16 @@ xcorr::Status Analyser::finish_search(xcorr::Matcher& matcher, std::vector<Targe
   return {};
 }
 
+bool Analyser::respond(const GstVideoFrame& frame, xcorr::Memory memory,
+                       std::uint32_t template_index, xcorr::Response& response) {
+  const Current current(device_, context_);
+  const auto status = current.status().ok() ? matchers_.front().respond(luma_.view(frame, memory),
+                                                                        template_index, response)
+                                            : current.status();
+  if (!status.ok()) warn("The pad 'response' has no picture: " + status.message());
+  return status.ok();
+}
+
 xcorr::Status Analyser::begin_to_follow(const xcorr::MatrixView& frame, std::uint64_t number) {
   number_ = number;
   if (follower_.whole_frame_due())

@@ -80,6 +80,11 @@ class Analyser {
   /// Waits for what is in the frame that has been in work longest, which there must be.
   xcorr::Status finish(std::vector<Target>& targets);
 
+  /// What that template of the bank scores everywhere in a frame that was begun. False: nothing,
+  /// and a warning says why.
+  bool respond(const GstVideoFrame& frame, xcorr::Memory memory, std::uint32_t template_index,
+               xcorr::Response& response);
+
  private:
   Analyser(xcorr::Device device, const PipelineContext& context, xcorr::Matcher matcher);
   xcorr::Status provide(std::size_t matchers);

@@ -36,8 +36,7 @@ class Luma {
  public:
   /// Of a frame mapped in that memory; in device memory only with a plane of luma. Valid while the
   /// frame is mapped and until the next call.
-  xcorr::MatrixView view(const GstVideoFrame& frame,
-                         xcorr::Memory memory = xcorr::Memory::host);
+  xcorr::MatrixView view(const GstVideoFrame& frame, xcorr::Memory memory = xcorr::Memory::host);
 
  private:
   std::vector<std::uint8_t> buffer_;

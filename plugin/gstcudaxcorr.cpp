@@ -49,6 +49,11 @@
  * gst-launch-1.0 -m filesrc location=clip.mp4 ! decodebin ! \
  *   cudaxcorr template=patch.png track=true max-peaks=2 ! fakesink
  * ]| Follow up to two targets by ids that stay.
+ * |[
+ * gst-launch-1.0 filesrc location=clip.mp4 ! decodebin ! queue ! \
+ *   cudaxcorr name=match template=patch.png ! fakesink \
+ *   match.response ! queue ! videoconvert ! autovideosink
+ * ]| Show what the template scores at every place.
  *
  * Since: 0.1
  */
@@ -140,6 +145,7 @@ gboolean start(GstBaseTransform* base) {
   element.analyser.emplace(std::move(analyser.value()));
   element.waited = G_MAXUINT;
   element.punctuality = {};
+  element.response.restart();
   set_active_backend(self, element.analyser->backend() == xcorr::Backend::cuda
                                ? BackendChoice::cuda
                                : BackendChoice::cpu);
@@ -200,6 +206,7 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* caps, GstCaps*) {
   drain(GST_CUDA_XCORR(base));
   if (!gst_video_info_from_caps(&element.format, caps)) return FALSE;
   element.analyser->set_format(element.format);
+  element.response.set_format(element.format);
   element.waited = G_MAXUINT;
   return TRUE;
 }
@@ -216,6 +223,7 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
     drain(self);  // it stays behind the frames that came before it
   }
   if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT) element.punctuality = {};
+  element.response.handle_event(event);
   return GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_parent_class)->sink_event(base, event);
 }
 
@@ -243,6 +251,21 @@ GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** out) {
   return flow == GST_FLOW_OK ? release(self, out) : flow;
 }
 
+/// The base class knows of one src pad.
+GstFlowReturn chain(GstPad* pad, GstObject* parent, GstBuffer* buffer) {
+  Element& element = *GST_CUDA_XCORR(parent)->element;
+  return element.response.combine(element.base_chain(pad, parent, buffer));
+}
+
+GstPad* request_new_pad(GstElement* base, GstPadTemplate* pad_template, const gchar*,
+                        const GstCaps*) {
+  return GST_CUDA_XCORR(base)->element->response.add(base, pad_template);
+}
+
+void release_pad(GstElement* base, GstPad* pad) {
+  GST_CUDA_XCORR(base)->element->response.remove(base, pad);
+}
+
 void finalize(GObject* object) {
   delete GST_CUDA_XCORR(object)->element;
   G_OBJECT_CLASS(gst_cuda_xcorr_parent_class)->finalize(object);
@@ -256,6 +279,10 @@ static void gst_cuda_xcorr_init(GstCudaXCorr* self) {
   gst_base_transform_set_in_place(base, TRUE);
   // Its quality of service would drop whole frames.
   gst_base_transform_set_qos_enabled(base, FALSE);
+  GstPad* sink = GST_BASE_TRANSFORM_SINK_PAD(base);
+  self->element->response.set_element_pads(sink, GST_BASE_TRANSFORM_SRC_PAD(base));
+  self->element->base_chain = GST_PAD_CHAINFUNC(sink);
+  gst_pad_set_chain_function(sink, GST_DEBUG_FUNCPTR(chain));
 }
 
 static void gst_cuda_xcorr_class_init(GstCudaXCorrClass* klass) {
@@ -273,12 +300,15 @@ static void gst_cuda_xcorr_class_init(GstCudaXCorrClass* klass) {
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
   install_template_signals(element_class);
   add_pad_templates(element_class);
+  gst_element_class_add_static_pad_template(element_class, &response_template);
   gst_element_class_set_static_metadata(
       element_class, "CUDA cross-correlation", "Filter/Analyzer/Video",
       "Finds templates in video frames by 2-D cross-correlation, on the GPU or the CPU",
       "The cudaxcorr authors");
 
   element_class->set_context = GST_DEBUG_FUNCPTR(set_context);
+  element_class->request_new_pad = GST_DEBUG_FUNCPTR(request_new_pad);
+  element_class->release_pad = GST_DEBUG_FUNCPTR(release_pad);
 
   GstBaseTransformClass* base_class = GST_BASE_TRANSFORM_CLASS(klass);
   base_class->query = GST_DEBUG_FUNCPTR(query);

@@ -23,6 +23,7 @@
 #include "object_lock.h"
 #include "properties.h"
 #include "punctuality.h"
+#include "response.h"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_cuda_xcorr_debug);
 #define GST_CAT_DEFAULT gst_cuda_xcorr_debug
@@ -35,17 +36,20 @@ struct Snapshot {
   std::shared_ptr<const Bank> bank;
 };
 
+using BufferPointer = std::unique_ptr<GstBuffer, decltype(&gst_buffer_unref)>;
+
 /// A frame in the element.
 struct FrameInWork {
   explicit FrameInWork(GstBuffer* taken) : buffer(taken, gst_buffer_unref) {}
 
-  std::unique_ptr<GstBuffer, decltype(&gst_buffer_unref)> buffer;
+  BufferPointer buffer;
   Snapshot wanted;                    ///< when it came; without a bank it leaves as it came
   bool due = false;                   ///< it is analysed
   std::optional<MappedFrame> mapped;  ///< until its analysis is finished
   std::uint64_t processing_ns = 0;
   std::string kernel;
   std::vector<Target> targets;
+  BufferPointer picture{nullptr, gst_buffer_unref};  ///< for the pad `response`
 };
 
 struct Latency {
@@ -71,6 +75,8 @@ struct Element {
   Punctuality punctuality;
   guint waited = G_MAXUINT;  ///< frames since the last analysed one began, with it; at first: due
   std::uint64_t number = 0;  ///< of the frame
+  ResponsePad response;
+  GstPadChainFunction base_chain = nullptr;  ///< the base class's
 };
 
 // ---- process.cpp ----------------------------------------------------------------------------

@@ -50,6 +50,12 @@ void refuse(GstCudaXCorr* self, const Task& refused, const Task& working) {
   notify_templates(self);
 }
 
+/// The analyser's.
+void post_warnings(GstCudaXCorr* self) {
+  for (const std::string& text : self->element->analyser->take_warnings())
+    post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, text});
+}
+
 /// Makes the analyser ready for this frame. A change that cannot be done is refused with a warning
 /// if there is something that worked before.
 xcorr::Status configure(GstCudaXCorr* self) {
@@ -70,11 +76,22 @@ xcorr::Status configure(GstCudaXCorr* self) {
     task.async_depth = settings.async_depth = working.async_depth;
     status = element.analyser->configure(task);
   }
-  for (const std::string& text : element.analyser->take_warnings())
-    post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, text});
+  post_warnings(self);
   if (const std::string text = element.analyser->take_tuning(); !text.empty())
     GST_INFO_OBJECT(self, "kernel=tune: %s", text.c_str());
   return status;
+}
+
+/// Without such a template, and without a pad, there is nothing to show.
+void respond(GstCudaXCorr* self, FrameInWork& frame, xcorr::Memory memory) {
+  Element& element = *self->element;
+  const unsigned index = element.current.settings.response_template;
+  if (!element.response.exists() || index >= element.current.bank->size()) return;
+  xcorr::Response response;
+  if (element.analyser->respond(frame.mapped->frame, memory, index, response))
+    frame.picture.reset(element.response.draw(response, frame.buffer.get()));
+  else
+    post_warnings(self);
 }
 
 /// From now on, another CUDA context of the pipeline.
@@ -110,9 +127,10 @@ xcorr::Status begin(GstCudaXCorr* self, FrameInWork& frame) {
   if (!*frame.mapped)
     return {xcorr::Code::invalid_argument, "Cannot map a frame: it is too small for its caps"};
   if (on_gpu) wait_for_writers(buffer);
-  const auto status = element.analyser->begin(
-      frame.mapped->frame, on_gpu ? xcorr::Memory::device : xcorr::Memory::host, element.number);
+  const auto memory = on_gpu ? xcorr::Memory::device : xcorr::Memory::host;
+  const auto status = element.analyser->begin(frame.mapped->frame, memory, element.number);
   frame.processing_ns = gst_util_get_timestamp() - begin;
+  if (status.ok()) respond(self, frame, memory);
   return status;
 }
 
@@ -187,6 +205,8 @@ GstBuffer* take_oldest(GstCudaXCorr* self) {
     post_error(self, fault_of(status));
   else if (frame.wanted.bank)
     publish(self, frame);
+  // Before the frame leaves, which may wait for a sink that waits for all of the pipeline.
+  if (status.ok()) element.response.push(frame.buffer.get(), frame.picture.release());
   GstBuffer* buffer = status.ok() ? frame.buffer.release() : nullptr;
   element.frames.pop_front();
   if (buffer) hold(self, buffer);

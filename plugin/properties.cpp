@@ -169,6 +169,11 @@ std::vector<Property> make_table() {
                              -1, G_MAXINT64, initial.max_lateness, playing),
           [](auto& s) -> auto& { return s.max_lateness; }),
       row(
+          g_param_spec_uint("response-template", "Response template",
+                            "Number of the template whose scores the pad 'response' shows", 0,
+                            G_MAXUINT, initial.response_template, playing),
+          [](auto& s) -> auto& { return s.response_template; }),
+      row(
           g_param_spec_boolean("post-messages", "Post messages",
                                "Post an element message 'cudaxcorr' for each analysed frame",
                                initial.post_messages, playing),

@@ -26,6 +26,7 @@ struct Settings {
   xcorr::MatchSettings match;
   TrackSettings tracking;
   unsigned interval = 1;
+  unsigned response_template = 0;
   unsigned async_depth = 1;
   std::int64_t max_lateness = 50 * GST_MSECOND;
   bool post_messages = true;

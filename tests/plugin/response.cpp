@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The pad `response`: its pictures, stream and flow, and its coming and going beside the main
+// stream.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+#include "support.hpp"
+
+namespace {
+
+GstStaticPadTemplate screen_template =
+    GST_STATIC_PAD_TEMPLATE("screen", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+
+/// Linked to the pad; keeps what comes. All but its end is called by the streaming thread.
+class Screen {
+ public:
+  explicit Screen(GstElement* element)
+      : element_(element), from_(gst_element_request_pad_simple(element, "response")) {
+    fail_unless(from_ != nullptr, "there is no pad 'response'");
+    gst_pad_set_element_private(pad_, this);
+    gst_pad_set_chain_function(
+        pad_, [](GstPad* pad, GstObject*, GstBuffer* buffer) { return of(pad).take(buffer); });
+    gst_pad_set_event_function(pad_, [](GstPad* pad, GstObject*, GstEvent* event) -> gboolean {
+      of(pad).events.push_back(event);
+      return TRUE;
+    });
+    gst_pad_set_active(pad_, TRUE);
+    assert_equals_int(gst_pad_link(from_, pad_), GST_PAD_LINK_OK);
+  }
+  ~Screen() {
+    gst_element_release_request_pad(element_, from_);
+    gst_object_unref(from_);
+    gst_pad_set_active(pad_, FALSE);
+    gst_object_unref(pad_);
+    for (GstBuffer* buffer : buffers) gst_buffer_unref(buffer);
+    for (GstEvent* event : events) gst_event_unref(event);
+  }
+  Screen(const Screen&) = delete;
+
+  /// The last picture.
+  Gray picture(int width, int height) const {
+    fail_unless(!buffers.empty(), "there is no picture");
+    GstMapInfo map;
+    fail_unless(gst_buffer_map(buffers.back(), &map, GST_MAP_READ));
+    const int stride = GST_ROUND_UP_4(width);
+    assert_equals_uint64(map.size, stride * height);
+    Gray gray(width, height);
+    for (int y = 0; y < height; ++y) std::copy_n(map.data + y * stride, width, &gray.at(0, y));
+    gst_buffer_unmap(buffers.back(), &map);
+    return gray;
+  }
+  int count(GstEventType type) const {
+    return static_cast<int>(std::count_if(events.begin(), events.end(),
+                                          [=](GstEvent* e) { return GST_EVENT_TYPE(e) == type; }));
+  }
+
+  std::vector<GstBuffer*> buffers;
+  std::atomic<int> taken = 0;  ///< buffers, for other threads
+  std::vector<GstEvent*> events;
+  GstFlowReturn flow = GST_FLOW_OK;
+
+ private:
+  static Screen& of(GstPad* pad) { return *static_cast<Screen*>(gst_pad_get_element_private(pad)); }
+  GstFlowReturn take(GstBuffer* buffer) {
+    buffers.push_back(buffer);
+    ++taken;
+    return flow;
+  }
+
+  GstElement* element_;
+  GstPad* from_;
+  GstPad* pad_ = gst_pad_new_from_static_template(&screen_template, nullptr);
+};
+
+constexpr int width = 90, height = 60, patch_width = 16, patch_height = 12;
+
+struct Place {
+  int x, y;
+};
+constexpr Place here{31, 22}, there{50, 40};
+
+Gray scene() { return texture(width, height); }
+
+std::string patch(Place place = here) {
+  return save(crop(scene(), place.x, place.y, patch_width, patch_height),
+              "at" + std::to_string(place.x) + ".png");
+}
+
+/// ccoeff-normed by its formula.
+double score(const Gray& frame, Place at, const Gray& pattern) {
+  const double n = pattern.width * pattern.height;
+  double f = 0, t = 0, ff = 0, tt = 0, ft = 0;
+  for (int y = 0; y < pattern.height; ++y)
+    for (int x = 0; x < pattern.width; ++x) {
+      const double a = frame.at(at.x + x, at.y + y), b = pattern.at(x, y);
+      f += a, t += b, ff += a * a, tt += b * b, ft += a * b;
+    }
+  return (n * ft - f * t) / std::sqrt((n * ff - f * f) * (n * tt - t * t));
+}
+
+void assert_brightest(const Gray& picture, Place place) {
+  const auto brightest = std::max_element(picture.pixels.begin(), picture.pixels.end());
+  assert_equals_int(*brightest, 255);
+  assert_equals_int(brightest - picture.pixels.begin(), place.y * picture.width + place.x);
+}
+
+GST_START_TEST(pixels_are_the_scores) {
+  const Gray frame = scene(), pattern = crop(frame, here.x, here.y, patch_width, patch_height);
+  Finder finder("subpixel=false template=" + patch());
+  Screen screen(finder.element);
+  assert_at(finder.find(frame).peaks.at(0), here.x, here.y);
+  const Gray picture = screen.picture(width, height);
+  assert_brightest(picture, here);
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x) {
+      const bool room = x <= width - patch_width && y <= height - patch_height;
+      const double wanted = room ? 255 * std::max(0.0, score(frame, {x, y}, pattern)) : 0;
+      fail_unless(std::abs(picture.at(x, y) - wanted) <= 0.51, "%d at %d,%d, expected %f",
+                  picture.at(x, y), x, y, wanted);
+    }
+}
+GST_END_TEST
+
+/// With every method an exact copy is white.
+GST_START_TEST(white_is_an_exact_copy) {
+  for (const char* method :
+       {"sqdiff", "sqdiff-normed", "ccorr", "ccorr-normed", "ccoeff", "ccoeff-normed"}) {
+    Finder finder("template=" + patch() + " method=" + method);
+    Screen screen(finder.element);
+    finder.find(scene());
+    assert_equals_int(screen.picture(width, height).at(here.x, here.y), 255);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(the_template_is_chosen) {
+  Finder finder("templates=\"" + array_of({patch(here), patch(there)}) + "\"");
+  Screen screen(finder.element);
+  finder.find(scene());
+  assert_brightest(screen.picture(width, height), here);
+  finder.set("response-template", "1");
+  finder.find(scene());
+  assert_brightest(screen.picture(width, height), there);
+  finder.set("response-template", "2");
+  finder.find(scene());
+  assert_equals_int(screen.buffers.size(), 2);
+  assert_equals_int(screen.count(GST_EVENT_GAP), 1);
+}
+GST_END_TEST
+
+GST_START_TEST(tracks_and_regions) {
+  Finder finder("track=true search-region=\"<20,10,60,40>\" template=" + patch());
+  Screen screen(finder.element);
+  for (int i = 0; i < 3; ++i) {
+    finder.find(scene());
+    const Gray picture = screen.picture(width, height);
+    assert_brightest(picture, here);
+    for (int y = 0; y < height; ++y)
+      for (int x = 0; x < width; ++x)
+        if (x < 20 || y < 10 || x > 80 - patch_width || y > 50 - patch_height)
+          assert_equals_int(picture.at(x, y), 0);
+  }
+}
+GST_END_TEST
+
+GstBuffer* frame_at(GstClockTime pts) {
+  GstBuffer* buffer = make_frame(GST_VIDEO_FORMAT_GRAY8, scene());
+  GST_BUFFER_PTS(buffer) = pts;
+  GST_BUFFER_DURATION(buffer) = 40 * GST_MSECOND;
+  return buffer;
+}
+
+GST_START_TEST(times_and_gaps) {
+  Finder finder("interval=2 template=" + patch());
+  Screen screen(finder.element);
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
+  for (int i = 0; i < 4; ++i) finder.find(frame_at(i * 40 * GST_MSECOND));
+  assert_equals_int(screen.buffers.size(), 2);
+  assert_equals_uint64(GST_BUFFER_PTS(screen.buffers[0]), 0);
+  assert_equals_uint64(GST_BUFFER_PTS(screen.buffers[1]), 80 * GST_MSECOND);
+  assert_equals_uint64(GST_BUFFER_DURATION(screen.buffers[1]), 40 * GST_MSECOND);
+  assert_equals_int(screen.count(GST_EVENT_GAP), 2);
+  GstClockTime pts, duration;
+  gst_event_parse_gap(screen.events.back(), &pts, &duration);
+  assert_equals_uint64(pts, 120 * GST_MSECOND);
+  assert_equals_uint64(duration, 40 * GST_MSECOND);
+}
+GST_END_TEST
+
+/// Frames that are held bring theirs when they leave; at the end all do.
+GST_START_TEST(with_several_frames_in_work) {
+  Finder finder("async-depth=3 template=" + patch());
+  Screen screen(finder.element);
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
+  for (int i = 0; i < 4; ++i) {
+    fail_unless_equals_int(gst_harness_push(finder.harness, frame_at(i * 40 * GST_MSECOND)),
+                           GST_FLOW_OK);
+    assert_equals_int(screen.buffers.size(), std::max(0, i - 1));
+    assert_equals_int(gst_harness_buffers_in_queue(finder.harness), std::max(0, i - 1));
+  }
+  fail_unless(gst_harness_push_event(finder.harness, gst_event_new_eos()));
+  assert_equals_int(screen.buffers.size(), 4);
+  for (int i = 0; i < 4; ++i)
+    assert_equals_uint64(GST_BUFFER_PTS(screen.buffers[i]), i * 40 * GST_MSECOND);
+  assert_equals_int(GST_EVENT_TYPE(screen.events.back()), GST_EVENT_EOS);
+  assert_brightest(screen.picture(width, height), here);
+}
+GST_END_TEST
+
+/// So that a sink has something to start with.
+GST_START_TEST(without_templates_there_are_gaps) {
+  Finder finder("");
+  Screen screen(finder.element);
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
+  gst_buffer_unref(finder.pass(frame_at(0)));
+  assert_equals_int(screen.buffers.size(), 0);
+  assert_equals_int(screen.count(GST_EVENT_GAP), 1);
+}
+GST_END_TEST
+
+GST_START_TEST(has_a_stream_of_its_own) {
+  Finder finder("template=" + patch());
+  finder.set_format(GST_VIDEO_FORMAT_NV12, width, height);
+  Screen screen(finder.element);  // comes after the main stream's events
+  gst_buffer_unref(finder.pass(make_frame(GST_VIDEO_FORMAT_NV12, scene())));
+  fail_unless(gst_harness_push_event(finder.harness, gst_event_new_eos()));
+  const GstEventType order[] = {GST_EVENT_STREAM_START, GST_EVENT_CAPS, GST_EVENT_SEGMENT,
+                                GST_EVENT_EOS};
+  assert_equals_int(screen.events.size(), std::size(order));
+  for (std::size_t i = 0; i < std::size(order); ++i)
+    assert_equals_int(GST_EVENT_TYPE(screen.events[i]), order[i]);
+  const gchar* id;
+  gst_event_parse_stream_start(screen.events[0], &id);
+  fail_unless(g_str_has_suffix(id, "/response"), "%s", id);
+  GstCaps* caps;
+  gst_event_parse_caps(screen.events[1], &caps);
+  GstVideoInfo info;
+  fail_unless(gst_video_info_from_caps(&info, caps));
+  assert_equals_int(GST_VIDEO_INFO_FORMAT(&info), GST_VIDEO_FORMAT_GRAY8);
+  assert_equals_int(info.width, width);
+  assert_equals_int(info.height, height);
+  assert_equals_int(info.fps_n, 25);
+}
+GST_END_TEST
+
+GST_START_TEST(other_caps_and_flushes) {
+  Finder finder("template=" + patch());
+  Screen screen(finder.element);
+  finder.find(crop(scene(), 10, 10, 70, 45));
+  assert_brightest(screen.picture(70, 45), {here.x - 10, here.y - 10});
+  finder.find(scene());
+  assert_brightest(screen.picture(width, height), here);
+  assert_equals_int(screen.count(GST_EVENT_CAPS), 2);
+  const int segments = screen.count(GST_EVENT_SEGMENT);
+  fail_unless(gst_harness_push_event(finder.harness, gst_event_new_flush_start()));
+  fail_unless(gst_harness_push_event(finder.harness, gst_event_new_flush_stop(TRUE)));
+  assert_equals_int(screen.count(GST_EVENT_FLUSH_START), 1);
+  assert_equals_int(screen.count(GST_EVENT_FLUSH_STOP), 1);
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  segment.start = segment.time = GST_SECOND;
+  fail_unless(gst_harness_push_event(finder.harness, gst_event_new_segment(&segment)));
+  finder.find(frame_at(GST_SECOND));
+  assert_equals_int(screen.buffers.size(), 3);
+  assert_equals_int(screen.count(GST_EVENT_SEGMENT), segments + 1);
+  const GstSegment* got;
+  gst_event_parse_segment(screen.events.back(), &got);
+  assert_equals_uint64(got->start, GST_SECOND);
+}
+GST_END_TEST
+
+GST_START_TEST(starts_again) {
+  Finder finder("template=" + patch());
+  Screen screen(finder.element);
+  for (int round = 0; round < 2; ++round) {
+    finder.find(scene());
+    assert_equals_int(screen.buffers.size(), round + 1);
+    assert_equals_int(screen.count(GST_EVENT_STREAM_START), round + 1);
+    gst_element_set_state(finder.harness->element, GST_STATE_READY);
+    gst_element_set_state(finder.harness->element, GST_STATE_PLAYING);
+    gst_harness_push_event(finder.harness, gst_event_new_stream_start("again"));
+    finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    gst_harness_push_event(finder.harness, gst_event_new_segment(&segment));
+  }
+}
+GST_END_TEST
+
+GstFlowReturn push(Finder& finder) {
+  const GstFlowReturn flow =
+      gst_harness_push(finder.harness, make_frame(GST_VIDEO_FORMAT_GRAY8, scene()));
+  if (GstBuffer* buffer = gst_harness_try_pull(finder.harness)) gst_buffer_unref(buffer);
+  return flow;
+}
+
+GST_START_TEST(flows_are_combined) {
+  Finder finder("template=" + patch());
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
+  Screen screen(finder.element);
+  for (const GstFlowReturn harmless : {GST_FLOW_OK, GST_FLOW_NOT_LINKED, GST_FLOW_EOS}) {
+    screen.flow = harmless;
+    assert_equals_int(push(finder), GST_FLOW_OK);
+  }
+  screen.flow = GST_FLOW_ERROR;
+  assert_equals_int(push(finder), GST_FLOW_ERROR);
+}
+GST_END_TEST
+
+GST_START_TEST(there_is_one_pad) {
+  Finder finder("template=" + patch());
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
+  for (int round = 0; round < 3; ++round) {
+    {
+      Screen screen(finder.element);
+      GstPadTemplate* pad_template = gst_element_get_pad_template(finder.element, "response");
+      fail_unless(!gst_element_request_pad(finder.element, pad_template, nullptr, nullptr));
+      assert_equals_int(push(finder), GST_FLOW_OK);
+      assert_brightest(screen.picture(width, height), here);
+    }
+    assert_equals_int(push(finder), GST_FLOW_OK);
+  }
+  GstPad* unlinked = gst_element_request_pad_simple(finder.element, "response");
+  assert_equals_int(push(finder), GST_FLOW_OK);
+  gst_element_release_request_pad(finder.element, unlinked);
+  gst_object_unref(unlinked);
+}
+GST_END_TEST
+
+GST_START_TEST(comes_and_goes_while_frames_flow) {
+  Finder finder("template=" + patch());
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
+  std::atomic<bool> over = false;
+  int pictures = 0;
+  std::thread application([&] {
+    for (int round = 0; round < 300 || (pictures == 0 && round < 100000); ++round) {
+      Screen screen(finder.element);
+      if (round % 3 == 0) std::this_thread::yield();
+      pictures += screen.taken > 0;
+    }
+    over = true;
+  });
+  int frames = 0;
+  for (; !over; ++frames) assert_equals_int(push(finder), GST_FLOW_OK);
+  application.join();
+  fail_unless(frames > 0 && pictures > 0, "%d frames, %d pictures", frames, pictures);
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* tests = suite_create("response");
+  TCase* cases = tcase_create("response");
+  suite_add_tcase(tests, cases);
+  tcase_add_test(cases, pixels_are_the_scores);
+  tcase_add_test(cases, white_is_an_exact_copy);
+  tcase_add_test(cases, the_template_is_chosen);
+  tcase_add_test(cases, tracks_and_regions);
+  tcase_add_test(cases, times_and_gaps);
+  tcase_add_test(cases, with_several_frames_in_work);
+  tcase_add_test(cases, without_templates_there_are_gaps);
+  tcase_add_test(cases, has_a_stream_of_its_own);
+  tcase_add_test(cases, other_caps_and_flushes);
+  tcase_add_test(cases, starts_again);
+  tcase_add_test(cases, flows_are_combined);
+  tcase_add_test(cases, there_is_one_pad);
+  tcase_add_test(cases, comes_and_goes_while_frames_flow);
+  return tests;
+}
