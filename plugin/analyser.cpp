@@ -131,15 +131,7 @@ xcorr::Status Analyser::prepare(const Task& task) {
 /// A template that was there before, with the same pixels, keeps its tracks.
 void Analyser::keep_tracks() {
   if (images_ == followed_) return;
-  std::vector<bool> kept(followed_->size());
-  std::vector<std::optional<std::size_t>> origins(images_->size());
-  for (std::size_t i = 0; i < images_->size(); ++i)
-    for (std::size_t before = 0; before < kept.size() && !origins[i]; ++before) {
-      if (kept[before] || (*followed_)[before] != (*images_)[i]) continue;
-      origins[i] = before;
-      kept[before] = true;
-    }
-  follower_.replace_templates(origins);
+  follower_.replace_templates(origins_of(*images_, *followed_));
   followed_ = images_;
 }
 

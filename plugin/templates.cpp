@@ -129,6 +129,19 @@ bool load(Bank& bank, Pictures Bank::*list, const TemplateSettings& settings, gu
   return true;
 }
 
+std::vector<std::optional<std::size_t>> origins_of(const std::vector<LumaImage>& after,
+                                                   const std::vector<LumaImage>& before) {
+  std::vector<bool> taken(before.size());
+  std::vector<std::optional<std::size_t>> origins(after.size());
+  for (std::size_t i = 0; i < after.size(); ++i)
+    for (std::size_t j = 0; j < before.size() && !origins[i]; ++j) {
+      if (taken[j] || before[j] != after[i]) continue;
+      origins[i] = j;
+      taken[j] = true;
+    }
+  return origins;
+}
+
 std::optional<LumaImage> luma_in(const GstVideoInfo& format, const Picture& picture) {
   GstVideoInfo info;
   if (!gst_video_info_from_caps(&info, gst_sample_get_caps(picture.sample.get())))

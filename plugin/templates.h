@@ -74,6 +74,10 @@ struct LumaImage {
   }
 };
 
+/// For each of `after` which one of `before` it equals, if any; each is taken once.
+std::vector<std::optional<std::size_t>> origins_of(const std::vector<LumaImage>& after,
+                                                   const std::vector<LumaImage>& before);
+
 /// The luma that the picture has in a pipeline of that format. Empty when it cannot be converted.
 std::optional<LumaImage> luma_in(const GstVideoInfo& format, const Picture& picture);
 

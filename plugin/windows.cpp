@@ -19,10 +19,13 @@ int moved_inside(double begin, int length, int area_begin, int area_length) {
 }  // namespace
 
 void Windows::set_templates(Images images) {
+  decltype(matchers_) matchers(images->size());
+  const auto origins = origins_of(*images, *images_);
+  for (std::size_t i = 0; i < origins.size(); ++i)
+    if (origins[i]) matchers[i] = std::move(matchers_[*origins[i]]);
   images_ = std::move(images);
+  matchers_ = std::move(matchers);
   enqueued_.clear();
-  matchers_.clear();
-  matchers_.resize(images_->size());
 }
 
 xcorr::Status Windows::prepare(xcorr::Size frame, const xcorr::MatchSettings& settings,

@@ -23,7 +23,7 @@ class Windows {
  public:
   explicit Windows(xcorr::Device device) : device_(std::move(device)) {}
 
-  /// Forgets what was prepared for others.
+  /// What was prepared for those that were there before, with the same pixels, stays.
   void set_templates(Images images);
 
   /// Makes a window a template ready; further ones come when they are needed. The margin is in
@@ -54,7 +54,7 @@ class Windows {
   bool at_inner_edge(const xcorr::Peak& peak, const xcorr::Rect& region) const;
 
   xcorr::Device device_;
-  Images images_;
+  Images images_ = std::make_shared<std::vector<LumaImage>>();
   xcorr::Size frame_;
   xcorr::Rect area_;  ///< in which windows lie
   xcorr::MatchSettings settings_;

@@ -159,6 +159,24 @@ GST_START_TEST(capture_of_a_frame_written_into) {
 }
 GST_END_TEST
 
+/// Of the frame that left last, not of those in work.
+GST_START_TEST(capture_while_frames_are_in_work) {
+  const Gray scenes[] = {texture(96, 64, 1), texture(96, 64, 2)};
+  Finder finder(exact + std::string("enable-capture=true async-depth=2"));
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, 96, 64);
+  for (const Gray& scene : scenes)
+    gst_harness_push(finder.harness, make_frame(GST_VIDEO_FORMAT_GRAY8, scene));
+  const guint id = capture(finder, 41, 23, 16, 12);
+  for (int i = 0; i < 2; ++i)
+    gst_harness_push(finder.harness, make_frame(GST_VIDEO_FORMAT_GRAY8, scenes[0]));
+  for (int i = 0; i < 3; ++i) {
+    GstBuffer* out = gst_harness_pull(finder.harness);
+    if (i == 2) assert_found(only(found_in(out)), id, "captured", 41, 23);
+    gst_buffer_unref(out);
+  }
+}
+GST_END_TEST
+
 GST_START_TEST(capture_that_cannot_be) {
   Gray scene = texture(96, 64);
   paste(scene, Gray(20, 20, 90), 0, 0);
@@ -337,6 +355,7 @@ Suite* suite() {
   tcase_add_loop_test(cases, sample_of_every_format, 0, format_count);
   tcase_add_loop_test(cases, capture_in_every_format, 0, format_count);
   tcase_add_test(cases, capture_of_a_frame_written_into);
+  tcase_add_test(cases, capture_while_frames_are_in_work);
   tcase_add_test(cases, capture_that_cannot_be);
   tcase_add_test(cases, samples_that_cannot_be_used);
   tcase_add_test(cases, removal_of_none);
