@@ -42,9 +42,9 @@ void to_thresholds(std::vector<float>& scores, Method method, const BankTemplate
     return score_limit(method, threshold, double(t.size.area()), t.sums);
   };
   const double origin = limit(0), unit = limit(1) - origin;
-  const bool can_match = std::isfinite(unit) && unit != 0;
+  const double scale = std::isfinite(unit) && unit != 0 ? 1 / unit : 0;  // 0: it cannot match
   for (float& score : scores)
-    score = can_match ? static_cast<float>((score - origin) / unit) : 0.0f;
+    score = scale != 0 ? static_cast<float>((score - origin) * scale) : 0.0f;
 }
 
 }  // namespace
