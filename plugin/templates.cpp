@@ -24,12 +24,10 @@ SharedPicture make_picture(Picture picture) {
 /// The pipeline's format at the picture's size.
 GstVideoInfo converted_info(const GstVideoInfo& format, const GstVideoInfo& picture) {
   GstVideoInfo info;
-  // The converter refuses to change interlacing and rate.
-  gst_video_info_set_interlaced_format(&info, GST_VIDEO_INFO_FORMAT(&format),
-                                       picture.interlace_mode, picture.width, picture.height);
+  gst_video_info_set_format(&info, GST_VIDEO_INFO_FORMAT(&format), picture.width, picture.height);
   info.colorimetry = format.colorimetry;
   info.chroma_site = format.chroma_site;
-  info.fps_n = picture.fps_n;
+  info.fps_n = picture.fps_n;  // the converter refuses to change the rate
   info.fps_d = picture.fps_d;
   return info;
 }
@@ -146,6 +144,7 @@ std::optional<LumaImage> luma_in(const GstVideoInfo& format, const Picture& pict
   GstVideoInfo info;
   if (!gst_video_info_from_caps(&info, gst_sample_get_caps(picture.sample.get())))
     return std::nullopt;
+  info.interlace_mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE;  // the rows of a frame, in order
   const GstVideoInfo wanted = converted_info(format, info);
   const MappedFrame decoded(info, gst_sample_get_buffer(picture.sample.get()), GST_MAP_READ);
   if (!decoded) return std::nullopt;
