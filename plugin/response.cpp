@@ -32,6 +32,13 @@ bool draw_into(GstBuffer* picture, const GstVideoInfo& format, const xcorr::Resp
   return true;
 }
 
+/// Pictures are held as long as their frames.
+gboolean query(GstPad* pad, GstObject* parent, GstQuery* query) {
+  if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY)
+    return gst_pad_query(static_cast<GstPad*>(gst_pad_get_element_private(pad)), query);
+  return gst_pad_query_default(pad, parent, query);
+}
+
 }  // namespace
 
 GstStaticPadTemplate response_template = GST_STATIC_PAD_TEMPLATE(
@@ -51,6 +58,8 @@ GstPad* ResponsePad::add(GstElement* element, GstPadTemplate* pad_template) {
   if (exists()) return nullptr;
   GstPad* pad = gst_pad_new_from_template(pad_template, name);
   gst_pad_use_fixed_caps(pad);
+  gst_pad_set_element_private(pad, src_);
+  gst_pad_set_query_function(pad, GST_DEBUG_FUNCPTR(query));
   gst_pad_set_active(pad, TRUE);
   if (!gst_element_add_pad(element, pad)) return nullptr;
   const std::lock_guard lock(mutex_);

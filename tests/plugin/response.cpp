@@ -137,6 +137,7 @@ GST_START_TEST(with_several_frames_in_work) {
     assert_equals_int(screen.buffers.size(), std::max(0, i - 1));
     assert_equals_int(gst_harness_buffers_in_queue(finder.harness), std::max(0, i - 1));
   }
+  assert_equals_uint64(screen.latency(), 80 * GST_MSECOND);
   fail_unless(gst_harness_push_event(finder.harness, gst_event_new_eos()));
   assert_equals_int(screen.buffers.size(), 4);
   for (int i = 0; i < 4; ++i)

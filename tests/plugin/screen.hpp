@@ -50,6 +50,14 @@ class Screen {
     gst_buffer_unmap(buffers.back(), &map);
     return gray;
   }
+  GstClockTime latency() const {
+    GstQuery* query = gst_query_new_latency();
+    fail_unless(gst_pad_peer_query(pad_, query));
+    GstClockTime least = GST_CLOCK_TIME_NONE;
+    gst_query_parse_latency(query, nullptr, &least, nullptr);
+    gst_query_unref(query);
+    return least;
+  }
   int count(GstEventType type) const {
     return static_cast<int>(std::count_if(events.begin(), events.end(),
                                           [=](GstEvent* e) { return GST_EVENT_TYPE(e) == type; }));
