@@ -88,6 +88,14 @@ Status make_current(const Device& device) {
   return device.backend == Backend::cpu ? Status() : cuda::make_current(device);
 }
 
+Result<void*> allocate_host(const Device& device, std::size_t bytes) {
+  return runtime(device.backend).allocate(bytes ? bytes : 1, Memory::host);
+}
+
+void release_host(const Device& device, void* memory) {
+  runtime(device.backend).release(memory, Memory::host);
+}
+
 Result<Block> Block::make(Backend backend, std::size_t bytes, Memory memory) {
   Block block;
   block.runtime_ = &xcorr::runtime(backend);

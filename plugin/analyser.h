@@ -48,7 +48,7 @@ class Analyser {
   Analyser& operator=(Analyser&&) = delete;
   ~Analyser();
 
-  xcorr::Backend backend() const { return device_.backend; }
+  const xcorr::Device& device() const { return device_; }
   /// That searched the frame finished last.
   const std::string& kernel() const { return kernel_; }
 
@@ -74,8 +74,8 @@ class Analyser {
   void interrupt() { follower_.interrupt(); }
 
   /// Begins to look for what is in a frame that is mapped in that memory; fewer than the task's
-  /// depth are in work. Device memory stays mapped until the frame is finished. The numbers grow
-  /// from frame to frame, by one if none is left out.
+  /// depth are in work. It stays mapped until it is finished. The numbers grow from frame to frame,
+  /// by one if none is left out.
   xcorr::Status begin(const GstVideoFrame& frame, xcorr::Memory memory, std::uint64_t number);
   /// Waits for what is in the frame that has been in work longest, which there must be.
   xcorr::Status finish(std::vector<Target>& targets);

@@ -59,6 +59,7 @@
  */
 #include "fault.h"
 #include "gstcudaxcorr_private.h"
+#include "pinned_pool.h"
 #include "results.h"
 #include "template_changes.h"
 
@@ -146,7 +147,7 @@ gboolean start(GstBaseTransform* base) {
   element.waited = G_MAXUINT;
   element.punctuality = {};
   element.response.restart();
-  set_active_backend(self, element.analyser->backend() == xcorr::Backend::cuda
+  set_active_backend(self, element.analyser->device().backend == xcorr::Backend::cuda
                                ? BackendChoice::cuda
                                : BackendChoice::cpu);
   return TRUE;
@@ -199,6 +200,24 @@ gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* quer
     return FALSE;
   if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY) answer_latency(self, query);
   return TRUE;
+}
+
+/// What downstream proposes, since frames pass; else memory that a GPU uploads from fast.
+gboolean propose_allocation(GstBaseTransform* base, GstQuery* decided, GstQuery* query) {
+  const Element& element = *GST_CUDA_XCORR(base)->element;
+  guint held;
+  {
+    const ObjectLock lock(base);
+    held = depth_of(element.shared.settings) - 1;
+  }
+  const bool proposed = GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_parent_class)
+                            ->propose_allocation(base, decided, query);
+  if (gst_query_get_n_allocation_pools(query) > 0) {
+    reserve_buffers(query, held);
+    return proposed;
+  }
+  const bool pinned = propose_pinned_pool(query, element.analyser->device(), element.context);
+  return pinned || proposed;
 }
 
 gboolean set_caps(GstBaseTransform* base, GstCaps* caps, GstCaps*) {
@@ -312,6 +331,7 @@ static void gst_cuda_xcorr_class_init(GstCudaXCorrClass* klass) {
 
   GstBaseTransformClass* base_class = GST_BASE_TRANSFORM_CLASS(klass);
   base_class->query = GST_DEBUG_FUNCPTR(query);
+  base_class->propose_allocation = GST_DEBUG_FUNCPTR(propose_allocation);
   base_class->start = GST_DEBUG_FUNCPTR(start);
   base_class->stop = GST_DEBUG_FUNCPTR(stop);
   base_class->set_caps = GST_DEBUG_FUNCPTR(set_caps);

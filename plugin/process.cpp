@@ -118,7 +118,7 @@ xcorr::Status begin(GstCudaXCorr* self, FrameInWork& frame) {
   GstBuffer* buffer = frame.buffer.get();
   const PipelineContext context = PipelineContext::of(buffer);
   const bool on_gpu = context.exists() && has_luma_plane(element.format) &&
-                      element.analyser->backend() == xcorr::Backend::cuda;
+                      element.analyser->device().backend == xcorr::Backend::cuda;
   if (on_gpu && context != element.context)
     if (auto status = work_in(self, context); !status.ok()) return status;
   if (auto status = configure(self); !status.ok()) return status;
@@ -150,7 +150,7 @@ void publish(GstCudaXCorr* self, const FrameInWork& frame) {
   const FrameResult result{{element.format.width, element.format.height},
                            GST_BUFFER_PTS(buffer),
                            frame.processing_ns,
-                           element.analyser->backend(),
+                           element.analyser->device().backend,
                            frame.kernel,
                            frame.due,
                            *frame.wanted.bank,

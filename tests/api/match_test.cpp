@@ -63,6 +63,37 @@ TEST_P(MatchTest, PeaksAreTheDefinitionsForBytes) {
   }
 }
 
+/// Several in work at once, which are not read when enqueue() returns.
+TEST_P(MatchTest, FramesInMemoryOfAllocateHost) {
+  constexpr int frames = 3;
+  const auto pattern = random_image<std::uint8_t>({14, 9}, 12);
+  std::vector<Matcher> matchers;
+  std::vector<void*> memory;
+  for (int i = 0; i < frames; ++i) {
+    const std::pair<int, int> place[] = {places[i]};
+    const auto frame = scene<std::uint8_t>({90, 64}, pattern, place);
+    MatrixView view = frame.view();
+    const auto block = allocate_host(device, frame.data.size());
+    ASSERT_TRUE(block.ok());
+    std::copy(frame.data.begin(), frame.data.end(), static_cast<std::uint8_t*>(block.value()));
+    view.data = memory.emplace_back(block.value());
+
+    Matcher& matcher = matchers.emplace_back(std::move(Matcher::create(device).value()));
+    const MatrixView templates[] = {pattern.view()};
+    ASSERT_TRUE(matcher.set_templates(templates).ok());
+    ASSERT_TRUE(matcher.prepare(ElementType::u8, frame.size, settings()).ok());
+    ASSERT_TRUE(matcher.enqueue(view).ok());
+  }
+  for (int i = 0; i < frames; ++i) {
+    std::vector<Peak> peaks;
+    ASSERT_TRUE(matchers[i].collect(peaks).ok());
+    ASSERT_EQ(peaks.size(), 1u);
+    EXPECT_EQ(peaks[0].x, places[i].first);
+    EXPECT_EQ(peaks[0].y, places[i].second);
+    release_host(device, memory[i]);
+  }
+}
+
 TEST_P(MatchTest, PeaksAreTheDefinitionsForFloats) {
   const auto pattern = random_image<float>({14, 9}, 12);
   const auto frame = scene<float>({90, 64}, pattern, places);

@@ -100,9 +100,9 @@ class Matcher {
   Status prepare(ElementType type, Size frame, const MatchSettings& settings);
 
   /// Enqueues the whole match of a frame (host or device memory, of the prepared type and size);
-  /// neither allocates nor waits for the device, but a frame in host memory has been read when it
-  /// returns. A frame in device memory must live until collect() returned. Without a stream the
-  /// matcher uses one of its own.
+  /// neither allocates nor waits for the device, but a frame in ordinary host memory has been read
+  /// when it returns. A frame in device memory or in that of allocate_host() must live until
+  /// collect() returned. Without a stream the matcher uses one of its own.
   Status enqueue(const MatrixView& frame, Stream stream = {});
 
   /// Waits for the enqueued frame's peaks: templates in order, best first within a template.

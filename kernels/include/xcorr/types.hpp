@@ -122,6 +122,12 @@ Result<Device> open_device(Backend backend, int ordinal = -1);
 /// thread that calls the library and has no context of its own. Nothing on the CPU.
 Status make_current(const Device& device);
 
+/// Host memory that the device copies from fast and beside other work (pinned, for CUDA). Errors:
+/// out_of_memory, device_error.
+Result<void*> allocate_host(const Device& device, std::size_t bytes);
+/// With the CUDA context current that was so when it was allocated.
+void release_host(const Device& device, void* memory);
+
 /// A cudaStream_t as an opaque pointer; null is the default stream. Ignored on the CPU, where
 /// every call returns when its work is done.
 struct Stream {

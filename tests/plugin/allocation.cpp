@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the element answers to elements upstream that ask for buffers to fill: what downstream
+// proposes, or else, on a GPU, pinned memory.
+#include "support.hpp"
+
+namespace {
+
+bool on_gpu() { return std::string(backend()) == "cuda"; }
+
+struct Answer {
+  GstBufferPool* pool = nullptr;
+  guint size = 0, least = 0, most = 0;
+  bool answered = false;
+};
+
+GstPad* sink_pad(Finder& finder) {
+  GstPad* pad = gst_element_get_static_pad(finder.element, "sink");
+  gst_object_unref(pad);  // the element has it
+  return pad;
+}
+
+/// The first pool of the answer; the caller's.
+Answer ask(Finder& finder) {
+  GstCaps* caps = gst_pad_get_current_caps(sink_pad(finder));
+  GstQuery* query = gst_query_new_allocation(caps, TRUE);
+  gst_caps_unref(caps);
+  Answer answer;
+  answer.answered = gst_pad_query(sink_pad(finder), query);
+  if (gst_query_get_n_allocation_pools(query) > 0)
+    gst_query_parse_nth_allocation_pool(query, 0, &answer.pool, &answer.size, &answer.least,
+                                        &answer.most);
+  gst_query_unref(query);
+  return answer;
+}
+
+/// A buffer of the pool, filled with the luma and no colour.
+GstBuffer* fill(GstBufferPool* pool, GstVideoFormat format, const Gray& picture) {
+  GstBuffer* buffer = nullptr;
+  assert_equals_int(gst_buffer_pool_acquire_buffer(pool, &buffer, nullptr), GST_FLOW_OK);
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, format, picture.width, picture.height);
+  GstVideoFrame frame;
+  fail_unless(gst_video_frame_map(&frame, &info, buffer, GST_MAP_WRITE));
+  auto* luma = static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0));
+  for (int y = 0; y < picture.height; ++y)
+    for (int x = 0; x < picture.width; ++x)
+      luma[y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0) + x] = picture.at(x, y);
+  gst_video_frame_unmap(&frame);
+  return buffer;
+}
+
+std::string patch_of(const Gray& scene) { return save(crop(scene, 31, 22, 16, 12), "patch.png"); }
+
+GST_START_TEST(own_pool_serves_a_stream) {
+  const Gray scene = texture(120, 90);
+  for (const int depth : {1, 3}) {
+    Finder finder("subpixel=false async-depth=" + std::to_string(depth) +
+                  " template=" + patch_of(scene));
+    finder.set_format(GST_VIDEO_FORMAT_NV12, scene.width, scene.height);
+    const Answer answer = ask(finder);
+    assert_equals_int(answer.pool != nullptr, on_gpu());
+    if (!answer.pool) continue;
+    fail_unless(answer.answered);
+    fail_unless(gst_buffer_pool_set_active(answer.pool, TRUE));
+    for (int i = 0; i < 10; ++i) {
+      GstBuffer* frame = fill(answer.pool, GST_VIDEO_FORMAT_NV12, scene);
+      assert_equals_int(gst_harness_push(finder.harness, frame), GST_FLOW_OK);
+      if (i < depth - 1) continue;
+      GstBuffer* out = gst_harness_try_pull(finder.harness);
+      fail_unless(out != nullptr);
+      assert_at(found_in(out).peaks.at(0), 31, 22);
+      gst_buffer_unref(out);
+    }
+    gst_buffer_pool_set_active(answer.pool, FALSE);
+    gst_object_unref(answer.pool);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(buffers_outlive_the_element) {
+  if (!on_gpu()) return;
+  const Gray scene = texture(120, 90);
+  GstBuffer* frame;
+  {
+    Finder finder("template=" + patch_of(scene));
+    finder.set_format(GST_VIDEO_FORMAT_GRAY8, scene.width, scene.height);
+    GstBufferPool* pool = ask(finder).pool;
+    fail_unless(gst_buffer_pool_set_active(pool, TRUE));
+    frame = fill(pool, GST_VIDEO_FORMAT_GRAY8, scene);
+    gst_buffer_pool_set_active(pool, FALSE);
+    gst_object_unref(pool);
+  }
+  Finder finder("subpixel=false template=" + patch_of(scene));
+  assert_at(finder.find(scene).peaks.at(0), 31, 22);
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, scene.width, scene.height);
+  assert_at(finder.find(frame).peaks.at(0), 31, 22);
+}
+GST_END_TEST
+
+/// It knows where the frames go; but some of its buffers are in work here.
+GST_START_TEST(pool_of_downstream_is_passed_on) {
+  GstBufferPool* pool = gst_buffer_pool_new();
+  const auto propose = +[](GstPad*, GstPadProbeInfo* info, gpointer pool) {
+    GstQuery* query = GST_PAD_PROBE_INFO_QUERY(info);
+    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION) return GST_PAD_PROBE_OK;
+    gst_query_add_allocation_pool(query, GST_BUFFER_POOL(pool), 5400, 2, 4);
+    return GST_PAD_PROBE_HANDLED;
+  };
+  Finder finder("async-depth=3");
+  GstPad* pad = gst_element_get_static_pad(finder.element, "src");
+  gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, propose, pool, nullptr);
+  gst_object_unref(pad);
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, 60, 90);
+  const Answer answer = ask(finder);
+  fail_unless(answer.answered);
+  fail_unless(answer.pool == pool);
+  assert_equals_int(answer.size, 5400);
+  assert_equals_int(answer.least, 2 + 2);
+  assert_equals_int(answer.most, 4 + 2);
+  gst_object_unref(answer.pool);
+  gst_object_unref(pool);
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("allocation");
+  TCase* cases = tcase_create("allocation");
+  suite_add_tcase(suite, cases);
+  tcase_add_test(cases, own_pool_serves_a_stream);
+  tcase_add_test(cases, buffers_outlive_the_element);
+  tcase_add_test(cases, pool_of_downstream_is_passed_on);
+  return suite;
+}
