@@ -158,11 +158,12 @@ gboolean stop(GstBaseTransform* base) {
   Element& element = *self->element;
   discard(self);
   element.analyser.reset();
-  element.context.release();
   element.current = {};
-  Sample frame;  // goes outside the lock
+  Sample frame;  // these go outside the lock
+  PipelineContext context;
   {
     const ObjectLock lock(self);
+    std::swap(element.context, context);
     element.shared.bank.reset();
     frame = std::exchange(element.last_frame, nullptr);
   }
