@@ -30,7 +30,8 @@
  * The message has `timestamp`, `stream-time`, `running-time` and `duration` (guint64) besides.
  *
  * What is compared is the luma. Gray and YUV formats give theirs as it is; for packed RGB it is
- * (77 R + 150 G + 29 B + 128) / 256, BT.601's. Transparency is ignored.
+ * (77 R + 150 G + 29 B + 128) / 256, BT.601's. Transparency is ignored. Planes of luma in CUDA
+ * memory are searched where they lie.
  *
  * ## Example launch lines
  * |[
@@ -49,6 +50,10 @@
  * gst-launch-1.0 -m filesrc location=clip.mp4 ! decodebin ! \
  *   cudaxcorr template=patch.png track=true max-peaks=2 ! fakesink
  * ]| Follow up to two targets by ids that stay.
+ * |[
+ * gst-launch-1.0 -m filesrc location=clip.mp4 ! qtdemux ! h264parse ! nvh264dec ! \
+ *   cudaxcorr template=patch.png async-depth=4 ! fakesink
+ * ]| Frames stay on the GPU, four of them in work at once.
  * |[
  * gst-launch-1.0 filesrc location=clip.mp4 ! decodebin ! queue ! \
  *   cudaxcorr name=match template=patch.png ! fakesink \

@@ -106,9 +106,9 @@ std::string finder(const std::string& more) {
 /// Makes frames in CUDA memory, in a context of its own.
 class Uploader {
  public:
-  explicit Uploader(GstVideoFormat format = GST_VIDEO_FORMAT_NV12)
-      : row_("cudaupload ! capsfilter caps=\"video/x-raw(memory:CUDAMemory)\"") {
-    row_.set_format(format);
+  explicit Uploader(const std::string& settings = "")
+      : row_("cudaupload " + settings + " ! capsfilter caps=\"video/x-raw(memory:CUDAMemory)\"") {
+    row_.set_format(GST_VIDEO_FORMAT_NV12);
   }
 
   GstBuffer* upload(const Gray& picture) {
@@ -327,6 +327,22 @@ GST_START_TEST(contexts_take_turns) {
 }
 GST_END_TEST
 
+GST_START_TEST(frames_of_another_gpu) {
+  if (!g_file_test("/dev/nvidia1", G_FILE_TEST_EXISTS)) {
+    std::printf("not checked: there is no second GPU\n");
+    return;
+  }
+  const World world;
+  Finder element("subpixel=false cuda-device-id=0 template=" + world.file);
+  Uploader uploader("cuda-device-id=1");
+  for (int i = 0; i < 4; ++i) {
+    GstBuffer* frame = uploader.upload(world.frame({{20 + 9 * i, 50}}));
+    if (i == 0) gst_harness_set_src_caps(element.harness, uploader.caps());
+    assert_at(only(element.find(frame)), 20 + 9 * i, 50);
+  }
+}
+GST_END_TEST
+
 GST_START_TEST(elements_come_and_go) {
   const World world;
   for (int i = 0; i < 8; ++i) {
@@ -380,6 +396,7 @@ Suite* suite() {
   tcase_add_test(cases, neighbours_share_one_context);
   tcase_add_test(cases, kind_of_memory_changes_while_playing);
   tcase_add_test(cases, contexts_take_turns);
+  tcase_add_test(cases, frames_of_another_gpu);
   tcase_add_test(cases, elements_come_and_go);
   tcase_add_test(cases, behind_a_decoder);
   return suite;
