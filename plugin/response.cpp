@@ -111,11 +111,13 @@ void ResponsePad::set_format(const GstVideoInfo& frames) {
   untold_.caps = true;
 }
 
-void ResponsePad::announce(GstPad* pad) {
+/// False when the pad has been removed meanwhile: it may not have been told of its stream, and
+/// nothing more may go there.
+bool ResponsePad::announce(GstPad* pad) {
   Untold untold;
   {
     const std::lock_guard lock(mutex_);
-    if (pad != pad_) return;
+    if (pad != pad_) return false;
     untold = std::exchange(untold_, {false, false, false});
   }
   GstEvent* event = gst_pad_get_sticky_event(sink_, GST_EVENT_STREAM_START, 0);
@@ -136,13 +138,14 @@ void ResponsePad::announce(GstPad* pad) {
   event = gst_pad_get_sticky_event(sink_, GST_EVENT_SEGMENT, 0);
   if (untold.segment && event) gst_pad_push_event(pad, gst_event_ref(event));
   gst_clear_event(&event);
+  return true;
 }
 
 void ResponsePad::push_event(GstEvent* event) {
   if (GstPad* to = pad()) {
-    if (GST_EVENT_IS_SERIALIZED(event) && GST_EVENT_TYPE(event) != GST_EVENT_FLUSH_STOP)
-      announce(to);
-    gst_pad_push_event(to, gst_event_ref(event));
+    const bool follows_stream =
+        GST_EVENT_IS_SERIALIZED(event) && GST_EVENT_TYPE(event) != GST_EVENT_FLUSH_STOP;
+    if (!follows_stream || announce(to)) gst_pad_push_event(to, gst_event_ref(event));
     gst_object_unref(to);
   }
 }
@@ -188,10 +191,10 @@ GstBuffer* ResponsePad::draw(const xcorr::Response& response, GstBuffer* frame) 
 
 void ResponsePad::push(GstBuffer* frame, GstBuffer* picture) {
   if (GstPad* to = pad()) {
-    announce(to);
-    if (picture)
+    const bool is_there = announce(to);
+    if (is_there && picture)
       note_flow(to, gst_pad_push(to, std::exchange(picture, nullptr)));
-    else if (GST_BUFFER_PTS_IS_VALID(frame))
+    else if (is_there && GST_BUFFER_PTS_IS_VALID(frame))
       gst_pad_push_event(to, gst_event_new_gap(GST_BUFFER_PTS(frame), GST_BUFFER_DURATION(frame)));
     gst_object_unref(to);
   }

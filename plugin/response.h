@@ -57,7 +57,7 @@ class ResponsePad {
   };
 
   GstPad* pad();
-  void announce(GstPad* pad);
+  bool announce(GstPad* pad);
   void push_event(GstEvent* event);
   void note_flow(GstPad* pad, GstFlowReturn flow);
 

@@ -81,7 +81,7 @@ TEST_P(MatchTest, FramesInMemoryOfAllocateHost) {
     Matcher& matcher = matchers.emplace_back(std::move(Matcher::create(device).value()));
     const MatrixView templates[] = {pattern.view()};
     ASSERT_TRUE(matcher.set_templates(templates).ok());
-    ASSERT_TRUE(matcher.prepare(ElementType::u8, frame.size, settings()).ok());
+    ASSERT_TRUE(prepare(matcher, ElementType::u8, frame.size, settings()).ok());
     ASSERT_TRUE(matcher.enqueue(view).ok());
   }
   for (int i = 0; i < frames; ++i) {

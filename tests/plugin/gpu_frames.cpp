@@ -42,16 +42,17 @@ gpointer context_of(GstElement* element) {
   if (gst_pad_query(pad_of(element, "src"), query)) {
     GstContext* context = nullptr;
     gst_query_parse_context(query, &context);
-    GObject* object = nullptr;
-    gst_structure_get(gst_context_get_structure(context), "gst.cuda.context", G_TYPE_OBJECT,
-                      &object, nullptr);
-    found = object;
-    g_clear_object(&object);
+    const GValue* value =
+        gst_structure_get_value(gst_context_get_structure(context), "gst.cuda.context");
+    if (value) found = g_value_get_object(value);
   }
   gst_query_unref(query);
   fail_unless(found != nullptr, "there is no context");
   return found;
 }
+
+/// Left to itself cudaupload passes on what the next element takes too, memory of the system.
+const std::string upload = "cudaupload ! capsfilter caps=\"video/x-raw(memory:CUDAMemory)\" ! ";
 
 /// Elements in a row of which one is `finder`, a cudaxcorr.
 class Row {
@@ -152,7 +153,7 @@ GST_START_TEST(results_are_those_of_system_memory) {
     system.set_format(format, frame_width, frame_height);
     const Found expected = system.find(picture);
 
-    Row gpu("cudaupload ! " + finder(more));
+    Row gpu(upload + finder(more));
     gpu.set_format(format);
     const Found found = gpu.find(picture);
     fail_unless(has_gpu_caps(gpu.finder()), "%s", gst_video_format_to_string(format));
@@ -171,7 +172,7 @@ GST_END_TEST
 GST_START_TEST(any_size) {
   const World world;
   for (const int width : {320, 318, 130, 66}) {
-    Row gpu("cudaupload ! " + finder(""));
+    Row gpu(upload + finder(""));
     gpu.set_format(GST_VIDEO_FORMAT_NV12, width, 102);
     assert_at(only(gpu.find(crop(world.frame({{width - 21, 71}}), 0, 0, width, 102))), width - 21,
               71);
@@ -192,7 +193,7 @@ GST_START_TEST(frames_stay_where_they_are) {
     return GST_PAD_PROBE_OK;
   };
   const World world;
-  Row gpu("cudaupload ! " + finder(""));
+  Row gpu(upload + finder(""));
   gpu.set_format(GST_VIDEO_FORMAT_NV12);
   for (const char* name : {"sink", "src"})
     gst_pad_add_probe(pad_of(gpu.finder(), name), GST_PAD_PROBE_TYPE_BUFFER, note, &passed,
@@ -207,7 +208,7 @@ GST_END_TEST
 
 GST_START_TEST(several_in_work) {
   const World world;
-  Row gpu("cudaupload ! " + finder("async-depth=4"));
+  Row gpu(upload + finder("async-depth=4"));
   gpu.set_format(GST_VIDEO_FORMAT_NV12);
   const int count = 40;
   for (int i = 0; i < count; ++i) {
@@ -228,7 +229,7 @@ GST_END_TEST
 
 GST_START_TEST(tracks) {
   const World world;
-  Row gpu("cudaupload ! " + finder("track=true threshold=0.9 search-margin=12"));
+  Row gpu(upload + finder("track=true threshold=0.9 search-margin=12"));
   gpu.set_format(GST_VIDEO_FORMAT_NV12);
   for (int i = 0; i < 10; ++i) {
     const Peak target = only(gpu.find(world.frame({{40 + 7 * i, 30 + 5 * i}})));
@@ -240,7 +241,7 @@ GST_END_TEST
 
 GST_START_TEST(patch_of_a_frame_becomes_a_template) {
   const World world;
-  Row gpu("cudaupload ! cudaxcorr name=finder backend=cuda subpixel=false enable-capture=true");
+  Row gpu(upload + "cudaxcorr name=finder backend=cuda subpixel=false enable-capture=true");
   gpu.set_format(GST_VIDEO_FORMAT_NV12);
   gpu.push(world.frame({{70, 50}}));
   gst_buffer_unref(gpu.pull());
@@ -254,7 +255,7 @@ GST_END_TEST
 /// They come to the host for it, by GStreamer.
 GST_START_TEST(cpu_backend_takes_them_too) {
   const World world;
-  Row row("cudaupload ! cudaxcorr name=finder backend=cpu subpixel=false template=" + world.file);
+  Row row(upload + "cudaxcorr name=finder backend=cpu subpixel=false template=" + world.file);
   row.set_format(GST_VIDEO_FORMAT_I420);
   assert_at(only(row.find(world.frame({{70, 50}}))), 70, 50);
   fail_unless(has_gpu_caps(row.finder()));
@@ -263,7 +264,9 @@ GST_END_TEST
 
 GST_START_TEST(neighbours_share_one_context) {
   const World world;
-  for (const char* launch : {"cudaupload name=neighbour ! %s", "%s ! cudaupload name=neighbour"}) {
+  for (const char* launch :
+       {"cudaupload name=neighbour ! capsfilter caps=video/x-raw(memory:CUDAMemory) ! %s",
+        "%s ! cudaupload name=neighbour"}) {
     gchar* text = g_strdup_printf(launch, finder("").c_str());
     Row row(text);
     g_free(text);
@@ -346,7 +349,7 @@ GST_END_TEST
 GST_START_TEST(elements_come_and_go) {
   const World world;
   for (int i = 0; i < 8; ++i) {
-    Row gpu("cudaupload ! " + finder("async-depth=3"));
+    Row gpu(upload + finder("async-depth=3"));
     gpu.set_format(GST_VIDEO_FORMAT_NV12);
     for (int n = 0; n < 2; ++n) gpu.push(world.frame({{20, 30}}));  // still in work at the end
   }
