@@ -41,8 +41,9 @@ struct MatchSettings {
   /// edges, whose surroundings it does not know, a copy differs a little.
   double prefilter_sigma = 0;
 
-  /// Of the correlate stage: a variant's name, "auto" (what benchmarks found fastest at problems
-  /// like this one) or "tune" (what is fastest here, see Matcher::prepare).
+  /// What finds the matches: the name of a variant of the search stage, which keeps no scores, or
+  /// of the correlate stage; "auto" (what benchmarks found fastest at problems like this one) or
+  /// "tune" (what is fastest here, see Matcher::prepare).
   std::string kernel = "auto";
 
   bool operator==(const MatchSettings&) const = default;
@@ -114,7 +115,7 @@ class Matcher {
   /// enqueue().
   Status respond(const MatrixView& frame, std::uint32_t template_index, Response& response);
 
-  /// The correlate variant in use: the first group's, when templates of several sizes use
+  /// The variant in use that `kernel` names: the first group's, when templates of several sizes use
   /// several; empty before prepare() and while no template fits.
   std::string kernel() const;
 
