@@ -47,9 +47,21 @@ class SelectTable(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertEqual(found['variants'], ['"fast"'])  # `slower` never comes near the best
         self.assertEqual(found['measured'], [
-            '{Backend::cuda, ElementType::f32, Form::n_to_m, 64, 225, 2, 3, 0.2844, 0, 1}'])
+            '{false, Backend::cuda, ElementType::f32, Form::n_to_m, 64, 225, 2, 3, 0.2844, 0, 1}'])
         self.assertEqual(found['slowdowns'], ['{0, 0}'])
         self.assertEqual(found['guidelines'], ['{Form::one_to_one, 1, 1, 16, "direct"}'])
+
+    def test_matches_are_problems_of_their_own(self):
+        line = 'cuda,GPU,{},{},a,f32,one_to_one,8,8,4,4,1,1,valid,{},{}\n'
+        status, found = self.table(COLUMNS + line.format('correlate', 'fast', 'kernel', 1)
+                                   + line.format('correlate', 'fast', 'match', 4)
+                                   + line.format('search', 'fused', 'match', 3))
+        self.assertEqual(status, 0)
+        self.assertEqual(found['variants'], ['"fast"', '"fused"'])
+        self.assertEqual(found['measured'], [
+            '{false, Backend::cuda, ElementType::f32, Form::one_to_one, 16, 25, 1, 1, 1.0, 0, 1}',
+            '{true, Backend::cuda, ElementType::f32, Form::one_to_one, 16, 25, 1, 1, 1.0, 1, 1}'])
+        self.assertEqual(found['slowdowns'], ['{0, 0}', '{1, 0}'])
 
     def test_best_by_the_definition_is_listed_too(self):
         line = 'cuda,GPU,correlate,{},a,f32,n_to_m,8,8,8,8,2,3,full,kernel,{}\n'
@@ -67,8 +79,8 @@ class SelectTable(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertEqual(found['variants'], ['"direct"', '"fft"'])
         self.assertEqual(found['measured'], [
-            '{Backend::cpu, ElementType::u8, Form::one_to_many, 12, 136, 1, 32, 1.0, 0, 2}',
-            '{Backend::cpu, ElementType::u8, Form::one_to_one, 12, 136, 1, 1, 1.0, 2, 2}'])
+            '{false, Backend::cpu, ElementType::u8, Form::one_to_many, 12, 136, 1, 32, 1.0, 0, 2}',
+            '{false, Backend::cpu, ElementType::u8, Form::one_to_one, 12, 136, 1, 1, 1.0, 2, 2}'])
         self.assertEqual(found['slowdowns'], ['{0, 0}', '{1, 58}', '{0, 100}', '{1, 0}'])
 
     def test_several_devices_by_their_geometric_mean(self):

@@ -143,7 +143,7 @@ __device__ inline bool is_beaten_by_pixels(const MatchProblem& problem, const st
 
 /// Appends those cells' best that no shift nearby beats to the lists. Blocks take pick_threads
 /// cells each; a warp compares one key with the cells around it.
-static __global__ void __launch_bounds__(pick_threads)
+static __global__ void __launch_bounds__(pick_threads, 1)
     pick_peaks(MatchProblem problem, bool minimum, const std::byte* left,
                const std::byte* templates, const RightSums* right_sums, int first_right,
                Cells cells, const u32* window_sums, const u32* window_squares, const Key* best,

@@ -108,7 +108,7 @@ __device__ bool add_blocks(u64& mine, unsigned* ticket, u64 (*partial)[places]) 
 /// Grid: blocks that share a candidate, candidates of a right, rights. `partial`: for each of these
 /// blocks.
 template <class Squares>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, 1)
     refine_bytes(MatchProblem p, bool minimum, const std::byte* left, const std::byte* templates,
                  const RightSums* right_sums, int first_right, int right_count,
                  const std::uint32_t* window_sums, const Squares* window_squares,
