@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Buffers that elements upstream fill: in pinned memory, from which a GPU uploads by itself, without
-// a copy by the CPU first, and while it computes. The memory outlives the element if buffers do.
+// Buffers that elements upstream fill: in pinned memory, from which a GPU uploads by itself,
+// without a copy by the CPU first, and while it computes. The memory outlives the element if
+// buffers do.
 #pragma once
 
 #include <gst/gst.h>

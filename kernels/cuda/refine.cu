@@ -7,6 +7,7 @@
 // fetching code takes longer than running it: so loops stay rolled.
 #include "../score.hpp"
 #include "launch.cuh"
+#include "neighbours.cuh"
 #include "warp.cuh"
 
 namespace xcorr::cuda {
@@ -110,14 +111,6 @@ __device__ double exact_score(const MatchProblem& p, const std::byte* window, co
   w.covariance = s[6];
   return score(p.method, w);
 }
-
-/// Which of a candidate's neighbours across and down are wanted and exist.
-struct Neighbours {
-  bool x, y;
-  __device__ Neighbours(const MatchProblem& p, const Candidate& c)
-      : x(p.subpixel && c.x > 0 && c.x < p.correlate.shifts.width - 1),
-        y(p.subpixel && c.y > 0 && c.y < p.correlate.shifts.height - 1) {}
-};
 
 /// Grid: places, candidates of a right, rights.
 template <class In>

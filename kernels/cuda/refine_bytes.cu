@@ -6,7 +6,9 @@
 // to be done makes scores of the sums and places the peak. There are few blocks, each runs through
 // its code once, and fetching code takes longer than running it: so loops stay rolled.
 #include "../score.hpp"
+#include "element.cuh"
 #include "launch.cuh"
+#include "neighbours.cuh"
 #include "tickets.cuh"
 #include "warp.cuh"
 
@@ -19,17 +21,9 @@ constexpr int threads = 512, warps = threads / 32, places = 9;
 constexpr int rows_of_warp = 4, rows_of_block = warps * rows_of_warp;
 
 /// The share of a warp: 32 bits hold its sums.
-constexpr int most_columns = 66051 / rows_of_warp;
+constexpr int most_columns = widest_u8_row / rows_of_warp;
 
 int blocks_of(const Problem& p) { return ceil_div(p.right.height, rows_of_block); }
-
-/// Which of a candidate's neighbours across and down are wanted and exist.
-struct Neighbours {
-  bool x, y;
-  __device__ Neighbours(const MatchProblem& p, const Candidate& c)
-      : x(p.subpixel && c.x > 0 && c.x < p.correlate.shifts.width - 1),
-        y(p.subpixel && c.y > 0 && c.y < p.correlate.shifts.height - 1) {}
-};
 
 /// Three pixels side by side, those left and right of the middle if there are such.
 struct Three {
