@@ -272,9 +272,9 @@ def check_properties(element):
 
 MESSAGE = "cudaxcorr, timestamp="
 
-# What stands in for a device that no test machine has.
+# What stands in for a device that no test machine has, and for what comes with its decoder.
 STAND_INS = {"v4l2src": ["videotestsrc", f"num-buffers={FRAMES}"], "autovideosink": ["fakesink"],
-             "nvh264dec": ["decodebin"]}
+             "nvh264dec": ["decodebin"], "h264parse": ["identity"]}
 
 
 def in_test(element):
