@@ -172,12 +172,7 @@ static gboolean parse_options(int argc, char** argv, Options* options, GError** 
        "Of cudaxcorr, how close a match must be (0.5)", "NUMBER"},
       {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->operands, NULL, "[VIDEO]"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
-  GOptionContext* context = g_option_context_new(NULL);
-  g_option_context_set_summary(context, "VIDEO is a file or a URI.");
-  g_option_context_add_main_entries(context, entries, NULL);
-  g_option_context_add_group(context, gst_init_get_option_group());
-  gboolean parsed = g_option_context_parse(context, &argc, &argv, error);
-  g_option_context_free(context);
+  gboolean parsed = play_parse_options(entries, "VIDEO is a file or a URI.", argc, argv, error);
   if (parsed && options->source == NULL && options->operands == NULL) {
     g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED, "needs a video; see --help");
     return FALSE;

@@ -84,13 +84,9 @@ static gboolean parse_options(int argc, char** argv, Options* options, GError** 
       {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->operands, NULL,
        "[VIDEO] TEMPLATE..."},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
-  GOptionContext* context = g_option_context_new(NULL);
-  g_option_context_set_summary(context, "VIDEO is a file or a URI, each TEMPLATE an image file.");
-  g_option_context_add_main_entries(context, entries, NULL);
-  g_option_context_add_group(context, gst_init_get_option_group());
-  gboolean parsed = g_option_context_parse(context, &argc, &argv, error);
-  g_option_context_free(context);
-  if (!parsed) return FALSE;
+  if (!play_parse_options(entries, "VIDEO is a file or a URI, each TEMPLATE an image file.", argc,
+                          argv, error))
+    return FALSE;
 
   guint wanted = options->source != NULL ? 1 : 2;
   if (options->operands == NULL || g_strv_length(options->operands) < wanted) {

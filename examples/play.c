@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "play.h"
 
+gboolean play_parse_options(const GOptionEntry* entries, const char* summary, int argc, char** argv,
+                            GError** error) {
+  GOptionContext* context = g_option_context_new(NULL);
+  g_option_context_set_summary(context, summary);
+  g_option_context_add_main_entries(context, entries, NULL);
+  g_option_context_add_group(context, gst_init_get_option_group());
+  gboolean parsed = g_option_context_parse(context, &argc, &argv, error);
+  g_option_context_free(context);
+  return parsed;
+}
+
 char* play_source(const char* video) {
   char* uri = gst_uri_is_valid(video) ? g_strdup(video) : gst_filename_to_uri(video, NULL);
   char* source = g_strdup_printf("uridecodebin uri=\"%s\"", uri);

@@ -9,6 +9,11 @@
 
 G_BEGIN_DECLS
 
+/* Reads the command line by these entries and GStreamer's own options, and starts GStreamer.
+ * `summary`: for --help. */
+gboolean play_parse_options(const GOptionEntry* entries, const char* summary, int argc, char** argv,
+                            GError** error);
+
 /* The gst-launch text of a source that plays a file or a URI; the caller's. */
 char* play_source(const char* video);
 
