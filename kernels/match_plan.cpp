@@ -149,7 +149,8 @@ Status MatchPlan::allocate() {
       scores = std::max(scores, p.batch * shifts * sizeof(float));
     }
     sums = std::max(sums, shifts * (type_ == ElementType::u8 ? 4 : 8));
-    squares = std::max(squares, shifts * 8);
+    squares = std::max(
+        squares, shifts * (type_ == ElementType::u8 ? size_of(p.correlate.output_type()) : 8));
     side_workspace = std::max(side_workspace, group.window_sums->workspace(p, device_));
     for (const Variant* variant : {group.kernel, group.normalise, group.peaks, group.refine})
       if (variant) workspace = std::max(workspace, variant->workspace(p, device_));
