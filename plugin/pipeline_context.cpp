@@ -2,6 +2,7 @@
 #include "pipeline_context.h"
 
 #define GST_USE_UNSTABLE_API
+#include <gst/cuda/gstcudaloader.h>
 #include <gst/cuda/gstcudamemory.h>
 #include <gst/cuda/gstcudautils.h>
 
