@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 
+#include "../bench/machine.hpp"
 #include "checkcorr.hpp"
 #include "checkcorr_bench_match.hpp"
 #include "checkcorr_peak.hpp"
@@ -393,7 +394,8 @@ bool bench_all(const Options& options, const Devices& devices) {
   std::vector<std::string> descriptions;
   for (const auto& [backend, device] : devices)
     if (device.ok())
-      descriptions.push_back(description_of(device.value()));
+      descriptions.push_back(
+          bench::description_of(device.value(), peak_meter ? peak_meter->toolkit : "unknown"));
     else
       std::fprintf(stderr, "SKIP %s: %s\n", xcorr::name_of(backend),
                    device.status().message().c_str());

@@ -3,34 +3,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <memory>
 #include <numeric>
-#include <regex>
-
-#include "checkcorr_peak.hpp"
 
 namespace checkcorr {
 namespace {
-
-/// The first match of the pattern's group in a file, or `otherwise`.
-std::string found_in(const char* path, const char* pattern, const char* otherwise) {
-  std::ifstream file(path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  std::smatch match;
-  return std::regex_search(text, match, std::regex(pattern)) ? match[1].str() : otherwise;
-}
-
-/// Of the sources in the working directory, unless the environment says.
-std::string commit() {
-  if (const char* given = std::getenv("XCORR_COMMIT")) return given;
-  char text[100] = "";
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(
-      popen("git describe --always --dirty 2>/dev/null", "r"), pclose);
-  if (!pipe || std::fscanf(pipe.get(), "%99s", text) != 1) return "unknown";
-  return text;
-}
 
 const char* name_of(Shifts shifts) {
   constexpr const char* names[] = {"valid", "full", "rectangle"};
@@ -100,15 +76,6 @@ Timing summarise(std::vector<double> samples) {
   std::erase_if(samples, [=](double s) { return s < low - reach || s > high + reach; });
   const double sum = std::accumulate(samples.begin(), samples.end(), 0.0);
   return {at(0.5), samples.front(), sum / double(samples.size()), samples.size()};
-}
-
-std::string description_of(const xcorr::Device& device) {
-  if (device.backend == xcorr::Backend::cpu)
-    return found_in("/proc/cpuinfo", "model name\\s*: (.*)", "CPU") + ", commit " + commit();
-  return device.name + ", driver " +
-         found_in("/proc/driver/nvidia/version", "Kernel Module.*?(\\d+\\.\\d+[.\\d]*)",
-                  "unknown") +
-         ", CUDA " + (peak_meter ? peak_meter->toolkit : "unknown") + ", commit " + commit();
 }
 
 Report::Report(Output output, const std::vector<std::string>& devices) : output_(output) {

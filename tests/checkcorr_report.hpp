@@ -42,7 +42,4 @@ class Report {
   bool first_ = true;
 };
 
-/// The device, driver, toolkit and commit.
-std::string description_of(const xcorr::Device& device);
-
 }  // namespace checkcorr

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The first line of a file of results: where they were measured, and of which sources.
+#pragma once
+
+#include <string>
+
+#include <xcorr/types.hpp>
+
+namespace bench {
+
+/// The device, driver, toolkit and commit. The commit is that of the sources in the working
+/// directory, unless XCORR_COMMIT says.
+std::string description_of(const xcorr::Device& device, const std::string& toolkit);
+
+}  // namespace bench
