@@ -7,6 +7,8 @@
 
 #include <xcorr/match.hpp>
 
+#include "luma.hpp"
+
 namespace xcorr {
 namespace {
 
@@ -16,16 +18,20 @@ Status check_view(const MatrixView& view, std::size_t index) {
   if (view.memory != Memory::host) return {Code::invalid_argument, name + " is not in host memory"};
   if (view.type != ElementType::u8 && view.type != ElementType::f32)
     return {Code::invalid_argument, name + " has elements of type " + name_of(view.type)};
-  if (view.pitch < static_cast<std::ptrdiff_t>(view.size.width * size_of(view.type)))
-    return {Code::invalid_argument, name + " has a pitch shorter than its rows"};
+  if (Status s = check_rows(view, name); !s.ok()) return s;
   if (view.size.area() > max_template_pixels)
     return {Code::invalid_argument, name + " has more than 11.9 million pixels"};
   return {};
 }
 
+/// Of pixels that are more, their luma.
 std::vector<std::byte> dense_copy(const MatrixView& view) {
   const std::size_t row = view.size.width * size_of(view.type);
   std::vector<std::byte> copy(row * view.size.height);
+  if (view.type == ElementType::u8) {
+    copy_luma(view, reinterpret_cast<std::uint8_t*>(copy.data()), view.size.width);
+    return copy;
+  }
   for (int y = 0; y < view.size.height; ++y)
     std::memcpy(copy.data() + y * row, static_cast<const std::byte*>(view.data) + y * view.pitch,
                 row);
@@ -117,11 +123,10 @@ Result<std::vector<BankTemplate>> smoothed(std::span<const BankTemplate> bank, d
 }
 
 bool is_flat(const MatrixView& view) {
+  const std::vector<std::byte> elements = dense_copy(view);
   const std::size_t element = size_of(view.type);
-  const auto* first = static_cast<const std::byte*>(view.data);
-  for (int y = 0; y < view.size.height; ++y)
-    for (int x = 0; x < view.size.width; ++x)
-      if (std::memcmp(first, first + y * view.pitch + x * element, element) != 0) return false;
+  for (std::size_t at = 0; at < elements.size(); at += element)
+    if (std::memcmp(elements.data(), elements.data() + at, element) != 0) return false;
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "bank.hpp"
+#include "luma.hpp"
 #include "match_plan.hpp"
 #include "registry.hpp"
 #include "score.hpp"
@@ -31,9 +32,7 @@ Status check_frame(const std::optional<MatchPlan>& plan, const MatrixView& frame
   if (frame.type != plan->type() || frame.size != plan->frame())
     return {Code::invalid_argument, "the frame is not of the prepared type and size"};
   if (!frame.data) return {Code::invalid_argument, "the frame has no data"};
-  if (frame.pitch < static_cast<std::ptrdiff_t>(frame.size.width * size_of(frame.type)))
-    return {Code::invalid_argument, "the frame's pitch is shorter than its rows"};
-  return {};
+  return check_rows(frame, "the frame");
 }
 
 /// Scores become the thresholds that they reach: score_limit() is linear in the threshold.

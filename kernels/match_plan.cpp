@@ -155,15 +155,16 @@ Status MatchPlan::allocate() {
     for (const Variant* variant : {group.kernel, group.normalise, group.peaks, group.refine})
       if (variant) workspace = std::max(workspace, variant->workspace(p, device_));
   }
-  const std::size_t upload =
-      device_.backend == Backend::cpu ? 0 : upload_pitch() * most_read().height;
+  auto reader = FrameReader::make(device_.backend, type_,
+                                  prefilter_ ? prefilter_->most_read() : region_.size());
+  if (!reader.ok()) return reader.status();
+  reader_ = std::move(reader.value());
   results_.peaks = matched_ * settings_.max_peaks;
   const struct {
     Block* block;
     std::size_t bytes;
     Memory memory = Memory::device;
   } wanted[] = {
-      {&upload_, upload},
       {&products_, products},
       {&scores_, scores},
       {&window_sums_, sums},
@@ -196,32 +197,15 @@ bool MatchPlan::adopt(const MatchSettings& settings) {
   return true;
 }
 
-Size MatchPlan::most_read() const { return prefilter_ ? prefilter_->most_read() : region_.size(); }
-
-std::int64_t MatchPlan::upload_pitch() const {
-  const auto row = most_read().width * static_cast<std::int64_t>(size_of(type_));
-  return (row + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
-}
-
 Result<Buffers> MatchPlan::left_buffers(const MatrixView& frame, Stream stream,
                                         std::int64_t& pitch) {
-  Buffers buffers;
-  const std::size_t element = size_of(type_);
   const Rect read = prefilter_ ? prefilter_->reads(region_) : region_;
-  const auto* origin = static_cast<const std::byte*>(frame.data) + read.y * frame.pitch +
-                       read.x * static_cast<std::ptrdiff_t>(element);
+  auto rows = reader_.read(frame, read, stream);
+  if (!rows.ok()) return rows.status();
+  Buffers buffers;
   buffers.stream = stream;
-  buffers.lefts = origin;
-  pitch = frame.pitch;
-  if (device_.backend != Backend::cpu && frame.memory == Memory::host) {
-    pitch = upload_pitch();
-    if (Status s = runtime_->copy({upload_.data(), pitch, origin, frame.pitch, read.width * element,
-                                   static_cast<std::size_t>(read.height)},
-                                  Memory::host, Memory::device, stream);
-        !s.ok())
-      return s;
-    buffers.lefts = upload_.data();
-  }
+  buffers.lefts = rows.value().data;
+  pitch = rows.value().pitch;
   if (prefilter_) {
     if (Status s = prefilter_->run(buffers.lefts, pitch, region_, stream); !s.ok()) return s;
     buffers.lefts = prefilter_->data();

@@ -14,6 +14,7 @@
 #include <xcorr/match.hpp>
 
 #include "bank.hpp"
+#include "frame_reader.hpp"
 #include "prefilter.hpp"
 #include "runtime.hpp"
 
@@ -99,8 +100,6 @@ class MatchPlan {
   /// Template `index`'s peaks, whose results lie at `place`.
   void append_peaks(std::uint32_t index, const BankTemplate& t, std::size_t place,
                     std::vector<Peak>& peaks) const;
-  Size most_read() const;             ///< pixels of a frame, for any place of the region
-  std::int64_t upload_pitch() const;  ///< bytes from row to row of upload_
   Result<Buffers> left_buffers(const MatrixView& frame, Stream stream, std::int64_t& pitch);
 
   Device device_;
@@ -113,7 +112,7 @@ class MatchPlan {
   std::size_t matched_ = 0;  ///< templates in all groups
 
   SideStream side_;  ///< window sums run beside the correlation
-  Block upload_;     ///< what is read of a frame in host memory
+  FrameReader reader_;
   std::optional<Prefilter> prefilter_;
   Block products_, scores_, window_sums_, window_squares_, candidates_, counts_;
   Block workspace_, side_workspace_;

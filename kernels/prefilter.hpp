@@ -4,13 +4,11 @@
 // the weights reach.
 #pragma once
 
+#include "frame_reader.hpp"
 #include "runtime.hpp"
 #include "variant.hpp"
 
 namespace xcorr {
-
-/// Of rows on the device, so that kernels may read them as words.
-inline constexpr std::int64_t pitch_alignment = 16;
 
 class Prefilter {
  public:

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cuda/runtime.hpp"
+#include "luma.hpp"
 
 namespace xcorr {
 namespace {
@@ -60,6 +61,7 @@ constexpr Runtime cpu_runtime = {
     allocate,
     release,
     copy,
+    cpu::copy_luma,
     [] { return Result<Stream>(Stream{}); },
     [](Stream) {},
     [](Stream) { return Status(); },

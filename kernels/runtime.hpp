@@ -9,6 +9,8 @@
 
 namespace xcorr {
 
+struct LumaCopy;
+
 /// A two-dimensional copy: `rows` rows of `bytes` each.
 struct Copy {
   void* to;
@@ -29,6 +31,8 @@ struct Runtime {
   void (*release)(void* pointer, Memory memory);
   /// Enqueued; memory that is not pinned has been read when it returns.
   Status (*copy)(const Copy& copy, Memory from, Memory to, Stream stream);
+  /// Enqueued, on the device's side; see cuda::copy_luma().
+  Status (*copy_luma)(const LumaCopy& copy, Stream stream);
   Result<Stream> (*create_stream)();
   void (*destroy_stream)(Stream stream);
   Status (*wait)(Stream stream);

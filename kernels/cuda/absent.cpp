@@ -12,6 +12,7 @@ constexpr Runtime no_runtime = {
     [](std::size_t, Memory) -> Result<void*> { return absent(); },
     [](void*, Memory) {},
     [](const Copy&, Memory, Memory, Stream) { return absent(); },
+    [](const LumaCopy&, Stream) { return absent(); },
     []() -> Result<Stream> { return absent(); },
     [](Stream) {},
     [](Stream) { return absent(); },

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "../luma.hpp"
 #include "check.hpp"
 
 namespace xcorr::cuda {
@@ -112,8 +113,9 @@ Result<double> elapsed(void* timer) {
 }
 
 constexpr Runtime cuda_runtime = {
-    allocate,      release, copy,         create_stream, destroy_stream, wait, create_event,
-    destroy_event, order,   create_timer, destroy_timer, start,          stop, elapsed,
+    allocate,       release,       copy,         copy_luma,     create_stream,
+    destroy_stream, wait,          create_event, destroy_event, order,
+    create_timer,   destroy_timer, start,        stop,          elapsed,
 };
 
 }  // namespace

@@ -63,6 +63,14 @@ Image<T> crop(const Image<T>& from, Rect r) {
   return image;
 }
 
+/// Opens a device for a test's SetUp(); the test is skipped where there is none.
+inline void open(Backend backend, Device& device) {
+  auto opened = open_device(backend);
+  if (!opened.ok()) GTEST_SKIP() << opened.status().message();
+  device = opened.value();
+  ASSERT_TRUE(make_current(device).ok());
+}
+
 // ---- kernels to go through ------------------------------------------------------------------
 
 /// A variant of a backend or `auto`; a test of it is skipped where there is no such device.
@@ -107,12 +115,7 @@ inline std::string name_of(const testing::TestParamInfo<Target>& info) {
 
 class TargetTest : public testing::TestWithParam<Target> {
  protected:
-  void SetUp() override {
-    auto opened = open_device(GetParam().backend);
-    if (!opened.ok()) GTEST_SKIP() << opened.status().message();
-    device = opened.value();
-    ASSERT_TRUE(make_current(device).ok());
-  }
+  void SetUp() override { open(GetParam().backend, device); }
 
   const std::string& kernel() const { return GetParam().kernel; }
   /// Of `auto` that is not known.

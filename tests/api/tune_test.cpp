@@ -17,12 +17,7 @@ using Bytes = Image<std::uint8_t>;
 
 class TuneTest : public CacheTest, public testing::WithParamInterface<Backend> {
  protected:
-  void SetUp() override {
-    auto opened = open_device(GetParam());
-    if (!opened.ok()) GTEST_SKIP() << opened.status().message();
-    device = opened.value();
-    ASSERT_TRUE(make_current(device).ok());
-  }
+  void SetUp() override { open(GetParam(), device); }
 
   Matcher matcher_for(std::initializer_list<MatrixView> templates) {
     Matcher matcher = std::move(Matcher::create(device).value());

@@ -73,6 +73,10 @@ struct Response {
 /// ccoeff. `view` is in host memory.
 bool is_flat(const MatrixView& view);
 
+/// Writes the luma of u8 pixels of any layout, row by row, `pitch` bytes from one to the next. All
+/// in host memory.
+void copy_luma(const MatrixView& view, std::uint8_t* to, std::ptrdiff_t pitch);
+
 /// Follows a bank of templates through frames of one size. Not for several threads at once; one
 /// object a thread is fine.
 class Matcher {
@@ -104,6 +108,10 @@ class Matcher {
   /// neither allocates nor waits for the device, but a frame in ordinary host memory has been read
   /// when it returns. A frame in device memory or in that of allocate_host() must live until
   /// collect() returned. Without a stream the matcher uses one of its own.
+  ///
+  /// A u8 frame may have any PixelLayout. Where pixels are more than luma, that of the searched part
+  /// is made on the device; the first such frame allocates for it. Errors: invalid_argument,
+  /// out_of_memory, device_error.
   Status enqueue(const MatrixView& frame, Stream stream = {});
 
   /// Waits for the enqueued frame's peaks: templates in order, best first within a template.

@@ -85,13 +85,46 @@ struct Rect {
 
 enum class Memory : std::uint8_t { host, device };
 
-/// A borrowed matrix, row-major: element (x, y) lies at data + y * pitch + x * size_of(type).
+/// How a pixel of an 8-bit picture lies, in `bytes` bytes b, 1 to 4. What counts of it is its luma,
+///   (sum of weights[i] * b[i] + 128) / 256, rounded down.
+/// The weights are 0 to 256 and add up to 256, so that gray stays as it is. By default a byte is a
+/// pixel and its luma.
+struct PixelLayout {
+  int bytes = 1;
+  int weights[4] = {256};
+
+  constexpr bool operator==(const PixelLayout&) const = default;
+};
+
+/// Luma beside other components, at that position among the bytes: (2, 1) is that of UYVY.
+constexpr PixelLayout packed_luma(int bytes, int position) {
+  PixelLayout layout{bytes, {}};
+  layout.weights[position] = 256;
+  return layout;
+}
+
+/// Packed RGB, by the positions of red, green and blue: (4, 0, 1, 2) is RGBA. The luma is BT.601's,
+/// full range.
+constexpr PixelLayout packed_rgb(int bytes, int red, int green, int blue) {
+  PixelLayout layout{bytes, {}};
+  layout.weights[red] = 77;
+  layout.weights[green] = 150;
+  layout.weights[blue] = 29;
+  return layout;
+}
+
+/// A borrowed matrix, row-major: element (x, y) lies at data + y * pitch + x * element_bytes().
 struct MatrixView {
   const void* data = nullptr;
   ElementType type = ElementType::u8;
   Size size;                 ///< in elements
   std::ptrdiff_t pitch = 0;  ///< bytes from one row to the next, at least a row's bytes
   Memory memory = Memory::host;
+  PixelLayout pixels = {};  ///< what an element is; of types other than u8 the default
+
+  constexpr std::ptrdiff_t element_bytes() const {
+    return static_cast<std::ptrdiff_t>(size_of(type)) * pixels.bytes;
+  }
 };
 
 // ---- where work runs ------------------------------------------------------------------------
