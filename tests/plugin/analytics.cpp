@@ -118,6 +118,37 @@ GST_START_TEST(tracking_and_its_loss) {
 }
 GST_END_TEST
 
+/// Each detection is related to its own tracking, also when another target is lost.
+GST_START_TEST(two_targets) {
+  const Gray other = texture(16, 12, 5);
+  Example example("track=true templates=\"<" + save(other, "right.png") + ">\"");
+  Gray both = example.scene;
+  paste(both, other, 70, 40);
+  const auto id_of = [](const Analytics& found, const std::string& label) {
+    for (const Detection& one : found.detections)
+      if (one.label == label) return one.tracked_as;
+    return guint64{0};
+  };
+  Analytics found;
+  for (int frame = 0; frame < 4; ++frame) found = example.look(both, frame * GST_SECOND);
+  assert_equals_int(found.detections.size(), 2);
+  assert_equals_int(found.trackings.size(), 2);
+  const guint64 left = id_of(found, "left"), right = id_of(found, "right");
+  fail_unless(left && right && left != right, "ids %d and %d", int(left), int(right));
+
+  found = example.look(example.scene, 9 * GST_SECOND);  // the other one is gone
+  assert_equals_int(found.detections.size(), 1);
+  assert_equals_uint64(id_of(found, "left"), left);
+  assert_equals_int(found.trackings.size(), 2);
+  for (const Tracking& one : found.trackings) {
+    fail_unless(one.id == left || one.id == right);
+    fail_unless(one.lost == (one.id == right), "of %d", int(one.id));
+    assert_equals_uint64(one.last_seen, one.lost ? GST_CLOCK_TIME_NONE : 9 * GST_SECOND);
+    assert_equals_uint64(one.first_seen, GST_CLOCK_TIME_NONE);
+  }
+}
+GST_END_TEST
+
 GST_START_TEST(nothing_where_nothing_is) {
   Example none("");
   const Analytics empty = none.look(Gray(frame_width, frame_height, 100));
@@ -151,6 +182,7 @@ Suite* suite() {
   suite_add_tcase(suite, cases);
   tcase_add_test(cases, detection);
   tcase_add_test(cases, tracking_and_its_loss);
+  tcase_add_test(cases, two_targets);
   tcase_add_test(cases, nothing_where_nothing_is);
   tcase_add_test(cases, others_stay);
   return suite;
