@@ -26,13 +26,12 @@ namespace {
 using namespace bench;
 
 struct Options {
-  gchar* backend = g_strdup("auto");
+  std::string backend = "auto";
   gint width = 1920, height = 1080, side = 64;
   gint frames = 0, rate = 0, streams = 8, async_depth = 4, search_margin = 64;
   gboolean track = FALSE;
-  gchar* properties = g_strdup("");
-  gchar* file = nullptr;
-  gchar* decoder = g_strdup("nvh264dec ! video/x-raw(memory:CUDAMemory)");
+  std::string properties, file;
+  std::string decoder = "nvh264dec ! video/x-raw(memory:CUDAMemory)";
 };
 
 /// A line of the CSV; what a mode does not measure stays 0.
@@ -90,7 +89,7 @@ class Session {
   }
 
   bool decode() {
-    if (!options_.file) fail({xcorr::Code::invalid_argument, "decode needs --file"});
+    if (options_.file.empty()) fail({xcorr::Code::invalid_argument, "decode needs --file"});
     Row row{.mode = "decode", .async_depth = depth(), .track = options_.track != 0};
     const DecodeResult d = bench::decode(scene_, options_.file, options_.decoder, properties(row));
     row.result.frames = d.frames;
@@ -116,8 +115,8 @@ class Session {
   int depth() const { return options_.async_depth; }
 
   std::string properties(const Row& row) const {
-    std::string text = std::string("backend=") + options_.backend +
-                       " async-depth=" + std::to_string(row.async_depth);
+    std::string text =
+        "backend=" + options_.backend + " async-depth=" + std::to_string(row.async_depth);
     if (row.track) text += " track=true search-margin=" + std::to_string(options_.search_margin);
     return text + " " + options_.properties;
   }
@@ -181,9 +180,15 @@ xcorr::Device open(std::string_view backend) {
   return require(xcorr::open_device(xcorr::Backend::cpu));
 }
 
+void take(gchar* given, std::string& option) {
+  if (given) option = given;
+  g_free(given);
+}
+
 const Mode& parse(int argc, char** argv, Options& o) {
+  gchar *backend = nullptr, *properties = nullptr, *file = nullptr, *decoder = nullptr;
   const GOptionEntry entries[] = {
-      {"backend", 0, 0, G_OPTION_ARG_STRING, &o.backend, "auto, cuda or cpu", nullptr},
+      {"backend", 0, 0, G_OPTION_ARG_STRING, &backend, "auto, cuda or cpu", nullptr},
       {"width", 0, 0, G_OPTION_ARG_INT, &o.width, "Of frames", nullptr},
       {"height", 0, 0, G_OPTION_ARG_INT, &o.height, "Of frames", nullptr},
       {"side", 0, 0, G_OPTION_ARG_INT, &o.side, "Of the template", nullptr},
@@ -195,9 +200,9 @@ const Mode& parse(int argc, char** argv, Options& o) {
       {"search-margin", 0, 0, G_OPTION_ARG_INT, &o.search_margin, "With tracks", nullptr},
       {"async-depth", 0, 0, G_OPTION_ARG_INT, &o.async_depth, "Of streams that are not live",
        nullptr},
-      {"properties", 0, 0, G_OPTION_ARG_STRING, &o.properties, "More, of cudaxcorr", nullptr},
-      {"file", 0, 0, G_OPTION_ARG_STRING, &o.file, "To decode", nullptr},
-      {"decoder", 0, 0, G_OPTION_ARG_STRING, &o.decoder, "Elements", nullptr},
+      {"properties", 0, 0, G_OPTION_ARG_STRING, &properties, "More, of cudaxcorr", nullptr},
+      {"file", 0, 0, G_OPTION_ARG_STRING, &file, "To decode", nullptr},
+      {"decoder", 0, 0, G_OPTION_ARG_STRING, &decoder, "Elements", nullptr},
       {}};
   std::string summary;
   for (const Mode& mode : modes) summary.append(mode.name).append(": ").append(mode.help) += '\n';
@@ -208,6 +213,10 @@ const Mode& parse(int argc, char** argv, Options& o) {
   if (!g_option_context_parse(context, &argc, &argv, &error))
     fail({xcorr::Code::invalid_argument, error->message});
   g_option_context_free(context);
+  take(backend, o.backend);
+  take(properties, o.properties);
+  take(file, o.file);
+  take(decoder, o.decoder);
   const auto* mode = std::ranges::find(modes, std::string_view(argc == 2 ? argv[1] : ""),
                                        [](const Mode& m) { return std::string_view(m.name); });
   if (mode == std::end(modes)) fail({xcorr::Code::invalid_argument, "which mode? See --help"});

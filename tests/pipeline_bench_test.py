@@ -1,25 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""pipeline_bench runs in all modes and tells faults: pipeline_bench_test.py PROGRAM SCRIPT
+"""pipeline_bench runs in all modes and tells faults: pipeline_bench_test.py PROGRAM SCRIPT SUPPRESSIONS
 
 On the CPU with small frames; the figures themselves mean nothing here.
 """
 import csv
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-PROGRAM, SCRIPT = map(pathlib.Path, sys.argv[1:])
+PROGRAM, SCRIPT, SUPPRESSIONS = map(pathlib.Path, sys.argv[1:])
 SMALL = ['--backend=cpu', '--width=160', '--height=120', '--side=16', '--streams=2',
          '--properties=max-lateness=-1']  # a busy machine is no fault
 ENCODER = 'x264enc speed-preset=ultrafast ! mp4mux'
+LEAKS = 9  # the exit status for them
+VALGRIND = ['valgrind', '--quiet', f'--error-exitcode={LEAKS}', '--leak-check=full', '--show-leak-kinds=definite',
+            '--errors-for-leak-kinds=definite', f'--suppressions={SUPPRESSIONS}']
 
 
 def bench(*arguments, program=PROGRAM):
     """(exit status, the rows, what was said of errors and in comments)"""
-    done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=100)
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=250)
     lines = done.stdout.splitlines()
     rows = list(csv.DictReader(line for line in lines if not line.startswith('#')))
     return done.returncode, rows, done.stderr + ''.join(line for line in lines if line.startswith('#'))
@@ -67,6 +72,17 @@ class PipelineBench(unittest.TestCase):
         self.assertEqual((status, row['wrong']), (0, '0'), said)
         self.assertIn('3 changes of templates', said)
 
+    @unittest.skipUnless(shutil.which('valgrind'), 'valgrind is not here')
+    def test_no_leaks(self):
+        os.environ['G_SLICE'] = 'always-malloc'
+        arguments = ['endurance', '--frames=250', *SMALL]
+        for more in [], ['--track', '--search-margin=8']:
+            status, (row,), said = bench(*VALGRIND[1:], PROGRAM, *arguments, *more, program=VALGRIND[0])
+            # Its memory grows by what valgrind notes, which may be told as a failure.
+            self.assertIn(status, (0, 1), said)
+            self.assertEqual((row['frames'], row['unanalysed'], row['wrong']), ('250', '0', '0'), said)
+            self.assertIn('2 changes of templates', said)
+
     def test_decode(self):
         with tempfile.TemporaryDirectory() as folder:
             clip = pathlib.Path(folder, 'clip.mp4')
@@ -93,7 +109,7 @@ class PipelineBench(unittest.TestCase):
         for word, *arguments in [('which mode', ), ('which mode', 'none'), ('--file', 'decode'),
                                  ('none-such', 'throughput', '--properties=none-such=1'),
                                  ('no-such-file', 'decode', '--file=no-such-file', '--decoder=decodebin')]:
-            status, _, said = bench(*arguments, *SMALL)
+            status, _, said = bench(*SMALL, *arguments)
             self.assertEqual(status, 1)
             self.assertIn(word, said)
 
