@@ -192,7 +192,7 @@ xcorr::Status Analyser::begin(const GstVideoFrame& frame, xcorr::Memory memory,
                               std::uint64_t number) {
   const Current current(device_, context_);
   if (!current.status().ok()) return current.status();
-  const xcorr::MatrixView view = luma_.view(frame, memory);
+  const xcorr::MatrixView view = luma_view(frame, memory);
   const auto status = task_->tracking.enabled ? begin_to_follow(view, number)
                                               : matchers_[begun_ % matchers_.size()].enqueue(view);
   if (status.ok()) ++begun_;
@@ -218,7 +218,7 @@ xcorr::Status Analyser::finish_search(xcorr::Matcher& matcher, std::vector<Targe
 bool Analyser::respond(const GstVideoFrame& frame, xcorr::Memory memory,
                        std::uint32_t template_index, xcorr::Response& response) {
   const Current current(device_, context_);
-  const auto status = current.status().ok() ? matchers_.front().respond(luma_.view(frame, memory),
+  const auto status = current.status().ok() ? matchers_.front().respond(luma_view(frame, memory),
                                                                         template_index, response)
                                             : current.status();
   if (!status.ok()) warn("The pad 'response' has no picture: " + status.message());

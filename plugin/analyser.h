@@ -104,7 +104,6 @@ class Analyser {
   std::optional<Windows> windows_;
   Follower follower_;
   std::uint64_t number_ = 0;  ///< of the frame in work, with tracks
-  Luma luma_;
   GstVideoInfo format_;
   std::shared_ptr<const Bank> loaded_;  ///< the bank whose luma the matcher holds
   Images images_;

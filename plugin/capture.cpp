@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "capture.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -20,17 +19,15 @@ std::string text_of(const xcorr::Rect& rect) {
 
 /// Gray with the range and matrix of YUV frames has their luma; that of RGB is of full range, as
 /// gray is by default.
-Sample gray_sample(const xcorr::MatrixView& luma, const GstVideoInfo& frame) {
+Sample gray_sample(const xcorr::MatrixView& patch, const GstVideoInfo& frame) {
   GstVideoInfo info;
-  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_GRAY8, luma.size.width, luma.size.height);
+  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_GRAY8, patch.size.width, patch.size.height);
   if (!GST_VIDEO_INFO_IS_RGB(&frame)) info.colorimetry = frame.colorimetry;
   GstBuffer* buffer = gst_buffer_new_allocate(nullptr, info.size, nullptr);
-  if (MappedFrame mapped(info, buffer, GST_MAP_WRITE); mapped) {
-    const auto* row = static_cast<const std::uint8_t*>(luma.data);
-    auto* to = static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&mapped.frame, 0));
-    for (int y = 0; y < luma.size.height; ++y, row += luma.pitch, to += info.stride[0])
-      std::copy_n(row, luma.size.width, to);
-  }
+  if (MappedFrame mapped(info, buffer, GST_MAP_WRITE); mapped)
+    xcorr::copy_luma(patch,
+                     static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&mapped.frame, 0)),
+                     GST_VIDEO_FRAME_PLANE_STRIDE(&mapped.frame, 0));
   GstCaps* caps = gst_video_info_to_caps(&info);
   Sample sample = take_sample(gst_sample_new(buffer, caps, nullptr, nullptr));
   gst_caps_unref(caps);
@@ -56,11 +53,10 @@ Sample capture(GstSample* frame, const xcorr::Rect& patch, Fault& fault) {
   }
   const MappedFrame mapped(info, gst_sample_get_buffer(frame), GST_MAP_READ);
   if (!mapped) return refuse("the frame cannot be mapped");
-  Luma luma;
-  const xcorr::MatrixView whole = luma.view(mapped.frame);
-  const auto* corner =
-      static_cast<const std::uint8_t*>(whole.data) + patch.y * whole.pitch + patch.x;
-  const xcorr::MatrixView view{corner, whole.type, patch.size(), whole.pitch};
+  xcorr::MatrixView view = luma_view(mapped.frame);
+  view.data = static_cast<const std::uint8_t*>(view.data) + patch.y * view.pitch +
+              patch.x * view.element_bytes();
+  view.size = patch.size();
   if (xcorr::is_flat(view)) return refuse(text_of(patch) + " are flat");
   return gray_sample(view, info);
 }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The luma of a mapped video frame as a matrix of bytes. A plane of luma is used where it lies, on
-// the GPU too; luma between other components (YUY2, UYVY) and that of packed RGB is gathered into a
-// buffer, from host memory.
+// A mapped video frame as a matrix of pixels whose luma counts. It is used where it lies, in host
+// memory or on the GPU: the library reads luma from between other components and makes that of
+// packed RGB.
 #pragma once
-
-#include <cstdint>
-#include <vector>
 
 #include <gst/video/video.h>
 
@@ -19,27 +16,11 @@ namespace cudaxcorr {
   "{ GRAY8, NV12, NV21, I420, YV12, YUY2, UYVY, RGB, BGR, RGBx, xRGB, BGRx, xBGR, RGBA, ARGB, " \
   "BGRA, ABGR }"
 
-/// Those of a GPU's memory: has_luma_plane() is true of them.
-#define CUDAXCORR_GPU_FORMATS "{ NV12, NV21, I420, YV12 }"
+/// Of these, those that GStreamer's CUDA memory has, by version 1.22.
+#define CUDAXCORR_GPU_FORMATS \
+  "{ NV12, NV21, I420, YV12, YUY2, UYVY, RGB, BGR, RGBx, BGRx, RGBA, ARGB, BGRA, ABGR }"
 
-/// Weights of R, G and B in the luma of packed RGB, in 256ths: BT.601's, full range. They add up
-/// to 256, so gray stays as it is.
-struct LumaWeights {
-  int red, green, blue;
-};
-inline constexpr LumaWeights luma_weights{77, 150, 29};
-
-/// Whether the luma lies by itself, one byte a pixel.
-bool has_luma_plane(const GstVideoInfo& info);
-
-class Luma {
- public:
-  /// Of a frame mapped in that memory; in device memory only with a plane of luma. Valid while the
-  /// frame is mapped and until the next call.
-  xcorr::MatrixView view(const GstVideoFrame& frame, xcorr::Memory memory = xcorr::Memory::host);
-
- private:
-  std::vector<std::uint8_t> buffer_;
-};
+/// Of a frame of these formats mapped in that memory; valid while it is.
+xcorr::MatrixView luma_view(const GstVideoFrame& frame, xcorr::Memory memory = xcorr::Memory::host);
 
 }  // namespace cudaxcorr

@@ -30,8 +30,8 @@
  * The message has `timestamp`, `stream-time`, `running-time` and `duration` (guint64) besides.
  *
  * What is compared is the luma. Gray and YUV formats give theirs as it is; for packed RGB it is
- * (77 R + 150 G + 29 B + 128) / 256, BT.601's. Transparency is ignored. Planes of luma in CUDA
- * memory are searched where they lie.
+ * (77 R + 150 G + 29 B + 128) / 256, BT.601's. Transparency is ignored. Frames in CUDA memory are
+ * searched where they lie; `in-gpu-memory` in #cudaxcorr:stats counts them.
  *
  * ## Example launch lines
  * |[

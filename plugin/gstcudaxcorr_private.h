@@ -45,6 +45,7 @@ struct FrameInWork {
   BufferPointer buffer;
   Snapshot wanted;                    ///< when it came; without a bank it leaves as it came
   bool due = false;                   ///< it is analysed
+  bool in_gpu_memory = false;         ///< and read there
   std::optional<MappedFrame> mapped;  ///< until its analysis is finished
   std::uint64_t processing_ns = 0;
   std::string kernel;

@@ -110,15 +110,15 @@ xcorr::Status work_in(GstCudaXCorr* self, const PipelineContext& context) {
   return {};
 }
 
-/// A frame in CUDA memory is read where it lies, in the context that it belongs to, if its luma can
-/// be; any other in host memory.
+/// A frame in CUDA memory is read where it lies, in the context that it belongs to; any other in
+/// host memory.
 xcorr::Status begin(GstCudaXCorr* self, FrameInWork& frame) {
   Element& element = *self->element;
   const GstClockTime begin = gst_util_get_timestamp();
   GstBuffer* buffer = frame.buffer.get();
   const PipelineContext context = PipelineContext::of(buffer);
-  const bool on_gpu = context.exists() && has_luma_plane(element.format) &&
-                      element.analyser->device().backend == xcorr::Backend::cuda;
+  const bool on_gpu =
+      context.exists() && element.analyser->device().backend == xcorr::Backend::cuda;
   if (on_gpu && context != element.context)
     if (auto status = work_in(self, context); !status.ok()) return status;
   if (auto status = configure(self); !status.ok()) return status;
@@ -127,6 +127,7 @@ xcorr::Status begin(GstCudaXCorr* self, FrameInWork& frame) {
   if (!*frame.mapped)
     return {xcorr::Code::invalid_argument, "Cannot map a frame: it is too small for its caps"};
   if (on_gpu) wait_for_writers(buffer);
+  frame.in_gpu_memory = on_gpu;
   const auto memory = on_gpu ? xcorr::Memory::device : xcorr::Memory::host;
   const auto status = element.analyser->begin(frame.mapped->frame, memory, element.number);
   frame.processing_ns = gst_util_get_timestamp() - begin;
@@ -134,13 +135,14 @@ xcorr::Status begin(GstCudaXCorr* self, FrameInWork& frame) {
   return status;
 }
 
-void record(GstCudaXCorr* self, const FrameResult& result) {
+void record(GstCudaXCorr* self, const FrameInWork& frame) {
   Report& report = self->element->report;
   const ObjectLock lock(self);
   ++report.analysed;
-  report.total_ns += result.processing_ns;
-  report.last_ns = result.processing_ns;
-  report.kernel = result.kernel;
+  if (frame.in_gpu_memory) ++report.in_gpu_memory;
+  report.total_ns += frame.processing_ns;
+  report.last_ns = frame.processing_ns;
+  report.kernel = frame.kernel;
 }
 
 void publish(GstCudaXCorr* self, const FrameInWork& frame) {
@@ -157,7 +159,7 @@ void publish(GstCudaXCorr* self, const FrameInWork& frame) {
                            frame.targets};
   GST_LOG_OBJECT(self, "%" G_GSIZE_FORMAT " peaks in %" GST_TIME_FORMAT, frame.targets.size(),
                  GST_TIME_ARGS(frame.processing_ns));
-  if (frame.due) record(self, result);
+  if (frame.due) record(self, frame);
   attach_meta(buffer, result);
   if (settings.attach_roi_meta) {
     attach_roi_metas(buffer, result);

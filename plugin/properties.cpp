@@ -50,6 +50,7 @@ GstStructure* stats(const Report& report) {
   return gst_structure_new("cudaxcorr-stats",                                          //
                            "frames", G_TYPE_UINT64, report.frames,                     //
                            "analysed", G_TYPE_UINT64, report.analysed,                 //
+                           "in-gpu-memory", G_TYPE_UINT64, report.in_gpu_memory,       //
                            "skipped", G_TYPE_UINT64, report.frames - report.analysed,  //
                            "late", G_TYPE_UINT64, report.late,                         //
                            "average-ms", G_TYPE_DOUBLE, average,                       //
@@ -208,8 +209,9 @@ std::vector<Property> make_table() {
           [](auto& s) -> auto& { return s.cuda_device_id; }),
       {g_param_spec_boxed(
            "stats", "Statistics",
-           "Since the start: frames, analysed, skipped, and late, which are among these "
-           "(uint64), average-ms, last-ms (double, of the analysed), kernel (string)",
+           "Since the start: frames, analysed, in-gpu-memory (of these, read there), "
+           "skipped, late (of these; all uint64), average-ms, last-ms "
+           "(double, of the analysed), kernel (string)",
            GST_TYPE_STRUCTURE, readable),
        nullptr,
        [](const Settings&, const Report& r, GValue* value) {

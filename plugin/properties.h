@@ -38,7 +38,7 @@ struct Settings {
 /// What the element tells. Guarded by the object lock.
 struct Report {
   BackendChoice active_backend = BackendChoice::automatic;  ///< automatic: not started
-  std::uint64_t frames = 0, analysed = 0, late = 0;
+  std::uint64_t frames = 0, analysed = 0, in_gpu_memory = 0, late = 0;
   std::uint64_t total_ns = 0, last_ns = 0;  ///< spent on the analysed ones
   std::string kernel;
 };

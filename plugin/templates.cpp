@@ -3,6 +3,8 @@
 
 #include <iterator>
 
+#include <xcorr/match.hpp>
+
 #include "frame.h"
 #include "mapped_frame.h"
 
@@ -41,10 +43,8 @@ bool convert(const MappedFrame& from, MappedFrame& to) {
 }
 
 LumaImage copy(const xcorr::MatrixView& view) {
-  LumaImage image{view.size, {}};
-  const auto* row = static_cast<const std::uint8_t*>(view.data);
-  for (int y = 0; y < view.size.height; ++y, row += view.pitch)
-    image.pixels.insert(image.pixels.end(), row, row + view.size.width);
+  LumaImage image{view.size, std::vector<std::uint8_t>(view.size.area())};
+  xcorr::copy_luma(view, image.pixels.data(), view.size.width);
   return image;
 }
 
@@ -153,8 +153,7 @@ std::optional<LumaImage> luma_in(const GstVideoInfo& format, const Picture& pict
   std::optional<LumaImage> image;
   {
     MappedFrame converted(wanted, buffer, GST_MAP_READWRITE);
-    Luma luma;
-    if (converted && convert(decoded, converted)) image = copy(luma.view(converted.frame));
+    if (converted && convert(decoded, converted)) image = copy(luma_view(converted.frame));
   }
   gst_buffer_unref(buffer);
   return image;

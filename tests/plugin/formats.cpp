@@ -43,6 +43,19 @@ GST_START_TEST(padded_strides) {
 }
 GST_END_TEST
 
+/// What is searched begins anywhere in a row.
+GST_START_TEST(any_region) {
+  const Gray scene = texture(96, 64);
+  const std::string file = save(crop(scene, 41, 22, 16, 12), "patch.png");
+  for (int x = 21; x < 25; ++x) {
+    Finder finder("search-region=\"<" + std::to_string(x) + ",13,51,40>\" template=" + file);
+    finder.set("subpixel", "false");
+    finder.set_format(all_formats[__i__], scene.width, scene.height);
+    assert_copy(finder.find(scene), 41, 22);
+  }
+}
+GST_END_TEST
+
 /// Colours that differ in hue as well as in brightness, in the file as in the frame.
 GST_START_TEST(colour) {
   if (!is_rgb(all_formats[__i__])) return;
@@ -137,6 +150,7 @@ Suite* suite() {
   tcase_add_loop_test(cases, known_position, 0, format_count);
   tcase_add_loop_test(cases, odd_sizes, 0, format_count);
   tcase_add_loop_test(cases, padded_strides, 0, format_count);
+  tcase_add_loop_test(cases, any_region, 0, format_count);
   tcase_add_loop_test(cases, colour, 0, format_count);
   tcase_add_loop_test(cases, luma_of_rgb, 0, format_count);
   tcase_add_test(cases, colour_converted_to_yuv);

@@ -32,14 +32,7 @@ class Live {
     return found.analysed;
   }
 
-  guint64 count(const char* field) {
-    GstStructure* stats = nullptr;
-    g_object_get(finder_.element, "stats", &stats, nullptr);
-    guint64 value = 0;
-    fail_unless(gst_structure_get_uint64(stats, field, &value));
-    gst_structure_free(stats);
-    return value;
-  }
+  guint64 count(const char* field) { return stat_of(finder_.element, field); }
 
   Finder& finder() { return finder_; }
 

@@ -126,6 +126,15 @@ std::string Finder::get(const char* property) {
 
 GstMessage* Finder::message(GstMessageType types) { return gst_bus_pop_filtered(bus_, types); }
 
+guint64 stat_of(GstElement* element, const char* field) {
+  GstStructure* stats = nullptr;
+  g_object_get(element, "stats", &stats, nullptr);
+  guint64 value = 0;
+  fail_unless(gst_structure_get_uint64(stats, field, &value), "stats has no %s", field);
+  gst_structure_free(stats);
+  return value;
+}
+
 std::string text_of(GstMessage* message, GQuark domain, int code) {
   fail_unless(message != nullptr, "there is no such message");
   GError* error = nullptr;

@@ -108,6 +108,9 @@ class Finder {
   int width_ = 0, height_ = 0;
 };
 
+/// One of the counts in the property `stats`.
+guint64 stat_of(GstElement* element, const char* field);
+
 /// The text of an error or a warning; checks its domain and code, and takes the message.
 std::string text_of(GstMessage* message, GQuark domain, int code);
 
