@@ -13,12 +13,13 @@ namespace cudaxcorr {
 
 /// The formats of system memory that the element takes, for caps.
 #define CUDAXCORR_FORMATS                                                                       \
-  "{ GRAY8, NV12, NV21, I420, YV12, YUY2, UYVY, RGB, BGR, RGBx, xRGB, BGRx, xBGR, RGBA, ARGB, " \
-  "BGRA, ABGR }"
+  "{ GRAY8, NV12, NV21, I420, YV12, Y42B, Y444, YUY2, UYVY, RGB, BGR, RGBx, xRGB, BGRx, xBGR, " \
+  "RGBA, ARGB, BGRA, ABGR }"
 
 /// Of these, those that GStreamer's CUDA memory has, by version 1.22.
-#define CUDAXCORR_GPU_FORMATS \
-  "{ NV12, NV21, I420, YV12, YUY2, UYVY, RGB, BGR, RGBx, BGRx, RGBA, ARGB, BGRA, ABGR }"
+#define CUDAXCORR_GPU_FORMATS                                                                  \
+  "{ NV12, NV21, I420, YV12, Y42B, Y444, YUY2, UYVY, RGB, BGR, RGBx, BGRx, RGBA, ARGB, BGRA, " \
+  "ABGR }"
 
 /// Of a frame of these formats mapped in that memory; valid while it is.
 xcorr::MatrixView luma_view(const GstVideoFrame& frame, xcorr::Memory memory = xcorr::Memory::host);
