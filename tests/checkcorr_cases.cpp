@@ -59,6 +59,11 @@ constexpr Case table[] = {
     {.name = "right-64x64", .type = u8, .left = {127, 113}, .right = {64, 64}},
     {.name = "right-64x64", .type = f32, .left = {127, 113}, .right = {64, 64}},
 
+    // ---- windows of several strips of columns, of rows that begin anywhere in a word ----
+    {.name = "strips", .type = u8, .left = {531, 21}, .right = {16, 5}, .pad = 5},
+    {.name = "strips-of-words", .type = u8, .left = {532, 21}, .right = {31, 6}, .shifts = rectangle, .rectangle = {3, 1, 490, 15}},
+    {.name = "strips-of-wide", .type = u8, .left = {1104, 11}, .right = {300, 3}, .shifts = rectangle, .rectangle = {5, 2, 797, 7}},
+
     // ---- rectangles of shifts ----
     {.name = "full", .type = u8, .left = {47, 29}, .right = {11, 13}, .shifts = full},
     {.name = "full", .type = f32, .left = {47, 29}, .right = {11, 13}, .shifts = full, .fill = integers},
