@@ -29,7 +29,7 @@ struct Options {
   std::string backend = "auto";
   gint width = 1920, height = 1080, side = 64;
   gint frames = 0, rate = 0, streams = 8, async_depth = 4, search_margin = 64;
-  gboolean track = FALSE;
+  gboolean track = FALSE, ordinary_memory = FALSE;
   std::string properties, file;
   std::string decoder = "nvh264dec ! video/x-raw(memory:CUDAMemory)";
 };
@@ -103,7 +103,7 @@ class Session {
 
   static void print_columns() {
     std::puts(
-        "mode,backend,device,kernel,width,height,side,track,async_depth,streams,rate,frames,"
+        "mode,backend,device,kernel,width,height,side,memory,track,async_depth,streams,rate,frames,"
         "frames_per_s,bare_per_s,unanalysed,wrong,added_p50_ms,added_p99_ms,tracer_p50_ms,"
         "tracer_p99_ms,cpu_ms,host_rise_mib,device_rise_mib");
   }
@@ -123,8 +123,9 @@ class Session {
 
   bool run_row(Row& row, int frames, std::function<void(GstElement*, int)> before_frame = nullptr) {
     row.track |= options_.track != 0;
-    row.result =
-        run(scene_, row.streams, {frames, row.rate, properties(row), std::move(before_frame)});
+    row.result = run(scene_, row.streams,
+                     {frames, row.rate, properties(row), options_.ordinary_memory != 0,
+                      std::move(before_frame)});
     const RunResult& r = row.result;
     return r.frames == row.streams * frames && r.unanalysed == 0 && r.wrong == 0;
   }
@@ -138,14 +139,14 @@ class Session {
 
   void print(const Row& row) const {
     const RunResult& r = row.result;
-    std::printf(
-        "%s,%s,\"%s\",%s,%d,%d,%d,%d,%d,%d,%d,%d,%.1f,%.1f,%d,%d,%.4f,%.4f,%.4f,%.4f,%.4f,%.2f,%."
-        "2f\n",
-        row.mode, name_of(device_.backend), device_.name.c_str(), r.kernel.c_str(), options_.width,
-        options_.height, options_.side, row.track, row.async_depth, row.streams, row.rate, r.frames,
-        r.frames_per_s, row.bare_per_s, r.unanalysed, r.wrong, quantile(r.added_ms, 0.5),
-        quantile(r.added_ms, 0.99), quantile(row.tracer_ms, 0.5), quantile(row.tracer_ms, 0.99),
-        r.cpu_ms, row.host_rise_mib, row.device_rise_mib);
+    std::printf("%s,%s,\"%s\",%s,%d,%d,%d,%s,%d,%d,%d,%d,%d,", row.mode, name_of(device_.backend),
+                device_.name.c_str(), r.kernel.c_str(), options_.width, options_.height,
+                options_.side, options_.ordinary_memory ? "ordinary" : "proposed", row.track,
+                row.async_depth, row.streams, row.rate, r.frames);
+    std::printf("%.1f,%.1f,%d,%d,", r.frames_per_s, row.bare_per_s, r.unanalysed, r.wrong);
+    std::printf("%.4f,%.4f,%.4f,%.4f,%.4f,%.2f,%.2f\n", quantile(r.added_ms, 0.5),
+                quantile(r.added_ms, 0.99), quantile(row.tracer_ms, 0.5),
+                quantile(row.tracer_ms, 0.99), r.cpu_ms, row.host_rise_mib, row.device_rise_mib);
     std::fflush(stdout);
   }
 
@@ -197,6 +198,8 @@ const Mode& parse(int argc, char** argv, Options& o) {
       {"rate", 0, 0, G_OPTION_ARG_INT, &o.rate, "Of live streams, instead of the usual", nullptr},
       {"streams", 0, 0, G_OPTION_ARG_INT, &o.streams, "At once", nullptr},
       {"track", 0, 0, G_OPTION_ARG_NONE, &o.track, "Follow the patch", nullptr},
+      {"ordinary-memory", 0, 0, G_OPTION_ARG_NONE, &o.ordinary_memory,
+       "Frames not in the proposed pool", nullptr},
       {"search-margin", 0, 0, G_OPTION_ARG_INT, &o.search_margin, "With tracks", nullptr},
       {"async-depth", 0, 0, G_OPTION_ARG_INT, &o.async_depth, "Of streams that are not live",
        nullptr},

@@ -9,7 +9,7 @@ set -uo pipefail
 
 program=$1
 shift
-modes=('throughput' 'throughput --track' 'latency' 'streams' 'live' 'endurance')
+modes=('throughput' 'throughput --track' 'throughput --ordinary-memory' 'latency' 'streams' 'live' 'endurance')
 case " $*" in *' --file='*) modes+=('decode' 'decode --track') ;; esac
 
 run_all() {

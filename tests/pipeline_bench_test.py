@@ -49,6 +49,10 @@ class PipelineBench(unittest.TestCase):
         row, = self.right_rows('throughput', '--track', '--frames=150')
         self.assertEqual(row['track'], '1')
 
+    def test_ordinary_memory(self):
+        row, = self.right_rows('throughput', '--ordinary-memory', '--frames=150')
+        self.assertEqual(row['memory'], 'ordinary')
+
     def test_latency(self):
         unpaced, live = self.right_rows('latency', '--frames=60', '--rate=100')
         self.assertEqual((unpaced['rate'], live['rate']), ('0', '100'))
@@ -97,7 +101,7 @@ class PipelineBench(unittest.TestCase):
 
     def test_all_modes_make_one_table(self):
         modes = [row['mode'] for row in self.right_rows(PROGRAM, '--frames=40', '--rate=50', program=SCRIPT)]
-        self.assertEqual(modes, 2 * ['throughput'] + 2 * ['latency'] + 3 * ['streams'] + ['live', 'endurance'])
+        self.assertEqual(modes, 3 * ['throughput'] + 2 * ['latency'] + 3 * ['streams'] + ['live', 'endurance'])
 
     def test_faults_are_told(self):
         for name, properties in [('unanalysed', 'interval=2'), ('wrong', 'search-region=<0,0,20,20>')]:

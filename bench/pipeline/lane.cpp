@@ -19,14 +19,21 @@ GstElement* make(GstBin* pipeline, const std::string& launch) {
   return element;
 }
 
-/// Buffers of the pool that the element wants its frames in, else of ordinary memory.
-std::vector<GstBuffer*> buffers_for(GstElement* source, GstCaps* caps, std::size_t bytes) {
-  std::vector<GstBuffer*> buffers;
+/// The one that the element proposes; null: none.
+GstBufferPool* pool_for(GstElement* source, GstCaps* caps) {
   GstQuery* query = gst_query_new_allocation(caps, TRUE);
   GstPad* pad = gst_element_get_static_pad(source, "src");
   GstBufferPool* pool = nullptr;
   if (gst_pad_peer_query(pad, query) && gst_query_get_n_allocation_pools(query) > 0)
     gst_query_parse_nth_allocation_pool(query, 0, &pool, nullptr, nullptr, nullptr);
+  gst_object_unref(pad);
+  gst_query_unref(query);
+  return pool;
+}
+
+/// Of the pool, if there is one, else of ordinary memory.
+std::vector<GstBuffer*> make_buffers(GstBufferPool* pool, std::size_t bytes) {
+  std::vector<GstBuffer*> buffers;
   if (pool) gst_buffer_pool_set_active(pool, TRUE);
   for (int i = 0; i < Scene::distinct; ++i) {
     GstBuffer* buffer = nullptr;
@@ -35,9 +42,6 @@ std::vector<GstBuffer*> buffers_for(GstElement* source, GstCaps* caps, std::size
     buffers.push_back(buffer);
   }
   if (pool) gst_buffer_pool_set_active(pool, FALSE);  // each buffer is freed when it comes back
-  gst_clear_object(&pool);
-  gst_object_unref(pad);
-  gst_query_unref(query);
   return buffers;
 }
 
@@ -117,7 +121,9 @@ void Lane::give() {
 
 void Lane::prepare() {
   GstCaps* caps = scene_.caps(settings_.rate);
-  buffers_ = buffers_for(source_, caps, scene_.bytes());
+  GstBufferPool* pool = settings_.ordinary_memory ? nullptr : pool_for(source_, caps);
+  buffers_ = make_buffers(pool, scene_.bytes());
+  gst_clear_object(&pool);
   gst_caps_unref(caps);
   for (int i = 0; i < Scene::distinct; ++i) scene_.draw(i, buffers_[i]);
   ready_.arrive_and_wait();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // One stream of pipeline_bench: appsrc ! cudaxcorr ! fakesink. Frames lie in buffers of the pool
-// that the element proposes, drawn beforehand, and go round. The source gives them as fast as they
-// are taken or, live, at a rate; the sink looks at every result. All of a lane runs in its
-// streaming thread.
+// that the element proposes, or ordinary ones, drawn beforehand, and go round. The source gives
+// them as fast as they are taken or, live, at a rate; the sink looks at every result. All of a lane
+// runs in its streaming thread.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,9 @@ namespace bench {
 
 struct LaneSettings {
   int frames = 0;
-  int rate = 0;         ///< frames a second of a live source; 0: as fast as they are taken
-  std::string element;  ///< cudaxcorr's properties, as for gst-launch-1.0
+  int rate = 0;                  ///< frames a second of a live source; 0: as fast as they are taken
+  std::string element;           ///< cudaxcorr's properties, as for gst-launch-1.0
+  bool ordinary_memory = false;  ///< of frames, instead of the pool that cudaxcorr proposes
   /// Called before each frame is given.
   std::function<void(GstElement* element, int frame)> before_frame;
 };
