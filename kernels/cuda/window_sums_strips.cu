@@ -34,9 +34,9 @@ struct Knobs {
 };
 constexpr Knobs knobs[] = {
     {"strips_8x1", 8, 1},
-    {"strips_4x4", 4, 4},
-    {"strips_8x2", 8, 2},
+    {"strips_16x2", 16, 2},
     {"strips_4x2", 4, 2},
+    {"strips_8x2", 8, 2},
 };
 
 /// What every block does. Column c of the searched area lies in place c + shift of a strip that
@@ -265,14 +265,13 @@ __global__ void __launch_bounds__(most_threads, blocks_of_most_threads)
       }
       running.move(above[r], below[r]);
     }
+    prefix.store(values);
     if (y + phase < y0 + rows) {
       columns.load(above, y + phase, limit);
       columns.load(below, y + phase + h, limit);
     }
-    prefix.store(values);
-#pragma unroll
-    for (int r = 0; r < phase; ++r) {
-      if (y + r >= p.shifts.height) break;
+#pragma unroll 1
+    for (int r = 0; r < min(phase, p.shifts.height - y); ++r) {
       const std::int64_t row = std::int64_t{y + r} * p.shifts.width + x0;
       write(prefix.line(r), w, plan, outputs, sums + row);
       write(prefix.line(phase + r), w, plan, outputs, squares + row);
