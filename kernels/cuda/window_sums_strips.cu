@@ -19,12 +19,12 @@ namespace {
 using u32 = std::uint32_t;
 
 constexpr int share = 8;                  // columns a thread
+constexpr int most_unit = share;          // bytes loaded at once
 constexpr int warp_columns = 32 * share;  // columns a warp
 constexpr int most_across = 8;            // warps side by side
 constexpr int most_threads = 32 * most_across;
-constexpr int blocks_of_most_threads = 2;  // 128 registers a thread, which leave room beside
-constexpr int phase = 4;                   // rows at once
-constexpr int start_rows = 16;             // asked for at once in a band's first window
+constexpr int phase = 4;        // rows at once
+constexpr int start_rows = 16;  // asked for at once in a band's first window
 
 /// Rows that a warp walks down, and bands of a block, one below the other, whose rows the first
 /// level's cache holds for each other.
@@ -61,37 +61,37 @@ struct Octet {
 struct Columns {
   const std::byte* top;  ///< in row 0
   std::int64_t pitch;
-  int begin, end;  ///< those of the eight that exist
-  int unit;
+  int first, count;  ///< its first one, and all of the left
+  int unit;          ///< bytes loaded at once: 1 where not all of them exist
 
   /// Rows y to y + n, as far as they lie before `limit`; the others are 0, as are columns that do
   /// not exist.
   template <int n>
   __device__ void load(Octet (&rows)[n], int y, int limit) const {
     const std::byte* row = top + y * pitch;
-    const int count = min(n, limit - y);
-    if (begin == 0 && end == share && unit == 8) {
+    const int exist = min(n, limit - y);
+    if (unit == most_unit) {
 #pragma unroll
       for (int r = 0; r < n; ++r, row += pitch) {
         uint2 words{0, 0};
-        if (r < count) words = *reinterpret_cast<const uint2*>(row);
+        if (r < exist) words = *reinterpret_cast<const uint2*>(row);
         rows[r] = {{words.x, words.y}};
       }
-    } else if (begin == 0 && end == share && unit == 4) {
+    } else if (unit == 4) {
 #pragma unroll
       for (int r = 0; r < n; ++r, row += pitch)
 #pragma unroll
         for (int i = 0; i < 2; ++i)
-          rows[r].words[i] = r < count ? reinterpret_cast<const u32*>(row)[i] : 0;
+          rows[r].words[i] = r < exist ? reinterpret_cast<const u32*>(row)[i] : 0;
     } else {
 #pragma unroll
       for (int r = 0; r < n; ++r) rows[r] = {};
 #pragma unroll 1
-      for (int i = begin; i < end; ++i) {
+      for (int i = max(0, -first); i < min(share, count - first); ++i) {
         const std::byte* pixel = row + i;
 #pragma unroll
         for (int r = 0; r < n; ++r, pixel += pitch)
-          if (r < count) rows[r].put(i, u32(*pixel));
+          if (r < exist) rows[r].put(i, u32(*pixel));
       }
     }
   }
@@ -153,52 +153,43 @@ __device__ inline void wait_for_strip() {
 class Prefix {
  public:
   static constexpr int lines = 2 * phase;
-  /// Bytes of a block's. Windows past a strip's last one are read too, so that no branch parts the
-  /// loads, and so reach as far behind the last line as a window is wide.
-  static constexpr std::size_t bytes(int across, int down, int window) {
-    return sizeof(u32) * (lines * across * down * (warp_columns + 1) + window + 2 * share);
+  /// Of one strip: the lines, what its warps sum up to in each, and room behind, for windows past
+  /// the last one are read too, so that no branch parts the loads.
+  __host__ __device__ static constexpr int words(int across, int window) {
+    return lines * across * (warp_columns + 1) + ceil_div(window + 2 * share, 4) * 4;
   }
-  __device__ Prefix()
-      : columns_(dynamic_shared<u32>() + threadIdx.y * lines * share * blockDim.x),
-        totals_(dynamic_shared<u32>() + blockDim.y * lines * share * blockDim.x +
-                (threadIdx.y * lines * blockDim.x / 32)) {}
+  __device__ explicit Prefix(int window)
+      : columns_(dynamic_shared<u32>() + threadIdx.y * words(blockDim.x / 32, window)) {}
 
-  /// By all threads: the values of a thread's columns.
-  __device__ void store(const u32 (&values)[lines][share]) const {
+  /// By all threads: the values of a thread's columns, which become their prefix sums.
+  __device__ void store(u32 (&values)[lines][share]) const {
     const int warp = threadIdx.x / 32;
-    u32 own[lines], before[lines];
+    u32* const totals = columns_ + lines * width();
+    u32 before[lines];  // of the thread's columns
 #pragma unroll
-    for (int line = 0; line < lines; ++line) {
-      own[line] = 0;
+    for (int line = 0; line < lines; ++line)
 #pragma unroll
-      for (int i = 0; i < share; ++i) own[line] += values[line][i];
-    }
+      for (int i = 1; i < share; ++i) values[line][i] += values[line][i - 1];
 #pragma unroll
-    for (int line = 0; line < lines; ++line) before[line] = warp_scan(own[line]);
+    for (int line = 0; line < lines; ++line) before[line] = warp_scan(values[line][share - 1]);
     if (threadIdx.x % 32 == 31)
 #pragma unroll
-      for (int line = 0; line < lines; ++line) totals_[warp * lines + line] = before[line];
+      for (int line = 0; line < lines; ++line) totals[warp * lines + line] = before[line];
     wait_for_strip();  // also till the last rows' sums are read
 #pragma unroll
-    for (int line = 0; line < lines; ++line) before[line] -= own[line];
+    for (int line = 0; line < lines; ++line) before[line] -= values[line][share - 1];
 #pragma unroll 1
     for (int other = 0; other < warp; ++other)
 #pragma unroll
-      for (int line = 0; line < lines; ++line) before[line] += totals_[other * lines + line];
+      for (int line = 0; line < lines; ++line) before[line] += totals[other * lines + line];
     const int first = place(share * threadIdx.x);
 #pragma unroll
-    for (int line = 0; line < lines; ++line) {
-      u32 sums[share];
-#pragma unroll
-      for (int i = 0; i < share; ++i) {
-        sums[i] = before[line];
-        before[line] += values[line][i];
-      }
+    for (int line = 0; line < lines; ++line)
 #pragma unroll
       for (int i = 0; i < share; i += 4)
         *reinterpret_cast<uint4*>(&columns_[line * width() + (first ^ i)]) = {
-            sums[i], sums[i + 1], sums[i + 2], sums[i + 3]};
-    }
+            before[line] + (i ? values[line][i - 1] : 0), before[line] + values[line][i],
+            before[line] + values[line][i + 1], before[line] + values[line][i + 2]};
     wait_for_strip();
   }
   __device__ const u32* line(int number) const { return columns_ + number * width(); }
@@ -209,7 +200,7 @@ class Prefix {
  private:
   __device__ static int width() { return share * blockDim.x; }
 
-  u32 *columns_, *totals_;
+  u32* columns_;
 };
 
 /// The sums of `outputs` windows from a line's prefix sums: a warp does those of its columns.
@@ -230,7 +221,7 @@ __device__ inline void write(const u32* line, int width, const Plan& plan, int o
     if (x + 32 * k < outputs) to[x + 32 * k] = upto[k] - before[k];
 }
 
-__global__ void __launch_bounds__(most_threads, blocks_of_most_threads)
+__global__ void __launch_bounds__(most_threads)
     strips(Problem p, Plan plan, int rows, const std::byte* __restrict__ left, u32* sums,
            u32* squares) {
   const int h = p.right.height, w = p.right.width;
@@ -238,10 +229,10 @@ __global__ void __launch_bounds__(most_threads, blocks_of_most_threads)
   const int y0 = (blockIdx.x * blockDim.y + threadIdx.y) * rows;     // the band's first one
   const int limit = p.shifts.height + h - 1;                         // of rows in use
   const int c = p.shifts.x + x0 + threadIdx.x * share - plan.shift;  // in the left
-  const Columns columns{left + p.shifts.y * p.left_pitch + c, p.left_pitch, max(0, -c),
-                        min(share, p.left.width - c), plan.unit};
+  const Columns columns{left + p.shifts.y * p.left_pitch + c, p.left_pitch, c, p.left.width,
+                        c >= 0 && c + share <= p.left.width ? plan.unit : 1};
   const int outputs = min(plan.outputs, p.shifts.width - x0);
-  const Prefix prefix;
+  const Prefix prefix(w);
 
   Octet above[phase], below[phase];  // what the window's top and bottom pass
   columns.load(above, y0, limit);
@@ -283,7 +274,7 @@ __global__ void __launch_bounds__(most_threads, blocks_of_most_threads)
 /// the widest one has room.
 Plan plan_of(const Problem& p, int first_byte) {
   Plan best{};
-  best.unit = p.left_pitch % 8 == 0 ? 8 : p.left_pitch % 4 == 0 ? 4 : 1;
+  best.unit = p.left_pitch % most_unit == 0 ? most_unit : p.left_pitch % 4 == 0 ? 4 : 1;
   best.shift = first_byte % best.unit;
   for (int across = 1; across <= most_across; ++across) {
     const int outputs = (across * warp_columns - p.right.width - best.shift) / share * share;
@@ -303,16 +294,21 @@ constexpr int down_of(int number, int across) {
 }
 
 template <int number>
+std::size_t shared_bytes(const Problem& p, const Plan& plan) {
+  return sizeof(u32) * down_of(number, plan.across) * Prefix::words(plan.across, p.right.width);
+}
+
+template <int number>
 Status launch(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
   const Problem& p = problem.correlate;
   const auto* left = static_cast<const std::byte*>(b.lefts);
   const auto first =
       reinterpret_cast<std::uintptr_t>(left) + p.shifts.y * p.left_pitch + p.shifts.x;
-  const Plan plan = plan_of(p, static_cast<int>(first % 8));
+  const Plan plan = plan_of(p, static_cast<int>(first % most_unit));
   const int down = down_of(number, plan.across), rows = knobs[number].rows;
   const dim3 grid(ceil_div(p.shifts.height, rows * down), plan.strips);
   return enqueue(knobs[number].name, strips, grid, dim3(32 * plan.across, down),
-                 Prefix::bytes(plan.across, down, p.right.width), b.stream, p, plan, rows, left,
+                 shared_bytes<number>(p, plan), b.stream, p, plan, rows, left,
                  static_cast<u32*>(b.window_sums), static_cast<u32*>(b.window_squares));
 }
 
@@ -320,10 +316,13 @@ template <int number>
 bool supports(const MatchProblem& problem, const Device& device) {
   const Problem& p = problem.correlate;
   if (!supports_matching(problem, device) || p.output_type() != ElementType::u32) return false;
-  const Plan plan = plan_of(p, 7);  // whatever the first column's place in a word
-  return plan.strips > 0 && plan.strips <= 65535 &&
-         Prefix::bytes(plan.across, down_of(number, plan.across), p.right.width) <=
-             most_shared_bytes(device);
+  for (int first = 0; first < most_unit; ++first) {  // wherever the left lies
+    const Plan plan = plan_of(p, first);
+    if (plan.strips < 1 || plan.strips > 65535 ||
+        shared_bytes<number>(p, plan) > most_shared_bytes(device))
+      return false;
+  }
+  return true;
 }
 
 template <std::size_t... numbers>
