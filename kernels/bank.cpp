@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "bank.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -38,40 +37,11 @@ std::vector<std::byte> dense_copy(const MatrixView& view) {
   return copy;
 }
 
-RightSums sums_of(std::span<const std::uint8_t> pixels) {
-  std::int64_t sum = 0, squares = 0;
-  for (const std::int64_t v : pixels) {
-    sum += v;
-    squares += v * v;
-  }
-  const auto n = static_cast<std::int64_t>(pixels.size());
-  return {double(sum), double(squares), double(n * squares - sum * sum)};
-}
-
-RightSums sums_of(std::span<const float> pixels) {
-  RightSums sums;
-  for (const double v : pixels) {
-    sums.sum += v;
-    sums.squares += v * v;
-  }
-  const double n = double(pixels.size()), mean = sums.sum / n;
-  for (const double v : pixels) sums.deviation += (v - mean) * (v - mean);
-  sums.deviation *= n;
-  return sums;
-}
-
-template <class T>
-std::span<const T> as(const std::vector<std::byte>& bytes) {
-  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
-}
-
-/// The pixels less their mean, see Buffers::rights.
-std::vector<std::byte> centred(std::span<const float> pixels, const RightSums& sums) {
-  const double mean = sums.sum / double(pixels.size());
-  std::vector<std::byte> bytes(pixels.size_bytes());
-  std::transform(pixels.begin(), pixels.end(), reinterpret_cast<float*>(bytes.data()),
-                 [mean](float v) { return static_cast<float>(v - mean); });
-  return bytes;
+Status check_types(std::span<const BankTemplate> bank) {
+  for (const BankTemplate& t : bank)
+    if (t.type != bank.front().type)
+      return {Code::invalid_argument, "templates of different element types"};
+  return {};
 }
 
 }  // namespace
@@ -80,17 +50,23 @@ Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views) {
   std::vector<BankTemplate> bank;
   for (const MatrixView& view : views) {
     if (Status status = check_view(view, bank.size()); !status.ok()) return status;
-    if (view.type != views.front().type)
-      return Status(Code::invalid_argument, "templates of different element types");
-    BankTemplate entry{view.type, view.size, dense_copy(view), {}, {}};
-    if (view.type == ElementType::u8) {
-      entry.sums = sums_of(as<std::uint8_t>(entry.pixels));
-    } else {
-      entry.sums = sums_of(as<float>(entry.pixels));
-      entry.operand = centred(as<float>(entry.pixels), entry.sums);
-    }
-    bank.push_back(std::move(entry));
+    bank.push_back({view.type, view.size, dense_copy(view), nullptr});
   }
+  if (Status status = check_types(bank); !status.ok()) return status;
+  return bank;
+}
+
+Result<std::vector<BankTemplate>> make_bank(
+    std::span<const std::shared_ptr<const LiveTemplate>> templates, Backend backend) {
+  std::vector<BankTemplate> bank;
+  for (const auto& live : templates) {
+    const std::string name = "template " + std::to_string(bank.size());
+    if (!live) return Status(Code::invalid_argument, name + " is missing");
+    if (live->backend() != backend)
+      return Status(Code::invalid_argument, name + " lives on another device");
+    bank.push_back({live->view().type, live->view().size, {}, live});
+  }
+  if (Status status = check_types(bank); !status.ok()) return status;
   return bank;
 }
 
@@ -102,24 +78,6 @@ BankGroups groups_by_size(const std::vector<BankTemplate>& bank, Size space) {
       groups[{size.width, size.height}].push_back(i);
   }
   return groups;
-}
-
-Result<std::vector<BankTemplate>> smoothed(std::span<const BankTemplate> bank, double sigma) {
-  auto weights = gaussian_weights(sigma);
-  if (!weights.ok()) return weights.status();
-  std::vector<std::vector<std::byte>> pixels;
-  std::vector<MatrixView> views;
-  for (const BankTemplate& t : bank) {
-    auto filter = Filter::create(dense_filter(t.type, t.size, weights.value()), Device{});
-    if (!filter.ok()) return filter.status();
-    std::vector<std::byte> workspace(filter.value().workspace_bytes());
-    std::vector<std::byte>& out = pixels.emplace_back(t.pixels.size());
-    if (Status s = filter.value().run(t.pixels.data(), out.data(), workspace.data()); !s.ok())
-      return s;
-    views.push_back({out.data(), t.type, t.size,
-                     static_cast<std::ptrdiff_t>(t.size.width * size_of(t.type)), Memory::host});
-  }
-  return make_bank(views);
 }
 
 bool is_flat(const MatrixView& view) {

@@ -2,14 +2,12 @@
 #include <xcorr/match.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "bank.hpp"
 #include "luma.hpp"
 #include "match_plan.hpp"
 #include "registry.hpp"
-#include "score.hpp"
 #include "tune.hpp"
 
 namespace xcorr {
@@ -35,17 +33,6 @@ Status check_frame(const std::optional<MatchPlan>& plan, const MatrixView& frame
   return check_rows(frame, "the frame");
 }
 
-/// Scores become the thresholds that they reach: score_limit() is linear in the threshold.
-void to_thresholds(std::vector<float>& scores, Method method, const BankTemplate& t) {
-  const auto limit = [&](double threshold) {
-    return score_limit(method, threshold, double(t.size.area()), t.sums);
-  };
-  const double origin = limit(0), unit = limit(1) - origin;
-  const double scale = std::isfinite(unit) && unit != 0 ? 1 / unit : 0;  // 0: it cannot match
-  for (float& score : scores)
-    score = scale != 0 ? static_cast<float>((score - origin) * scale) : 0.0f;
-}
-
 }  // namespace
 
 Rect searched_region(Size frame, const Rect& region) {
@@ -63,16 +50,14 @@ struct Matcher::Impl {
   Device device;
   Stream own_stream;
   std::vector<BankTemplate> bank;
-  std::vector<BankTemplate> smoothed_bank;  ///< with a prefilter: the bank as the plan has it
   Tuner tuner;
   std::optional<MatchPlan> plan;  ///< none: the bank changed since, or prepare() was not called
   std::optional<Stream> pending;  ///< where an enqueued frame's work runs
   std::optional<MatchPlan> response_plan;  ///< respond()'s, of the template `responding`
   std::uint32_t responding = 0;
 
-  const std::vector<BankTemplate>& matched_bank() const {
-    return smoothed_bank.empty() ? bank : smoothed_bank;
-  }
+  /// Takes the bank, or keeps the one before on an error.
+  Status take(Result<std::vector<BankTemplate>> made);
 
   /// Makes response_plan ready for that template.
   Status prepare_response(std::uint32_t template_index);
@@ -98,13 +83,20 @@ Result<Matcher> Matcher::create(const Device& device) {
   return Matcher(std::move(impl));
 }
 
-Status Matcher::set_templates(std::span<const MatrixView> templates) {
-  auto bank = make_bank(templates);
-  if (!bank.ok()) return bank.status();
-  impl_->bank = std::move(bank.value());
-  impl_->plan.reset();
-  impl_->response_plan.reset();
+Status Matcher::Impl::take(Result<std::vector<BankTemplate>> made) {
+  if (!made.ok()) return made.status();
+  bank = std::move(made.value());
+  plan.reset();
+  response_plan.reset();
   return {};
+}
+
+Status Matcher::set_templates(std::span<const MatrixView> templates) {
+  return impl_->take(make_bank(templates));
+}
+
+Status Matcher::set_templates(std::span<const std::shared_ptr<const LiveTemplate>> templates) {
+  return impl_->take(make_bank(templates, impl_->device.backend));
 }
 
 Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& settings) {
@@ -117,24 +109,15 @@ Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& setti
   if (plan && plan->type() == type && plan->frame() == frame && plan->adopt(settings)) return {};
   // Also when no template is there to be correlated by it.
   if (Status s = check_matching_name(impl_->device, settings.kernel); !s.ok()) return s;
-  const bool smooth = settings.prefilter_sigma > 0;
-  std::vector<BankTemplate> smoothed_bank;
-  if (smooth) {
-    auto bank = smoothed(impl_->bank, settings.prefilter_sigma);
-    if (!bank.ok()) return bank.status();
-    smoothed_bank = std::move(bank.value());
-  }
-  const auto& matched_bank = smooth ? smoothed_bank : impl_->bank;
   KernelOfSize kernels;
   if (is_tuning_wished(settings.kernel))
     kernels = impl_->tuner.kernels(
-        {impl_->device, matched_bank, type, frame, settings, impl_->own_stream});
-  auto made = MatchPlan::make(impl_->device, matched_bank, type, frame, settings, impl_->own_stream,
+        {impl_->device, impl_->bank, type, frame, settings, impl_->own_stream});
+  auto made = MatchPlan::make(impl_->device, impl_->bank, type, frame, settings, impl_->own_stream,
                               kernels);
   if (!made.ok()) return made.status();
   plan = std::move(made.value());
   impl_->response_plan.reset();
-  impl_->smoothed_bank = std::move(smoothed_bank);
   return {};
 }
 
@@ -150,7 +133,7 @@ Status Matcher::collect(std::vector<Peak>& peaks) {
   const Stream stream = *impl_->pending;
   impl_->pending.reset();
   if (Status status = runtime(impl_->device.backend).wait(stream); !status.ok()) return status;
-  impl_->plan->collect(impl_->matched_bank(), peaks);
+  impl_->plan->collect(peaks);
   return {};
 }
 
@@ -158,7 +141,7 @@ Status Matcher::Impl::prepare_response(std::uint32_t template_index) {
   const MatchSettings& settings = plan->settings();
   if (response_plan && responding == template_index && response_plan->adopt(settings)) return {};
   response_plan.reset();
-  const BankTemplate& t = matched_bank()[template_index];
+  const BankTemplate& t = bank[template_index];
   const Size region = searched_region(plan->frame(), settings.search_region).size();
   KernelOfSize kernels;
   if (!plan->places(t.size).empty()) {
@@ -185,9 +168,8 @@ Status Matcher::respond(const MatrixView& frame, std::uint32_t template_index, R
   if (Status status = plan.enqueue(frame, stream); !status.ok()) return status;
   if (Status status = plan.read_scores(response.values, stream); !status.ok()) return status;
   if (Status status = runtime(impl_->device.backend).wait(stream); !status.ok()) return status;
-  const BankTemplate& t = impl_->matched_bank()[template_index];
-  to_thresholds(response.values, plan.settings().method, t);
-  response.places = plan.places(t.size);
+  plan.to_closeness(response.values);
+  response.places = plan.places(impl_->bank[template_index].size);
   return {};
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "registry.hpp"
-#include "score.hpp"
 
 namespace xcorr {
 namespace {
@@ -22,12 +21,19 @@ MatchProblem lax(MatchProblem problem) {
   return problem;
 }
 
-Status to_device(Backend backend, const void* from, std::size_t bytes, Block& to, Stream stream) {
-  auto block = Block::make(backend, bytes);
-  if (!block.ok()) return block.status();
-  to = std::move(block.value());
-  return runtime(backend).copy(bytes_copy(to.data(), from, bytes), Memory::host, Memory::device,
-                               stream);
+struct Wanted {
+  Block* block;
+  std::size_t bytes;
+  Memory memory = Memory::device;
+};
+
+Status make_blocks(Backend backend, std::initializer_list<Wanted> wanted) {
+  for (const Wanted& want : wanted) {
+    auto block = Block::make(backend, want.bytes, want.memory);
+    if (!block.ok()) return block.status();
+    *want.block = std::move(block.value());
+  }
+  return {};
 }
 
 }  // namespace
@@ -68,20 +74,21 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
   for (const auto& [size, members] : groups_by_size(bank, plan.region_.size())) {
     const auto own = kernels.find(size);
     const std::string& kernel = own == kernels.end() ? settings.kernel : own->second;
-    if (Status status = plan.add_group(bank, members, kernel, stream); !status.ok()) return status;
+    if (Status status = plan.add_group(bank, members, kernel); !status.ok()) return status;
   }
   if (Status status = plan.allocate(); !status.ok()) return status;
+  for (Group& group : plan.groups_)
+    if (Status status = plan.load(group, bank, stream); !status.ok()) return status;
   if (Status status = plan.runtime_->wait(stream); !status.ok()) return status;
   return plan;
 }
 
 Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
-                            std::vector<std::uint32_t> members, const std::string& kernel,
-                            Stream stream) {
+                            std::span<const std::uint32_t> members, const std::string& kernel) {
   const Size size = bank[members.front()].size;
   const int count = static_cast<int>(members.size());
   Group group{};
-  group.members = std::move(members);
+  for (const std::uint32_t index : members) group.members.push_back({index, bank[index].live});
   group.first = matched_;
   matched_ += count;
 
@@ -103,37 +110,24 @@ Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
     *slot = variant.value();
   }
 
-  std::vector<std::byte> operands, pixels;
-  std::vector<RightSums> sums;
-  for (std::uint32_t member : group.members) {
-    const BankTemplate& t = bank[member];
-    pixels.insert(pixels.end(), t.pixels.begin(), t.pixels.end());
-    operands.insert(operands.end(), t.operand.begin(), t.operand.end());
-    sums.push_back(t.sums);
+  if (prefilter_) {
+    auto filter = Prefilter::make(device_, type_, size, size, settings_.prefilter_sigma);
+    if (!filter.ok()) return filter.status();
+    group.prefilter = std::move(filter.value());
   }
-  const Backend backend = device_.backend;
-  if (Status s = to_device(backend, pixels.data(), pixels.size(), group.templates, stream); !s.ok())
-    return s;
-  if (!operands.empty())
-    if (Status s = to_device(backend, operands.data(), operands.size(), group.rights, stream);
-        !s.ok())
-      return s;
-  if (Status s = to_device(backend, sums.data(), sums.size() * sizeof(RightSums), group.right_sums,
-                           stream);
+  const std::size_t pixels = count * p.correlate.right_stride;
+  if (Status s =
+          make_blocks(device_.backend, {{&group.templates, pixels},
+                                        {&group.rights, type_ == ElementType::f32 ? pixels : 0},
+                                        {&group.sums, count * sizeof(RightSums)}});
       !s.ok())
     return s;
-
-  if (group.kernel->plan) {
-    auto state = group.kernel->plan(p, device_);
-    if (!state.ok()) return state.status();
-    group.state = std::move(state.value());
-    const void* rights = operands.empty() ? group.templates.data() : group.rights.data();
-    if (Status s = group.state->set_rights(rights, stream); !s.ok()) return s;
-  }
-  if (group.refine->plan) {
-    auto state = group.refine->plan(p, device_);
-    if (!state.ok()) return state.status();
-    group.refine_state = std::move(state.value());
+  for (const auto& [variant, state] :
+       {std::pair{group.kernel, &group.state}, std::pair{group.refine, &group.refine_state}}) {
+    if (!variant->plan) continue;
+    auto made = variant->plan(p, device_);
+    if (!made.ok()) return made.status();
+    *state = std::move(made.value());
   }
   groups_.push_back(std::move(group));
   return {};
@@ -160,27 +154,77 @@ Status MatchPlan::allocate() {
   if (!reader.ok()) return reader.status();
   reader_ = std::move(reader.value());
   results_.peaks = matched_ * settings_.max_peaks;
-  const struct {
-    Block* block;
-    std::size_t bytes;
-    Memory memory = Memory::device;
-  } wanted[] = {
-      {&products_, products},
-      {&scores_, scores},
-      {&window_sums_, sums},
-      {&window_squares_, squares},
-      {&workspace_, workspace},
-      {&side_workspace_, side_workspace},
-      {&candidates_, results_.peaks * sizeof(Candidate)},
-      {&counts_, matched_ * sizeof(std::uint32_t)},
-      {&host_results_, results_.bytes(matched_), Memory::host},
-  };
-  for (const auto& want : wanted) {
-    auto block = Block::make(device_.backend, want.bytes, want.memory);
-    if (!block.ok()) return block.status();
-    *want.block = std::move(block.value());
+  results_.templates = matched_;
+  return make_blocks(device_.backend, {{&products_, products},
+                                       {&scores_, scores},
+                                       {&window_sums_, sums},
+                                       {&window_squares_, squares},
+                                       {&workspace_, workspace},
+                                       {&side_workspace_, side_workspace},
+                                       {&candidates_, results_.peaks * sizeof(Candidate)},
+                                       {&counts_, matched_ * sizeof(std::uint32_t)},
+                                       {&host_results_, results_.bytes(), Memory::host}});
+}
+
+Status MatchPlan::load(Group& group, const std::vector<BankTemplate>& bank, Stream stream) {
+  const int count = static_cast<int>(group.members.size());
+  for (int i = 0; i < count; ++i) {
+    const BankTemplate& t = bank[group.members[i].index];
+    if (Status s = t.live ? load_live(group, i, stream)
+                          : load_pixels(group, i, t.pixels.data(), Memory::host, stream);
+        !s.ok())
+      return s;
   }
-  return {};
+  return sum_up(group, 0, count, stream);
+}
+
+Status MatchPlan::refresh(Group& group, Stream stream) {
+  int first = 0, end = 0;
+  for (int i = 0; i < static_cast<int>(group.members.size()); ++i) {
+    const auto& [index, live, version] = group.members[i];
+    if (!live || version == live->version()) continue;
+    if (Status s = load_live(group, i, stream); !s.ok()) return s;
+    if (end == 0) first = i;
+    end = i + 1;
+  }
+  return end == 0 ? Status() : sum_up(group, first, end - first, stream);
+}
+
+Status MatchPlan::load_live(Group& group, int member, Stream stream) {
+  auto& [index, live, version] = group.members[member];
+  version = live->version();
+  return load_pixels(group, member, live->view().data, Memory::device, stream);
+}
+
+Status MatchPlan::load_pixels(Group& group, int member, const void* pixels, Memory memory,
+                              Stream stream) {
+  const Problem& p = group.problem.correlate;
+  auto* to = group.templates.as<std::byte>() + member * p.right_stride;
+  const auto row = static_cast<std::ptrdiff_t>(p.right.width * size_of(type_));
+  const auto rows = static_cast<std::size_t>(p.right.height);
+  Status s = runtime_->copy(bytes_copy(to, pixels, row * rows), memory, Memory::device, stream);
+  if (!s.ok() || !group.prefilter) return s;
+  Prefilter& filter = *group.prefilter;
+  s = filter.run(to, row, {0, 0, p.right.width, p.right.height}, stream);
+  if (!s.ok()) return s;
+  return runtime_->copy({to, row, filter.data(), filter.pitch(), std::size_t(row), rows},
+                        Memory::device, Memory::device, stream);
+}
+
+Status MatchPlan::sum_up(Group& group, int first, int count, Stream stream) {
+  Buffers buffers;
+  buffers.templates = group.templates.data();
+  buffers.right_sums = group.sums.as<RightSums>();
+  buffers.centred = group.rights.data();
+  buffers.first_right = first;
+  buffers.right_count = count;
+  buffers.stream = stream;
+  if (Status s = group.right_sums->launch(group.problem, device_, buffers, nullptr); !s.ok())
+    return s;
+  const Copy sums = bytes_copy(results_.sums_in(host_results_) + group.first + first,
+                               buffers.right_sums + first, count * sizeof(RightSums));
+  if (Status s = runtime_->copy(sums, Memory::device, Memory::host, stream); !s.ok()) return s;
+  return group.state ? group.state->set_rights(group.operands(), stream) : Status();
 }
 
 bool MatchPlan::adopt(const MatchSettings& settings) {
@@ -226,14 +270,15 @@ Status MatchPlan::enqueue(const MatrixView& frame, Stream stream) {
   buffers.window_squares = window_squares_.data();
 
   for (Group& group : groups_) {
+    if (Status s = refresh(group, stream); !s.ok()) return s;
     MatchProblem& p = group.problem;
     p.correlate.left_pitch = pitch;
     p.method = settings_.method;
     p.threshold = settings_.threshold;
     p.subpixel = settings_.subpixel;
     buffers.templates = group.templates.data();
-    buffers.rights = group.rights.data() ? group.rights.data() : group.templates.data();
-    buffers.right_sums = group.right_sums.as<RightSums>();
+    buffers.rights = group.operands();
+    buffers.right_sums = group.sums.as<RightSums>();
     buffers.product_error = group.state ? group.state->product_error() : nullptr;
     const std::size_t results = group.first * settings_.max_peaks;
     buffers.candidates = candidates_.as<Candidate>() + results;
@@ -287,11 +332,10 @@ Status MatchPlan::search_in_stages(Group& group, Buffers buffers) {
   });
 }
 
-void MatchPlan::collect(const std::vector<BankTemplate>& bank, std::vector<Peak>& peaks) const {
+void MatchPlan::collect(std::vector<Peak>& peaks) const {
   peaks.clear();
   for (const Group& group : groups_)
-    for (std::size_t i = 0; i < group.members.size(); ++i)
-      append_peaks(group.members[i], bank[group.members[i]], group.first + i, peaks);
+    for (std::size_t i = 0; i < group.members.size(); ++i) append_peaks(group, i, peaks);
   std::stable_sort(peaks.begin(), peaks.end(), [](const Peak& a, const Peak& b) {
     return a.template_index < b.template_index;
   });
@@ -305,17 +349,34 @@ Status MatchPlan::read_scores(std::vector<float>& scores, Stream stream) const {
                         Memory::device, Memory::host, stream);
 }
 
+void MatchPlan::to_closeness(std::vector<float>& scores) const {
+  if (groups_.empty()) return;
+  const Closeness closeness = closeness_of(groups_.front(), 0);
+  for (float& score : scores) score = static_cast<float>(closeness.of(score));
+}
+
 Rect MatchPlan::places(Size size) const {
   if (size.width > region_.width || size.height > region_.height) return {};
   const Rect shifts = valid_shifts(region_.size(), size);
   return {region_.x, region_.y, shifts.width, shifts.height};
 }
 
-void MatchPlan::append_peaks(std::uint32_t index, const BankTemplate& t, std::size_t place,
+const RightSums& MatchPlan::sums_of(const Group& group, std::size_t member) const {
+  return results_.sums_in(host_results_)[group.first + member];
+}
+
+Closeness MatchPlan::closeness_of(const Group& group, std::size_t member) const {
+  return {settings_.method, double(group.problem.correlate.right.area()), sums_of(group, member)};
+}
+
+void MatchPlan::append_peaks(const Group& group, std::size_t member,
                              std::vector<Peak>& peaks) const {
   const bool minimum = info(settings_.method).minimum;
-  const double limit =
-      score_limit(settings_.method, settings_.threshold, double(t.size.area()), t.sums);
+  const Size size = group.problem.correlate.right;
+  const std::size_t place = group.first + member;
+  const double limit = score_limit(settings_.method, settings_.threshold, double(size.area()),
+                                   sums_of(group, member));
+  const Closeness closeness = closeness_of(group, member);
   const RefinedPeak* first = results_.peaks_in(host_results_) + place * settings_.max_peaks;
   std::vector<RefinedPeak> refined(first, first + results_.counts_in(host_results_)[place]);
   // Exact scores may order close ones anew.
@@ -325,8 +386,8 @@ void MatchPlan::append_peaks(std::uint32_t index, const BankTemplate& t, std::si
   });
   for (const RefinedPeak& r : refined) {
     if (minimum ? r.score > limit : r.score < limit) break;
-    peaks.push_back({index, region_.x + r.x + r.dx, region_.y + r.y + r.dy, t.size.width,
-                     t.size.height, r.score});
+    peaks.push_back({group.members[member].index, region_.x + r.x + r.dx, region_.y + r.y + r.dy,
+                     size.width, size.height, r.score, closeness.of(r.score)});
   }
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "frame_reader.hpp"
 #include "prefilter.hpp"
 #include "runtime.hpp"
+#include "score.hpp"
 
 namespace xcorr {
 
@@ -37,14 +39,17 @@ class MatchPlan {
   /// Takes over what needs no new plan; false when the settings differ in more.
   bool adopt(const MatchSettings& settings);
 
+  /// Takes the live templates as they are by now.
   Status enqueue(const MatrixView& frame, Stream stream);
 
   /// After waiting for the stream.
-  void collect(const std::vector<BankTemplate>& bank, std::vector<Peak>& peaks) const;
+  void collect(std::vector<Peak>& peaks) const;
 
   /// Enqueues reading what the last frame scored, a value for each place, row by row. For plans of
   /// one template whose kernel is of the correlate stage: others keep no scores.
   Status read_scores(std::vector<float>& scores, Stream stream) const;
+  /// After waiting for the stream: the scores as closeness.
+  void to_closeness(std::vector<float>& scores) const;
 
   const MatchSettings& settings() const { return settings_; }
   /// Where a template of that size can lie in the frame.
@@ -59,17 +64,29 @@ class MatchPlan {
     MatchProblem problem;
     const Variant* kernel;  ///< of the search stage, or of correlate: then the next ones follow it
     const Variant *normalise = nullptr, *peaks = nullptr;
-    const Variant *window_sums, *refine;
+    const Variant *window_sums, *refine, *right_sums;
     std::unique_ptr<PlanState> state, refine_state;
-    std::vector<std::uint32_t> members;  ///< positions in the bank
-    Block rights, templates, right_sums;
-    std::size_t first;  ///< its first template's place in the results
+    /// A template of the group.
+    struct Member {
+      std::uint32_t index;  ///< in the bank
+      std::shared_ptr<const LiveTemplate> live;
+      std::uint64_t version = 0;  ///< of it, that `templates` has
+    };
+    std::vector<Member> members;
+    Block rights, templates, sums;
+    std::optional<Prefilter> prefilter;  ///< of a template
+    std::size_t first;                   ///< its first template's place in the results
 
+    /// What is multiplied with, see Buffers::rights.
+    const void* operands() const {
+      return (problem.correlate.type == ElementType::f32 ? rights : templates).data();
+    }
     bool is_fused() const { return kernel->stage == Stage::search; }
     /// The stages beside the kernel's.
     std::vector<std::pair<Stage, const Variant**>> stages() {
       std::vector<std::pair<Stage, const Variant**>> all = {{Stage::window_sums, &window_sums},
-                                                            {Stage::refine, &refine}};
+                                                            {Stage::refine, &refine},
+                                                            {Stage::right_sums, &right_sums}};
       if (!is_fused()) {
         all.push_back({Stage::normalise, &normalise});
         all.push_back({Stage::peaks, &peaks});
@@ -90,16 +107,23 @@ class MatchPlan {
     }
   };
 
-  Status add_group(const std::vector<BankTemplate>& bank, std::vector<std::uint32_t> members,
-                   const std::string& kernel, Stream stream);
+  Status add_group(const std::vector<BankTemplate>& bank, std::span<const std::uint32_t> members,
+                   const std::string& kernel);
+  /// Enqueues what a group needs of its templates: all that it has, or what has changed since.
+  Status load(Group& group, const std::vector<BankTemplate>& bank, Stream stream);
+  Status refresh(Group& group, Stream stream);
+  Status load_live(Group& group, int member, Stream stream);
+  Status load_pixels(Group& group, int member, const void* pixels, Memory memory, Stream stream);
+  /// After their pixels.
+  Status sum_up(Group& group, int first, int count, Stream stream);
   Status allocate();
   Status run(Group& group, Buffers buffers);
   /// Both leave candidates.
   Status search(Group& group, Buffers buffers);
   Status search_in_stages(Group& group, Buffers buffers);
-  /// Template `index`'s peaks, whose results lie at `place`.
-  void append_peaks(std::uint32_t index, const BankTemplate& t, std::size_t place,
-                    std::vector<Peak>& peaks) const;
+  const RightSums& sums_of(const Group& group, std::size_t member) const;
+  Closeness closeness_of(const Group& group, std::size_t member) const;
+  void append_peaks(const Group& group, std::size_t member, std::vector<Peak>& peaks) const;
   Result<Buffers> left_buffers(const MatrixView& frame, Stream stream, std::int64_t& pitch);
 
   Device device_;
@@ -116,15 +140,19 @@ class MatchPlan {
   std::optional<Prefilter> prefilter_;
   Block products_, scores_, window_sums_, window_squares_, candidates_, counts_;
   Block workspace_, side_workspace_;
-  /// The results, in host memory that the device writes: peaks, then their counts.
+  /// The results, in host memory that the device writes: peaks, then sums and counts of peaks of
+  /// each template.
   struct Results {
-    std::size_t peaks = 0;
-    std::size_t bytes(std::size_t counts) const {
-      return peaks * sizeof(RefinedPeak) + counts * sizeof(std::uint32_t);
+    std::size_t peaks = 0, templates = 0;
+    std::size_t bytes() const {
+      return peaks * sizeof(RefinedPeak) + templates * (sizeof(RightSums) + sizeof(std::uint32_t));
     }
     RefinedPeak* peaks_in(const Block& block) const { return block.as<RefinedPeak>(); }
+    RightSums* sums_in(const Block& block) const {
+      return reinterpret_cast<RightSums*>(peaks_in(block) + peaks);
+    }
     std::uint32_t* counts_in(const Block& block) const {
-      return reinterpret_cast<std::uint32_t*>(peaks_in(block) + peaks);
+      return reinterpret_cast<std::uint32_t*>(sums_in(block) + templates);
     }
   };
   Results results_;

@@ -216,4 +216,19 @@ XCORR_HD inline double score_limit(Method method, double threshold, double n,
   return 0.0;
 }
 
+/// Scores as closeness: the greatest threshold (see MatchSettings) that they reach, for
+/// score_limit() is linear in the threshold.
+class Closeness {
+ public:
+  Closeness(Method method, double n, const RightSums& right)
+      : origin_(score_limit(method, 0, n, right)) {
+    const double unit = score_limit(method, 1, n, right) - origin_;
+    if (std::isfinite(unit) && unit != 0) scale_ = 1 / unit;
+  }
+  double of(double score) const { return scale_ != 0 ? (score - origin_) * scale_ : 0; }
+
+ private:
+  double origin_, scale_ = 0;  ///< 0: the template can match nothing
+};
+
 }  // namespace xcorr

@@ -25,11 +25,13 @@ enum class Stage : std::uint8_t {
                 ///< places
   search,       ///< lefts, rights, window sums -> candidates: the same as by correlate,
                 ///< normalise and peaks, in one, without surfaces
+  right_sums,   ///< templates -> right sums and, of f32 templates, rights: when they are new
+  blend,        ///< lefts, averages -> averages, blended: a template takes up a part of a frame
 };
 
 constexpr const char* name_of(Stage stage) {
-  constexpr const char* names[] = {"filter", "correlate", "window_sums", "normalise",
-                                   "peaks",  "refine",    "search"};
+  constexpr const char* names[] = {"filter", "correlate", "window_sums", "normalise", "peaks",
+                                   "refine", "search",    "right_sums",  "blend"};
   return names[static_cast<std::uint8_t>(stage)];
 }
 
@@ -76,6 +78,9 @@ struct MatchProblem {
   /// The filter stage's. Its lefts are those of `correlate`, whose shifts are the part of them that
   /// is wanted, and `filtered` lies as products do, next for the next left.
   const FilterWeights* filter = nullptr;
+  /// The blend stage's, see blended_average(): what it takes up is the left's window under the
+  /// first shift.
+  float weight = 0;
 
   /// How `products` lie: elements from row to row, and from one right's to the next. 0: dense.
   std::int64_t product_pitch = 0, product_stride = 0;
@@ -98,7 +103,8 @@ struct Buffers {
   /// matching, so that a common offset of both sides costs no digits.
   const void* rights = nullptr;
   const void* templates = nullptr;  ///< the templates as they are, laid out like the rights
-  const RightSums* right_sums = nullptr;
+  RightSums* right_sums = nullptr;
+  void* centred = nullptr;   ///< f32: the templates less their mean, laid out like the rights
   void* filtered = nullptr;  ///< of the lefts' type
   void* products = nullptr;  ///< Problem::output_type()
   /// Sums over the left's window under each shift: for u8 uint32, and squares of
@@ -109,6 +115,11 @@ struct Buffers {
   /// device-side float, or null where it does not matter.
   const float* product_error = nullptr;
   float* scores = nullptr;
+  /// Of the blend stage, dense: the running averages before and after, which may be the same, and
+  /// these as pixels of the templates' type.
+  const float* averages = nullptr;
+  float* next_averages = nullptr;
+  void* blended = nullptr;
   Candidate* candidates = nullptr;       ///< rights * max_peaks
   std::uint32_t* counts = nullptr;       ///< candidates of each right
   RefinedPeak* peaks = nullptr;          ///< rights * max_peaks; may be in pinned host memory

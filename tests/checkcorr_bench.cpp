@@ -59,6 +59,7 @@ class Pipeline {
 
   /// Makes the inputs of that stage.
   Status ensure_inputs_of(Stage stage) {
+    if (stands_alone(stage)) return {};
     for (; done_ < int(stage); ++done_)
       if (Status s = run(Stage(done_)); !s.ok()) return s;
     return {};

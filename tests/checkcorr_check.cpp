@@ -49,6 +49,7 @@ class Scenario {
     problem.distance_y = c.distance ? c.distance : std::max(1, c.right.height / 2);
     problem.threshold = c.threshold;
     problem.subpixel = c.subpixel;
+    problem.weight = 0.3f;
   }
 
   /// The scores and what follows are of this method, and of products with this error.
@@ -65,6 +66,7 @@ class Scenario {
     if (stage == Stage::filter)
       return view<std::byte>(values, Role::filtered).empty() ? run_reference(stage, values, values)
                                                              : Status();
+    if (stands_alone(stage)) return {};
     // A search finds what the stages up to peaks do.
     const Stage last = stage == Stage::search ? Stage::peaks : stage;
     for (; done_ <= int(last); ++done_) {
@@ -258,7 +260,8 @@ class Checker {
     const bool u8 = c.type == ElementType::u8;
     if (u8) try_stage(centred, Stage::correlate, "/centred");
     Scenario& usual = u8 ? plain : centred;
-    try_stage(usual, Stage::window_sums, "");
+    for (const Stage stage : {Stage::window_sums, Stage::right_sums, Stage::blend})
+      try_stage(usual, stage, "");
     for (const auto& method : xcorr::methods()) {
       const std::string name = std::string("/") + method.name;
       centred.set_method(method.method, true);

@@ -9,6 +9,7 @@
 
 #include "checkcorr_comparison.hpp"
 #include "checkcorr_places.hpp"
+#include "checkcorr_templates.hpp"
 #include "cpu/reference_methods.hpp"
 #include "score.hpp"
 
@@ -358,6 +359,12 @@ Verdict compare(const Variant& variant, const Truth& truth, const Values& got) {
       break;
     case Stage::refine:
       compare_peaks(comparison, truth, got);
+      break;
+    case Stage::right_sums:
+      compare_right_sums(comparison, truth, got);
+      break;
+    case Stage::blend:
+      compare_blended(comparison, truth, got);
       break;
   }
   return comparison.verdict();

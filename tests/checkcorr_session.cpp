@@ -37,6 +37,8 @@ std::size_t element_of(Role role, const MatchProblem& p) {
     case Role::window_squares:
       return p.correlate.type == ElementType::u8 ? xcorr::size_of(p.correlate.output_type()) : 8;
     case Role::scores:
+    case Role::averages:
+    case Role::next_averages:
       return sizeof(float);
     default:
       return xcorr::size_of(p.correlate.type);
@@ -88,6 +90,18 @@ void point(xcorr::Buffers& b, Role role, std::byte* data) {
       break;
     case Role::peak_counts:
       b.peak_counts = reinterpret_cast<std::uint32_t*>(data);
+      break;
+    case Role::averages:
+      b.averages = reinterpret_cast<float*>(data);
+      break;
+    case Role::next_averages:
+      b.next_averages = reinterpret_cast<float*>(data);
+      break;
+    case Role::blended:
+      b.blended = data;
+      break;
+    case Role::centred:
+      b.centred = data;
       break;
   }
 }

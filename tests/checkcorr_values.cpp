@@ -169,14 +169,18 @@ constexpr Role refine_out[] = {Role::peaks, Role::peak_counts};
 constexpr Role search_in[] = {Role::lefts,       Role::rights,         Role::templates,
                               Role::window_sums, Role::window_squares, Role::right_sums};
 constexpr Role search_out[] = {Role::candidates, Role::counts};
+constexpr Role right_sums_in[] = {Role::templates};
+constexpr Role right_sums_out[] = {Role::right_sums, Role::centred};
+constexpr Role blend_in[] = {Role::lefts, Role::averages};
+constexpr Role blend_out[] = {Role::next_averages, Role::blended};
 
 }  // namespace
 
 const char* name_of(Role role) {
   constexpr const char* names[role_count] = {
-      "lefts",      "rights",      "templates",      "right_sums",    "filtered",
-      "products",   "window_sums", "window_squares", "product_error", "scores",
-      "candidates", "counts",      "peaks",          "peak_counts"};
+      "lefts",       "rights",         "templates",     "right_sums",    "filtered",   "products",
+      "window_sums", "window_squares", "product_error", "scores",        "candidates", "counts",
+      "peaks",       "peak_counts",    "averages",      "next_averages", "blended",    "centred"};
   return names[static_cast<std::size_t>(role)];
 }
 
@@ -196,6 +200,10 @@ StageRoles roles_of(Stage stage) {
       return {refine_in, refine_out};
     case Stage::search:
       return {search_in, search_out};
+    case Stage::right_sums:
+      return {right_sums_in, right_sums_out};
+    case Stage::blend:
+      return {blend_in, blend_out};
   }
   return {};
 }
@@ -233,6 +241,13 @@ std::size_t bytes_of(Role role, const MatchProblem& problem) {
       return rights * sizeof(std::uint32_t);
     case Role::peaks:
       return slots * sizeof(xcorr::RefinedPeak);
+    case Role::averages:
+    case Role::next_averages:
+      return rights * static_cast<std::size_t>(p.right.area()) * sizeof(float);
+    case Role::blended:
+      return rights * static_cast<std::size_t>(p.right.area()) * xcorr::size_of(p.type);
+    case Role::centred:
+      return p.type == ElementType::f32 ? bytes_of(Role::rights, problem) : 0;
   }
   return 0;
 }
@@ -275,6 +290,9 @@ Values make_inputs(const Case& c, std::uint64_t seed, bool centred) {
     append<xcorr::RightSums>(sums, right_sums_of<T>(p, rights));
   });
   values[static_cast<std::size_t>(Role::templates)] = rights;
+  std::vector<float> averages(bytes_of(Role::averages, problem) / sizeof(float));
+  for (float& average : averages) average = static_cast<float>(uniform(random, 0, 255));
+  append<float>(values[static_cast<std::size_t>(Role::averages)], averages);
   if (centred && c.type == ElementType::f32) {
     const auto each = view<xcorr::RightSums>(values, Role::right_sums);
     for_each_element<float>(rights, p.right, p.right_pitch, p.right_stride, p.total_rights(),

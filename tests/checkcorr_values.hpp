@@ -35,8 +35,12 @@ enum class Role : std::uint8_t {
   counts,
   peaks,
   peak_counts,
+  averages,
+  next_averages,
+  blended,
+  centred,
 };
-inline constexpr std::size_t role_count = 14;
+inline constexpr std::size_t role_count = 18;
 
 const char* name_of(Role role);
 
@@ -45,6 +49,11 @@ struct StageRoles {
   std::span<const Role> inputs, outputs;
 };
 StageRoles roles_of(Stage stage);
+
+/// Whether the stage reads inputs of a case alone, and no other reads what it writes of them.
+constexpr bool stands_alone(Stage stage) {
+  return stage == Stage::right_sums || stage == Stage::blend;
+}
 
 /// Bytes of that array for the problem.
 std::size_t bytes_of(Role role, const MatchProblem& problem);

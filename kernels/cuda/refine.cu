@@ -6,31 +6,14 @@
 // the second a thread places one peak. There are few blocks, each runs through its code once, and
 // fetching code takes longer than running it: so loops stay rolled.
 #include "../score.hpp"
+#include "block_sums.cuh"
 #include "launch.cuh"
 #include "neighbours.cuh"
-#include "warp.cuh"
 
 namespace xcorr::cuda {
 namespace {
 
 constexpr int threads = 256, warps = threads / 32, places = 9;
-
-/// Replaces each value by its sum over the threads of the block, for all of them; the order of
-/// additions is the same for all sums.
-template <int count, class T>
-__device__ void block_sums(T (&values)[count]) {
-  __shared__ T partial[warps][count];
-  const int warp = threadIdx.x / 32;
-  for (T& value : values) value = warp_sum(value);
-  if (threadIdx.x % 32 == 0)
-    for (int k = 0; k < count; ++k) partial[warp][k] = values[k];
-  __syncthreads();
-  for (T& value : values) value = 0;
-#pragma unroll 1
-  for (int i = 0; i < warps; ++i)
-    for (int k = 0; k < count; ++k) values[k] += partial[i][k];
-  __syncthreads();  // partial is written anew by the next sums
-}
 
 /// The window and the template, pixel by pixel, shared among the threads of the block: a warp
 /// takes a row of pixels. `end_row` follows each.
@@ -67,7 +50,7 @@ __device__ double exact_score(const MatchProblem& p, const std::byte* window,
         totals[2] += squares;
         product = sum = squares = 0;
       });
-  block_sums(totals);
+  block_sums<warps>(totals);
   using T = std::int64_t;
   return score(p.method, WindowTerms<T>{p.correlate.right.area(), static_cast<T>(totals[0]),
                                         static_cast<T>(totals[1]), static_cast<T>(totals[2]),
@@ -84,7 +67,7 @@ __device__ double exact_score(const MatchProblem& p, const std::byte* window, co
         means[1] += t;
       },
       [] {});
-  block_sums(means);
+  block_sums<warps>(means);
   for (double& mean : means) mean /= static_cast<double>(p.correlate.right.area());
   double s[7] = {};
   for_pixels(
@@ -100,7 +83,7 @@ __device__ double exact_score(const MatchProblem& p, const std::byte* window, co
         s[6] += a * b;
       },
       [] {});
-  block_sums(s);
+  block_sums<warps>(s);
   CentredTerms w;
   w.left_squares = s[0];
   w.right_squares = s[1];

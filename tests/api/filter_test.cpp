@@ -195,16 +195,6 @@ Image<T> smooth(const Image<T>& picture, double sigma) {
 class PrefilterTest : public TargetTest {};
 INSTANTIATE_TEST_SUITE_P(Kernels, PrefilterTest, testing::ValuesIn(targets()), name_of);
 
-void expect_same(const std::vector<Peak>& got, const std::vector<Peak>& expected,
-                 double tolerance = 0) {
-  ASSERT_EQ(got.size(), expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    EXPECT_NEAR(got[i].x, expected[i].x, 100 * tolerance) << i;
-    EXPECT_NEAR(got[i].y, expected[i].y, 100 * tolerance) << i;
-    EXPECT_NEAR(got[i].score, expected[i].score, tolerance) << i;
-  }
-}
-
 TEST_P(PrefilterTest, MatchesSmoothedPictures) {
   const auto frame = random_image<std::uint8_t>({110, 80}, 21);
   const std::vector bank{crop(frame, {20, 10, 16, 12}), crop(frame, {60, 40, 9, 15})};

@@ -256,4 +256,15 @@ std::vector<Peak> match(const Device& device, const Image<T>& pattern, const Ima
   return match<T>(device, std::span(&pattern, 1), frame, settings);
 }
 
+/// `tolerance`: of scores; sub-pixel places may be off by a hundred times that.
+inline void expect_same(const std::vector<Peak>& got, const std::vector<Peak>& expected,
+                        double tolerance = 0) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    EXPECT_NEAR(got[i].x, expected[i].x, 100 * tolerance) << i;
+    EXPECT_NEAR(got[i].y, expected[i].y, 100 * tolerance) << i;
+    EXPECT_NEAR(got[i].score, expected[i].score, tolerance) << i;
+  }
+}
+
 }  // namespace api

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <xcorr/live_template.hpp>
 #include <xcorr/methods.hpp>
 #include <xcorr/types.hpp>
 
@@ -59,13 +60,14 @@ struct Peak {
   double x, y;                   ///< top-left corner in the frame, pixels; a fraction with subpixel
   int width, height;             ///< the template's
   double score;                  ///< OpenCV's value at the whole-pixel position, exact for u8
+  /// The greatest threshold (see MatchSettings) that the score reaches: 1 for an exact copy.
+  double closeness = 0;
 };
 
 /// How well a template matches at every place.
 struct Response {
   Rect places;  ///< of its top-left corner in the frame; empty: it does not fit
-  /// Row by row, dense: the greatest threshold (see MatchSettings) that the score there reaches, 1
-  /// for an exact copy. 0 for a template that can match nothing.
+  /// Row by row, dense: the closeness (see Peak) there. 0 for a template that can match nothing.
   std::vector<float> values;
 };
 
@@ -89,6 +91,10 @@ class Matcher {
   /// Copies the templates (host memory, one element type, sizes may differ). On an error the
   /// previous bank stays. At most 11.9 million pixels each (64-bit sums).
   Status set_templates(std::span<const MatrixView> templates);
+  /// Shares templates that may change, of the matcher's backend: each frame is matched with what
+  /// they are when it is enqueued. enqueue() then makes ready for what has changed by work on the
+  /// device; it still neither allocates nor waits. On an error the previous bank stays.
+  Status set_templates(std::span<const std::shared_ptr<const LiveTemplate>> templates);
 
   /// Makes everything ready for frames of this type and size: allocates, plans, transforms the
   /// templates. Cheap when nothing changed that matters. The templates must have the frames' type.
