@@ -232,7 +232,7 @@ def properties_of(element):
     """Its own, without those of its base class."""
     inspected = run(["gst-inspect-1.0", element])
     inspected = inspected[inspected.index("Element Properties:"):]
-    return set(re.findall(r"^  ([\w-]+) +: ", inspected, re.MULTILINE)) - {
+    return set(re.findall(r"^  ([\w-]+) *: ", inspected, re.MULTILINE)) - {
         "name", "parent", "qos", "async-handling", "message-forward"}
 
 

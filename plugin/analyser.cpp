@@ -2,6 +2,7 @@
 #include "analyser.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 
@@ -78,6 +79,7 @@ Analyser::~Analyser() {
   const Current current(device_, context_);
   windows_.reset();
   matchers_.clear();
+  live_.clear();
 }
 
 void Analyser::set_format(const GstVideoInfo& format) {
@@ -85,6 +87,8 @@ void Analyser::set_format(const GstVideoInfo& format) {
   follower_.replace_templates({});
   followed_ = std::make_shared<std::vector<LumaImage>>();
   loaded_.reset();
+  const Current current(device_, context_);  // for what nobody else has of them
+  std::ranges::fill(live_, nullptr);
   ready_ = false;
   told_.clear();
 }
@@ -95,8 +99,8 @@ xcorr::Status Analyser::configure(const Task& task) {
   if (!current.status().ok()) return current.status();
   ready_ = false;
   if (auto status = provide(depth_of(task)); !status.ok()) return status;
-  if (task.bank != loaded_)
-    if (auto status = load(task.bank); !status.ok()) return status;
+  if (task.bank != loaded_ || (task.tracking.updates() && !live()))
+    if (auto status = load(task); !status.ok()) return status;
   if (auto status = prepare(task); !status.ok()) return status;
   keep_tracks();
   follower_.configure(task.tracking, task.match, black_scores(*images_, task.match.method));
@@ -135,25 +139,36 @@ void Analyser::keep_tracks() {
   followed_ = images_;
 }
 
-xcorr::Status Analyser::load(const std::shared_ptr<const Bank>& bank) {
+/// Templates that have begun to live go on, also while nothing updates them.
+xcorr::Status Analyser::load(const Task& task) {
+  const auto& bank = task.bank;
   std::vector<LumaImage> images;
-  std::vector<xcorr::MatrixView> views;
   for (std::size_t i = 0; i < bank->size(); ++i) {
     auto image = luma_in(format_, (*bank)[i]);
     if (!image)
       return {xcorr::Code::invalid_argument,
               "Cannot convert the template '" + (*bank)[i].name() + "' to the frames' format"};
     images.push_back(std::move(*image));
-    views.push_back(images.back().view());
+  }
+  const auto told = [&](const xcorr::Status& status) {
+    return xcorr::Status(status.code(),
+                         status.message() + " (the templates are " + files_of(*bank) + ")");
+  };
+  LiveTemplates live(images.size());
+  if (task.tracking.updates() || this->live()) {
+    auto made = live_templates(device_, images, *images_, live_);
+    if (!made.ok()) return told(made.status());
+    live = std::move(made.value());
   }
   for (xcorr::Matcher& matcher : matchers_) {
-    const auto status = matcher.set_templates(views);
+    const auto status = set_templates_of(matcher, images, live);
     if (status.ok()) continue;
     if (&matcher != &matchers_.front()) loaded_.reset();  // the first ones have the new bank
-    return {status.code(), status.message() + " (the templates are " + files_of(*bank) + ")"};
+    return told(status);
   }
   images_ = std::make_shared<std::vector<LumaImage>>(std::move(images));
-  windows_->set_templates(images_);
+  live_ = std::move(live);
+  windows_->set_templates(images_, live_);
   loaded_ = bank;
   told_.clear();
   return {};
@@ -227,6 +242,7 @@ bool Analyser::respond(const GstVideoFrame& frame, xcorr::Memory memory,
 
 xcorr::Status Analyser::begin_to_follow(const xcorr::MatrixView& frame, std::uint64_t number) {
   number_ = number;
+  frame_ = frame;
   if (follower_.whole_frame_due())
     if (auto status = matchers_.front().enqueue(frame); !status.ok()) return status;
   return windows_->enqueue(frame, follower_.expectations(number));
@@ -240,11 +256,26 @@ xcorr::Status Analyser::finish_following(xcorr::Matcher& matcher, std::vector<Ta
   if (auto status = windows_->collect(peaks_); !status.ok()) return status;
 
   follower_.update(number_, peaks_);
+  if (auto status = update_templates(); !status.ok()) return status;
   targets = follower_.targets();
   if (whole)
     kernel_ = matcher.kernel();
   else if (windows_->any())
     kernel_ = windows_->kernel();
+  return {};
+}
+
+/// The frame may go when this returned.
+xcorr::Status Analyser::update_templates() {
+  const std::vector<TemplatePlace> updates = follower_.template_updates();
+  for (const auto& [index, place] : updates)
+    if (auto status =
+            live_[index]->blend(frame_, static_cast<int>(std::lround(place.x)),
+                                static_cast<int>(std::lround(place.y)), task_->tracking.update);
+        !status.ok())
+      return status;
+  for (const auto& update : updates)
+    if (auto status = live_[update.template_index]->wait(); !status.ok()) return status;
   return {};
 }
 

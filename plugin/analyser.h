@@ -16,6 +16,7 @@
 
 #include "follower.h"
 #include "frame.h"
+#include "live_templates.h"
 #include "pipeline_context.h"
 #include "properties.h"
 #include "templates.h"
@@ -88,7 +89,8 @@ class Analyser {
  private:
   Analyser(xcorr::Device device, const PipelineContext& context, xcorr::Matcher matcher);
   xcorr::Status provide(std::size_t matchers);
-  xcorr::Status load(const std::shared_ptr<const Bank>& bank);
+  bool live() const { return !live_.empty() && live_.front(); }
+  xcorr::Status load(const Task& task);
   xcorr::Status prepare(const Task& task);
   void keep_tracks();
   void check(const Task& task);
@@ -96,6 +98,7 @@ class Analyser {
   xcorr::Status begin_to_follow(const xcorr::MatrixView& frame, std::uint64_t number);
   xcorr::Status finish_search(xcorr::Matcher& matcher, std::vector<Target>& targets);
   xcorr::Status finish_following(xcorr::Matcher& matcher, std::vector<Target>& targets);
+  xcorr::Status update_templates();
 
   xcorr::Device device_;
   PipelineContext context_;
@@ -104,10 +107,12 @@ class Analyser {
   std::optional<Windows> windows_;
   Follower follower_;
   std::uint64_t number_ = 0;  ///< of the frame in work, with tracks
+  xcorr::MatrixView frame_;   ///< it
   GstVideoInfo format_;
   std::shared_ptr<const Bank> loaded_;  ///< the bank whose luma the matcher holds
   Images images_;
-  Images followed_;  ///< those that the follower's tracks are of
+  LiveTemplates live_;  ///< of the images
+  Images followed_;     ///< those that the follower's tracks are of
   std::vector<xcorr::Peak> peaks_;
   std::string kernel_;
   std::optional<Task> task_;

@@ -54,8 +54,8 @@ void Follower::interrupt() {
   whole_frame_due_ = true;
 }
 
-std::vector<Expectation> Follower::expectations(std::uint64_t frame) const {
-  std::vector<Expectation> expected;
+std::vector<TemplatePlace> Follower::expectations(std::uint64_t frame) const {
+  std::vector<TemplatePlace> expected;
   for (std::uint32_t i = 0; i < trackers_.size(); ++i)
     for (const Track& track : trackers_[i].tracks()) expected.push_back({i, track.expected(frame)});
   return expected;
@@ -87,6 +87,22 @@ void Follower::schedule() {
                     }));
   if (incomplete_ && (!was_incomplete || since_whole_frame_ >= rules_.settings.redetect_interval))
     whole_frame_due_ = true;
+}
+
+std::vector<TemplatePlace> Follower::template_updates() const {
+  std::vector<TemplatePlace> updates;
+  if (!rules_.settings.updates()) return updates;
+  for (std::uint32_t i = 0; i < trackers_.size(); ++i) {
+    const xcorr::Peak* best = nullptr;
+    for (const Track& track : trackers_[i].tracks()) {
+      const auto& [peak, id, state, lost] = track.target;
+      if (lost || state != TrackState::tracked || peak.closeness < rules_.settings.update_score)
+        continue;
+      if (!best || better(peak, *best, rules_.minimum)) best = &peak;
+    }
+    if (best) updates.push_back({i, {best->x, best->y}});
+  }
+  return updates;
 }
 
 std::vector<Target> Follower::targets() const {

@@ -16,8 +16,8 @@
 
 namespace cudaxcorr {
 
-/// Where a target of a template is looked for; that may be outside the frame.
-struct Expectation {
+/// A place for a template, its top-left corner.
+struct TemplatePlace {
   std::uint32_t template_index;
   Point place;
 };
@@ -36,11 +36,16 @@ class Follower {
   void interrupt();
 
   bool whole_frame_due() const { return whole_frame_due_; }
-  std::vector<Expectation> expectations(std::uint64_t frame) const;
+  /// Where targets are looked for; that may be outside the frame.
+  std::vector<TemplatePlace> expectations(std::uint64_t frame) const;
 
   /// Takes what was found in a frame: in the windows, and in the whole if that was due. A place may
   /// be found in several of them.
   void update(std::uint64_t frame, std::vector<xcorr::Peak> peaks);
+
+  /// Where in the frame of the last update() templates are to take up what was found: of each the
+  /// best of the targets that are tracked, if it is good enough.
+  std::vector<TemplatePlace> template_updates() const;
 
   /// Templates in order; of a template first what was seen in this frame, best first. What was not
   /// has a black window's score.

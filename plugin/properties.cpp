@@ -154,6 +154,19 @@ std::vector<Property> make_table() {
                             1, INT_MAX, initial.tracking.min_frames_for_lost, playing),
           [](auto& s) -> auto& { return s.tracking.min_frames_for_lost; }),
       row(
+          g_param_spec_double("template-update", "Template update",
+                              "With 'track', the share of what was found that a template takes up "
+                              "after each frame in which its target is tracked (0: it never "
+                              "changes)",
+                              0, 1, initial.tracking.update, controllable),
+          [](auto& s) -> auto& { return s.tracking.update; }),
+      row(
+          g_param_spec_double("template-update-score", "Template update score",
+                              "How close a match must be, as 'threshold' says it, for "
+                              "'template-update' to take it up",
+                              -1, 1, initial.tracking.update_score, controllable),
+          [](auto& s) -> auto& { return s.tracking.update_score; }),
+      row(
           g_param_spec_uint("interval", "Interval", "Analyse every Nth frame, pass the others", 1,
                             G_MAXUINT, initial.interval, playing),
           [](auto& s) -> auto& { return s.interval; }),

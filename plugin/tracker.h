@@ -19,8 +19,11 @@ struct TrackSettings {
   int search_margin = 64;       ///< pixels round the predicted place, at least 1
   int redetect_interval = 10;   ///< frames between searches of whole frames, at least 1
   int min_frames_for_lost = 5;  ///< frames in a row without a sight, at least 1
+  double update = 0;            ///< the share of what was found that a template takes up, 0 to 1
+  double update_score = 0.8;    ///< the least closeness (see xcorr::Peak) at which it does
 
   bool operator==(const TrackSettings&) const = default;
+  bool updates() const { return enabled && update > 0; }
 };
 
 enum class TrackState {

@@ -18,12 +18,14 @@ int moved_inside(double begin, int length, int area_begin, int area_length) {
 
 }  // namespace
 
-void Windows::set_templates(Images images) {
+void Windows::set_templates(Images images, LiveTemplates live) {
   decltype(matchers_) matchers(images->size());
   const auto origins = origins_of(*images, *images_);
   for (std::size_t i = 0; i < origins.size(); ++i)
-    if (origins[i]) matchers[i] = std::move(matchers_[*origins[i]]);
+    if (origins[i] && live[i] == live_[*origins[i]])
+      matchers[i] = std::move(matchers_[*origins[i]]);
   images_ = std::move(images);
+  live_ = std::move(live);
   matchers_ = std::move(matchers);
   enqueued_.clear();
 }
@@ -64,8 +66,10 @@ xcorr::Result<xcorr::Matcher*> Windows::matcher_of(std::uint32_t index, std::siz
   if (which == matchers.size()) {
     auto matcher = xcorr::Matcher::create(device_);
     if (!matcher.ok()) return matcher.status();
-    const xcorr::MatrixView view = (*images_)[index].view();
-    if (auto status = matcher.value().set_templates({&view, 1}); !status.ok()) return status;
+    if (auto status =
+            set_templates_of(matcher.value(), {&(*images_)[index], 1}, {&live_[index], 1});
+        !status.ok())
+      return status;
     matchers.push_back(std::make_unique<xcorr::Matcher>(std::move(matcher.value())));
   }
   return matchers[which].get();
@@ -77,7 +81,7 @@ xcorr::Status Windows::prepare(xcorr::Matcher& matcher, const xcorr::Rect& regio
 }
 
 xcorr::Status Windows::enqueue(const xcorr::MatrixView& frame,
-                               std::span<const Expectation> expectations) {
+                               std::span<const TemplatePlace> expectations) {
   enqueued_.clear();
   std::vector<std::size_t> used(matchers_.size());
   for (const auto& [index, place] : expectations) {

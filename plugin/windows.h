@@ -13,6 +13,7 @@
 #include <xcorr/match.hpp>
 
 #include "follower.h"
+#include "live_templates.h"
 #include "templates.h"
 
 namespace cudaxcorr {
@@ -24,14 +25,15 @@ class Windows {
   explicit Windows(xcorr::Device device) : device_(std::move(device)) {}
 
   /// What was prepared for those that were there before, with the same pixels, stays.
-  void set_templates(Images images);
+  void set_templates(Images images, LiveTemplates live);
 
   /// Makes a window a template ready; further ones come when they are needed. The margin is in
   /// pixels. What the settings' search region leaves out is not searched.
   xcorr::Status prepare(xcorr::Size frame, const xcorr::MatchSettings& settings, int margin);
 
   /// Enqueues the search of all windows, so that a GPU works on them at once.
-  xcorr::Status enqueue(const xcorr::MatrixView& frame, std::span<const Expectation> expectations);
+  xcorr::Status enqueue(const xcorr::MatrixView& frame,
+                        std::span<const TemplatePlace> expectations);
 
   /// Adds the peaks of the windows enqueued.
   xcorr::Status collect(std::vector<xcorr::Peak>& peaks);
@@ -55,6 +57,7 @@ class Windows {
 
   xcorr::Device device_;
   Images images_ = std::make_shared<std::vector<LumaImage>>();
+  LiveTemplates live_;
   xcorr::Size frame_;
   xcorr::Rect area_;  ///< in which windows lie
   xcorr::MatchSettings settings_;

@@ -106,6 +106,33 @@ TEST_F(FollowerTest, TargetsAreInOrder) {
   EXPECT_EQ(targets[3].peak.x, 90);
 }
 
+/// What templates take up: of each the best target that is tracked, seen and good enough.
+TEST_F(FollowerTest, TemplatesTakeUpTheBest) {
+  const auto found = [](std::uint32_t index, double x, double closeness) {
+    xcorr::Peak p = peak(index, x, 10, closeness);
+    p.closeness = closeness;
+    return p;
+  };
+  settings_.update = 0.1;
+  settings_.update_score = 0.8;
+  start(2, 2);
+  for (int i = 0; i < 2; ++i) {
+    see({found(0, 10, 0.9), found(0, 100, 0.95), found(1, 200, 0.79)});
+    EXPECT_TRUE(follower_.template_updates().empty()) << i;  // tentative
+  }
+  see({found(0, 10, 0.9), found(0, 100, 0.95), found(1, 200, 0.79)});
+  ASSERT_EQ(follower_.template_updates().size(), 1);
+  EXPECT_EQ(follower_.template_updates()[0].template_index, 0);
+  EXPECT_EQ(follower_.template_updates()[0].place.x, 100);
+  see({found(0, 11, 0.8), found(1, 201, 0.8)});
+  ASSERT_EQ(follower_.template_updates().size(), 2);
+  EXPECT_EQ(follower_.template_updates()[0].place.x, 11);  // the other was not seen
+  EXPECT_EQ(follower_.template_updates()[1].place.x, 201);
+  settings_.update = 0;
+  configure();
+  EXPECT_TRUE(follower_.template_updates().empty());
+}
+
 TEST_F(FollowerTest, TemplatesThatStayKeepTheirTargets) {
   start(3);
   for (int i = 0; i < 5; ++i) see({peak(0, 10, 10), peak(1, 50, 50), peak(2, 90, 90)});
