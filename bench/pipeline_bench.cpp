@@ -233,8 +233,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) command.append(" ").append(argv[i]);
   Options options;
   const Mode& mode = parse(argc, argv, options);
-  const bool tracing = mode.run == &Session::latency;
-  if (tracing) enable_latency_tracer();
+  const bool tracing = mode.run == &Session::latency && enable_latency_tracer();
   gst_init(nullptr, nullptr);
   if (tracing) read_latency_tracer();
   const xcorr::Device device = open(options.backend);

@@ -8,8 +8,9 @@
 
 namespace bench {
 
-/// Before gst_init(): the tracer then watches all elements.
-void enable_latency_tracer();
+/// Before gst_init(): the tracer then watches all elements. False, which is said, where it is
+/// broken.
+bool enable_latency_tracer();
 /// After gst_init(), before pipelines run: keeps what is told of cudaxcorr.
 void read_latency_tracer();
 /// Milliseconds, sorted, since the last call; without the first ones, as lanes do.
