@@ -172,6 +172,20 @@ TEST_P(LiveTemplateTest, TakesFramesOnTheDevice) {
   EXPECT_EQ(pixels_of<std::uint8_t>(*live).data, crop(frame, {51, 36, 9, 8}).data);
 }
 
+TEST_P(LiveTemplateTest, TakesTheLumaOfPackedFrames) {
+  Bytes packed({2 * frame.size.width, frame.size.height}, 200);
+  for (std::size_t i = 0; i < frame.data.size(); ++i) packed.data[2 * i + 1] = frame.data[i];
+  MatrixView view = packed.view();
+  view.size = frame.size;
+  view.pixels = packed_luma(2, 1);
+  const SharedTemplate live = make(pattern);
+  for (const auto& [x, y] : {std::pair{51, 36}, {3, 5}}) {
+    ASSERT_TRUE(live->blend(view, x, y, 1).ok());
+    ASSERT_TRUE(live->wait().ok());
+    EXPECT_EQ(pixels_of<std::uint8_t>(*live).data, crop(frame, {x, y, 9, 8}).data);
+  }
+}
+
 TEST_P(LiveTemplateTest, ErrorsLeaveItAsItWas) {
   const SharedTemplate live = make(pattern);
   const auto refused = [&](const MatrixView& view, int x, int y, double weight) {
