@@ -20,11 +20,7 @@ import sys
 COLUMNS = ["family", "kernel", "arch", "registers", "shared_bytes", "stack_bytes", "spill_bytes"]
 
 # Kernels that may have a stack frame, and why: (family, how the kernel's name begins).
-ALLOWED = {
-    ("window_sums_whole_rows", "whole_rows"):
-        "three addresses, stored and loaded once before the rows on Turing, whose blocks of 1024 "
-        "threads have 64 registers each",
-}
+ALLOWED = {}
 
 ENTRY = re.compile(r"Compiling entry function '(\S+)' for 'sm_(\d+)'")
 FUNCTION = re.compile(r"Function properties for (\S+)")

@@ -7,8 +7,6 @@
 // a column are a word, which one instruction sums, so that a window's height costs little anew in
 // each band. Exact in 32 bits (windows of up to 66,051 pixels; differences wrap around, windows do
 // not), up to some 2000 columns wide.
-#include <array>
-
 #include "launch.cuh"
 #include "shared_memory.cuh"
 #include "warp.cuh"
@@ -26,25 +24,15 @@ constexpr int most_threads = 32 * most_across;
 constexpr int phase = 4;        // rows at once
 constexpr int start_rows = 16;  // asked for at once in a band's first window
 
-/// Rows that a warp walks down, and bands of a block, one below the other, whose rows the first
-/// level's cache holds for each other.
-struct Knobs {
-  const char* name;
-  int rows, down;
-};
-constexpr Knobs knobs[] = {
-    {"strips_8x1", 8, 1},
-    {"strips_16x2", 16, 2},
-    {"strips_4x2", 4, 2},
-    {"strips_8x2", 8, 2},
-};
-
 /// What every block does. Column c of the searched area lies in place c + shift of a strip that
 /// begins with it, so that a thread's columns are aligned words of the left's memory.
 struct Plan {
   int shift, unit;      ///< unit: bytes of such a word
   int across, outputs;  ///< warps side by side, and windows of their strip: a multiple of share
   int strips;
+  int rows;  ///< that a warp walks down
+  int down;  ///< bands, one below the other, whose rows the first level's cache holds for each
+             ///< other
 };
 
 /// Eight pixels side by side, in the order of memory.
@@ -222,13 +210,12 @@ __device__ inline void write(const u32* line, int width, const Plan& plan, int o
 }
 
 __global__ void __launch_bounds__(most_threads)
-    strips(Problem p, Plan plan, int rows, const std::byte* __restrict__ left, u32* sums,
-           u32* squares) {
+    strips(Problem p, Plan plan, const std::byte* __restrict__ left, u32* sums, u32* squares) {
   const int h = p.right.height, w = p.right.width;
-  const int x0 = blockIdx.y * plan.outputs;                          // the strip's first shift
-  const int y0 = (blockIdx.x * blockDim.y + threadIdx.y) * rows;     // the band's first one
-  const int limit = p.shifts.height + h - 1;                         // of rows in use
-  const int c = p.shifts.x + x0 + threadIdx.x * share - plan.shift;  // in the left
+  const int x0 = blockIdx.y * plan.outputs;                            // the strip's first shift
+  const int y0 = (blockIdx.x * blockDim.y + threadIdx.y) * plan.rows;  // the band's first one
+  const int limit = p.shifts.height + h - 1;                           // of rows in use
+  const int c = p.shifts.x + x0 + threadIdx.x * share - plan.shift;    // in the left
   const Columns columns{left + p.shifts.y * p.left_pitch + c, p.left_pitch, c, p.left.width,
                         c >= 0 && c + share <= p.left.width ? plan.unit : 1};
   const int outputs = min(plan.outputs, p.shifts.width - x0);
@@ -245,7 +232,7 @@ __global__ void __launch_bounds__(most_threads)
   }
   let_next_begin();
 
-  for (int y = y0; y < y0 + rows; y += phase) {
+  for (int y = y0; y < y0 + plan.rows; y += phase) {
     u32 values[Prefix::lines][share];
 #pragma unroll
     for (int r = 0; r < phase; ++r) {
@@ -257,7 +244,7 @@ __global__ void __launch_bounds__(most_threads)
       running.move(above[r], below[r]);
     }
     prefix.store(values);
-    if (y + phase < y0 + rows) {
+    if (y + phase < y0 + plan.rows) {
       columns.load(above, y + phase, limit);
       columns.load(below, y + phase + h, limit);
     }
@@ -271,8 +258,8 @@ __global__ void __launch_bounds__(most_threads)
 }
 
 /// The fewest warps for a row of windows, of these the narrowest strips; no strips where not even
-/// the widest one has room.
-Plan plan_of(const Problem& p, int first_byte) {
+/// the widest one has room. Bands that fill the device, where there are enough rows: measured.
+Plan plan_of(const Problem& p, const Device& device, int first_byte) {
   Plan best{};
   best.unit = p.left_pitch % most_unit == 0 ? most_unit : p.left_pitch % 4 == 0 ? 4 : 1;
   best.shift = first_byte % best.unit;
@@ -285,53 +272,43 @@ Plan plan_of(const Problem& p, int first_byte) {
     best.outputs = outputs;
     best.strips = strips;
   }
+  const bool fills =
+      ceil_div(p.shifts.height, 8) * best.strips * best.across >= 2 * device.multiprocessors;
+  best.rows = fills ? 8 : 4;
+  best.down = fills || 2 * best.across > most_across ? 1 : 2;
   return best;
 }
 
-/// Bands of a block with that many warps side by side.
-constexpr int down_of(int number, int across) {
-  return std::max(1, std::min(knobs[number].down, most_across / across));
-}
-
-template <int number>
 std::size_t shared_bytes(const Problem& p, const Plan& plan) {
-  return sizeof(u32) * down_of(number, plan.across) * Prefix::words(plan.across, p.right.width);
+  return sizeof(u32) * plan.down * Prefix::words(plan.across, p.right.width);
 }
 
-template <int number>
-Status launch(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+Status launch(const MatchProblem& problem, const Device& device, const Buffers& b, PlanState*) {
   const Problem& p = problem.correlate;
   const auto* left = static_cast<const std::byte*>(b.lefts);
   const auto first =
       reinterpret_cast<std::uintptr_t>(left) + p.shifts.y * p.left_pitch + p.shifts.x;
-  const Plan plan = plan_of(p, static_cast<int>(first % most_unit));
-  const int down = down_of(number, plan.across), rows = knobs[number].rows;
-  const dim3 grid(ceil_div(p.shifts.height, rows * down), plan.strips);
-  return enqueue(knobs[number].name, strips, grid, dim3(32 * plan.across, down),
-                 shared_bytes<number>(p, plan), b.stream, p, plan, rows, left,
-                 static_cast<u32*>(b.window_sums), static_cast<u32*>(b.window_squares));
+  const Plan plan = plan_of(p, device, static_cast<int>(first % most_unit));
+  const dim3 grid(ceil_div(p.shifts.height, plan.rows * plan.down), plan.strips);
+  return enqueue("strips", strips, grid, dim3(32 * plan.across, plan.down), shared_bytes(p, plan),
+                 b.stream, p, plan, left, static_cast<u32*>(b.window_sums),
+                 static_cast<u32*>(b.window_squares));
 }
 
-template <int number>
 bool supports(const MatchProblem& problem, const Device& device) {
   const Problem& p = problem.correlate;
   if (!supports_matching(problem, device) || p.output_type() != ElementType::u32) return false;
   for (int first = 0; first < most_unit; ++first) {  // wherever the left lies
-    const Plan plan = plan_of(p, first);
-    if (plan.strips < 1 || plan.strips > 65535 ||
-        shared_bytes<number>(p, plan) > most_shared_bytes(device))
+    const Plan plan = plan_of(p, device, first);
+    if (plan.strips < 1 || plan.strips > 65535 || shared_bytes(p, plan) > most_shared_bytes(device))
       return false;
   }
   return true;
 }
 
-template <std::size_t... numbers>
-constexpr auto make_table(std::index_sequence<numbers...>) {
-  return std::array{Variant{knobs[numbers].name, Stage::window_sums, Backend::cuda, true,
-                            supports<numbers>, no_workspace, launch<numbers>}...};
-}
-
-constexpr auto table = make_table(std::make_index_sequence<std::size(knobs)>());
+constexpr Variant table[] = {
+    {"strips", Stage::window_sums, Backend::cuda, true, supports, no_workspace, launch},
+};
 
 }  // namespace
 
