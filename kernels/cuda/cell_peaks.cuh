@@ -22,7 +22,8 @@ struct Scorer {
   float limit;
   u32 n, right_sum, right_squares;
   const u32 *sums, *squares;  ///< of the windows
-  float safe_limit;           ///< see may_reach(); below 0: any may
+  /// The terms of may_reach(). All 0: any may.
+  float value_product = 0, value_sum = 0, least_square = 0, least_sum = 0;
 
   __device__ Scorer(const MatchProblem& p, bool minimum, const RightSums& right,
                     const u32* window_sums, const u32* window_squares)
@@ -34,32 +35,34 @@ struct Scorer {
         right_sum(static_cast<u32>(right.sum)),
         right_squares(static_cast<u32>(right.squares)),
         sums(window_sums),
-        squares(window_squares),
-        safe_limit(-1) {
-    // A thousandth is far more than the test's rounding of squares.
-    if (method == Method::ccoeff_normed && limit > 0)
-      safe_limit = 0.999f * limit * limit * static_cast<float>(right.deviation);
+        squares(window_squares) {
+    if (method != Method::ccoeff_normed || limit <= 0) return;
+    // A thousandth is far more than the rounding of squares.
+    const float least = 0.999f * limit * limit * static_cast<float>(right.deviation);
+    constexpr float more = 1 + 1e-6f, less = 1 - 1e-6f;
+    value_product = more * static_cast<float>(n);
+    value_sum = less * static_cast<float>(right_sum);
+    least_square = less * static_cast<float>(n) * least;
+    least_sum = more * least;
   }
 
-  /// 0 only where the score of a window does not reach the limit: for ccoeff-normed, where the
+  /// False only where the score of a window does not reach the limit: for ccoeff-normed, where the
   /// squares of value and limit * norms are apart, with the value taken too large and the window's
-  /// norm too small by more than single precision rounds their terms.
-  __device__ unsigned may_reach(u32 product, u32 sum, u32 square) const {
-    constexpr float more = 1 + 1e-6f, less = 1 - 1e-6f;
-    const auto pixels = static_cast<float>(n), left = static_cast<float>(sum);
-    const float value = fmaf(static_cast<float>(product), more * pixels,
-                             -(less * static_cast<float>(right_sum)) * left);
-    const float spread = fmaf(static_cast<float>(square), less * pixels, -(more * left) * left);
-    // Without branches, so that eight of them run beside each other.
-    return unsigned{safe_limit < 0} |
-           (unsigned{value > 0} & unsigned{value * value >= safe_limit * spread});
+  /// norm too small by more than single precision rounds their terms. Few instructions, without
+  /// branches, for most shifts need no more.
+  __device__ bool may_reach(u32 product, u32 sum, u32 square) const {
+    const auto left = static_cast<float>(sum);
+    const float value = fmaf(static_cast<float>(product), value_product, -(value_sum * left));
+    const float least = fmaf(static_cast<float>(square), least_square, -(least_sum * left) * left);
+    return value * fabsf(value) >= least;
   }
 
   /// 0: below the limit.
   __device__ Key key(u32 product, unsigned index) const {
-    const auto value = static_cast<float>(
-        score(method, WindowTerms<std::int64_t>{n, product, sums[index], squares[index], right_sum,
-                                                right_squares}));
+    const u32 sum = sums[index], square = squares[index];
+    if (!may_reach(product, sum, square)) return 0;
+    const auto value = static_cast<float>(score(
+        method, WindowTerms<std::int64_t>{n, product, sum, square, right_sum, right_squares}));
     return (minimum ? value <= limit : value >= limit) ? key_of(value, minimum, index) : 0;
   }
 };

@@ -29,6 +29,14 @@ constexpr std::size_t most_shared_bytes(const Device& device) {
   return kib * 1024;
 }
 
+/// `bytes`, or more of shared memory a block, so that no multiprocessor takes more of `blocks` than
+/// its even share. A kernel that begins early would otherwise crowd where the one before has ended.
+inline std::size_t spreading_bytes(const Device& device, dim3 blocks, std::size_t bytes) {
+  const std::size_t share =
+      ceil_div(std::size_t{blocks.x} * blocks.y * blocks.z, std::size_t(device.multiprocessors));
+  return std::max(bytes, most_shared_bytes(device) / (share + 1) + 1);
+}
+
 /// Enqueues a kernel: the one place that does, so that where kernels run is decided in one place.
 /// `shared_bytes`: of dynamic shared memory; past 48 KiB the kernel's limit is raised first.
 /// `early`: see enqueue_early().

@@ -31,15 +31,15 @@ class Tickets final : public PlanState {
   Block block_;
 };
 
-/// For all threads of a block, after what thread 0 wrote to global memory: whether the group's
-/// `blocks` - 1 other blocks have been here. The last one sees what theirs wrote, with volatile
-/// loads.
-__device__ inline bool is_last_block(unsigned* counter, unsigned blocks) {
+/// For all threads of a block, after what thread 0 wrote to global memory, if it `wrote`: whether
+/// the group's `blocks` - 1 other blocks have been here. The last one sees what theirs wrote, with
+/// volatile loads.
+__device__ inline bool is_last_block(unsigned* counter, unsigned blocks, bool wrote = true) {
   __shared__ bool is_last;
   if (threadIdx.x == 0) {
-    __threadfence();
+    if (wrote) __threadfence();  // it costs most of a microsecond
     is_last = atomicInc(counter, blocks - 1) == blocks - 1;
-    __threadfence();
+    if (is_last) __threadfence();
   }
   __syncthreads();
   return is_last;

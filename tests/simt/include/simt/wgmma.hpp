@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// kernels/cuda/wgmma.cuh on the CPU. Products are done when a warp waits for them and not earlier,
+// with what registers and shared memory hold then, so that what is overwritten too early shows. A
+// warp by itself: of four, each has its own rows.
+#pragma once
+
+#include <cstdint>
+
+#include "execution.hpp"
+
+namespace simt {
+
+struct AsyncProduct {
+  std::uint32_t* c;
+  const std::uint32_t* a;
+  const std::uint8_t* b;
+  int along_k, across;
+  bool add;
+  Where where;
+};
+
+/// Takes it into the running thread's open group.
+void remember_product(const AsyncProduct& product);
+void close_products();
+/// Does the products of all closed groups but the last `pending`, with all lanes of the warp.
+void finish_products(int pending, Where where);
+
+}  // namespace simt
+
+namespace xcorr::cuda {
+
+class RightMatrix {
+ public:
+  RightMatrix(const std::uint8_t* first, int along_k, int across)
+      : first_(first), along_k_(along_k), across_(across) {}
+  RightMatrix at(int bytes) const { return {first_ + bytes, along_k_, across_}; }
+  simt::AsyncProduct product(std::uint32_t* c, const std::uint32_t* a, bool add,
+                             simt::Where where) const {
+    return {c, a, first_, along_k_, across_, add, where};
+  }
+
+ private:
+  const std::uint8_t* first_;
+  int along_k_, across_;
+};
+
+inline void show_to_products() {}
+inline void begin_products() {}
+inline void commit_products() { simt::close_products(); }
+
+template <int pending>
+void wait_products(simt::Where where = simt::Where::current()) {
+  simt::finish_products(pending, where);
+}
+
+template <bool add>
+void multiply_async(std::uint32_t (&c)[16], const std::uint32_t (&a)[4], const RightMatrix& b,
+                    simt::Where where = simt::Where::current()) {
+  simt::remember_product(b.product(c, a, add, where));
+}
+
+}  // namespace xcorr::cuda

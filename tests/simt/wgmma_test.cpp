@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Products by four warps: where the parts of the matrices are, and when they are done.
+#include "cuda/wgmma.cuh"
+
+#include "cuda/mma.cuh"
+#include "support.hpp"
+
+namespace xcorr::cuda {
+namespace {
+
+/// Twice that of a 64x32 matrix and the columns, as core matrices, of a 32x32 one. `spoil`: what is
+/// written to the left's registers before the wait.
+__global__ void multiply(const std::uint8_t* a, const std::uint8_t* b, std::uint32_t* out,
+                         int spoil) {
+  alignas(128) __shared__ std::uint8_t rows[64 * 32], columns[8 * 128];
+  for (int i = threadIdx.x; i < 64 * 32; i += 128) rows[i] = a[i];
+  for (int i = threadIdx.x; i < 8 * 128; i += 128) columns[i] = b[i];
+  show_to_products();
+  __syncthreads();
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  std::uint32_t left[4], sums[16];
+  load_matrices(left, rows + (16 * warp + lane % 16) * 32 + lane / 16 * 16);
+  begin_products();
+  multiply_async<false>(sums, left, RightMatrix(columns, 4 * 128, 128));
+  multiply_async<true>(sums, left, RightMatrix(columns, 4 * 128, 128));
+  commit_products();
+  if (spoil) left[0] = 0;
+  wait_products<0>();
+  for (int i = 0; i < 16; ++i)
+    out[(16 * warp + lane / 4 + i / 2 % 2 * 8) * 32 + 8 * (i / 4) + lane % 4 * 2 + i % 2] = sums[i];
+}
+
+/// Byte k of a column, in two rows of four core matrices.
+std::size_t place(int k, int column) {
+  return static_cast<std::size_t>((k / 16 * 4 + column / 8) * 128 + column % 8 * 16 + k % 16);
+}
+
+std::vector<std::uint32_t> product(const std::vector<std::uint8_t>& a,
+                                   const std::vector<std::uint8_t>& b, int spoil = 0) {
+  const Array<std::uint8_t> left(a), right(b);
+  const Array<std::uint32_t> out(64 * 32);
+  run(multiply, 1, 128, 0, left.data(), right.data(), out.data(), spoil);
+  return out.values();
+}
+
+TEST(AsyncProduct, OfBytes) {
+  std::vector<std::uint8_t> a(64 * 32), b(8 * 128);
+  for (int i = 0; i < 64 * 32; ++i) a[i] = static_cast<std::uint8_t>(i % 251);
+  for (int column = 0; column < 32; ++column) b[place(column, column)] = 1;
+  b[place(3, 20)] = 100;  // so that it is not symmetric
+  const auto sums = product(a, b);
+  for (int row = 0; row < 64; ++row)
+    for (int column = 0; column < 32; ++column)
+      ASSERT_EQ(sums[row * 32 + column],
+                2 * (a[row * 32 + column] + (column == 20 ? 100u * a[row * 32 + 3] : 0u)))
+          << row << ", " << column;
+}
+
+TEST(AsyncProduct, IsDoneByTheWait) {
+  const std::vector<std::uint8_t> ones_left(64 * 32, 1), ones_right(8 * 128, 1);
+  EXPECT_EQ(product(ones_left, ones_right)[0], 64u);
+  EXPECT_EQ(product(ones_left, ones_right, 1)[0], 32u);  // without bytes 0 to 15 of the first rows
+}
+
+}  // namespace
+}  // namespace xcorr::cuda
