@@ -38,7 +38,11 @@ Result<Rows> FrameReader::upload(Rows rows, Size size, std::int64_t element_byte
                   rows.pitch,
                   static_cast<std::size_t>(size.width * element_bytes),
                   static_cast<std::size_t>(size.height)};
-  if (Status s = runtime(backend_).copy(copy, Memory::host, Memory::device, stream); !s.ok())
+  const Runtime& device = runtime(backend_);
+  if (Status s = device.is_pinned(rows.data)
+                     ? device.copy(copy, Memory::host, Memory::device, stream)
+                     : staging_.upload(backend_, copy, stream);
+      !s.ok())
     return s;
   return Rows{upload_.as<std::uint8_t>(), pitch};
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "runtime.hpp"
+#include "staging.hpp"
 
 namespace xcorr {
 
@@ -35,6 +36,7 @@ class FrameReader {
   Backend backend_ = Backend::cpu;
   Size most_;
   Block upload_, luma_;
+  Staging staging_;
 };
 
 }  // namespace xcorr

@@ -31,6 +31,8 @@ struct Runtime {
   void (*release)(void* pointer, Memory memory);
   /// Enqueued; memory that is not pinned has been read when it returns.
   Status (*copy)(const Copy& copy, Memory from, Memory to, Stream stream);
+  /// Whether the device itself copies from that host memory.
+  bool (*is_pinned)(const void* memory);
   /// Enqueued, on the device's side; see cuda::copy_luma().
   Status (*copy_luma)(const LumaCopy& copy, Stream stream);
   Result<Stream> (*create_stream)();
@@ -38,6 +40,10 @@ struct Runtime {
   Status (*wait)(Stream stream);
   Result<void*> (*create_event)();
   void (*destroy_event)(void* event);
+  /// The event happens when the stream has done what is enqueued on it so far.
+  Status (*record)(void* event, Stream stream);
+  /// Returns when it has happened, or at once if it was never recorded.
+  Status (*wait_for)(void* event);
   /// `second` goes on only when `first` has done what is enqueued on it so far.
   Status (*order)(Stream first, Stream second, void* event);
   Result<void*> (*create_timer)();

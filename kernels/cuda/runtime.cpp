@@ -45,6 +45,12 @@ Status copy(const Copy& c, Memory from, Memory to, Stream stream) {
                "copy");
 }
 
+bool is_pinned(const void* memory) {
+  cudaPointerAttributes attributes;
+  return cudaPointerGetAttributes(&attributes, memory) == cudaSuccess &&
+         attributes.type != cudaMemoryTypeUnregistered;
+}
+
 Result<Stream> create_stream() {
   cudaStream_t stream;
   if (cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking))
@@ -71,10 +77,17 @@ void destroy_event(void* event) {
   if (event) cudaEventDestroy(static_cast<cudaEvent_t>(event));
 }
 
+Status record(void* event, Stream stream) {
+  return check(cudaEventRecord(static_cast<cudaEvent_t>(event), native(stream)), "event");
+}
+
+Status wait_for(void* event) {
+  return check(cudaEventSynchronize(static_cast<cudaEvent_t>(event)), "wait for the GPU");
+}
+
 Status order(Stream first, Stream second, void* event) {
-  const auto mark = static_cast<cudaEvent_t>(event);
-  if (Status s = check(cudaEventRecord(mark, native(first)), "event"); !s.ok()) return s;
-  return check(cudaStreamWaitEvent(native(second), mark), "event");
+  if (Status s = record(event, first); !s.ok()) return s;
+  return check(cudaStreamWaitEvent(native(second), static_cast<cudaEvent_t>(event)), "event");
 }
 
 struct EventTimer {
@@ -113,9 +126,9 @@ Result<double> elapsed(void* timer) {
 }
 
 constexpr Runtime cuda_runtime = {
-    allocate,       release,       copy,         copy_luma,     create_stream,
-    destroy_stream, wait,          create_event, destroy_event, order,
-    create_timer,   destroy_timer, start,        stop,          elapsed,
+    allocate,       release,      copy,          is_pinned,     copy_luma, create_stream,
+    destroy_stream, wait,         create_event,  destroy_event, record,    wait_for,
+    order,          create_timer, destroy_timer, start,         stop,      elapsed,
 };
 
 }  // namespace

@@ -63,6 +63,16 @@ class DeviceMemory {
     return true;
   }
 
+  /// Whether it lies in a block that is allocated.
+  bool holds(const void* place) {
+    const std::lock_guard lock(mutex_);
+    auto block = sizes_.upper_bound(const_cast<void*>(place));
+    if (block == sizes_.begin()) return false;
+    --block;
+    return static_cast<const std::byte*>(place) <
+           static_cast<const std::byte*>(block->first) + block->second;
+  }
+
   std::size_t left() {
     const std::lock_guard lock(mutex_);
     return device_memory - used_;
@@ -208,6 +218,12 @@ cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned) {
   return cudaMalloc(pointer, bytes);
 }
 cudaError_t cudaFreeHost(void* pointer) { return cudaFree(pointer); }
+
+/// Memory of the host and of the device are told apart by nothing here.
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  attributes->type = memory().holds(pointer) ? cudaMemoryTypeHost : cudaMemoryTypeUnregistered;
+  return cudaSuccess;
+}
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   *free = memory().left();

@@ -113,7 +113,8 @@ class Matcher {
   /// Enqueues the whole match of a frame (host or device memory, of the prepared type and size);
   /// neither allocates nor waits for the device, but a frame in ordinary host memory has been read
   /// when it returns. A frame in device memory or in that of allocate_host() must live until
-  /// collect() returned. Without a stream the matcher uses one of its own.
+  /// collect() returned. Without a stream the matcher uses one of its own. The first frame in
+  /// ordinary host memory allocates pinned memory, through which such frames go to a GPU.
   ///
   /// A u8 frame may have any PixelLayout. Where pixels are more than luma, that of the searched part
   /// is made on the device; the first such frame allocates for it. Errors: invalid_argument,
