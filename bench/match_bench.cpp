@@ -191,7 +191,7 @@ Options parse(int argc, char** argv) {
 }
 
 void bench_random(const Device& device, const Options& options, const std::string& kernel) {
-  for (const Size size : {Size{640, 480}, Size{1920, 1080}, Size{3840, 2160}}) {
+  for (const Size size : {Size{192, 192}, Size{640, 480}, Size{1920, 1080}, Size{3840, 2160}}) {
     const Picture picture = random_picture(size);
     for (const int side : {16, 32, 64, 128})
       for (const int count : {1, 32})
