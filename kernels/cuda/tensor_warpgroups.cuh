@@ -66,6 +66,7 @@ struct WarpgroupTiling {
 
 // clang-format off
 using WarpgroupTilings = Tilings<  //
+    WarpgroupTiling<2, 4, 1, 8, 4>,
     WarpgroupTiling<2, 4, 1, 16, 4>,
     WarpgroupTiling<2, 4, 2, 8, 2>,
     WarpgroupTiling<3, 4, 1, 4, 4>,
@@ -78,11 +79,12 @@ using WarpgroupTilings = Tilings<  //
     WarpgroupTiling<5, 8, 1, 8, 2>>;
 
 /// The names of a family's variants, in the order of the tilings: k, how many times 32 bytes of k;
-/// t, tiles of 16 rows a warp; g, groups of four warps.
-#define XCORR_WARPGROUP_TILING_NAMES(family)                                          \
-  {                                                                                   \
-    family ".k2t4", family ".k2t4g2", family ".k3t4", family ".k3t4g2", family ".k3t8", \
-    family ".k4t4", family ".k4t4g2", family ".k5t4", family ".k5t4g2", family ".k5t8"  \
+/// t, tiles of 16 rows a warp; g, groups of four warps; r, rows at once, where there are two.
+#define XCORR_WARPGROUP_TILING_NAMES(family)                                             \
+  {                                                                                      \
+    family ".k2t4", family ".k2t4r16", family ".k2t4g2", family ".k3t4",                 \
+    family ".k3t4g2", family ".k3t8", family ".k4t4", family ".k4t4g2", family ".k5t4",  \
+    family ".k5t4g2", family ".k5t8"                                                     \
   }
 // clang-format on
 
