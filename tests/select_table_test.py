@@ -71,6 +71,13 @@ class SelectTable(unittest.TestCase):
         self.assertEqual(found['variants'], ['"direct"', '"fft"'])
         self.assertEqual(found['slowdowns'], ['{0, 200}', '{1, 0}'])
 
+    def test_best_of_earlier_gpus_is_listed_too(self):
+        line = 'cuda,GPU,search,{},a,u8,one_to_one,8,8,4,4,1,1,valid,match,{}\n'
+        status, found = self.table(COLUMNS + line.format('m_wgmma.x', 1) + line.format('m.x', 2)
+                                   + line.format('fft', 1.5) + line.format('slower', 3))
+        self.assertEqual(status, 0)
+        self.assertEqual(found['variants'], ['"fft"', '"m.x"', '"m_wgmma.x"'])
+
     def test_results_of_before_form_was_measured(self):
         line = 'cpu,"A CPU, fast",correlate,{},u8,20,10,4,3,{},{},1,0\n'
         status, found = self.table(
