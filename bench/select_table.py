@@ -15,6 +15,7 @@ import csv
 import itertools
 import math
 import pathlib
+import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -70,6 +71,21 @@ def read_times(paths):
     return times
 
 
+def kind_of(variant):
+    """Tilings that differ in the width they are for have one line; a star stands for it."""
+    return re.sub(r'^(tensor_(?:core|match)(?:_wgmma)?\.k)\d', r'\1*', variant)
+
+
+def by_kind(by_variant):
+    """{kind: {device: least ms}}"""
+    kinds = collections.defaultdict(dict)
+    for name, ms in by_variant.items():
+        kind = kinds[kind_of(name)]
+        for device, time in ms.items():
+            kind[device] = min(time, kind.get(device, math.inf))
+    return kinds
+
+
 def slowdowns_of(by_variant):
     """{variant: log2 of its time over the best's}, of those measured on the most devices."""
     most = max(len(ms) for ms in by_variant.values())
@@ -93,7 +109,7 @@ def worth_choosing(slowdowns):
 
 
 def table(times, guidelines):
-    slowdowns = {problem: slowdowns_of(by_variant) for problem, by_variant in sorted(times.items())}
+    slowdowns = {problem: slowdowns_of(by_kind(by_variant)) for problem, by_variant in sorted(times.items())}
     good = {(problem.match, problem.backend, name) for problem, each in slowdowns.items()
             for name in worth_choosing(each)}
     names = sorted({name for _, _, name in good})

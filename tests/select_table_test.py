@@ -78,6 +78,14 @@ class SelectTable(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertEqual(found['variants'], ['"fft"', '"m.x"', '"m_wgmma.x"'])
 
+    def test_widths_of_a_tiling_share_a_line(self):
+        line = 'cuda,GPU,search,tensor_match_wgmma.{},a,u8,one_to_one,8,8,4,4,1,1,valid,match,{}\n'
+        status, found = self.table(COLUMNS + line.format('k2t4', 3) + line.format('k3t4', 2)
+                                   + line.format('k3t4g2', 4))
+        self.assertEqual(status, 0)
+        self.assertEqual(found['variants'], ['"tensor_match_wgmma.k*t4"'])
+        self.assertEqual(found['slowdowns'], ['{0, 0}'])
+
     def test_results_of_before_form_was_measured(self):
         line = 'cpu,"A CPU, fast",correlate,{},u8,20,10,4,3,{},{},1,0\n'
         status, found = self.table(
