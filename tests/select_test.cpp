@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -129,13 +130,18 @@ void gather(const char* path, std::map<std::string, Held>& held) {
   }
 }
 
-bool is_able(const std::string& name, const MatchProblem& problem, const Device& device,
-             bool match) {
-  if (match)
-    return std::ranges::any_of(able_to_match(problem, device),
-                               [&](const Variant* variant) { return variant->name == name; });
-  const Variant* variant = find_variant(Stage::correlate, Backend::cuda, name);
-  return variant && variant->supports(problem, device);
+/// The names of those that can do it on that device.
+std::set<std::string> able_names(const MatchProblem& problem, const Device& device, bool match) {
+  std::set<std::string> names;
+  if (match) {
+    for (const Variant* variant : able_to_match(problem, device)) names.insert(variant->name);
+  } else {
+    for (const Variant* variant : all_variants())
+      if (variant->stage == Stage::correlate && variant->backend == Backend::cuda &&
+          variant->supports(problem, device))
+        names.insert(variant->name);
+  }
+  return names;
 }
 
 void judge(const std::map<std::string, Held>& held, Counts& counts) {
@@ -156,7 +162,8 @@ void judge(const std::map<std::string, Held>& held, Counts& counts) {
     for (const int capability : {90, 80}) {
       const Device device{Backend::cuda, 0, capability, 132, problem.row.at("device")};
       auto ms = problem.ms;
-      std::erase_if(ms, [&](const auto& entry) { return !is_able(entry.first, p, device, match); });
+      const auto able = able_names(p, device, match);
+      std::erase_if(ms, [&](const auto& entry) { return !able.contains(entry.first); });
       judge(name + " on " + std::to_string(capability), p, device, match, ms, counts);
     }
   }
