@@ -86,18 +86,18 @@ __global__ void __launch_bounds__(T::threads(), T::blocks)
   struct Windows {
     u32 sums[cell], squares[cell];
   };
-  const auto index_of = [&](int row) {
+  const auto first_index = [&](int row) {
     return static_cast<unsigned>(corner.y + row) * p.shifts.width + x;
   };
   const auto count_at = [&](int row) {
     return inside ? min(cell, p.shifts.height - corner.y - row) : 0;
   };
-  const unsigned last_index = p.shifts.width * p.shifts.height - 1;
+  const unsigned last_index = unsigned(p.shifts.width) * p.shifts.height - 1;
   const auto ask = [&](int row) {
     Windows to;
 #pragma unroll
     for (int r = 0; r < cell; ++r) {
-      const unsigned index = min(index_of(row) + r * p.shifts.width, last_index);
+      const unsigned index = min(first_index(row) + r * p.shifts.width, last_index);
       to.sums[r] = scorer.sums[index];
       to.squares[r] = scorer.squares[index];
     }
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(T::threads(), T::blocks)
     if (open)
 #pragma unroll 1
       for (int r = 0; r < count_at(row); ++r)
-        key = better(key, scorer.key(sums.at(row, r), index_of(row) + r * p.shifts.width));
+        key = better(key, scorer.key(sums.at(row, r), first_index(row) + r * p.shifts.width));
     if (single) {
       best = better(best, key);
     } else {

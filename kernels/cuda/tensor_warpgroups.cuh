@@ -15,7 +15,7 @@
 namespace xcorr::cuda {
 
 /// One tuning. A block computes 128 shifts in x, 32 a warp of each group, and 16 * tiles * groups
-/// in y. Rows of the right are staged `rows` at a time, with `steps` times 32 bytes of k for each.
+/// in y. Rows of the right are staged `rows_at_once`, with `steps` times 32 bytes of k for each.
 template <int k, int t, int g, int rows_at_once, int b>
 struct WarpgroupTiling {
   static constexpr int steps = k, tiles = t, groups = g;  // tiles: of a group
@@ -97,7 +97,7 @@ using WarpgroupTilings = Tilings<  //
 /// above the right, in the last one those of earlier tiles are below it.
 enum class Round { first, inner, last };
 
-/// Pieces' parts of 32 columns that are loaded ahead: while one is multiplied, three.
+/// Registers for parts of pieces, 32 columns each: while one is multiplied, three are loaded.
 constexpr int parts_ahead = 4;
 
 /// The products of a round. `now`, `before`: the right's rows of this round and of the one before.

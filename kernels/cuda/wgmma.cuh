@@ -42,7 +42,9 @@ class RightMatrix {
 /// Makes what this thread's copies and stores left in shared memory visible to products. Before the
 /// barrier after which the products begin.
 __device__ inline void show_to_products() {
+#if XCORR_WGMMA
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
 }
 
 /// Before the first product, and after registers that products use were written.
