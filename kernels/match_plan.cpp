@@ -232,7 +232,7 @@ Status MatchPlan::enqueue(const MatrixView& frame, Stream stream) {
 Status MatchPlan::run(Group& group, Buffers buffers) {
   const int count = group.problem.correlate.rights;
   if (Status s = group.is_fused() ? search(group, buffers) : search_in_stages(group, buffers);
-      !s.ok())
+      !s.ok() || group.kernel_refines())
     return s;
   buffers.workspace = workspace_.data();
   buffers.first_right = 0;

@@ -82,6 +82,7 @@ class MatchPlan {
       return (problem.correlate.type == ElementType::f32 ? rights : templates).data();
     }
     bool is_fused() const { return kernel->stage == Stage::search; }
+    bool kernel_refines() const { return kernel->refines && kernel->refines(problem); }
     /// The stages beside the kernel's.
     std::vector<std::pair<Stage, const Variant**>> stages() {
       std::vector<std::pair<Stage, const Variant**>> all = {{Stage::window_sums, &window_sums},
@@ -118,7 +119,7 @@ class MatchPlan {
   Status sum_up(Group& group, int first, int count, Stream stream);
   Status allocate();
   Status run(Group& group, Buffers buffers);
-  /// Both leave candidates.
+  /// Both leave candidates, the first one also peaks where the kernel refines.
   Status search(Group& group, Buffers buffers);
   Status search_in_stages(Group& group, Buffers buffers);
   const RightSums& sums_of(const Group& group, std::size_t member) const;

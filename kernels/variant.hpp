@@ -24,7 +24,7 @@ enum class Stage : std::uint8_t {
   refine,       ///< lefts, templates, window sums, candidates -> peaks: exact scores, sub-pixel
                 ///< places
   search,       ///< lefts, rights, window sums -> candidates: the same as by correlate,
-                ///< normalise and peaks, in one, without surfaces
+                ///< normalise and peaks, in one, without surfaces; see Variant::refines
   right_sums,   ///< templates -> right sums and, of f32 templates, rights: when they are new
   blend,        ///< lefts, averages -> averages, blended: a template takes up a part of a frame
 };
@@ -160,6 +160,8 @@ struct Variant {
   /// Sets the layout of products that costs the variant least; they must then begin on a 16-byte
   /// boundary. Null: dense.
   void (*layout)(MatchProblem&) = nullptr;
+  /// Of the search stage: it does what refine does, too, and writes peaks. Null: never.
+  bool (*refines)(const MatchProblem&) = nullptr;
 };
 
 /// Each family's table; the registry joins them.

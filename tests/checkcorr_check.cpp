@@ -67,8 +67,8 @@ class Scenario {
       return view<std::byte>(values, Role::filtered).empty() ? run_reference(stage, values, values)
                                                              : Status();
     if (stands_alone(stage)) return {};
-    // A search finds what the stages up to peaks do.
-    const Stage last = stage == Stage::search ? Stage::peaks : stage;
+    // A search may do what the stages up to refine do.
+    const Stage last = stage == Stage::search ? Stage::refine : stage;
     for (; done_ <= int(last); ++done_) {
       if (Stage(done_) == Stage::normalise) set_error();
       if (Status s = run_reference(Stage(done_), values, values); !s.ok()) return s;

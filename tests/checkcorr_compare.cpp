@@ -353,8 +353,10 @@ Verdict compare(const Variant& variant, const Truth& truth, const Values& got) {
     case Stage::normalise:
       compare_scores(comparison, truth, got);
       break;
-    case Stage::peaks:
     case Stage::search:
+      if (variant.refines && variant.refines(truth.problem)) compare_peaks(comparison, truth, got);
+      [[fallthrough]];
+    case Stage::peaks:
       compare_candidates(comparison, truth, got);
       break;
     case Stage::refine:

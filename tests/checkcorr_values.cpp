@@ -168,7 +168,7 @@ constexpr Role refine_in[] = {Role::lefts,          Role::templates,  Role::wind
 constexpr Role refine_out[] = {Role::peaks, Role::peak_counts};
 constexpr Role search_in[] = {Role::lefts,       Role::rights,         Role::templates,
                               Role::window_sums, Role::window_squares, Role::right_sums};
-constexpr Role search_out[] = {Role::candidates, Role::counts};
+constexpr Role search_out[] = {Role::candidates, Role::counts, Role::peaks, Role::peak_counts};
 constexpr Role right_sums_in[] = {Role::templates};
 constexpr Role right_sums_out[] = {Role::right_sums, Role::centred};
 constexpr Role blend_in[] = {Role::lefts, Role::averages};

@@ -7,6 +7,9 @@
 
 namespace xcorr::cuda {
 
+/// Of a candidate, three by three: itself and its neighbours.
+constexpr int places = 9;
+
 /// Which of a candidate's neighbours across and down are wanted and exist.
 struct Neighbours {
   bool x, y;

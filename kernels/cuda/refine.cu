@@ -13,7 +13,7 @@
 namespace xcorr::cuda {
 namespace {
 
-constexpr int threads = 256, warps = threads / 32, places = 9;
+constexpr int threads = 256, warps = threads / 32;
 
 /// The window and the template, pixel by pixel, shared among the threads of the block: a warp
 /// takes a row of pixels. `end_row` follows each.

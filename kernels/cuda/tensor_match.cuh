@@ -5,13 +5,15 @@
 // (tensor_block.cuh) are scored where they lie, and of each cell of 8 x 8 shifts only the best one
 // is written, if it reaches the limit. A test in single precision, which errs to the safe side,
 // ends most shifts; the rest get the quotient of score.hpp, so that candidates are those of the
-// separate stages to the last bit. With one peak a right, the best of all is the result; with more,
-// what remains of the cells' best ones (cell_peaks.cuh).
+// separate stages to the last bit. With one peak a right, the best of all is the result, which the
+// last block of a right refines, too, unless the right is large; with more, what remains of the
+// cells' best ones (cell_peaks.cuh).
 #pragma once
 
 #include <array>
 
 #include "cell_peaks.cuh"
+#include "refinement.cuh"
 #include "tensor_warpgroups.cuh"
 #include "tensor_warps.cuh"
 #include "tickets.cuh"
@@ -42,12 +44,29 @@ struct Found {
   unsigned* tickets;  ///< of each right
   Candidate* candidates;
   std::uint32_t* counts;
+  RefinedPeak* peaks;  ///< null: candidates are not refined here
+  std::uint32_t* peak_counts;
   unsigned* found;  ///< lengths of the lists, to begin with
 };
 
+/// Rows of a right that a warp refines with at a time, 32 columns of them.
+constexpr int refined_rows = 8;
+
+/// Whether the search refines its candidates: where one block is done before another kernel would
+/// be. Its warps take a piece of the right after the other, and about 0.2 us for each.
+template <class T>
+bool refines(const MatchProblem& p) {
+  constexpr int most_pieces = 8;
+  const Size right = p.correlate.right;
+  return p.max_peaks == 1 &&
+         ceil_div(right.width, 32) * ceil_div(right.height, refined_rows * T::threads() / 32) <=
+             most_pieces;
+}
+
 /// Joins the best keys of this block's threads with those of a right's others.
-__device__ inline void finish_right(const MatchProblem& p, bool minimum, int right, int first_right,
-                                    Key mine, const Found& to) {
+template <class T>
+__device__ void finish_right(const MatchProblem& p, bool minimum, const MatchInputs<u32>& from,
+                             int right, int first_right, Key mine, const Found& to) {
   const bool any = __syncthreads_or(mine != 0);
   if (any) {
     mine = best_of<32>(mine);
@@ -57,27 +76,38 @@ __device__ inline void finish_right(const MatchProblem& p, bool minimum, int rig
     }
     __syncthreads();
   }
-  if (!is_last_block(&to.tickets[right], gridDim.x * gridDim.y, any) || threadIdx.x > 0) return;
-  const Key key = atomicExch(&to.best[right], Key{0});  // for the next frame
-  to.counts[first_right + right] = key ? 1 : 0;
-  if (key)
-    to.candidates[first_right + right] = candidate_of(key, minimum, p.correlate.shifts.width);
+  if (!is_last_block(&to.tickets[right], gridDim.x * gridDim.y, any)) return;
+  const Key key = *static_cast<volatile Key*>(&to.best[right]);
+  const Candidate at = candidate_of(key, minimum, p.correlate.shifts.width);
+  const int index = first_right + right;
+  __syncthreads();  // all have the key
+  if (threadIdx.x == 0) {
+    to.best[right] = 0;  // for the next frame
+    to.counts[index] = key ? 1 : 0;
+    if (to.peaks) to.peak_counts[index] = key ? 1 : 0;
+    if (key) to.candidates[index] = at;
+  }
+  if (!key || !to.peaks) return;
+  using Refining = Refinement<T::threads() / 32, u32>;
+  // Where the sums were.
+  Refining refining(p, from, index, at, *dynamic_shared<typename Refining::Shared>());
+  refining.place(refining.template product<refined_rows>(0, 1), minimum, to.peaks[index]);
 }
 
 template <class T>
 __global__ void __launch_bounds__(T::threads(), T::blocks)
-    tensor_match(MatchProblem problem, bool minimum, const std::byte* left,
-                 const std::uint32_t* laid_out, const RightSums* right_sums, int first_right,
-                 bool aligned, Cells cells, const u32* window_sums, const u32* window_squares,
+    tensor_match(MatchProblem problem, bool minimum, MatchInputs<u32> from,
+                 const std::uint32_t* laid_out, int first_right, bool aligned, Cells cells,
                  Found to) {
   const Problem& p = problem.correlate;
   const Corner corner{int(blockIdx.x) * T::columns() - cells.skew, int(blockIdx.y) * T::rows()};
   const int right = blockIdx.z;
   let_next_begin();
-  sum_products(T(), p, left, first_right + right, laid_out, corner, {0, p.right.height}, aligned);
+  sum_products(T(), p, from.left, first_right + right, laid_out, corner, {0, p.right.height},
+               aligned);
 
-  const Scorer scorer(problem, minimum, right_sums[first_right + right], window_sums,
-                      window_squares);
+  const Scorer scorer(problem, minimum, from.right_sums[first_right + right], from.window_sums,
+                      from.window_squares);
   const BlockSums<T> sums(corner);
   const int x = sums.x(), lane = threadIdx.x % 32;
   const bool inside = x >= 0 && x < p.shifts.width;
@@ -133,7 +163,7 @@ __global__ void __launch_bounds__(T::threads(), T::blocks)
     windows[1] = ask(row + 3 * sums.step);
   }
   if (single)
-    finish_right(problem, minimum, right, first_right, best, to);
+    finish_right<T>(problem, minimum, from, right, first_right, best, to);
   else if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0)
     to.found[right] = 0;
 }
@@ -191,30 +221,33 @@ Status launch(const MatchProblem& problem, const Device& device, const Buffers& 
   const Problem& p = problem.correlate;
   const auto& state = *static_cast<const MatchState<T>*>(plan_state);
   const bool minimum = info(problem.method).minimum;
-  const auto* left = static_cast<const std::byte*>(b.lefts);
-  const auto* sums = static_cast<const u32*>(b.window_sums);
-  const auto* squares = static_cast<const u32*>(b.window_squares);
+  const MatchInputs<u32> from(b);
   const Cells cells = cells_of<T>(p);
   const bool single = problem.max_peaks == 1;
   auto* const keys = static_cast<Key*>(b.workspace);
   auto* const behind =
       static_cast<std::byte*>(b.workspace) + (single ? 0 : cell_bytes<T>(problem, b.right_count));
   const PeakLists lists(problem, behind, b.right_count);
-  const Found to{single ? state.best() + b.first_right : keys, state.tickets() + b.first_right,
-                 b.candidates, b.counts, lists.found};
+  const Found to{single ? state.best() + b.first_right : keys,
+                 state.tickets() + b.first_right,
+                 b.candidates,
+                 b.counts,
+                 refines<T>(problem) ? b.peaks : nullptr,
+                 b.peak_counts,
+                 lists.found};
   const dim3 blocks = tensor_grid<T>(p, b.right_count);
   const std::size_t bytes =
       spreading_bytes(device, blocks, T::shared_bytes(p.right.width, p.right.height));
   if (Status s = enqueue_early(device, "tensor_match", tensor_match<T>, blocks, dim3(T::threads()),
-                               bytes, b.stream, problem, minimum, left, state.words(), b.right_sums,
-                               b.first_right, is_left_aligned(p, left), cells, sums, squares, to);
+                               bytes, b.stream, problem, minimum, from, state.words(),
+                               b.first_right, is_left_aligned(p, from.left), cells, to);
       !s.ok() || single)
     return s;
   const dim3 grid(static_cast<unsigned>(ceil_div(cells.count(), pick_threads)), b.right_count);
   if (Status s =
           enqueue_early(device, "pick_peaks", pick_peaks, grid, dim3(pick_threads), 0, b.stream,
-                        problem, minimum, left, static_cast<const std::byte*>(b.templates),
-                        b.right_sums, b.first_right, cells, sums, squares, keys, lists);
+                        problem, minimum, from.left, from.templates, from.right_sums, b.first_right,
+                        cells, from.window_sums, from.window_squares, keys, lists);
       !s.ok())
     return s;
   return keep_best(problem, device, b, lists);
@@ -236,7 +269,7 @@ template <class... T>
 constexpr auto make_table(const char* const (&names)[sizeof...(T)], Tilings<T...>) {
   int i = 0;
   return std::array{Variant{names[i++], Stage::search, Backend::cuda, true, supports<T>,
-                            workspace<T>, launch<T>, MatchState<T>::make}...};
+                            workspace<T>, launch<T>, MatchState<T>::make, nullptr, refines<T>}...};
 }
 
 }  // namespace xcorr::cuda::tensor_match_kernel
