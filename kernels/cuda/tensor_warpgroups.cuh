@@ -61,11 +61,7 @@ struct WarpgroupTiling {
     return std::max<std::size_t>(left_bytes() + stages * stage_bytes(), sums_bytes(4 * rows()));
   }
   static bool has_instructions(const Device& device) { return device.compute_capability == 90; }
-  /// Each width has its steps: more would multiply zeros.
-  static constexpr int least_steps = 2;
-  static constexpr bool takes_width(int width) {
-    return bands(width) == 1 && (steps == least_steps || width > most_columns() - 32);
-  }
+  static constexpr bool takes_width(int width) { return bands(width) == 1; }
 };
 
 // clang-format off
