@@ -116,8 +116,8 @@ class Matcher {
   /// collect() returned. Without a stream the matcher uses one of its own. The first frame in
   /// ordinary host memory allocates pinned memory, through which such frames go to a GPU.
   ///
-  /// A u8 frame may have any PixelLayout. Where pixels are more than luma, that of the searched part
-  /// is made on the device; the first such frame allocates for it. Errors: invalid_argument,
+  /// A u8 frame may have any PixelLayout. Where pixels are more than luma, that of the searched
+  /// part is made on the device; the first such frame allocates for it. Errors: invalid_argument,
   /// out_of_memory, device_error.
   Status enqueue(const MatrixView& frame, Stream stream = {});
 
