@@ -4,9 +4,9 @@
 // of 11 bits. Each value is split into two of those, high + low, and high * high + low * high +
 // high * low misses less than an ulp of a product; where no value of a block has a low part
 // (integers up to 2048, values that were float16) the first product is all there is. One row of the
-// right is a banded (Toeplitz) matrix, B[k][n] = right[k - n], as in tensor_core.cu: of its blocks
-// of 8 x 8, one more than the row has is not zero. It is made for matrices of some 64 pixels a side
-// and more; what it should reach is in docs/performance.md.
+// right is a banded (Toeplitz) matrix, B[k][n] = right[k - n], as in tensor_block.cuh: of its
+// blocks of 8 x 8, one more than the row has is not zero. It is made for matrices of some 64 pixels
+// a side and more; what it should reach is in docs/performance.md.
 #include <algorithm>
 #include <array>
 #include <bit>
