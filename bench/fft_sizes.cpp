@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Writes kernels/cuda/fft_sizes.inc: the transform sizes worth padding to, measured on this GPU. A
-// size is listed when none that is larger is faster. Widths are the real side of a transform.
+// Writes kernels/cuda/fft/fft_sizes.inc: the transform sizes worth padding to, measured on this
+// GPU. A size is listed when none that is larger is faster. Widths are the real side of a
+// transform.
 //
-//   fft_sizes > kernels/cuda/fft_sizes.inc
+//   fft_sizes > kernels/cuda/fft/fft_sizes.inc
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <utility>
 #include <vector>
 
-#include "cuda/cufft_library.hpp"
+#include "device/cufft_library.hpp"
+#include "device/runtime.hpp"
 #include "require.hpp"
-#include "runtime.hpp"
 
 namespace {
 

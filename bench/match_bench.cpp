@@ -24,9 +24,9 @@
 
 #include <xcorr/match.hpp>
 
+#include "device/runtime.hpp"
 #include "pgm.hpp"
 #include "require.hpp"
-#include "runtime.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Makes kernels/select_table.inc, from which the selector takes the variant for a correlation or a match.
+"""Makes kernels/select/select_table.inc, from which the selector takes the variant for a correlation or a match.
 
 Reads what `checkcorr --bench --output=csv` wrote, and the table of the paper's section 5.5
 (results/paper-table1.csv), which counts where nothing was measured. Of each measured problem it
@@ -136,7 +136,7 @@ def guidelines_of(path):
 
 
 def main():
-    default = HERE.parent / 'kernels' / 'select_table.inc'
+    default = HERE.parent / 'kernels' / 'select' / 'select_table.inc'
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('csv', nargs='*', default=[str(HERE / 'results' / name) for name in RESULTS],
                         help='results of checkcorr --bench --output=csv (default: those named in this script)')

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <xcorr/correlate.hpp>
 
-#include "registry.hpp"
+#include "select/registry.hpp"
 
 namespace xcorr {
 namespace {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <optional>
 
-#include "filter_weights.hpp"
-#include "registry.hpp"
+#include "select/registry.hpp"
+#include "stages/filter_weights.hpp"
 
 namespace xcorr {
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "registry.hpp"
+#include "select/registry.hpp"
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 
-#include "../variant.hpp"
+#include "stages/variant.hpp"
 
 namespace xcorr::cpu {
 

@@ -6,8 +6,8 @@
 // doubles), with zeros outside the left, so that any rectangle of shifts is the same loop. The
 // inner loop keeps `rows` x `vectors` outputs in registers: a left vector serves several
 // rows of outputs, a tap several vectors.
-#include "common.hpp"
-#include "simd.hpp"
+#include "cpu/common.hpp"
+#include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/direct.cpp"

@@ -5,12 +5,12 @@
 // exact by error_bound(). The templates' spectra are kept in the plan, a tile's spectrum serves
 // all templates. A tile is transformed by columns, transposed in blocks, and transformed by columns
 // again; the inverse goes the other way, so that spectra stay transposed.
-#include "simd.hpp"
+#include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/fft.cpp"
 #include <hwy/foreach_target.h>
-#include "fft_engine-inl.hpp"
+#include "cpu/fft_engine-inl.hpp"
 
 #if HWY_ONCE
 #include <new>

@@ -10,8 +10,8 @@
 
 #include <type_traits>
 
-#include "fft_engine.hpp"
-#include "fft_lanes-inl.hpp"
+#include "cpu/fft_engine.hpp"
+#include "cpu/fft_lanes-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace xcorr::cpu::fft::HWY_NAMESPACE {

@@ -6,8 +6,8 @@
 
 #include <complex>
 
-#include "common.hpp"
-#include "fft_tiles.hpp"
+#include "cpu/common.hpp"
+#include "cpu/fft_tiles.hpp"
 
 namespace xcorr::cpu::fft {
 

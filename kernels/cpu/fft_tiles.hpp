@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "common.hpp"
+#include "cpu/common.hpp"
 
 namespace xcorr::cpu::fft {
 

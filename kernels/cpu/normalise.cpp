@@ -4,7 +4,7 @@
 // compiler turns into vectors: the method is a template parameter, so a loop has no branches left;
 // the file is compiled once for each of Highway's targets, of which only the settings are used.
 // It needs -fno-math-errno and -fno-trapping-math (kernels/meson.build) to do so.
-#include "simd.hpp"
+#include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/normalise.cpp"
@@ -13,8 +13,8 @@
 
 #ifndef XCORR_CPU_NORMALISE_JOB
 #define XCORR_CPU_NORMALISE_JOB
-#include "../score.hpp"
-#include "common.hpp"
+#include "cpu/common.hpp"
+#include "stages/score.hpp"
 
 namespace xcorr::cpu::normalise {
 

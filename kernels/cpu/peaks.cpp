@@ -6,8 +6,8 @@
 // and the heaps are merged.
 #include <functional>
 
-#include "../score.hpp"
-#include "common.hpp"
+#include "cpu/common.hpp"
+#include "stages/score.hpp"
 
 namespace xcorr::cpu {
 namespace {

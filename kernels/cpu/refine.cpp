@@ -2,8 +2,8 @@
 //
 // Exact scores of the few places that are left, from the pixels themselves, and the sub-pixel
 // place from those of their eight neighbours.
-#include "../score.hpp"
-#include "common.hpp"
+#include "cpu/common.hpp"
+#include "stages/score.hpp"
 
 namespace xcorr::cpu {
 namespace {

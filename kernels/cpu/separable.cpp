@@ -3,7 +3,7 @@
 // Separable convolution in bands of rows: a band keeps the sums across of the last rows that the
 // weights down reach, so that each row is read and summed once, and both passes are the same loop:
 // a weighted sum of lines, which for the pass across are one line read from different places on.
-#include "simd.hpp"
+#include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/separable.cpp"
@@ -12,8 +12,8 @@
 
 #ifndef XCORR_CPU_SEPARABLE_JOB
 #define XCORR_CPU_SEPARABLE_JOB
-#include "../filter_weights.hpp"
-#include "common.hpp"
+#include "cpu/common.hpp"
+#include "stages/filter_weights.hpp"
 
 namespace xcorr::cpu::separable {
 

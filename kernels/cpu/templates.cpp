@@ -3,8 +3,8 @@
 // What is made of templates when they are new or take up a part of a frame: their sums and, for
 // floating point, their pixels less the mean; and the running averages themselves. Templates are
 // few and small against frames: one after the other will do.
-#include "../blend.hpp"
-#include "common.hpp"
+#include "cpu/common.hpp"
+#include "stages/blend.hpp"
 
 namespace xcorr::cpu {
 namespace {

@@ -5,7 +5,7 @@
 // rounding of large values passed before into small ones, so windows are put together from
 // pieces of 1, 2, 4, ... pixels, first along rows, then down columns: nothing is ever taken away.
 // Plain loops, compiled into vectors once for each of Highway's targets.
-#include "simd.hpp"
+#include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/window_sums.cpp"
@@ -14,7 +14,7 @@
 
 #ifndef XCORR_CPU_WINDOW_SUMS_JOB
 #define XCORR_CPU_WINDOW_SUMS_JOB
-#include "common.hpp"
+#include "cpu/common.hpp"
 
 namespace xcorr::cpu::window_sums {
 

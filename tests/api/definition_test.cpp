@@ -2,7 +2,7 @@
 //
 // The six methods of the oracle and of score.hpp against numbers worked out with numpy.
 #include "definition.hpp"
-#include "score.hpp"
+#include "stages/score.hpp"
 
 namespace api {
 namespace {

@@ -4,7 +4,7 @@
 // ordinary memory may be another frame's as soon as they are asked for.
 #include <algorithm>
 
-#include "frame_reader.hpp"
+#include "match/frame_reader.hpp"
 #include "support.hpp"
 
 namespace api {

@@ -6,7 +6,7 @@
 
 #include <xcorr/match.hpp>
 
-#include "luma.hpp"
+#include "stages/luma.hpp"
 #include "support.hpp"
 
 namespace api {

@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "cuda/row_jobs.hpp"
+#include "cuda/definition/row_jobs.hpp"
 
 namespace xcorr::cuda {
 namespace {

@@ -17,8 +17,8 @@
 #include <xcorr/filter.hpp>
 #include <xcorr/match.hpp>
 
-#include "registry.hpp"
-#include "runtime.hpp"
+#include "device/runtime.hpp"
+#include "select/registry.hpp"
 
 namespace api {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "tune_cache.hpp"
+#include "match/tune_cache.hpp"
 
 namespace api {
 

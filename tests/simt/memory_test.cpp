@@ -2,8 +2,8 @@
 //
 // Memory and launches: what lies outside a buffer, what nobody wrote, copies under way, and the
 // limits of CUDA.
-#include "cuda/async_copy.cuh"
-#include "cuda/shared_memory.cuh"
+#include "cuda/common/async_copy.cuh"
+#include "cuda/common/shared_memory.cuh"
 #include "support.hpp"
 
 namespace xcorr::cuda {

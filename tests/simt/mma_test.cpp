@@ -2,7 +2,7 @@
 //
 // Matrix instructions: where each lane's part of a matrix is, and what tensor cores do with bits
 // that they have no use for.
-#include "cuda/mma.cuh"
+#include "cuda/tensor/mma.cuh"
 
 #include "support.hpp"
 

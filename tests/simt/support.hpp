@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "cuda/launch.cuh"
+#include "cuda/common/launch.cuh"
 
 namespace xcorr::cuda {
 

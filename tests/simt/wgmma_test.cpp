@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Products by four warps: where the parts of the matrices are, and when they are done.
-#include "cuda/wgmma.cuh"
+#include "cuda/tensor/wgmma.cuh"
 
-#include "cuda/mma.cuh"
+#include "cuda/tensor/mma.cuh"
 #include "support.hpp"
 
 namespace xcorr::cuda {

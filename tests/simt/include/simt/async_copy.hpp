@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// kernels/cuda/async_copy.cuh on the CPU. What is copied reaches its destination when the thread
-// waits for it and not earlier; till then the destination holds what no data are.
+// kernels/cuda/common/async_copy.cuh on the CPU. What is copied reaches its destination when the
+// thread waits for it and not earlier; till then the destination holds what no data are.
 #pragma once
 
 #include <cstdint>

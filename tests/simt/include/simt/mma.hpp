@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// kernels/cuda/mma.cuh on the CPU: what each lane brings to a matrix instruction.
+// kernels/cuda/tensor/mma.cuh on the CPU: what each lane brings to a matrix instruction.
 #pragma once
 
 #include <cstdint>

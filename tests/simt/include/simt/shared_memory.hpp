@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// kernels/cuda/shared_memory.cuh on the CPU.
+// kernels/cuda/common/shared_memory.cuh on the CPU.
 #pragma once
 
 #include "execution.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// kernels/cuda/wgmma.cuh on the CPU. Products are done when a warp waits for them and not earlier,
-// with what registers and shared memory hold then, so that what is overwritten too early shows. A
-// warp by itself: of four, each has its own rows.
+// kernels/cuda/tensor/wgmma.cuh on the CPU. Products are done when a warp waits for them and not
+// earlier, with what registers and shared memory hold then, so that what is overwritten too early
+// shows. A warp by itself: of four, each has its own rows.
 #pragma once
 
 #include <cstdint>

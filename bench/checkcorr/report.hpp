@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the bench found of one variant with one problem, and how it is printed.
+#pragma once
+
+#include <vector>
+
+#include "checkcorr/checkcorr.hpp"
+
+namespace checkcorr {
+
+/// Of samples without those further than 1.5 interquartile ranges from the quartiles.
+struct Timing {
+  double median = 0, least = 0, mean = 0;  ///< seconds
+  std::size_t samples = 0;                 ///< that were kept
+};
+
+Timing summarise(std::vector<double> samples);
+
+struct Measurement {
+  const Case& test;
+  const xcorr::Variant& variant;
+  const xcorr::Device& device;
+  const char* step;  ///< `kernel`, `run`, `match`, or one of `steps`
+  Timing timing;
+  double products;  ///< that a launch adds up; 0: other stages than correlate, other steps
+  double peak;      ///< the device's multiply-adds a second; 0: not known
+};
+
+/// Prints measurements in a format, one after the other.
+class Report {
+ public:
+  /// What there is to say of the devices beforehand; in CSV lines that begin with '#'.
+  Report(Output output, const std::vector<std::string>& devices);
+  ~Report();
+  Report(const Report&) = delete;
+
+  void add(const Measurement& m);
+
+ private:
+  Output output_;
+  bool first_ = true;
+};
+
+}  // namespace checkcorr

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The oracle: every stage in plain loops straight from its definition, in 64-bit integers for u8
+// and double for f32, on one thread. Every other variant is compared with these by checkcorr, so
+// nothing here or in reference_methods.hpp is shared with them. It is never chosen by itself, and
+// anything can be asked of it by name.
+#include <algorithm>
+#include <vector>
+
+#include "cpu/reference/reference_methods.hpp"
+#include "stages/score.hpp"  // noise_share only
+#include "stages/variant.hpp"
+
+namespace xcorr::cpu {
+namespace {
+
+using namespace plain;
+
+// ---- correlate ------------------------------------------------------------------------------
+
+/// Sum over the pixels where both exist of left * (right - offset).
+template <class Sum, class T>
+Sum product(const Matrix<T>& left, const Matrix<T>& right, int dx, int dy, Sum offset) {
+  const int first_x = std::max(0, -dx), end_x = std::min(right.size.width, left.size.width - dx);
+  const int first_y = std::max(0, -dy), end_y = std::min(right.size.height, left.size.height - dy);
+  Sum sum = 0;
+  for (int j = first_y; j < end_y; ++j)
+    for (int i = first_x; i < end_x; ++i)
+      sum +=
+          static_cast<Sum>(left.at(i + dx, j + dy)) * (static_cast<Sum>(right.at(i, j)) - offset);
+  return sum;
+}
+
+/// `centred`: the right's mean is taken away first.
+template <class T, class Sum, class Out>
+void correlate_as(const MatchProblem& problem, const Buffers& b, bool centred) {
+  const Problem& p = problem.correlate;
+  Out* out = static_cast<Out*>(b.products);
+  for (int l = 0; l < p.lefts; ++l) {
+    const auto left = left_of<T>(p, b.lefts, l);
+    for (int r = b.first_right; r < b.first_right + b.right_count; ++r) {
+      const auto index = p.right_of(std::int64_t{l} * p.rights + r);
+      const auto right = right_of<T>(p, b.rights, index);
+      const Sum offset = centred ? static_cast<Sum>(mean_of(right)) : Sum{0};
+      for (int y = 0; y < p.shifts.height; ++y)
+        for (int x = 0; x < p.shifts.width; ++x)
+          out[y * problem.products_pitch() + x] =
+              static_cast<Out>(product(left, right, p.shifts.x + x, p.shifts.y + y, offset));
+      out += problem.products_stride();
+    }
+  }
+}
+
+Status correlate(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+  using u8 = std::uint8_t;
+  if (problem.correlate.type == ElementType::f32)
+    correlate_as<float, double, float>(problem, b, false);
+  else if (problem.correlate.type == ElementType::f64)
+    correlate_as<double, long double, double>(problem, b, false);
+  else if (problem.correlate.type == ElementType::i32)
+    correlate_as<std::int32_t, std::int64_t, std::int64_t>(problem, b, false);
+  else if (problem.products == ElementType::f32)
+    correlate_as<u8, double, float>(problem, b, true);
+  else if (problem.products == ElementType::u64)
+    correlate_as<u8, std::int64_t, std::uint64_t>(problem, b, false);
+  else
+    correlate_as<u8, std::int64_t, std::uint32_t>(problem, b, false);
+  return {};
+}
+
+// ---- window sums ----------------------------------------------------------------------------
+
+template <class T, class Sum, class Squares>
+void window_sums_as(const Problem& p, const Buffers& b) {
+  const auto left = left_of<T>(p, b.lefts, 0);
+  Sum* sums = static_cast<Sum*>(b.window_sums);
+  Squares* squares = static_cast<Squares*>(b.window_squares);
+  for (int y = 0; y < p.shifts.height; ++y)
+    for (int x = 0; x < p.shifts.width; ++x) {
+      Wide<T> sum = 0, square = 0;
+      for (int j = 0; j < p.right.height; ++j)
+        for (int i = 0; i < p.right.width; ++i) {
+          const Wide<T> f = left.at(p.shifts.x + x + i, p.shifts.y + y + j);
+          sum += f;
+          square += f * f;
+        }
+      *sums++ = static_cast<Sum>(sum);
+      *squares++ = static_cast<Squares>(square);
+    }
+}
+
+Status window_sums(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+  if (problem.correlate.type == ElementType::f32)
+    window_sums_as<float, double, double>(problem.correlate, b);
+  else if (problem.correlate.output_type() == ElementType::u64)
+    window_sums_as<std::uint8_t, std::uint32_t, std::uint64_t>(problem.correlate, b);
+  else
+    window_sums_as<std::uint8_t, std::uint32_t, std::uint32_t>(problem.correlate, b);
+  return {};
+}
+
+// ---- normalise ------------------------------------------------------------------------------
+
+/// From a plain product of u8 data.
+template <class SquaresT>
+struct IntegerNormaliser {
+  using Sum = std::uint32_t;
+  using Squares = SquaresT;
+
+  template <class Product>
+  static Terms terms(std::int64_t n, Product product, Sum sum, Squares squares,
+                     const RightSums& right, double /*product_error*/) {
+    return integer_terms(
+        n, sum, static_cast<std::int64_t>(squares), static_cast<std::int64_t>(right.sum),
+        static_cast<std::int64_t>(right.squares), static_cast<std::int64_t>(product));
+  }
+};
+
+/// From a floating-point product with the template's mean removed, which is the covariance. A
+/// window of so little contrast that the product's error is more than noise_share of a score
+/// counts as one of more contrast.
+template <class SumT, class SquaresT>
+struct CentredNormaliser {
+  using Sum = SumT;
+  using Squares = SquaresT;
+
+  static Terms terms(std::int64_t n, float covariance, Sum sum, Squares squares,
+                     const RightSums& right, double product_error) {
+    const double count = static_cast<double>(n), f = sum, ff = static_cast<double>(squares);
+    const double product = covariance + f * right.sum / count;
+    const double spread = ff - f * f / count, right_spread = right.deviation / count;
+    const double least = product_error / noise_share;
+    return {.difference = std::max(0.0, ff - 2 * product + right.squares),
+            .product = product,
+            .left_energy = ff,
+            .right_energy = right.squares,
+            .covariance = covariance,
+            .left_spread = std::max(spread, least * least),
+            .right_spread = right_spread,
+            .scale = 1,
+            .flat = is_flat(spread, ff) || is_flat(right_spread, right.squares)};
+  }
+};
+
+template <class Normaliser, class Product>
+void normalise_as(const MatchProblem& problem, const Buffers& b) {
+  const Problem& p = problem.correlate;
+  const auto* product = static_cast<const Product*>(b.products);
+  const auto* sums = static_cast<const typename Normaliser::Sum*>(b.window_sums);
+  const auto* squares = static_cast<const typename Normaliser::Squares*>(b.window_squares);
+  const double product_error = b.product_error ? *b.product_error : 0.0;
+  float* out = b.scores;
+  for (int r = b.first_right; r < b.first_right + b.right_count; ++r) {
+    for (int y = 0; y < p.shifts.height; ++y)
+      for (int x = 0; x < p.shifts.width; ++x) {
+        const std::int64_t place = std::int64_t{y} * p.shifts.width + x;
+        const Terms terms =
+            Normaliser::terms(p.right.area(), product[y * problem.products_pitch() + x],
+                              sums[place], squares[place], b.right_sums[r], product_error);
+        *out++ = static_cast<float>(method_score(problem.method, terms));
+      }
+    product += problem.products_stride();
+  }
+}
+
+Status normalise(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+  const auto of_bytes = [&]<class Wide>() {  // sums of products, of squares: see Buffers
+    if (problem.products == ElementType::f32)
+      normalise_as<CentredNormaliser<std::uint32_t, Wide>, float>(problem, b);
+    else
+      normalise_as<IntegerNormaliser<Wide>, Wide>(problem, b);
+  };
+  if (problem.correlate.type == ElementType::f32)
+    normalise_as<CentredNormaliser<double, double>, float>(problem, b);
+  else if (problem.correlate.output_type() == ElementType::u64)
+    of_bytes.template operator()<std::uint64_t>();
+  else
+    of_bytes.template operator()<std::uint32_t>();
+  return {};
+}
+
+// ---- peaks ----------------------------------------------------------------------------------
+
+/// What an exact copy of the template scores, times the threshold (out of reach when a copy scores
+/// nothing); for the minimum methods what a black window scores, times what is left of 1. A float
+/// as the scores are, so that an exact copy reaches threshold 1.
+float limit_of(const MatchProblem& problem, const RightSums& right) {
+  const double n = static_cast<double>(problem.correlate.right.area());
+  const auto of_copy = [&](double copy) { return copy > 0 ? problem.threshold * copy : HUGE_VAL; };
+  double limit = 0;
+  switch (problem.method) {
+    case Method::sqdiff:
+      limit = (1 - problem.threshold) * right.squares;
+      break;
+    case Method::sqdiff_normed:
+      limit = 1 - problem.threshold;
+      break;
+    case Method::ccorr:
+      limit = of_copy(right.squares);
+      break;
+    case Method::ccoeff: {
+      const bool flat = right.deviation <= flat_share * n * right.squares;
+      limit = of_copy(flat ? 0 : right.deviation / n);
+      break;
+    }
+    case Method::ccorr_normed:
+    case Method::ccoeff_normed:
+      limit = problem.threshold;
+      break;
+  }
+  return static_cast<float>(limit);
+}
+
+/// A surface of scores and the order of its places: true where (x, y) comes before (u, v).
+struct Surface {
+  const float* scores;
+  Size size;
+  bool minimum;
+
+  float at(int x, int y) const { return scores[std::int64_t{y} * size.width + x]; }
+  bool before(int x, int y, int u, int v) const {
+    const float a = at(x, y), b = at(u, v);
+    if (a != b) return minimum ? a < b : a > b;
+    return y != v ? y < v : x < u;
+  }
+  bool is_peak(int x, int y, int distance_x, int distance_y) const {
+    const int end_u = std::min(size.width, x + distance_x);
+    const int end_v = std::min(size.height, y + distance_y);
+    for (int v = std::max(0, y - distance_y + 1); v < end_v; ++v)
+      for (int u = std::max(0, x - distance_x + 1); u < end_u; ++u)
+        if (before(u, v, x, y)) return false;
+    return true;
+  }
+};
+
+Status peaks(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+  const Size size = problem.correlate.shifts.size();
+  const bool minimum = info(problem.method).minimum;
+  for (int r = 0; r < b.right_count; ++r) {
+    const int right = b.first_right + r;
+    const Surface surface{b.scores + r * size.area(), size, minimum};
+    const float limit = limit_of(problem, b.right_sums[right]);
+    std::vector<Candidate> found;
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) {
+        const float score = surface.at(x, y);
+        if (minimum ? score > limit : score < limit) continue;
+        if (surface.is_peak(x, y, problem.distance_x, problem.distance_y))
+          found.push_back({score, x, y});
+      }
+    std::sort(found.begin(), found.end(), [&](const Candidate& a, const Candidate& c) {
+      return surface.before(a.x, a.y, c.x, c.y);
+    });
+    if (found.size() > static_cast<std::size_t>(problem.max_peaks))
+      found.resize(static_cast<std::size_t>(problem.max_peaks));
+    b.counts[right] = static_cast<std::uint32_t>(found.size());
+    std::copy(found.begin(), found.end(), b.candidates + std::int64_t{right} * problem.max_peaks);
+  }
+  return {};
+}
+
+// ---- refine ---------------------------------------------------------------------------------
+
+/// Where the parabola through (-1, before), (0, here), (1, after) has its extremum, at most half a
+/// pixel away; 0 where it has none of the sort that is looked for.
+double parabola_offset(double before, double here, double after, bool minimum) {
+  const double curvature = before - 2 * here + after;
+  if (minimum ? !(curvature > 0) : !(curvature < 0)) return 0;
+  return std::clamp(0.5 * (before - after) / curvature, -0.5, 0.5);
+}
+
+/// The extremum of the quadratic whose derivatives are the central differences of s[1 + dy][1 +
+/// dx]; leaves `peak` as it is where that has none of the sort that is looked for. Solves
+///   xx dx + xy dy = -x,  xy dx + yy dy = -y.
+void quadratic_offset(const double (&s)[3][3], bool minimum, RefinedPeak& peak) {
+  const double x = (s[1][2] - s[1][0]) / 2, y = (s[2][1] - s[0][1]) / 2;
+  const double xx = s[1][0] - 2 * s[1][1] + s[1][2], yy = s[0][1] - 2 * s[1][1] + s[2][1];
+  const double xy = (s[2][2] - s[0][2] - s[2][0] + s[0][0]) / 4;
+  const double det = xx * yy - xy * xy;
+  const bool wanted = minimum ? xx > 0 && yy > 0 : xx < 0 && yy < 0;
+  if (!wanted || !(det > 0)) return;
+  peak.dx = std::clamp((xy * y - yy * x) / det, -1.0, 1.0);
+  peak.dy = std::clamp((xy * x - xx * y) / det, -1.0, 1.0);
+}
+
+template <class T>
+RefinedPeak refined(const MatchProblem& problem, const Matrix<T>& left, const Matrix<T>& right,
+                    const Candidate& at) {
+  const Rect shifts = problem.correlate.shifts;
+  const bool minimum = info(problem.method).minimum;
+  const auto exact = [&](int x, int y) {
+    Matrix<T> window = left;
+    window.data += (shifts.y + y) * left.pitch + (shifts.x + x) * std::int64_t{sizeof(T)};
+    window.size = right.size;
+    return method_score(problem.method, terms_of(window, right));
+  };
+  RefinedPeak peak{exact(at.x, at.y), 0, 0, at.x, at.y};
+  const bool whole_x = problem.subpixel && at.x > 0 && at.x + 1 < shifts.width;
+  const bool whole_y = problem.subpixel && at.y > 0 && at.y + 1 < shifts.height;
+  if (whole_x)
+    peak.dx = parabola_offset(exact(at.x - 1, at.y), peak.score, exact(at.x + 1, at.y), minimum);
+  if (whole_y)
+    peak.dy = parabola_offset(exact(at.x, at.y - 1), peak.score, exact(at.x, at.y + 1), minimum);
+  if (whole_x && whole_y) {
+    double s[3][3];
+    for (int j = 0; j < 3; ++j)
+      for (int i = 0; i < 3; ++i) s[j][i] = exact(at.x + i - 1, at.y + j - 1);
+    quadratic_offset(s, minimum, peak);
+  }
+  return peak;
+}
+
+template <class T>
+void refine_as(const MatchProblem& problem, const Buffers& b) {
+  const Problem& p = problem.correlate;
+  const auto left = left_of<T>(p, b.lefts, 0);
+  for (int r = b.first_right; r < b.first_right + b.right_count; ++r)
+    for (std::uint32_t i = 0; i < b.counts[r]; ++i) {
+      const std::int64_t index = std::int64_t{r} * problem.max_peaks + i;
+      b.peaks[index] = refined(problem, left, right_of<T>(p, b.templates, r), b.candidates[index]);
+    }
+}
+
+Status refine(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+  for (int r = b.first_right; r < b.first_right + b.right_count; ++r)
+    b.peak_counts[r] = b.counts[r];
+  if (problem.correlate.type == ElementType::f32)
+    refine_as<float>(problem, b);
+  else
+    refine_as<std::uint8_t>(problem, b);
+  return {};
+}
+
+// ---- table ----------------------------------------------------------------------------------
+
+bool supports_correlate(const MatchProblem& problem, const Device&) {
+  const Problem& p = problem.correlate;
+  return problem.products == p.output_type() ||
+         (p.type == ElementType::u8 && problem.products == ElementType::f32);
+}
+
+bool supports_match(const MatchProblem& problem, const Device& device) {
+  const Problem& p = problem.correlate;
+  const Rect s = p.shifts;
+  return (p.type == ElementType::u8 || p.type == ElementType::f32) &&
+         supports_correlate(problem, device) && p.lefts == 1 && s.x >= 0 && s.y >= 0 &&
+         s.x + s.width + p.right.width - 1 <= p.left.width &&
+         s.y + s.height + p.right.height - 1 <= p.left.height;
+}
+
+std::size_t no_workspace(const MatchProblem&, const Device&) { return 0; }
+
+constexpr Variant variants[] = {
+    {"reference", Stage::correlate, Backend::cpu, true, supports_correlate, no_workspace,
+     correlate},
+    {"reference", Stage::window_sums, Backend::cpu, true, supports_match, no_workspace,
+     window_sums},
+    {"reference", Stage::normalise, Backend::cpu, true, supports_match, no_workspace, normalise},
+    {"reference", Stage::peaks, Backend::cpu, true, supports_match, no_workspace, peaks},
+    {"reference", Stage::refine, Backend::cpu, true, supports_match, no_workspace, refine},
+};
+
+}  // namespace
+
+Family reference_family() { return variants; }
+
+}  // namespace xcorr::cpu

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The definitions of the match methods for the oracle, from the pixels themselves. They are
+// written a second time here, apart from score.hpp, so that a slip in either shows as a difference.
+// For u8 everything is an integer until the last quotient; for f32 the means are taken first.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <xcorr/correlate.hpp>
+#include <xcorr/methods.hpp>
+
+#include "stages/score.hpp"  // flat_share only
+
+namespace xcorr::cpu::plain {
+
+// ---- matrices -------------------------------------------------------------------------------
+
+template <class T>
+struct Matrix {
+  const std::byte* data;
+  std::int64_t pitch;
+  Size size;
+
+  T at(int x, int y) const { return reinterpret_cast<const T*>(data + y * pitch)[x]; }
+};
+
+template <class T>
+Matrix<T> left_of(const Problem& p, const void* lefts, std::int64_t index) {
+  return {static_cast<const std::byte*>(lefts) + index * p.left_stride, p.left_pitch, p.left};
+}
+
+template <class T>
+Matrix<T> right_of(const Problem& p, const void* rights, std::int64_t index) {
+  return {static_cast<const std::byte*>(rights) + index * p.right_stride, p.right_pitch, p.right};
+}
+
+/// The type in which sums over T are taken.
+template <class T>
+using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+
+template <class T>
+double mean_of(const Matrix<T>& m) {
+  Wide<T> sum = 0;
+  for (int y = 0; y < m.size.height; ++y)
+    for (int x = 0; x < m.size.width; ++x) sum += m.at(x, y);
+  return static_cast<double>(sum) / static_cast<double>(m.size.area());
+}
+
+// ---- the methods ----------------------------------------------------------------------------
+
+/// What the six definitions are made of: f the window, t the template, f' and t' less their mean.
+struct Terms {
+  double difference = 0;    ///< sum (f - t)^2
+  double product = 0;       ///< sum f t
+  double left_energy = 0;   ///< sum f^2
+  double right_energy = 0;  ///< sum t^2
+  double covariance = 0;    ///< sum f' t', times scale
+  double left_spread = 0;   ///< sum f'^2, times scale
+  double right_spread = 0;  ///< sum t'^2, times scale
+  double scale = 1;         ///< 1, or n for u8, which keeps all of these integers
+  bool flat = false;        ///< the window or the template has no variance
+};
+
+inline double method_score(Method method, const Terms& s) {
+  const bool energy = s.left_energy > 0 && s.right_energy > 0;
+  switch (method) {
+    case Method::sqdiff:
+      return s.difference;
+    case Method::sqdiff_normed:
+      if (s.difference == 0) return 0;
+      if (!energy) return 1;
+      return std::min(1.0, s.difference / std::sqrt(s.left_energy * s.right_energy));
+    case Method::ccorr:
+      return s.product;
+    case Method::ccorr_normed:
+      if (!energy) return 0;
+      return std::clamp(s.product / std::sqrt(s.left_energy * s.right_energy), -1.0, 1.0);
+    case Method::ccoeff:
+      return s.covariance / s.scale;
+    case Method::ccoeff_normed:
+      if (s.flat) return 0;
+      return std::clamp(s.covariance / std::sqrt(s.left_spread * s.right_spread), -1.0, 1.0);
+  }
+  return 0;
+}
+
+/// f and ff: sum f, sum f^2; likewise the others. n^2 * 255^2 stays below 2^63.
+inline Terms integer_terms(std::int64_t n, std::int64_t f, std::int64_t ff, std::int64_t t,
+                           std::int64_t tt, std::int64_t ft) {
+  const std::int64_t left_spread = n * ff - f * f, right_spread = n * tt - t * t;
+  return {.difference = static_cast<double>(ff - 2 * ft + tt),
+          .product = static_cast<double>(ft),
+          .left_energy = static_cast<double>(ff),
+          .right_energy = static_cast<double>(tt),
+          .covariance = static_cast<double>(n * ft - f * t),
+          .left_spread = static_cast<double>(left_spread),
+          .right_spread = static_cast<double>(right_spread),
+          .scale = static_cast<double>(n),
+          .flat = left_spread == 0 || right_spread == 0};
+}
+
+inline bool is_flat(double spread, double energy) { return !(spread > flat_share * energy); }
+
+/// From the two matrices themselves. `left` is the window.
+inline Terms terms_of(const Matrix<std::uint8_t>& left, const Matrix<std::uint8_t>& right) {
+  std::int64_t f_sum = 0, ff = 0, t_sum = 0, tt = 0, ft = 0;
+  for (int y = 0; y < right.size.height; ++y)
+    for (int x = 0; x < right.size.width; ++x) {
+      const std::int64_t f = left.at(x, y), t = right.at(x, y);
+      f_sum += f, ff += f * f, t_sum += t, tt += t * t, ft += f * t;
+    }
+  return integer_terms(right.size.area(), f_sum, ff, t_sum, tt, ft);
+}
+
+inline Terms terms_of(const Matrix<float>& left, const Matrix<float>& right) {
+  const double left_mean = mean_of(left), right_mean = mean_of(right);
+  Terms s;
+  for (int y = 0; y < right.size.height; ++y)
+    for (int x = 0; x < right.size.width; ++x) {
+      const double f = left.at(x, y), t = right.at(x, y);
+      s.difference += (f - t) * (f - t);
+      s.product += f * t;
+      s.left_energy += f * f;
+      s.right_energy += t * t;
+      s.covariance += (f - left_mean) * (t - right_mean);
+      s.left_spread += (f - left_mean) * (f - left_mean);
+      s.right_spread += (t - right_mean) * (t - right_mean);
+    }
+  s.flat = is_flat(s.left_spread, s.left_energy) || is_flat(s.right_spread, s.right_energy);
+  return s;
+}
+
+}  // namespace xcorr::cpu::plain

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the families share on the host side of a launch.
+#pragma once
+
+#include <utility>
+
+#include "device/check.hpp"
+#include "stages/variant.hpp"
+
+namespace xcorr::cuda {
+
+template <class A, class B>
+constexpr auto ceil_div(A a, B b) {
+  return (a + b - 1) / b;
+}
+
+inline std::size_t no_workspace(const MatchProblem&, const Device&) { return 0; }
+
+/// What a block may have of shared memory, by compute capability (CUDA programming guide, technical
+/// specifications); newer devices than are listed have at least what 9.0 has.
+constexpr std::size_t most_shared_bytes(const Device& device) {
+  const int cc = device.compute_capability;
+  const std::size_t kib = cc < 75                    ? 48
+                          : cc < 80                  ? 64
+                          : cc == 80 || cc == 87     ? 163
+                          : cc < 90 || cc / 10 == 12 ? 99
+                                                     : 227;
+  return kib * 1024;
+}
+
+/// `bytes`, or more of shared memory a block, so that no multiprocessor takes more of `blocks` than
+/// its even share. A kernel that begins early would otherwise crowd where the one before has ended.
+inline std::size_t spreading_bytes(const Device& device, dim3 blocks, std::size_t bytes) {
+  const std::size_t share =
+      ceil_div(std::size_t{blocks.x} * blocks.y * blocks.z, std::size_t(device.multiprocessors));
+  return std::max(bytes, most_shared_bytes(device) / (share + 1) + 1);
+}
+
+/// Enqueues a kernel: the one place that does, so that where kernels run is decided in one place.
+/// `shared_bytes`: of dynamic shared memory; past 48 KiB the kernel's limit is raised first.
+/// `early`: see enqueue_early().
+template <class... Parameters, class... Arguments>
+Status enqueue_kernel(bool early, const char* name, void (*kernel)(Parameters...), dim3 grid,
+                      dim3 block, std::size_t shared_bytes, Stream stream,
+                      Arguments&&... arguments) {
+  if (shared_bytes > 48 * 1024)
+    if (Status s = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                              static_cast<int>(shared_bytes)),
+                         name);
+        !s.ok())
+      return s;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = native(stream);
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &attribute;
+  config.numAttrs = early ? 1 : 0;
+  return check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...), name);
+}
+
+template <class... Parameters, class... Arguments>
+Status enqueue(const char* name, void (*kernel)(Parameters...), dim3 grid, dim3 block,
+               std::size_t shared_bytes, Stream stream, Arguments&&... arguments) {
+  return enqueue_kernel(false, name, kernel, grid, block, shared_bytes, stream,
+                        std::forward<Arguments>(arguments)...);
+}
+
+/// A kernel that may begin before the one enqueued before it has ended (programmatic dependent
+/// launch, compute capability 9.0; an ordinary launch below): it calls wait_for_previous() before
+/// it reads what that one writes, or writes anything.
+template <class... Parameters, class... Arguments>
+Status enqueue_early(const Device& device, const char* name, void (*kernel)(Parameters...),
+                     dim3 grid, dim3 block, std::size_t shared_bytes, Stream stream,
+                     Arguments&&... arguments) {
+  return enqueue_kernel(device.compute_capability >= 90, name, kernel, grid, block, shared_bytes,
+                        stream, std::forward<Arguments>(arguments)...);
+}
+
+/// See enqueue_early().
+__device__ inline void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/// Lets a kernel that was enqueued early begin once all blocks of this one have come here.
+__device__ inline void let_next_begin() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/// The stages after correlate: one left, shifts at which the right lies inside.
+inline bool supports_matching(const MatchProblem& p, const Device&) {
+  const Problem& c = p.correlate;
+  const Rect valid = valid_shifts(c.left, c.right);
+  return (c.type == ElementType::u8 || c.type == ElementType::f32) && c.lefts == 1 &&
+         c.shifts.x >= 0 && c.shifts.y >= 0 && c.shifts.x + c.shifts.width <= valid.width &&
+         c.shifts.y + c.shifts.height <= valid.height;
+}
+
+/// Grids have at most 65,535 blocks in y and z; kernels stride over what is beyond. Where kernels
+/// run on a CPU, small problems are beyond too.
+inline unsigned grid_extent(std::int64_t blocks) {
+#ifdef XCORR_SIMT
+  constexpr std::int64_t most = 5;
+#else
+  constexpr std::int64_t most = 65535;
+#endif
+  return static_cast<unsigned>(blocks < most ? blocks : most);
+}
+
+}  // namespace xcorr::cuda

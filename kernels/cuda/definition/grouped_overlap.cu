@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// grouped-overlap (paper section 4.2.2, thesis 3.4.4 and 3.4.6): the kernel of warp_shuffle.cuh
+// with several overlaps a thread, one under the other in the output. They share the left's rows;
+// and when the thread also walks several rows of the left at a time, the right's. It is the
+// paper's best for a pair of large matrices, and for matrices so large that pairs alone fill the
+// GPU. The fewer jobs and the steps at both ends, where some of a thread's overlaps have no row,
+// cost more than it gains when the matrices are small.
+//
+// grouped_overlap.oOlL: O overlaps, L rows of the left at a time; wN: N warps a block, else 4. With
+// l1 only rows of the right are grouped.
+#include "cuda/definition/warp_shuffle.cuh"
+
+namespace xcorr::cuda {
+namespace {
+
+template <int overlaps, int rows>
+using Grouped = WarpTile<1, 1, overlaps, rows>;
+
+constexpr Variant table[] = {
+    warp_shuffle_variant<Grouped<2, 1>>("grouped_overlap.o2l1"),
+    warp_shuffle_variant<Grouped<4, 1>>("grouped_overlap.o4l1"),
+    warp_shuffle_variant<Grouped<8, 1>>("grouped_overlap.o8l1"),
+    warp_shuffle_variant<Grouped<2, 2>>("grouped_overlap.o2l2"),
+    warp_shuffle_variant<Grouped<2, 8>>("grouped_overlap.o2l8"),
+    warp_shuffle_variant<Grouped<3, 3>>("grouped_overlap.o3l3"),
+    warp_shuffle_variant<Grouped<4, 2>>("grouped_overlap.o4l2"),
+    warp_shuffle_variant<Grouped<4, 4>>("grouped_overlap.o4l4"),
+    warp_shuffle_variant<Grouped<4, 4>, 8>("grouped_overlap.o4l4w8"),
+    warp_shuffle_variant<Grouped<4, 8>>("grouped_overlap.o4l8"),
+    warp_shuffle_variant<Grouped<8, 4>>("grouped_overlap.o8l4"),
+    warp_shuffle_variant<Grouped<8, 8>>("grouped_overlap.o8l8"),
+};
+
+}  // namespace
+
+Family grouped_overlap_family() { return table; }
+
+}  // namespace xcorr::cuda

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// multi-matrix-right (paper section 4.3.1, thesis 3.4.3): the kernel of warp_shuffle.cuh with
+// several rights a thread, which share what the warp moves of the left. It is for one left with
+// many rights (one-to-many, n-to-mn). Cut into jobs of some rows it is the paper's best for small
+// matrices, with overlaps grouped for large ones or many rights.
+//
+// multi_matrix_right.rR[.jJD | .oOlL]: R rights; jobs as in split_row.cu; overlaps and left rows as
+// in grouped_overlap.cu; wN: N warps a block, else 4.
+#include "cuda/definition/warp_shuffle.cuh"
+
+namespace xcorr::cuda {
+namespace {
+
+template <int rights, int overlaps = 1, int rows = 1>
+using Rights = WarpTile<1, rights, overlaps, rows>;
+constexpr auto rectangle = Distribution::rectangle, triangle = Distribution::triangle;
+
+constexpr Variant table[] = {
+    warp_shuffle_variant<Rights<2>>("multi_matrix_right.r2"),
+    warp_shuffle_variant<Rights<4>>("multi_matrix_right.r4"),
+    warp_shuffle_variant<Rights<8>>("multi_matrix_right.r8"),
+    warp_shuffle_variant<Rights<2>, 4, triangle, 1>("multi_matrix_right.r2.j1t"),
+    warp_shuffle_variant<Rights<4>, 4, triangle, 1>("multi_matrix_right.r4.j1t"),
+    warp_shuffle_variant<Rights<4>, 4, triangle, 2>("multi_matrix_right.r4.j2t"),
+    warp_shuffle_variant<Rights<4>, 4, triangle, 4>("multi_matrix_right.r4.j4t"),
+    warp_shuffle_variant<Rights<4>, 4, rectangle, 4>("multi_matrix_right.r4.j4r"),
+    warp_shuffle_variant<Rights<8>, 4, triangle, 1>("multi_matrix_right.r8.j1t"),
+    warp_shuffle_variant<Rights<8>, 4, triangle, 2>("multi_matrix_right.r8.j2t"),
+    warp_shuffle_variant<Rights<8>, 4, triangle, 4>("multi_matrix_right.r8.j4t"),
+    warp_shuffle_variant<Rights<8>, 4, triangle, 8>("multi_matrix_right.r8.j8t"),
+    warp_shuffle_variant<Rights<8>, 8, triangle, 8>("multi_matrix_right.r8.j8tw8"),
+    warp_shuffle_variant<Rights<4, 4, 1>>("multi_matrix_right.r4.o4l1"),
+    warp_shuffle_variant<Rights<4, 2, 2>>("multi_matrix_right.r4.o2l2"),
+    warp_shuffle_variant<Rights<8, 2, 2>>("multi_matrix_right.r8.o2l2"),
+    warp_shuffle_variant<Rights<2, 4, 4>>("multi_matrix_right.r2.o4l4"),
+    warp_shuffle_variant<Rights<2, 4, 4>, 8>("multi_matrix_right.r2.o4l4w8"),
+    warp_shuffle_variant<Rights<4, 4, 4>>("multi_matrix_right.r4.o4l4"),
+    warp_shuffle_variant<Rights<4, 4, 4>, 8>("multi_matrix_right.r4.o4l4w8"),
+};
+
+}  // namespace
+
+Family multi_matrix_right_family() { return table; }
+
+}  // namespace xcorr::cuda

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// register-tile: the definition, with every value that reaches a register used many times. A thread
+// keeps a tile of outputs in registers: several neighbouring shifts in x, which slide over the same
+// left pixels, times several shifts in y or pairs of matrices, which share left or right pixels.
+// Warps read both sides from shared memory, 16 bytes a load, where the block stages rows by
+// asynchronous copies one stage ahead. Compared with the warp-shuffle families it has no shuffles,
+// which cost four multiply-adds each. It is the fastest definition-based way for most problems of
+// float matrices; the tilings below differ in what is plentiful: shifts, rights, or pairs.
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+#include "cuda/common/overlap.cuh"
+#include "cuda/common/shared_memory.cuh"
+#include "cuda/definition/register_tile.cuh"
+
+namespace xcorr::cuda {
+namespace {
+
+struct Row {
+  const char* name;
+  Tile tile;
+};
+
+// Names: what a thread holds (x and y shifts, r rights), then k: warps that share outputs. The
+// columns are Tile's: x, y, lefts, rights; lanes of each; share, warps_y, warps_lefts; blocks,
+// rows.
+// clang-format off
+constexpr Row rows[] = {
+    // one pair: few outputs, so many warps share them
+    {"register_tile.x4k16", {4, 1, 1, 1, 4, 8, 1, 1, 16, 1, 1, 1, 32, true}},
+    {"register_tile.x4y2k8", {4, 2, 1, 1, 4, 8, 1, 1, 8, 1, 1, 1, 16, false}},
+    // many rights of one left: from small matrices to large ones
+    {"register_tile.x8r4k8", {8, 1, 1, 4, 4, 1, 1, 8, 8, 1, 1, 2, 8, false}},
+    {"register_tile.x8r4k4", {8, 1, 1, 4, 2, 2, 1, 8, 4, 4, 1, 1, 8, false}},
+    {"register_tile.x8r4k2", {8, 1, 1, 4, 4, 1, 1, 8, 2, 4, 1, 2, 8, true}},
+    {"register_tile.x8r5k4", {8, 1, 1, 5, 2, 8, 1, 2, 4, 2, 1, 2, 16, false}},
+    // many lefts and many rights
+    {"register_tile.x8r4", {8, 1, 1, 4, 1, 1, 4, 8, 1, 1, 4, 5, 4, true}},
+    {"register_tile.x8r8", {8, 1, 1, 8, 1, 1, 8, 4, 1, 2, 4, 2, 4, false}},
+};
+// clang-format on
+
+// ---- multiplying ----------------------------------------------------------------------------
+
+/// From a multiple of four values, in loads of 16 bytes.
+template <class V>
+__device__ void load_four(const V* from, V* to) {
+  struct alignas(16) Load {
+    V v[16 / sizeof(V)];
+  };
+#pragma unroll
+  for (int i = 0; i < 4; i += 16 / sizeof(V)) {
+    const Load load = *reinterpret_cast<const Load*>(from + i);
+#pragma unroll
+    for (int k = 0; k < int(16 / sizeof(V)); ++k) to[i + k] = load.v[k];
+  }
+}
+
+template <class E, int number>
+struct Sums {
+  static constexpr Tile t = rows[number].tile;
+  typename E::Row v[t.lefts][t.rights][t.y][t.x];
+};
+
+/// Adds the products of one left row, at the lane's shifts, for `columns` columns of the right (a
+/// multiple of four).
+template <class E, int number>
+__device__ void multiply(Sums<E, number>& sums, const typename E::Value* left,
+                         const typename E::Value* right, int columns) {
+  using V = typename E::Value;
+  using R = typename E::Row;
+  constexpr Tile t = rows[number].tile;
+  constexpr StageLayout s = StageLayout::of(t);
+#pragma unroll 2
+  for (int i = 0; i < columns; i += 4) {
+    // Loading what the last step had too costs less than moving it between registers.
+    V window[t.lefts][t.x + 4];
+#pragma unroll
+    for (int l = 0; l < t.lefts; ++l)
+#pragma unroll
+      for (int x = 0; x < t.x + 4; x += 4)
+        load_four(left + 4 * l * t.lanes_lefts * s.left_stride + i + x, &window[l][x]);
+    V fours[t.rights][t.y][4];
+#pragma unroll
+    for (int r = 0; r < t.rights; ++r)
+#pragma unroll
+      for (int y = 0; y < t.y; ++y)
+        load_four(
+            right + 4 * r * t.lanes_rights * s.right_stride - 4 * y * t.lanes_y * s.right_pitch + i,
+            fours[r][y]);
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+#pragma unroll
+      for (int l = 0; l < t.lefts; ++l)
+#pragma unroll
+        for (int r = 0; r < t.rights; ++r)
+#pragma unroll
+          for (int y = 0; y < t.y; ++y)
+#pragma unroll
+            for (int x = 0; x < t.x; ++x)
+              sums.v[l][r][y][x] += R(window[l][x + k]) * R(fours[r][y][k]);
+  }
+}
+
+// ---- the kernel -----------------------------------------------------------------------------
+
+/// Where a block's tile begins: shifts relative to the first wanted one, and matrices.
+struct Corner {
+  int x, y, left, right;
+};
+
+/// Where a thread's tile lies in the block's: shifts, matrices, and which of the warps that share
+/// it this is. Further matrices and shifts in y follow as many apart as there are lanes.
+template <int number>
+struct Seat {
+  static constexpr Tile t = rows[number].tile;
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  int part = warp % t.share, group = warp / t.share;
+  int x = lane % t.lanes_x * t.x;
+  int y = group % t.warps_y * t.lanes_y * t.y + lane / t.lanes_x % t.lanes_y;
+  int left =
+      group / t.warps_y * t.lanes_lefts * t.lefts + lane / (t.lanes_x * t.lanes_y) % t.lanes_lefts;
+  int right = lane / (t.lanes_x * t.lanes_y * t.lanes_lefts);
+};
+
+/// Tiles in y are taken from the middle outwards: at full shifts the middle has the most work, and
+/// blocks that begin first had better be the long ones.
+__device__ inline int from_the_middle(int index, int count) {
+  const int away = (index + 1) / 2;
+  return (count - 1) / 2 + (index % 2 ? away : -away);
+}
+
+/// Blocks that should fit a multiprocessor. Not where that takes more registers than there are:
+/// sums of 64 bits, and Turing's machine code.
+template <class E>
+__host__ __device__ constexpr int blocks_of(const Tile& t) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  return 1;
+#else
+  return sizeof(typename E::Row) == 4 ? t.blocks : 1;
+#endif
+}
+
+template <class E, int number>
+__global__ void __launch_bounds__(rows[number].tile.threads(), blocks_of<E>(rows[number].tile))
+    register_tile(Problem p, const std::byte* lefts, const std::byte* rights, int first_right,
+                  int right_count, int tiles_x, int tiles_right, int skew, bool aligned,
+                  typename E::Out* out) {
+  using V = typename E::Value;
+  using Out = typename E::Out;
+  constexpr Tile t = rows[number].tile;
+  static_assert(t.lanes() == 32 && t.rows % t.share == 0);
+  constexpr StageLayout s = StageLayout::of(t);
+  V* const shared = dynamic_shared<V>();
+
+  const int pairs = blockIdx.x / tiles_x;
+  const Corner corner{int(blockIdx.x % tiles_x) * t.block_x() - skew,
+                      from_the_middle(blockIdx.y, gridDim.y) * t.block_y(),
+                      pairs / tiles_right * t.block_lefts(),
+                      pairs % tiles_right * t.block_rights()};
+  const int dx = p.shifts.x + corner.x, dy = p.shifts.y + corner.y;
+
+  const Source left{lefts + corner.left * p.left_stride,
+                    p.left_pitch,
+                    p.left_stride,
+                    p.left,
+                    p.lefts - corner.left,
+                    aligned};
+  const Source right{
+      rights + p.right_of(std::int64_t{corner.left} * p.rights + first_right + corner.right) *
+                   p.right_stride,
+      p.right_pitch,
+      p.right_stride,
+      p.right,
+      right_count - corner.right,
+      aligned};
+
+  const Seat<number> seat;
+  const V* const my_lefts = shared + 4 * seat.left * s.left_stride + seat.x;
+  // The first left row staged meets right row 0 at the block's last shift.
+  const V* const my_rights = shared + 4 * (s.left_units + seat.right * s.right_stride +
+                                           (t.block_y() - 1 - seat.y) * s.right_pitch);
+
+  // The rows of the left and the columns of the right that any shift of the tile needs.
+  const int first_row = max(0, dy);
+  const int end_row = min(p.left.height, p.right.height + dy + t.block_y() - 1);
+  const int first_column = max(0, -(dx + t.block_x() - 1)) / 4 * 4;
+  const int end_column = min(p.right.width, p.left.width - dx);
+
+  struct {
+    int row, column;
+  } now{first_row, first_row < end_row ? first_column : end_column}, ahead = now;
+  const auto fill_ahead = [&](int buffer) {
+    if (ahead.column < end_column) {
+      V* const to = shared + buffer * 4 * s.units;
+      stage<E, t.threads(), t.block_lefts(), t.rows, (segment + t.block_x()) / 4, s.left_pitch,
+            s.left_stride>(to, left, dx + ahead.column, ahead.row, threadIdx.x);
+      // The other way round, so that both sides keep all threads busy where there is little.
+      stage<E, t.threads(), t.block_rights(), s.right_rows, segment / 4, s.right_pitch,
+            s.right_stride>(to + 4 * s.left_units, right, ahead.column,
+                            ahead.row - dy - (t.block_y() - 1), t.threads() - 1 - threadIdx.x);
+    }
+    commit_copies();
+  };
+
+  Sums<E, number> sums{};
+  fill_ahead(0);
+  for (int buffer = 0; now.column < end_column; buffer ^= 1) {
+    ahead.row += t.rows;
+    if (ahead.row >= end_row) ahead = {first_row, ahead.column + segment};
+    fill_ahead(buffer ^ 1);
+    wait_copies<1>();
+    __syncthreads();
+    const int columns = min((end_column - now.column + 3) / 4 * 4, segment);
+    const int base = buffer * 4 * s.units;
+    for (int row = seat.part; row < t.rows; row += t.share)
+      multiply<E, number>(sums, my_lefts + base + 4 * row * s.left_pitch,
+                          my_rights + base + 4 * row * s.right_pitch, columns);
+    __syncthreads();
+    now = ahead;
+  }
+
+  // Through shared memory, to add what warps share and to write rows of shifts in one go.
+  Out* const results = dynamic_shared<Out>();
+#pragma unroll
+  for (int l = 0; l < t.lefts; ++l)
+#pragma unroll
+    for (int r = 0; r < t.rights; ++r)
+#pragma unroll
+      for (int y = 0; y < t.y; ++y)
+#pragma unroll
+        for (int x = 0; x < t.x; ++x) {
+          const int pair =
+              (seat.left + l * t.lanes_lefts) * t.block_rights() + seat.right + r * t.lanes_rights;
+          const int at_y = seat.y + y * t.lanes_y;
+          results[seat.part * t.outputs() + (pair * t.block_y() + at_y) * t.block_x() + seat.x +
+                  x] = sums.v[l][r][y][x];
+        }
+  __syncthreads();
+  for (int o = threadIdx.x; o < t.outputs(); o += t.threads()) {
+    Out sum = results[o];
+    for (int k = 1; k < t.share; ++k) sum += results[k * t.outputs() + o];
+    const int x = corner.x + o % t.block_x(), y = corner.y + o / t.block_x() % t.block_y();
+    const int pair = o / (t.block_x() * t.block_y());
+    const int l = pair / t.block_rights(), r = pair % t.block_rights();
+    if (l < left.count && r < right.count && x >= 0 && x < p.shifts.width && y < p.shifts.height)
+      out[((std::int64_t{corner.left + l} * right_count + corner.right + r) * p.shifts.height + y) *
+              p.shifts.width +
+          x] = sum;
+  }
+}
+
+// ---- launch ---------------------------------------------------------------------------------
+
+/// For two stages, or what warps share at the end.
+constexpr std::size_t shared_bytes(const Tile& t, std::size_t value, std::size_t out) {
+  return std::max(2 * 4 * value * StageLayout::of(t).units, out * t.share * t.outputs());
+}
+
+struct Grid {
+  int skew;  ///< columns by which tiles begin before the first shift, at a multiple of four
+  std::int64_t tiles_x, tiles_y, tiles_left, tiles_right;
+
+  Grid(const Problem& p, const Tile& t, int right_count)
+      : skew(p.shifts.x & 3),
+        tiles_x(ceil_div(std::int64_t{p.shifts.width} + skew, t.block_x())),
+        tiles_y(ceil_div(p.shifts.height, t.block_y())),
+        tiles_left(ceil_div(p.lefts, t.block_lefts())),
+        tiles_right(ceil_div(right_count, t.block_rights())) {}
+  std::int64_t width() const { return tiles_x * tiles_left * tiles_right; }
+};
+
+template <int number>
+Status launch(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+  const Problem& p = problem.correlate;
+  const auto run = [&]<class E>() {
+    constexpr Tile t = rows[number].tile;
+    const Grid g(p, t, b.right_count);
+    return enqueue(
+        rows[number].name, register_tile<E, number>,
+        dim3(static_cast<unsigned>(g.width()), static_cast<unsigned>(g.tiles_y)), dim3(t.threads()),
+        shared_bytes(t, sizeof(typename E::Value), sizeof(typename E::Out)), b.stream, p,
+        static_cast<const std::byte*>(b.lefts), static_cast<const std::byte*>(b.rights),
+        b.first_right, b.right_count, static_cast<int>(g.tiles_x), static_cast<int>(g.tiles_right),
+        g.skew, is_aligned(p, b), static_cast<typename E::Out*>(b.products));
+  };
+  if constexpr (rows[number].tile.every_type)
+    return with_narrow_element(p, run);
+  else
+    return run.template operator()<ElementF32>();
+}
+
+template <int number>
+bool supports(const MatchProblem& problem, const Device& device) {
+  constexpr Tile t = rows[number].tile;
+  const Problem& p = problem.correlate;
+  const Grid g(p, t, problem.most_rights());
+  const std::size_t value = std::max(size_of(p.type), sizeof(std::uint32_t));
+  return supports_narrow(problem) && (t.every_type || p.type == ElementType::f32) &&
+         (t.block_lefts() == 1 || p.form == Form::n_to_m) &&
+         (t.block_rights() == 1 || p.rights > 1) && g.width() <= 0x7fffffff &&
+         shared_bytes(t, value, size_of(p.output_type())) <= most_shared_bytes(device) &&
+         g.tiles_y <= 65535;
+}
+
+template <std::size_t... numbers>
+constexpr auto make_table(std::index_sequence<numbers...>) {
+  return std::array{Variant{rows[numbers].name, Stage::correlate, Backend::cuda, true,
+                            supports<numbers>, no_workspace, launch<numbers>}...};
+}
+
+constexpr auto table = make_table(std::make_index_sequence<std::size(rows)>());
+
+}  // namespace
+
+Family register_tile_family() { return table; }
+
+}  // namespace xcorr::cuda

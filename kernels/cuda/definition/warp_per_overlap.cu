@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// warp-per-overlap (paper section 4.4, thesis 3.5): a warp computes one overlap, its lanes share
+// the elements out among themselves, and shuffles add up their sums. 32 times the threads of
+// overlap_wise: it wins where there are so few overlaps that a thread each leaves the GPU idle, and
+// pays for it with no reuse of what is loaded. Cut into jobs of some rows (split-row, see
+// row_jobs.hpp), even one overlap has several warps.
+//
+// warp_per_overlap[.simple].wW[jR[t]]: W overlaps (warps) a block. Lanes take the overlap's
+// elements row after row as if they lay in one line; `simple`: each lane has columns of its own. R
+// rows a job; t: triangle, with exactly the jobs there are; else rectangle, with as many for each
+// overlap.
+#include "cuda/common/launch.cuh"
+#include "cuda/common/warp.cuh"
+#include "cuda/definition/overlap_sum.cuh"
+#include "cuda/definition/partial_sums.cuh"
+#include "cuda/definition/row_jobs.hpp"
+
+namespace xcorr::cuda {
+namespace {
+
+enum Indexing { serial, simple };
+
+template <class E, Indexing indexing>
+__global__ void warp_per_overlap(Problem p, const std::byte* lefts, const std::byte* rights,
+                                 int first_right, int right_count,
+                                 const __grid_constant__ RowJobs jobs, typename E::Out* out) {
+  const int lane = threadIdx.x, x = blockIdx.x * blockDim.y + threadIdx.y;
+  if (x >= p.shifts.width) return;
+  for (int o = blockIdx.z; o < p.lefts * right_count; o += gridDim.z) {
+    const Pair pair = pair_of(p, o, first_right, right_count);
+    for (int worker = blockIdx.y; worker < jobs.workers; worker += gridDim.y) {
+      const RowJob job = jobs.at(worker);
+      const int dx = p.shifts.x + x, dy = p.shifts.y + job.row;
+      Span rows = overlap(dy, p.left.height, p.right.height);
+      if (jobs.split()) {
+        rows.begin += job.number * jobs.rows_per_job;
+        rows.end = min(rows.end, rows.begin + jobs.rows_per_job);
+        if (rows.begin >= rows.end) continue;
+      }
+      const Overlap<E> elements = overlap_of<E>(p, lefts, rights, pair, dx, dy, rows);
+      const auto sum = warp_sum(indexing == serial ? serial_sum<32>(elements, lane)
+                                                   : column_sum<32>(elements, lane));
+      if (lane > 0) continue;
+      auto& element = out[(std::int64_t{o} * p.shifts.height + job.row) * p.shifts.width + x];
+      if (jobs.split())
+        add_part(&element, sum);
+      else
+        element = sum;
+    }
+  }
+}
+
+template <Indexing indexing, int warps, Distribution distribution, int rows_per_job>
+Status launch(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+  const Problem& p = problem.correlate;
+  const RowJobs jobs = split_rows(p, distribution, rows_per_job);
+  if (jobs.split())
+    if (Status s = clear_products(p, b); !s.ok()) return s;
+
+  return with_element(p, [&]<class E>() {
+    const dim3 grid(ceil_div(p.shifts.width, warps), grid_extent(jobs.workers),
+                    grid_extent(std::int64_t{p.lefts} * b.right_count));
+    return enqueue("warp_per_overlap", warp_per_overlap<E, indexing>, grid, dim3(32, warps), 0,
+                   b.stream, p, static_cast<const std::byte*>(b.lefts),
+                   static_cast<const std::byte*>(b.rights), b.first_right, b.right_count, jobs,
+                   static_cast<typename E::Out*>(b.products));
+  });
+}
+
+bool supports(const MatchProblem& p, const Device&) { return supports_definition(p); }
+
+template <Indexing indexing, int warps, Distribution distribution = Distribution::none,
+          int rows_per_job = 1>
+constexpr Variant variant(const char* name) {
+  return {name,
+          Stage::correlate,
+          Backend::cuda,
+          true,
+          supports,
+          no_workspace,
+          launch<indexing, warps, distribution, rows_per_job>};
+}
+
+constexpr auto rectangle = Distribution::rectangle, triangle = Distribution::triangle;
+
+constexpr Variant table[] = {
+    variant<serial, 4>("warp_per_overlap.w4"),
+    variant<serial, 8>("warp_per_overlap.w8"),
+    variant<serial, 16>("warp_per_overlap.w16"),
+    variant<simple, 8>("warp_per_overlap.simple.w8"),
+    variant<simple, 16>("warp_per_overlap.simple.w16"),
+    variant<serial, 8, rectangle, 8>("warp_per_overlap.w8j8"),
+    variant<serial, 8, triangle, 4>("warp_per_overlap.w8j4t"),
+    variant<serial, 8, triangle, 10>("warp_per_overlap.w8j10t"),
+    variant<serial, 8, triangle, 32>("warp_per_overlap.w8j32t"),
+    variant<simple, 8, rectangle, 16>("warp_per_overlap.simple.w8j16"),
+    variant<simple, 8, triangle, 16>("warp_per_overlap.simple.w8j16t"),
+};
+
+}  // namespace
+
+Family warp_per_overlap_family() { return table; }
+
+}  // namespace xcorr::cuda

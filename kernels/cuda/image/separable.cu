@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Separable convolution: weights across along the rows of a tile in shared memory, then weights
+// down along the columns of what that gives. A thread makes `run` neighbours along the axis, so
+// that an element read from shared memory serves that many sums. Rows are handed to the lanes of a
+// warp one below the other, columns one beside the other; odd pitches keep both free of bank
+// conflicts. Border handling and the type of sums are what A. Stoltidis and N. Koutsouchis compare
+// in "GPU Programming with CUDA", 2021. Knobs:
+//   fused     both passes in one kernel: little memory traffic, but the rows of the halo are made
+//             twice; split: two kernels with the sums of the rows in the workspace, for large radii
+//   padded    a tile's halo is filled with the nearest pixels, so that the loops over the weights
+//             have no checks; unpadded: every read is checked there
+//   radius    0: any; or known to the compiler, which then unrolls the loops over the weights
+#include "cuda/common/launch.cuh"
+#include "cuda/common/overlap.cuh"
+#include "cuda/common/shared_memory.cuh"
+#include "stages/filter_weights.hpp"
+
+namespace xcorr::cuda {
+namespace {
+
+constexpr int threads = 256, warps = threads / 32;
+constexpr int run = 8;
+constexpr int tile_height = 32;
+constexpr std::size_t most_shared_bytes = 48 * 1024;  // what every device has without asking
+
+template <class InType, class SumType>
+struct Pixels {
+  using In = InType;
+  using Sum = SumType;
+  static constexpr int tile_width = sizeof(Sum) == 4 ? 64 : 32;
+};
+
+/// Elements from row to row of a tile: an odd number of banks.
+template <class T>
+__host__ __device__ constexpr int pitch_of(int width) {
+  constexpr int unit = sizeof(T) < 4 ? 4 / sizeof(T) : 1;
+  return (ceil_div(width, unit) | 1) * unit;
+}
+
+__device__ inline int clamped(int i, int count) { return min(max(i, 0), count - 1); }
+
+/// Fills a tile with the part of a matrix that `window` covers, the nearest elements where it
+/// reaches over an edge; unpadded, only with what exists.
+template <bool padded, class T>
+__device__ void load(const DeviceMatrix<T>& from, Size size, const Rect& window, T* tile,
+                     int pitch) {
+  for (int i = threadIdx.x % 32; i < window.width; i += 32) {
+    const int x = clamped(window.x + i, size.width);
+    if (!padded && x != window.x + i) continue;
+#pragma unroll 4
+    for (int j = threadIdx.x / 32; j < window.height; j += warps) {
+      const int y = clamped(window.y + j, size.height);
+      if (padded || y == window.y + j) tile[j * pitch + i] = from.row(y)[x];
+    }
+  }
+}
+
+/// sums[o] = taps[0] read(o) + taps[1] read(o + 1) + ...
+template <int fixed_radius, class Sum, class Read>
+__device__ void convolve(const Sum* taps, int radius, Read read, Sum (&sums)[run]) {
+  const int count = 2 * (fixed_radius ? fixed_radius : radius) + 1;
+  constexpr int unrolled = fixed_radius ? 2 * fixed_radius + 1 : run;
+  Sum window[run];
+#pragma unroll
+  for (int o = 0; o < run; ++o) {
+    sums[o] = 0;
+    if (o > 0) window[o] = read(o - 1);
+  }
+#pragma unroll unrolled
+  for (int k = 0; k < count; ++k) {
+#pragma unroll
+    for (int o = 0; o + 1 < run; ++o) window[o] = window[o + 1];
+    window[run - 1] = read(k + run - 1);
+#pragma unroll
+    for (int o = 0; o < run; ++o) sums[o] += taps[k] * window[o];
+  }
+}
+
+/// The sums across of `height` rows of a tile whose first column lies at `x` in a picture of
+/// `width`.
+template <class P, bool padded, int fixed_radius>
+__device__ void sum_rows(const typename P::In* tile, int pitch, int height, int x, int width,
+                         const Taps<typename P::Sum>& taps, typename P::Sum* out, int out_pitch) {
+  using Sum = typename P::Sum;
+  for (int t = threadIdx.x; t < height * (P::tile_width / run); t += threads) {
+    const int j = t % height, first = t / height * run;
+    const auto* row = tile + j * pitch;
+    const auto read = [&](int i) {
+      return Sum(row[padded ? first + i : clamped(x + first + i, width) - x]);
+    };
+    Sum sums[run];
+    convolve<fixed_radius>(taps.across, taps.radius_x, read, sums);
+#pragma unroll
+    for (int o = 0; o < run; ++o) out[j * out_pitch + first + o] = sums[o];
+  }
+}
+
+template <class In, class Sum>
+__device__ In stored(Sum sum, int shift) {
+  if constexpr (sizeof(In) == 1)
+    return In(clamped((sum + ((1 << shift) >> 1)) >> shift, 256));
+  else
+    return In(sum);
+}
+
+/// The sums down of a tile of sums across whose first row lies at `y` in a picture of `height`:
+/// `out` gets the elements of `size` that there are.
+template <class P, bool padded, int fixed_radius>
+__device__ void sum_columns(const typename P::Sum* tile, int pitch, int y, int height,
+                            const Taps<typename P::Sum>& taps, Size size, typename P::In* out,
+                            std::int64_t out_pitch) {
+  using Sum = typename P::Sum;
+  for (int t = threadIdx.x; t < P::tile_width * (tile_height / run); t += threads) {
+    const int i = t % P::tile_width, first = t / P::tile_width * run;
+    if (i >= size.width) continue;
+    const auto read = [&](int j) {
+      return tile[(padded ? first + j : clamped(y + first + j, height) - y) * pitch + i];
+    };
+    Sum sums[run];
+    convolve<fixed_radius>(taps.down, taps.radius_y, read, sums);
+#pragma unroll
+    for (int o = 0; o < run; ++o)
+      if (first + o < size.height)
+        out[(first + o) * out_pitch + i] = stored<typename P::In>(sums[o], taps.shift);
+  }
+}
+
+/// Where rows of filtered pictures lie, in elements.
+struct Layout {
+  std::int64_t pitch, stride;
+};
+
+template <class P, bool padded, int fixed_radius>
+__global__ void __launch_bounds__(threads)
+    separable_fused(Problem p, const std::byte* lefts,
+                    const __grid_constant__ Taps<typename P::Sum> taps, typename P::In* out,
+                    Layout layout) {
+  using In = typename P::In;
+  const int radius_x = fixed_radius ? fixed_radius : taps.radius_x;
+  const int radius_y = fixed_radius ? fixed_radius : taps.radius_y;
+  const int x0 = blockIdx.x * P::tile_width, y0 = blockIdx.y * tile_height;
+  const Rect window{p.shifts.x + x0 - radius_x, p.shifts.y + y0 - radius_y,
+                    P::tile_width + 2 * radius_x, tile_height + 2 * radius_y};
+  const int pitch = pitch_of<In>(window.width);
+  constexpr int sum_pitch = pitch_of<typename P::Sum>(P::tile_width);
+  auto* sums = dynamic_shared<typename P::Sum>();
+  auto* tile = reinterpret_cast<In*>(sums + window.height * sum_pitch);
+
+  load<padded>(DeviceMatrix<In>{lefts + blockIdx.z * p.left_stride, p.left_pitch}, p.left, window,
+               tile, pitch);
+  __syncthreads();
+  sum_rows<P, padded, fixed_radius>(tile, pitch, window.height, window.x, p.left.width, taps, sums,
+                                    sum_pitch);
+  __syncthreads();
+  sum_columns<P, padded, fixed_radius>(
+      sums, sum_pitch, window.y, p.left.height, taps, {p.shifts.width - x0, p.shifts.height - y0},
+      out + blockIdx.z * layout.stride + y0 * layout.pitch + x0, layout.pitch);
+}
+
+/// The rows of a left that its region needs, and whose sums across lie in the workspace.
+__host__ __device__ inline Span rows_needed(const Problem& p, int radius_y) {
+  const int end = p.shifts.y + p.shifts.height + radius_y;
+  return {p.shifts.y > radius_y ? p.shifts.y - radius_y : 0,
+          end < p.left.height ? end : p.left.height};
+}
+
+template <class P, bool padded>
+__global__ void __launch_bounds__(threads)
+    separable_rows(Problem p, const std::byte* lefts,
+                   const __grid_constant__ Taps<typename P::Sum> taps, typename P::Sum* out) {
+  using In = typename P::In;
+  const Span rows = rows_needed(p, taps.radius_y);
+  const int x0 = blockIdx.x * P::tile_width, y0 = blockIdx.y * tile_height;
+  const Rect window{p.shifts.x + x0 - taps.radius_x, rows.begin + y0,
+                    P::tile_width + 2 * taps.radius_x, tile_height};
+  const int pitch = pitch_of<In>(window.width);
+  constexpr int sum_pitch = pitch_of<typename P::Sum>(P::tile_width);
+  auto* sums = dynamic_shared<typename P::Sum>();
+  auto* tile = reinterpret_cast<In*>(sums + tile_height * sum_pitch);
+
+  load<padded>(DeviceMatrix<In>{lefts + blockIdx.z * p.left_stride, p.left_pitch}, p.left, window,
+               tile, pitch);
+  __syncthreads();
+  sum_rows<P, padded, 0>(tile, pitch, tile_height, window.x, p.left.width, taps, sums, sum_pitch);
+  __syncthreads();
+  const int height = rows.end - rows.begin;
+  for (int j = threadIdx.x / 32; j < tile_height && y0 + j < height; j += warps) {
+    const std::int64_t row = (std::int64_t{blockIdx.z} * height + y0 + j) * p.shifts.width + x0;
+    for (int i = threadIdx.x % 32; i < P::tile_width && x0 + i < p.shifts.width; i += 32)
+      out[row + i] = sums[j * sum_pitch + i];
+  }
+}
+
+template <class P, bool padded>
+__global__ void __launch_bounds__(threads)
+    separable_columns(Problem p, const typename P::Sum* row_sums,
+                      const __grid_constant__ Taps<typename P::Sum> taps, typename P::In* out,
+                      Layout layout) {
+  using Sum = typename P::Sum;
+  const Span rows = rows_needed(p, taps.radius_y);
+  const Size size{p.shifts.width, rows.end - rows.begin};
+  const int x0 = blockIdx.x * P::tile_width, y0 = blockIdx.y * tile_height;
+  const Rect window{x0, p.shifts.y + y0 - taps.radius_y - rows.begin, P::tile_width,
+                    tile_height + 2 * taps.radius_y};
+  constexpr int pitch = pitch_of<Sum>(P::tile_width);
+  auto* tile = dynamic_shared<Sum>();
+  const auto* from = reinterpret_cast<const std::byte*>(row_sums + blockIdx.z * size.area());
+
+  load<padded>(DeviceMatrix<Sum>{from, std::int64_t{size.width} * std::int64_t{sizeof(Sum)}}, size,
+               window, tile, pitch);
+  __syncthreads();
+  sum_columns<P, padded, 0>(
+      tile, pitch, window.y, size.height, taps, {p.shifts.width - x0, p.shifts.height - y0},
+      out + blockIdx.z * layout.stride + y0 * layout.pitch + x0, layout.pitch);
+}
+
+// ---- launch ---------------------------------------------------------------------------------
+
+/// Bytes of a tile with its halo, and of the sums across of its rows.
+template <class P>
+std::size_t tile_bytes(int radius_x, int height) {
+  const int sum_pitch = pitch_of<typename P::Sum>(P::tile_width);
+  const int pitch = pitch_of<typename P::In>(P::tile_width + 2 * radius_x);
+  return height * (sizeof(typename P::Sum) * sum_pitch + sizeof(typename P::In) * pitch);
+}
+
+template <class P>
+dim3 grid_of(const Problem& p, int height) {
+  return {static_cast<unsigned>(ceil_div(p.shifts.width, P::tile_width)),
+          static_cast<unsigned>(ceil_div(height, tile_height)), static_cast<unsigned>(p.lefts)};
+}
+
+template <class F>
+auto with_pixels(const MatchProblem& problem, F f) {
+  switch (problem.correlate.type) {
+    case ElementType::u8:
+      return f.template operator()<Pixels<std::uint8_t, int>>();
+    case ElementType::f64:
+      return f.template operator()<Pixels<double, double>>();
+    default:
+      return problem.filter->sums == ElementType::f64
+                 ? f.template operator()<Pixels<float, double>>()
+                 : f.template operator()<Pixels<float, float>>();
+  }
+}
+
+template <bool padded, int fixed_radius>
+Status launch_fused(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+  return with_pixels(problem, [&]<class P>() {
+    const Problem& p = problem.correlate;
+    const auto taps = taps_of<typename P::Sum>(*problem.filter);
+    return enqueue(
+        "separable_fused", separable_fused<P, padded, fixed_radius>, grid_of<P>(p, p.shifts.height),
+        threads, tile_bytes<P>(taps.radius_x, tile_height + 2 * taps.radius_y), b.stream, p,
+        static_cast<const std::byte*>(b.lefts), taps, static_cast<typename P::In*>(b.filtered),
+        Layout{problem.products_pitch(), problem.products_stride()});
+  });
+}
+
+template <bool padded>
+Status launch_split(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+  return with_pixels(problem, [&]<class P>() {
+    using Sum = typename P::Sum;
+    const Problem& p = problem.correlate;
+    const auto taps = taps_of<Sum>(*problem.filter);
+    const Span rows = rows_needed(p, taps.radius_y);
+    Status status =
+        enqueue("separable_rows", separable_rows<P, padded>, grid_of<P>(p, rows.end - rows.begin),
+                threads, tile_bytes<P>(taps.radius_x, tile_height), b.stream, p,
+                static_cast<const std::byte*>(b.lefts), taps, static_cast<Sum*>(b.workspace));
+    if (!status.ok()) return status;
+    const std::size_t shared =
+        sizeof(Sum) * pitch_of<Sum>(P::tile_width) * (tile_height + 2 * taps.radius_y);
+    return enqueue("separable_columns", separable_columns<P, padded>,
+                   grid_of<P>(p, p.shifts.height), threads, shared, b.stream, p,
+                   static_cast<const Sum*>(b.workspace), taps,
+                   static_cast<typename P::In*>(b.filtered),
+                   Layout{problem.products_pitch(), problem.products_stride()});
+  });
+}
+
+std::size_t split_workspace(const MatchProblem& problem, const Device&) {
+  const Problem& p = problem.correlate;
+  const Span rows = rows_needed(p, problem.filter->down.radius);
+  return with_pixels(problem, [&]<class P>() {
+    return sizeof(typename P::Sum) * p.lefts * p.shifts.width * (rows.end - rows.begin);
+  });
+}
+
+/// Blocks of a grid have at most 65,535 rows of tiles, and as many lefts.
+bool supports_split(const MatchProblem& problem, const Device&) {
+  if (!problem.filter) return false;
+  const Problem& p = problem.correlate;
+  return p.lefts <= 65535 &&
+         p.shifts.height + 2 * problem.filter->down.radius <= 65535LL * tile_height;
+}
+
+template <int fixed_radius>
+bool supports_fused(const MatchProblem& problem, const Device& device) {
+  if (!supports_split(problem, device)) return false;
+  const int radius_x = problem.filter->across.radius, radius_y = problem.filter->down.radius;
+  if (fixed_radius && (radius_x != fixed_radius || radius_y != fixed_radius)) return false;
+  return with_pixels(problem, [&]<class P>() {
+    return tile_bytes<P>(radius_x, tile_height + 2 * radius_y) <= most_shared_bytes;
+  });
+}
+
+template <bool padded>
+constexpr Variant split(const char* name) {
+  return {name,           Stage::filter,   Backend::cuda,       true,
+          supports_split, split_workspace, launch_split<padded>};
+}
+
+template <bool padded, int fixed_radius>
+constexpr Variant fused(const char* name) {
+  return {name,
+          Stage::filter,
+          Backend::cuda,
+          true,
+          supports_fused<fixed_radius>,
+          no_workspace,
+          launch_fused<padded, fixed_radius>};
+}
+
+/// The best one last, see registry.hpp.
+constexpr Variant table[] = {
+    split<false>("separable.split_unpadded"),    split<true>("separable.split"),
+    fused<false, 0>("separable.fused_unpadded"), fused<true, 0>("separable.fused"),
+    fused<true, 3>("separable.fused_r3"),        fused<true, 6>("separable.fused_r6"),
+};
+
+}  // namespace
+
+Family separable_family() { return table; }
+
+}  // namespace xcorr::cuda

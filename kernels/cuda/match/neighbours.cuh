@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the families that refine candidates share.
+#pragma once
+
+#include "stages/variant.hpp"
+
+namespace xcorr::cuda {
+
+/// Of a candidate, three by three: itself and its neighbours.
+constexpr int places = 9;
+
+/// Which of a candidate's neighbours across and down are wanted and exist.
+struct Neighbours {
+  bool x, y;
+  __device__ Neighbours(const MatchProblem& p, const Candidate& c)
+      : x(p.subpixel && c.x > 0 && c.x < p.correlate.shifts.width - 1),
+        y(p.subpixel && c.y > 0 && c.y < p.correlate.shifts.height - 1) {}
+};
+
+}  // namespace xcorr::cuda

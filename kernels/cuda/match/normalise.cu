@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Scores from products and window sums, a thread a shift, for all rights of the launch: what
+// depends on the window alone is read and computed once. Exact products give the double quotient
+// of score.hpp, rounded to float; floating-point products of ccoeff-normed are multiplied by float
+// reciprocals of the norms, whose rounding their own error hides.
+#include "cuda/common/launch.cuh"
+#include "stages/score.hpp"
+
+namespace xcorr::cuda {
+namespace {
+
+constexpr int block_size = 256;
+
+/// A shift's place in the surfaces, and what lies there for all rights.
+struct Place {
+  int x, y;
+  __device__ Place() : x(blockIdx.x * block_size + threadIdx.x), y(blockIdx.y) {}
+  __device__ bool exists(const MatchProblem& p) const { return x < p.correlate.shifts.width; }
+  __device__ std::int64_t dense(const MatchProblem& p) const {
+    return std::int64_t{y} * p.correlate.shifts.width + x;
+  }
+  __device__ std::int64_t product(const MatchProblem& p) const {
+    return y * p.products_pitch() + x;
+  }
+};
+
+/// Integers while the input is u8, doubles else.
+template <class Sum>
+using TermOf = std::conditional_t<std::is_integral_v<Sum>, std::int64_t, double>;
+
+/// Any method, any products: the formulas of score.hpp.
+template <class Product, class Sum, class Squares>
+__global__ void __launch_bounds__(block_size)
+    normalise(MatchProblem p, int right_count, const RightSums* right_sums, const Product* products,
+              const Sum* sums, const Squares* squares, float* scores) {
+  using T = TermOf<Sum>;
+  const Place at;
+  if (!at.exists(p)) return;
+  const std::int64_t n = p.correlate.right.area(), shifts = p.correlate.shifts.size().area();
+  products += at.product(p);
+  scores += at.dense(p);
+  const T sum = static_cast<T>(sums[at.dense(p)]), square = static_cast<T>(squares[at.dense(p)]);
+  for (int r = 0; r < right_count; ++r) {
+    const RightSums right = right_sums[r];
+    const Product product = products[r * p.products_stride()];
+    double value;
+    if constexpr (std::is_integral_v<Product>)
+      value =
+          score(p.method, WindowTerms<T>{n, static_cast<T>(product), sum, square,
+                                         static_cast<T>(right.sum), static_cast<T>(right.squares)});
+    else
+      value = centred_score(p.method, static_cast<double>(n), product, static_cast<double>(sum),
+                            static_cast<double>(square), right, 0);
+    scores[r * shifts] = static_cast<float>(value);
+  }
+}
+
+/// 1 / sqrt(sum f'^2), that norm taken as at least `floor`; 0 without variance. `inverse_n`: 1 / n.
+template <class T>
+__device__ float reciprocal_norm(T n, T deviation, T squares, float inverse_n, float floor) {
+  if (is_flat_variance(deviation, n * squares)) return 0;
+  return rsqrtf(fmaxf(static_cast<float>(deviation) * inverse_n, floor * floor));
+}
+
+/// ccoeff-normed of centred floating-point products: centred_quotient() of score.hpp in float.
+template <class Sum, class Squares>
+__global__ void __launch_bounds__(block_size)
+    normalise_centred(MatchProblem p, float inverse_n, int right_count, const RightSums* right_sums,
+                      const float* products, const Sum* sums, const Squares* squares,
+                      const float* product_error, float* scores) {
+  using T = TermOf<Sum>;
+  const Place at;
+  if (!at.exists(p)) return;
+  const std::int64_t shifts = p.correlate.shifts.size().area();
+  products += at.product(p);
+  scores += at.dense(p);
+  const T n = static_cast<T>(p.correlate.right.area());
+  const T sum = static_cast<T>(sums[at.dense(p)]), square = static_cast<T>(squares[at.dense(p)]);
+  const float floor = (product_error ? *product_error : 0) * static_cast<float>(1 / noise_share);
+  const float window = reciprocal_norm(n, deviation(n, square, sum, sum), square, inverse_n, floor);
+#pragma unroll 4
+  for (int r = 0; r < right_count; ++r) {
+    const float norm = reciprocal_norm(static_cast<double>(n), right_sums[r].deviation,
+                                       right_sums[r].squares, inverse_n, 0);
+    const float value = products[r * p.products_stride()] * window * norm;
+    scores[r * shifts] = fminf(fmaxf(value, -1.0f), 1.0f);
+  }
+}
+
+template <class Product, class Sum, class Squares>
+Status launch_as(const MatchProblem& p, const Buffers& b) {
+  const Rect area = p.correlate.shifts;
+  const dim3 grid(ceil_div(area.width, block_size), area.height);
+  const RightSums* right_sums = b.right_sums + b.first_right;
+  const auto* products = static_cast<const Product*>(b.products);
+  const auto* sums = static_cast<const Sum*>(b.window_sums);
+  const auto* squares = static_cast<const Squares*>(b.window_squares);
+  if constexpr (std::is_same_v<Product, float>) {
+    if (p.method == Method::ccoeff_normed) {
+      const float inverse_n = 1.0f / static_cast<float>(p.correlate.right.area());
+      return enqueue("normalise_centred", normalise_centred<Sum, Squares>, grid, block_size, 0,
+                     b.stream, p, inverse_n, b.right_count, right_sums, products, sums, squares,
+                     b.product_error, b.scores);
+    }
+  }
+  return enqueue("normalise", normalise<Product, Sum, Squares>, grid, block_size, 0, b.stream, p,
+                 b.right_count, right_sums, products, sums, squares, b.scores);
+}
+
+Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*) {
+  using u32 = std::uint32_t;
+  using u64 = unsigned long long;
+  if (p.correlate.type != ElementType::u8) return launch_as<float, double, double>(p, b);
+  const bool centred = p.products == ElementType::f32;
+  if (p.correlate.output_type() == ElementType::u64)
+    return centred ? launch_as<float, u32, u64>(p, b) : launch_as<u64, u32, u64>(p, b);
+  return centred ? launch_as<float, u32, u32>(p, b) : launch_as<u32, u32, u32>(p, b);
+}
+
+bool supports(const MatchProblem& p, const Device& device) {
+  return supports_matching(p, device) && p.correlate.shifts.height <= 65535;
+}
+
+constexpr Variant table[] = {
+    {"normalise", Stage::normalise, Backend::cuda, true, supports, no_workspace, launch},
+};
+
+}  // namespace
+
+Family normalise_family() { return table; }
+
+}  // namespace xcorr::cuda

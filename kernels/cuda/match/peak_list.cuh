@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Lists of places and their order, shared by the families that find peaks. Two members of a list
+// are at least the distance apart in x or y, which bounds its length; the best of a list are found
+// by sorting it (bitonic, in shared memory).
+#pragma once
+
+#include "cuda/common/launch.cuh"
+
+namespace xcorr::cuda {
+
+using Key = unsigned long long;
+
+/// Orders shifts: the better score, then the earlier in raster order, has the larger key; 0 is
+/// none. `index`: of the shift, y * width + x.
+__device__ inline Key key_of(float score, bool minimum, unsigned index) {
+  const unsigned bits = __float_as_uint((minimum ? -score : score) + 0.0f);  // -0 becomes +0
+  const unsigned ordered = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+  return Key{ordered} << 32 | ~index;
+}
+
+__device__ inline unsigned index_of(Key key) { return ~static_cast<unsigned>(key); }
+
+__device__ inline Candidate candidate_of(Key key, bool minimum, int width) {
+  const auto ordered = static_cast<unsigned>(key >> 32);
+  const float score = __uint_as_float(ordered & 0x80000000u ? ordered & ~0x80000000u : ~ordered);
+  const unsigned index = index_of(key);
+  return {minimum ? -score : score, static_cast<std::int32_t>(index % width),
+          static_cast<std::int32_t>(index / width)};
+}
+
+/// Of each right.
+inline std::int64_t list_length(const MatchProblem& p) {
+  const Rect s = p.correlate.shifts;
+  return std::int64_t{ceil_div(s.width, p.distance_x)} * ceil_div(s.height, p.distance_y);
+}
+
+/// In a workspace: for each right of a launch a list, then how many were found.
+struct PeakLists {
+  Key* keys;
+  unsigned* found;
+  std::int64_t length;
+
+  PeakLists(const MatchProblem& p, void* workspace, int rights)
+      : keys(static_cast<Key*>(workspace)),
+        found(reinterpret_cast<unsigned*>(keys + rights * list_length(p))),
+        length(list_length(p)) {}
+  __device__ void append(int right, Key key) const {
+    keys[right * length + atomicAdd(&found[right], 1u)] = key;
+  }
+};
+
+inline std::size_t peak_lists_bytes(const MatchProblem& p) {
+  return p.most_rights() * (list_length(p) * sizeof(Key) + sizeof(unsigned));
+}
+
+constexpr int most_sorted_peaks = 1024;
+
+/// Enqueues the last step: of each list the best max_peaks become candidates, best first.
+Status keep_best(const MatchProblem& p, const Device& device, const Buffers& b,
+                 const PeakLists& lists);
+
+}  // namespace xcorr::cuda

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Exact scores of the candidates and their eight neighbours, recomputed from the pixels, and the
+// sub-pixel place from them. It needs no score surface, so it gives the same peaks whichever way
+// they were found. In the first launch a block scores one of the nine places of one candidate; in
+// the second a thread places one peak. There are few blocks, each runs through its code once, and
+// fetching code takes longer than running it: so loops stay rolled.
+#include "cuda/common/block_sums.cuh"
+#include "cuda/common/launch.cuh"
+#include "cuda/match/neighbours.cuh"
+#include "stages/score.hpp"
+
+namespace xcorr::cuda {
+namespace {
+
+constexpr int threads = 256, warps = threads / 32;
+
+/// The window and the template, pixel by pixel, shared among the threads of the block: a warp
+/// takes a row of pixels. `end_row` follows each.
+template <class In, class F, class G>
+__device__ void for_pixels(const Problem& p, const std::byte* window, const In* right, F f,
+                           G end_row) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll 2
+  for (int y = threadIdx.x / 32; y < p.right.height; y += warps) {
+    const auto* left_row = reinterpret_cast<const In*>(window + y * p.left_pitch);
+    const auto* right_row =
+        reinterpret_cast<const In*>(reinterpret_cast<const std::byte*>(right) + y * p.right_pitch);
+#pragma unroll 2
+    for (int x = lane; x < p.right.width; x += 32) f(left_row[x], right_row[x]);
+    end_row();
+  }
+}
+
+__device__ double exact_score(const MatchProblem& p, const std::byte* window,
+                              const std::uint8_t* right, const RightSums& sums) {
+  // 32 bits hold a thread's share of any row.
+  unsigned product = 0, sum = 0, squares = 0;
+  unsigned long long totals[3] = {};
+  for_pixels(
+      p.correlate, window, right,
+      [&](unsigned f, unsigned t) {
+        product += f * t;
+        sum += f;
+        squares += f * f;
+      },
+      [&] {
+        totals[0] += product;
+        totals[1] += sum;
+        totals[2] += squares;
+        product = sum = squares = 0;
+      });
+  block_sums<warps>(totals);
+  using T = std::int64_t;
+  return score(p.method, WindowTerms<T>{p.correlate.right.area(), static_cast<T>(totals[0]),
+                                        static_cast<T>(totals[1]), static_cast<T>(totals[2]),
+                                        static_cast<T>(sums.sum), static_cast<T>(sums.squares)});
+}
+
+__device__ double exact_score(const MatchProblem& p, const std::byte* window, const float* right,
+                              const RightSums&) {
+  double means[2] = {};
+  for_pixels(
+      p.correlate, window, right,
+      [&](double f, double t) {
+        means[0] += f;
+        means[1] += t;
+      },
+      [] {});
+  block_sums<warps>(means);
+  for (double& mean : means) mean /= static_cast<double>(p.correlate.right.area());
+  double s[7] = {};
+  for_pixels(
+      p.correlate, window, right,
+      [&](double f, double t) {
+        const double a = f - means[0], b = t - means[1];
+        s[0] += f * f;
+        s[1] += t * t;
+        s[2] += f * t;
+        s[3] += (f - t) * (f - t);
+        s[4] += a * a;
+        s[5] += b * b;
+        s[6] += a * b;
+      },
+      [] {});
+  block_sums<warps>(s);
+  CentredTerms w;
+  w.left_squares = s[0];
+  w.right_squares = s[1];
+  w.product = s[2];
+  w.difference = s[3];
+  w.left_deviation = s[4];
+  w.right_deviation = s[5];
+  w.covariance = s[6];
+  return score(p.method, w);
+}
+
+/// Grid: places, candidates of a right, rights.
+template <class In>
+__global__ void __launch_bounds__(threads)
+    score_places(MatchProblem p, const std::byte* left, const std::byte* templates,
+                 const RightSums* right_sums, int first_right, int right_count,
+                 const Candidate* candidates, const std::uint32_t* counts, double* scores) {
+  for (int r = first_right + blockIdx.z; r < first_right + right_count; r += gridDim.z) {
+    if (blockIdx.y >= counts[r]) continue;
+    const std::int64_t index = std::int64_t{r} * p.max_peaks + blockIdx.y;
+    const Candidate c = candidates[index];
+    const Neighbours there(p, c);
+    const int dx = static_cast<int>(blockIdx.x) % 3 - 1, dy = static_cast<int>(blockIdx.x) / 3 - 1;
+    if ((dx && !there.x) || (dy && !there.y)) continue;
+    const int x = p.correlate.shifts.x + c.x + dx, y = p.correlate.shifts.y + c.y + dy;
+    const double exact = exact_score(
+        p, left + y * p.correlate.left_pitch + x * static_cast<int>(sizeof(In)),
+        reinterpret_cast<const In*>(templates + r * p.correlate.right_stride), right_sums[r]);
+    if (threadIdx.x == 0) scores[index * places + blockIdx.x] = exact;
+  }
+}
+
+__global__ void __launch_bounds__(threads)
+    place_peaks(MatchProblem p, bool minimum, int first_right, int right_count,
+                const Candidate* candidates, const std::uint32_t* counts,
+                const double (*scores)[places], RefinedPeak* peaks, std::uint32_t* peak_counts) {
+  for (int r = first_right + blockIdx.y; r < first_right + right_count; r += gridDim.y) {
+    const unsigned k = blockIdx.x * threads + threadIdx.x;
+    if (k == 0) peak_counts[r] = counts[r];
+    if (k >= counts[r]) continue;
+    const std::int64_t index = std::int64_t{r} * p.max_peaks + k;
+    const Candidate c = candidates[index];
+    const Neighbours there(p, c);
+    const Offset offset = subpixel_offset(scores[index], there.x, there.y, minimum);
+    peaks[index] = {scores[index][places / 2], offset.dx, offset.dy, c.x, c.y};
+  }
+}
+
+std::size_t workspace(const MatchProblem& p, const Device&) {
+  return sizeof(double) * places * p.correlate.rights * p.max_peaks;
+}
+
+Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*) {
+  const auto score =
+      p.correlate.type == ElementType::u8 ? score_places<std::uint8_t> : score_places<float>;
+  const unsigned rights = grid_extent(b.right_count);
+  auto* scores = static_cast<double*>(b.workspace);
+  if (Status s = enqueue("score_places", score, dim3(places, p.max_peaks, rights), threads, 0,
+                         b.stream, p, static_cast<const std::byte*>(b.lefts),
+                         static_cast<const std::byte*>(b.templates), b.right_sums, b.first_right,
+                         b.right_count, b.candidates, b.counts, scores);
+      !s.ok())
+    return s;
+  return enqueue("place_peaks", place_peaks, dim3(ceil_div(p.max_peaks, threads), rights), threads,
+                 0, b.stream, p, info(p.method).minimum, b.first_right, b.right_count, b.candidates,
+                 b.counts, reinterpret_cast<const double(*)[places]>(scores), b.peaks,
+                 b.peak_counts);
+}
+
+constexpr Variant table[] = {
+    {"refine", Stage::refine, Backend::cuda, true, supports_matching, workspace, launch},
+};
+
+}  // namespace
+
+Family refine_family() { return table; }
+
+}  // namespace xcorr::cuda

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How blocks of threads make a peak of a candidate in 8-bit pixels: products at its nine places at
+// once, for which a row of the left is loaded once and kept for three rows of the template; the
+// other sums are those of the windows, which exist already. A block runs through this code once,
+// and fetching code takes longer than running it: so loops stay rolled.
+#pragma once
+
+#include "cuda/common/launch.cuh"
+#include "cuda/common/warp.cuh"
+#include "cuda/match/neighbours.cuh"
+#include "stages/score.hpp"
+
+namespace xcorr::cuda {
+
+/// What scores of bytes are made of, beside the products. Squares: as Buffers::window_squares.
+template <class Squares>
+struct MatchInputs {
+  const std::byte *left, *templates;
+  const RightSums* right_sums;
+  const std::uint32_t* window_sums;
+  const Squares* window_squares;
+
+  explicit MatchInputs(const Buffers& b)
+      : left(static_cast<const std::byte*>(b.lefts)),
+        templates(static_cast<const std::byte*>(b.templates)),
+        right_sums(b.right_sums),
+        window_sums(static_cast<const std::uint32_t*>(b.window_sums)),
+        window_squares(static_cast<const Squares*>(b.window_squares)) {}
+};
+
+/// Three pixels side by side, those left and right of the middle if there are such.
+struct Three {
+  unsigned of[3];
+  __device__ Three(const std::byte* row, bool exists, bool across) {
+    const auto* pixel = reinterpret_cast<const std::uint8_t*>(row);
+    of[0] = exists && across ? pixel[-1] : 0;
+    of[1] = exists ? pixel[0] : 0;
+    of[2] = exists && across ? pixel[1] : 0;
+  }
+};
+
+/// One candidate, by all threads of blocks of so many warps. The first threads of a block have one
+/// of the nine places each.
+template <int warps, class Squares>
+class Refinement {
+ public:
+  struct Shared {
+    unsigned products[warps][places];
+    double scores[places];
+  };
+
+  /// Asks early for what is known of the windows.
+  __device__ Refinement(const MatchProblem& problem, const MatchInputs<Squares>& from, int right,
+                        const Candidate& at, Shared& shared)
+      : problem_(problem), shared_(shared), at_(at), there_(problem, at) {
+    const Problem& p = problem.correlate;
+    const int t = threadIdx.x, dx = t % 3 - 1, dy = t / 3 - 1;
+    has_place_ = t < places && (!dx || there_.x) && (!dy || there_.y);
+    const std::int64_t window =
+        has_place_ ? std::int64_t{at.y + dy} * p.shifts.width + at.x + dx : 0;
+    window_sum_ = from.window_sums[window];
+    window_square_ = from.window_squares[window];
+    right_ = from.right_sums[right];
+    window_ = from.left + (p.shifts.y + at.y) * p.left_pitch + p.shifts.x + at.x;
+    template_ = from.templates + right * p.right_stride;
+  }
+
+  /// This thread's place's product of the rows of the template that are this block's, of `blocks`;
+  /// ends with a barrier. A warp takes `rows` at a time; 32 bits must hold its sums.
+  template <int rows>
+  __device__ unsigned long long product(int block, int blocks) {
+    const int height = problem_.correlate.right.height;
+    unsigned products[places] = {};
+#pragma unroll 1
+    for (int begin = (block * warps + static_cast<int>(threadIdx.x) / 32) * rows; begin < height;
+         begin += blocks * warps * rows)
+      add_rows<rows>(products, begin, min(begin + rows, height));
+#pragma unroll
+    for (int k = 0; k < places; ++k) {
+      const unsigned sum = warp_sum(products[k]);
+      if (threadIdx.x % 32 == 0) shared_.products[threadIdx.x / 32][k] = sum;
+    }
+    __syncthreads();
+    unsigned long long sum = 0;
+    if (threadIdx.x < places)
+      for (int i = 0; i < warps; ++i) sum += shared_.products[i][threadIdx.x];
+    return sum;
+  }
+
+  /// Writes the peak. `product`: this thread's place's, of all rows.
+  __device__ void place(unsigned long long product, bool minimum, RefinedPeak& to) {
+    const int t = threadIdx.x;
+    if (has_place_) {
+      using T = std::int64_t;
+      shared_.scores[t] =
+          score(problem_.method,
+                WindowTerms<T>{problem_.correlate.right.area(), static_cast<T>(product),
+                               window_sum_, static_cast<T>(window_square_),
+                               static_cast<T>(right_.sum), static_cast<T>(right_.squares)});
+    }
+    __syncthreads();
+    if (t > 0) return;
+    const Offset offset = subpixel_offset(shared_.scores, there_.x, there_.y, minimum);
+    to = {shared_.scores[places / 2], offset.dx, offset.dy, at_.x, at_.y};
+  }
+
+ private:
+  /// Adds rows [begin, end) of the template to the products of this lane's columns.
+  template <int rows>
+  __device__ void add_rows(unsigned (&products)[places], int begin, int end) const {
+    const Problem& p = problem_.correlate;
+#pragma unroll 1
+    for (int x = threadIdx.x % 32; x < p.right.width; x += 32) {
+      const std::byte* const column = window_ + x;
+      const auto row = [&](int y, bool exists) {
+        return Three(column + y * p.left_pitch, exists, there_.x);
+      };
+      Three above = row(begin - 1, begin > 0 || there_.y), here = row(begin, true);
+#pragma unroll
+      for (int i = 0; i < rows; ++i) {
+        const int y = begin + i;
+        const Three below = row(y + 1, y < end && (y + 1 < p.right.height || there_.y));
+        const unsigned t =
+            y < end ? reinterpret_cast<const std::uint8_t*>(template_ + y * p.right_pitch)[x] : 0;
+#pragma unroll
+        for (int k = 0; k < 3; ++k) {
+          products[k] += t * above.of[k];
+          products[3 + k] += t * here.of[k];
+          products[6 + k] += t * below.of[k];
+        }
+        above = here;
+        here = below;
+      }
+    }
+  }
+
+  const MatchProblem& problem_;
+  Shared& shared_;
+  const Candidate at_;
+  const Neighbours there_;
+  const std::byte *window_, *template_;
+  bool has_place_;
+  std::uint32_t window_sum_;
+  Squares window_square_;
+  RightSums right_;
+};
+
+}  // namespace xcorr::cuda

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the families tensor_match (by warps) and tensor_match_wgmma (by groups of four warps) are
+// made of: from bytes to candidates without a surface. A block's sums of products
+// (tensor_block.cuh) are scored where they lie, and of each cell of 8 x 8 shifts only the best one
+// is written, if it reaches the limit. A test in single precision, which errs to the safe side,
+// ends most shifts; the rest get the quotient of score.hpp, so that candidates are those of the
+// separate stages to the last bit. With one peak a right, the best of all is the result, which the
+// last block of a right refines, too, unless the right is large; with more, what remains of the
+// cells' best ones (cell_peaks.cuh).
+#pragma once
+
+#include <array>
+
+#include "cuda/common/tickets.cuh"
+#include "cuda/match/cell_peaks.cuh"
+#include "cuda/match/refinement.cuh"
+#include "cuda/tensor/tensor_warpgroups.cuh"
+#include "cuda/tensor/tensor_warps.cuh"
+
+namespace xcorr::cuda::tensor_match_kernel {
+
+__device__ inline Key better(Key a, Key b) { return a > b ? a : b; }
+
+/// Of 8 lanes each, or of all 32.
+template <int lanes>
+__device__ Key best_of(Key key) {
+#pragma unroll
+  for (int step = 1; step < lanes; step *= 2) key = better(key, __shfl_xor_sync(~0u, key, step));
+  return key;
+}
+
+template <class T>
+Cells cells_of(const Problem& p) {
+  const dim3 grid = tensor_grid<T>(p, 1);
+  return {static_cast<int>(grid.x) * T::columns() / cell,
+          static_cast<int>(grid.y) * T::rows() / cell, skew_of(p)};
+}
+
+/// What a launch leaves. With several peaks a right: the best key of each of its cells. With one:
+/// the best of all, which the last block of the right makes the candidate.
+struct Found {
+  Key* best;
+  unsigned* tickets;  ///< of each right
+  Candidate* candidates;
+  std::uint32_t* counts;
+  RefinedPeak* peaks;  ///< null: candidates are not refined here
+  std::uint32_t* peak_counts;
+  unsigned* found;  ///< lengths of the lists, to begin with
+};
+
+/// Rows of a right that a warp refines with at a time, 32 columns of them.
+constexpr int refined_rows = 8;
+
+/// Whether the search refines its candidates: where one block is done before another kernel would
+/// be. Its warps take a piece of the right after the other, and about 0.2 us for each.
+template <class T>
+bool refines(const MatchProblem& p) {
+  constexpr int most_pieces = 8;
+  const Size right = p.correlate.right;
+  return p.max_peaks == 1 &&
+         ceil_div(right.width, 32) * ceil_div(right.height, refined_rows * T::threads() / 32) <=
+             most_pieces;
+}
+
+/// Joins the best keys of this block's threads with those of a right's others.
+template <class T>
+__device__ void finish_right(const MatchProblem& p, bool minimum, const MatchInputs<u32>& from,
+                             int right, int first_right, Key mine, const Found& to) {
+  const bool any = __syncthreads_or(mine != 0);
+  if (any) {
+    mine = best_of<32>(mine);
+    if (threadIdx.x % 32 == 0 && mine) {
+      atomicMax(&to.best[right], mine);
+      __threadfence();
+    }
+    __syncthreads();
+  }
+  if (!is_last_block(&to.tickets[right], gridDim.x * gridDim.y, any)) return;
+  const Key key = *static_cast<volatile Key*>(&to.best[right]);
+  const Candidate at = candidate_of(key, minimum, p.correlate.shifts.width);
+  const int index = first_right + right;
+  __syncthreads();  // all have the key
+  if (threadIdx.x == 0) {
+    to.best[right] = 0;  // for the next frame
+    to.counts[index] = key ? 1 : 0;
+    if (to.peaks) to.peak_counts[index] = key ? 1 : 0;
+    if (key) to.candidates[index] = at;
+  }
+  if (!key || !to.peaks) return;
+  using Refining = Refinement<T::threads() / 32, u32>;
+  // Where the sums were.
+  Refining refining(p, from, index, at, *dynamic_shared<typename Refining::Shared>());
+  refining.place(refining.template product<refined_rows>(0, 1), minimum, to.peaks[index]);
+}
+
+template <class T>
+__global__ void __launch_bounds__(T::threads(), T::blocks)
+    tensor_match(MatchProblem problem, bool minimum, MatchInputs<u32> from,
+                 const std::uint32_t* laid_out, int first_right, bool aligned, Cells cells,
+                 Found to) {
+  const Problem& p = problem.correlate;
+  const Corner corner{int(blockIdx.x) * T::columns() - cells.skew, int(blockIdx.y) * T::rows()};
+  const int right = blockIdx.z;
+  let_next_begin();
+  sum_products(T(), p, from.left, first_right + right, laid_out, corner, {0, p.right.height},
+               aligned);
+
+  const Scorer scorer(problem, minimum, from.right_sums[first_right + right], from.window_sums,
+                      from.window_squares);
+  const BlockSums<T> sums(corner);
+  const int x = sums.x(), lane = threadIdx.x % 32;
+  const bool inside = x >= 0 && x < p.shifts.width;
+  const bool single = problem.max_peaks == 1;
+  // The windows of eight rows in this lane's column, asked for all at once.
+  struct Windows {
+    u32 sums[cell], squares[cell];
+  };
+  const auto first_index = [&](int row) {
+    return static_cast<unsigned>(corner.y + row) * p.shifts.width + x;
+  };
+  const auto count_at = [&](int row) {
+    return inside ? min(cell, p.shifts.height - corner.y - row) : 0;
+  };
+  const unsigned last_index = unsigned(p.shifts.width) * p.shifts.height - 1;
+  const auto ask = [&](int row) {
+    Windows to;
+#pragma unroll
+    for (int r = 0; r < cell; ++r) {
+      const unsigned index = min(first_index(row) + r * p.shifts.width, last_index);
+      to.sums[r] = scorer.sums[index];
+      to.squares[r] = scorer.squares[index];
+    }
+    return to;
+  };
+  Key best = 0;
+  const auto score = [&](int row, const Windows& windows) {
+    bool open = false;
+#pragma unroll
+    for (int r = 0; r < cell; ++r)
+      open |= scorer.may_reach(sums.at(row, r), windows.sums[r], windows.squares[r]);
+    Key key = 0;
+    if (open)
+#pragma unroll 1
+      for (int r = 0; r < count_at(row); ++r)
+        key = better(key, scorer.key(sums.at(row, r), first_index(row) + r * p.shifts.width));
+    if (single) {
+      best = better(best, key);
+    } else {
+      key = best_of<cell>(key);
+      const int place = ((corner.y + row) / cell) * cells.columns + (x + cells.skew) / cell;
+      if (lane % cell == 0) to.best[right * cells.count() + place] = key;
+    }
+  };
+  wait_for_previous();
+  // Those of sixteen rows are under way while eight are scored.
+  int row = sums.first_row();
+  Windows windows[2] = {ask(row), ask(row + sums.step)};
+  for (; row < T::rows(); row += 2 * sums.step) {
+    score(row, windows[0]);
+    windows[0] = ask(row + 2 * sums.step);
+    if (row + sums.step < T::rows()) score(row + sums.step, windows[1]);
+    windows[1] = ask(row + 3 * sums.step);
+  }
+  if (single)
+    finish_right<T>(problem, minimum, from, right, first_right, best, to);
+  else if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0)
+    to.found[right] = 0;
+}
+
+// ---- plan and launch ------------------------------------------------------------------------
+
+template <class T>
+class MatchState final : public PlanState {
+ public:
+  static Result<std::unique_ptr<PlanState>> make(const MatchProblem& problem,
+                                                 const Device& device) {
+    auto rights = LaidOutRights<T>::make(problem, device);
+    if (!rights.ok()) return rights.status();
+    // Of each right a ticket and, twice as large, its best key.
+    auto tickets = Tickets::make(3 * problem.correlate.total_rights());
+    if (!tickets.ok()) return tickets.status();
+    return std::unique_ptr<PlanState>(new MatchState(
+        std::move(rights.value()), std::move(tickets.value()), problem.correlate.total_rights()));
+  }
+
+  Status set_rights(const void* rights, Stream stream) override {
+    return rights_->set_rights(rights, stream);
+  }
+  const std::uint32_t* words() const {
+    return static_cast<const LaidOutRights<T>*>(rights_.get())->words();
+  }
+  /// Both 0 between launches.
+  Key* best() const { return reinterpret_cast<Key*>(counters()); }
+  unsigned* tickets() const { return counters() + 2 * count_; }
+
+ private:
+  MatchState(std::unique_ptr<PlanState> rights, std::unique_ptr<PlanState> tickets,
+             std::int64_t count)
+      : rights_(std::move(rights)), tickets_(std::move(tickets)), count_(count) {}
+  unsigned* counters() const { return static_cast<const Tickets*>(tickets_.get())->counters(); }
+
+  std::unique_ptr<PlanState> rights_, tickets_;
+  std::int64_t count_;
+};
+
+template <class T>
+std::size_t cell_bytes(const MatchProblem& p, int rights) {
+  return rights * cells_of<T>(p.correlate).count() * sizeof(Key);
+}
+
+/// With several peaks a right: the keys of cells, then the lists.
+template <class T>
+std::size_t workspace(const MatchProblem& p, const Device&) {
+  return p.max_peaks == 1 ? 0 : cell_bytes<T>(p, p.most_rights()) + peak_lists_bytes(p);
+}
+
+template <class T>
+Status launch(const MatchProblem& problem, const Device& device, const Buffers& b,
+              PlanState* plan_state) {
+  const Problem& p = problem.correlate;
+  const auto& state = *static_cast<const MatchState<T>*>(plan_state);
+  const bool minimum = info(problem.method).minimum;
+  const MatchInputs<u32> from(b);
+  const Cells cells = cells_of<T>(p);
+  const bool single = problem.max_peaks == 1;
+  auto* const keys = static_cast<Key*>(b.workspace);
+  auto* const behind =
+      static_cast<std::byte*>(b.workspace) + (single ? 0 : cell_bytes<T>(problem, b.right_count));
+  const PeakLists lists(problem, behind, b.right_count);
+  const Found to{single ? state.best() + b.first_right : keys,
+                 state.tickets() + b.first_right,
+                 b.candidates,
+                 b.counts,
+                 refines<T>(problem) ? b.peaks : nullptr,
+                 b.peak_counts,
+                 lists.found};
+  const dim3 blocks = tensor_grid<T>(p, b.right_count);
+  const std::size_t bytes =
+      spreading_bytes(device, blocks, T::shared_bytes(p.right.width, p.right.height));
+  if (Status s = enqueue_early(device, "tensor_match", tensor_match<T>, blocks, dim3(T::threads()),
+                               bytes, b.stream, problem, minimum, from, state.words(),
+                               b.first_right, is_left_aligned(p, from.left), cells, to);
+      !s.ok() || single)
+    return s;
+  const dim3 grid(static_cast<unsigned>(ceil_div(cells.count(), pick_threads)), b.right_count);
+  if (Status s =
+          enqueue_early(device, "pick_peaks", pick_peaks, grid, dim3(pick_threads), 0, b.stream,
+                        problem, minimum, from.left, from.templates, from.right_sums, b.first_right,
+                        cells, from.window_sums, from.window_squares, keys, lists);
+      !s.ok())
+    return s;
+  return keep_best(problem, device, b, lists);
+}
+
+/// With several peaks a cell must lie in its best one's neighbourhood.
+template <class T>
+bool supports(const MatchProblem& problem, const Device& device) {
+  const Problem& p = problem.correlate;
+  return supports_matching(problem, device) && supports_tiling<T>(problem, device) &&
+         problem.products == ElementType::u32 && p.output_type() == ElementType::u32 &&
+         p.shifts.size().area() < 0xffffffffLL &&
+         (problem.max_peaks == 1 || (std::min(problem.distance_x, problem.distance_y) >= cell &&
+                                     problem.max_peaks <= most_sorted_peaks));
+}
+
+/// The variants of some tilings, for the families.
+template <class... T>
+constexpr auto make_table(const char* const (&names)[sizeof...(T)], Tilings<T...>) {
+  int i = 0;
+  return std::array{Variant{names[i++], Stage::search, Backend::cuda, true, supports<T>,
+                            workspace<T>, launch<T>, MatchState<T>::make, nullptr, refines<T>}...};
+}
+
+}  // namespace xcorr::cuda::tensor_match_kernel

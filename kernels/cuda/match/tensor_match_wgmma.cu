@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// tensor-match-wgmma: tensor-match by what compute capability 9.0 has for four warps together, see
+// tensor_warpgroups.cuh. For rights up to 129 columns wide.
+#include "cuda/match/tensor_match.cuh"
+
+namespace xcorr::cuda {
+namespace {
+
+constexpr const char* names[] = XCORR_WARPGROUP_TILING_NAMES("tensor_match_wgmma");
+constexpr auto table = tensor_match_kernel::make_table(names, WarpgroupTilings());
+
+}  // namespace
+
+Family tensor_match_wgmma_family() { return table; }
+
+}  // namespace xcorr::cuda

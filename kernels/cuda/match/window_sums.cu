@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Sum and sum of squares of the left's window under every shift. A block makes `columns` windows
+// side by side and walks down a strip of rows, a few rows a round. Each thread keeps the running
+// sums of two columns: the one that its window loses and the one that it gains against its left
+// neighbour's window, as one difference; all threads together keep up the first window's sum. Once
+// a round's differences lie in shared memory, each warp scans one row of them: the first window's
+// sum plus the differences up to a window is that window's sum. Needs no memory that grows with the
+// window, and rounding stays that of one strip. For u8 all sums are exact: differences wrap around
+// in unsigned arithmetic, windows do not, and squares of up to 66,051 pixels fit 32 bits too.
+#include "cuda/common/launch.cuh"
+#include "cuda/common/warp.cuh"
+
+namespace xcorr::cuda {
+namespace {
+
+constexpr int columns = 256, warps = columns / 32;
+constexpr int rounds = 4, rows_per_block = warps * rounds;  // a round does a row for each warp
+constexpr int per_lane = columns / 32;
+constexpr int padded_columns = columns + 32;  // one more a lane's share, against bank conflicts
+
+__device__ int padded(int column) { return column + column / per_lane; }
+
+template <class Sum, class Squares>
+struct Moments {
+  Sum sum = 0;
+  Squares squares = 0;
+  __device__ void add(const Moments& o) {
+    sum += o.sum;
+    squares += o.squares;
+  }
+};
+
+template <class In, class Sum, class Squares>
+__global__ void __launch_bounds__(columns)
+    window_sums(Problem p, const std::byte* left, Sum* sums, Squares* squares) {
+  using M = Moments<Sum, Squares>;
+  let_next_begin();
+  __shared__ Sum row_sums[warps][padded_columns];
+  __shared__ Squares row_squares[warps][padded_columns];
+  __shared__ M first_window[warps][warps];  // of each row, what each warp adds to it
+
+  const int t = threadIdx.x, lane = t % 32, warp = t / 32;
+  const int w = p.right.width, h = p.right.height;
+  const int x0 = p.shifts.x + blockIdx.x * columns, y0 = p.shifts.y + blockIdx.y * rows_per_block;
+  const int rows = min(rows_per_block, p.shifts.y + p.shifts.height - y0);
+  const int last = y0 + rows - 1 + h - 1;  // of the left's rows in use
+  // Thread t > 0 loses column x0 + t - 1 and gains x0 + t - 1 + w. Where that does not exist, and
+  // for t = 0, both are one column, whose difference is nothing.
+  const int left_edge = min(x0 + max(t - 1, 0), p.left.width - 1);
+  const bool differs = t > 0 && left_edge + w < p.left.width;
+  const int lost = left_edge, gained = differs ? left_edge + w : left_edge;
+  const bool helps = warp * 32 < w;  // with the first window; the same for a whole warp
+
+  const auto row_of = [&](int y) {
+    return reinterpret_cast<const In*>(left + min(y, last) * p.left_pitch);
+  };
+  // In int for u8: as a difference of 64-bit squares nvcc 13.0 loses the borrow (seen on sm_90).
+  using Wide = std::conditional_t<std::is_integral_v<In>, int, Sum>;
+  const auto take = [](M& m, Wide plus, Wide minus) {
+    m.sum += Sum(plus - minus);
+    m.squares += Squares((plus - minus) * (plus + minus));
+  };
+
+  M running, mine;
+#pragma unroll 8
+  for (int j = 0; j < h; ++j) take(running, row_of(y0 + j)[gained], row_of(y0 + j)[lost]);
+  for (int i = t; i < w; i += columns)
+#pragma unroll 8
+    for (int j = 0; j < h; ++j) take(mine, row_of(y0 + j)[x0 + i], 0);
+
+  for (int round = 0; round < rows; round += warps) {
+    const int count = min(warps, rows - round);
+    // All of a round's pixels are asked for before the first is used; rows past the last one are
+    // read as the last and not used.
+    In above_gained[warps], above_lost[warps], below_gained[warps], below_lost[warps];
+#pragma unroll
+    for (int r = 0; r < warps; ++r) {
+      const In *above = row_of(y0 + round + r), *below = row_of(y0 + round + r + h);
+      above_gained[r] = above[gained];
+      above_lost[r] = above[lost];
+      below_gained[r] = below[gained];
+      below_lost[r] = below[lost];
+    }
+#pragma unroll
+    for (int r = 0; r < warps; ++r) {
+      row_sums[r][padded(t)] = running.sum;
+      row_squares[r][padded(t)] = running.squares;
+      take(running, below_gained[r], above_gained[r]);
+      take(running, above_lost[r], below_lost[r]);
+    }
+    M change[warps];
+    for (int i = t; i < w; i += columns)
+#pragma unroll
+      for (int r = 0; r < warps; ++r)
+        take(change[r], row_of(y0 + round + r + h)[x0 + i], row_of(y0 + round + r)[x0 + i]);
+#pragma unroll
+    for (int r = 0; r < warps; ++r) {
+      M part;
+      if (helps) part = {warp_sum(mine.sum), warp_sum(mine.squares)};
+      if (lane == 0) first_window[r][warp] = part;
+      mine.add(change[r]);
+    }
+    __syncthreads();
+    if (warp < count) {
+      // A lane sums its own share, then what lies left of it comes from the other lanes.
+      Sum* share_sums = &row_sums[warp][padded(lane * per_lane)];
+      Squares* share_squares = &row_squares[warp][padded(lane * per_lane)];
+      M share;
+      for (int i = 0; i < per_lane; ++i) share.add({share_sums[i], share_squares[i]});
+      M before{warp_scan(share.sum) - share.sum, warp_scan(share.squares) - share.squares};
+      for (int i = 0; i < warps; ++i) before.add(first_window[warp][i]);
+      for (int i = 0; i < per_lane; ++i) {
+        before.add({share_sums[i], share_squares[i]});
+        share_sums[i] = before.sum;
+        share_squares[i] = before.squares;
+      }
+      __syncwarp();
+      const std::int64_t place =
+          std::int64_t{blockIdx.y * rows_per_block + round + warp} * p.shifts.width;
+      for (int i = lane; i < columns; i += 32) {
+        const int x = blockIdx.x * columns + i;
+        if (x >= p.shifts.width) break;
+        sums[place + x] = row_sums[warp][padded(i)];
+        squares[place + x] = row_squares[warp][padded(i)];
+      }
+    }
+    __syncthreads();  // the rows are written anew
+  }
+}
+
+template <class In, class Sum, class Squares>
+Status launch_as(const Problem& p, const Buffers& b) {
+  const dim3 grid(ceil_div(p.shifts.width, columns), ceil_div(p.shifts.height, rows_per_block));
+  return enqueue("window_sums", window_sums<In, Sum, Squares>, grid, columns, 0, b.stream, p,
+                 static_cast<const std::byte*>(b.lefts), static_cast<Sum*>(b.window_sums),
+                 static_cast<Squares*>(b.window_squares));
+}
+
+Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*) {
+  using u32 = std::uint32_t;
+  using u64 = unsigned long long;
+  if (p.correlate.type != ElementType::u8) return launch_as<float, double, double>(p.correlate, b);
+  return p.correlate.output_type() == ElementType::u32
+             ? launch_as<std::uint8_t, u32, u32>(p.correlate, b)
+             : launch_as<std::uint8_t, u32, u64>(p.correlate, b);
+}
+
+bool supports(const MatchProblem& p, const Device& device) {
+  return supports_matching(p, device) && p.correlate.shifts.height <= 65535LL * rows_per_block;
+}
+
+constexpr Variant table[] = {
+    {"window_sums", Stage::window_sums, Backend::cuda, true, supports, no_workspace, launch},
+};
+
+}  // namespace
+
+Family window_sums_family() { return table; }
+
+}  // namespace xcorr::cuda

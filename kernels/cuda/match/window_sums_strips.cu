@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Window sums of u8 in small pieces that do not wait for each other: a warp, or a few side by side,
+// makes a strip of windows and walks down a band of rows. Each thread keeps the sums of eight
+// neighbouring columns over a window's height. Of a few rows at once the prefix sums of the strip's
+// columns go to shared memory, and a window's sum is the difference of two of them. Four rows of
+// a column are a word, which one instruction sums, so that a window's height costs little anew in
+// each band. Exact in 32 bits (windows of up to 66,051 pixels; differences wrap around, windows do
+// not), up to some 2000 columns wide.
+#include "cuda/common/launch.cuh"
+#include "cuda/common/shared_memory.cuh"
+#include "cuda/common/warp.cuh"
+
+namespace xcorr::cuda {
+namespace {
+
+using u32 = std::uint32_t;
+
+constexpr int share = 8;                  // columns a thread
+constexpr int most_unit = share;          // bytes loaded at once
+constexpr int warp_columns = 32 * share;  // columns a warp
+constexpr int most_across = 8;            // warps side by side
+constexpr int most_threads = 32 * most_across;
+constexpr int phase = 4;        // rows at once
+constexpr int start_rows = 16;  // asked for at once in a band's first window
+
+/// What every block does. Column c of the searched area lies in place c + shift of a strip that
+/// begins with it, so that a thread's columns are aligned words of the left's memory.
+struct Plan {
+  int shift, unit;      ///< unit: bytes of such a word
+  int across, outputs;  ///< warps side by side, and windows of their strip: a multiple of share
+  int strips;
+  int rows;  ///< that a warp walks down
+  int down;  ///< bands, one below the other, whose rows the first level's cache holds for each
+             ///< other
+};
+
+/// Eight pixels side by side, in the order of memory.
+struct Octet {
+  u32 words[2] = {};
+  __device__ u32 operator[](int i) const { return __byte_perm(words[i / 4], 0, 0x4440 + i % 4); }
+  __device__ void put(int i, u32 pixel) {
+    words[0] |= i < 4 ? pixel << 8 * i : 0;
+    words[1] |= i < 4 ? 0 : pixel << 8 * (i - 4);
+  }
+};
+
+/// A thread's columns in the left.
+struct Columns {
+  const std::byte* top;  ///< in row 0
+  std::int64_t pitch;
+  int first, count;  ///< its first one, and all of the left
+  int unit;          ///< bytes loaded at once: 1 where not all of them exist
+
+  /// Rows y to y + n, as far as they lie before `limit`; the others are 0, as are columns that do
+  /// not exist.
+  template <int n>
+  __device__ void load(Octet (&rows)[n], int y, int limit) const {
+    const std::byte* row = top + y * pitch;
+    const int exist = min(n, limit - y);
+    if (unit == most_unit) {
+#pragma unroll
+      for (int r = 0; r < n; ++r, row += pitch) {
+        uint2 words{0, 0};
+        if (r < exist) words = *reinterpret_cast<const uint2*>(row);
+        rows[r] = {{words.x, words.y}};
+      }
+    } else if (unit == 4) {
+#pragma unroll
+      for (int r = 0; r < n; ++r, row += pitch)
+#pragma unroll
+        for (int i = 0; i < 2; ++i)
+          rows[r].words[i] = r < exist ? reinterpret_cast<const u32*>(row)[i] : 0;
+    } else {
+#pragma unroll
+      for (int r = 0; r < n; ++r) rows[r] = {};
+#pragma unroll 1
+      for (int i = max(0, -first); i < min(share, count - first); ++i) {
+        const std::byte* pixel = row + i;
+#pragma unroll
+        for (int r = 0; r < n; ++r, pixel += pitch)
+          if (r < exist) rows[r].put(i, u32(*pixel));
+      }
+    }
+  }
+};
+
+/// Four words of four rows become four of four columns.
+__device__ inline void transpose(u32 (&words)[4]) {
+  const u32 low[2] = {__byte_perm(words[0], words[1], 0x5140),
+                      __byte_perm(words[2], words[3], 0x5140)};
+  const u32 high[2] = {__byte_perm(words[0], words[1], 0x7362),
+                       __byte_perm(words[2], words[3], 0x7362)};
+  words[0] = __byte_perm(low[0], low[1], 0x5410);
+  words[1] = __byte_perm(low[0], low[1], 0x7632);
+  words[2] = __byte_perm(high[0], high[1], 0x5410);
+  words[3] = __byte_perm(high[0], high[1], 0x7632);
+}
+
+/// Of each of a thread's columns, over a window's height.
+struct Moments {
+  u32 sums[share] = {}, squares[share] = {};
+
+  template <int n>
+  __device__ void add(const Octet (&rows)[n]) {
+#pragma unroll
+    for (int r = 0; r < n; r += 4)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        u32 columns[4] = {rows[r].words[half], rows[r + 1].words[half], rows[r + 2].words[half],
+                          rows[r + 3].words[half]};
+        transpose(columns);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          u32 &sum = sums[4 * half + i], &square = squares[4 * half + i];
+          sum = __dp4a(columns[i], 0x01010101u, sum);
+          square = __dp4a(columns[i], columns[i], square);
+        }
+      }
+  }
+  /// One row further down.
+  __device__ void move(const Octet& above, const Octet& below) {
+#pragma unroll
+    for (int i = 0; i < share; ++i) {
+      const u32 gained = below[i], lost = above[i];
+      sums[i] += gained - lost;
+      squares[i] += (gained - lost) * (gained + lost);
+    }
+  }
+};
+
+/// Of warps side by side: all others of the block do as many steps.
+__device__ inline void wait_for_strip() {
+  if (blockDim.x == 32)
+    __syncwarp();
+  else
+    __syncthreads();
+}
+
+/// Prefix sums of a strip's columns in shared memory, for `phase` rows of sums and of squares.
+class Prefix {
+ public:
+  static constexpr int lines = 2 * phase;
+  /// Of one strip: the lines, what its warps sum up to in each, and room behind, for windows past
+  /// the last one are read too, so that no branch parts the loads.
+  __host__ __device__ static constexpr int words(int across, int window) {
+    return lines * across * (warp_columns + 1) + ceil_div(window + 2 * share, 4) * 4;
+  }
+  __device__ explicit Prefix(int window)
+      : columns_(dynamic_shared<u32>() + threadIdx.y * words(blockDim.x / 32, window)) {}
+
+  /// By all threads: the values of a thread's columns, which become their prefix sums.
+  __device__ void store(u32 (&values)[lines][share]) const {
+    const int warp = threadIdx.x / 32;
+    u32* const totals = columns_ + lines * width();
+    u32 before[lines];  // of the thread's columns
+#pragma unroll
+    for (int line = 0; line < lines; ++line)
+#pragma unroll
+      for (int i = 1; i < share; ++i) values[line][i] += values[line][i - 1];
+#pragma unroll
+    for (int line = 0; line < lines; ++line) before[line] = warp_scan(values[line][share - 1]);
+    if (threadIdx.x % 32 == 31)
+#pragma unroll
+      for (int line = 0; line < lines; ++line) totals[warp * lines + line] = before[line];
+    wait_for_strip();  // also till the last rows' sums are read
+#pragma unroll
+    for (int line = 0; line < lines; ++line) before[line] -= values[line][share - 1];
+#pragma unroll 1
+    for (int other = 0; other < warp; ++other)
+#pragma unroll
+      for (int line = 0; line < lines; ++line) before[line] += totals[other * lines + line];
+    const int first = place(share * threadIdx.x);
+#pragma unroll
+    for (int line = 0; line < lines; ++line)
+#pragma unroll
+      for (int i = 0; i < share; i += 4)
+        *reinterpret_cast<uint4*>(&columns_[line * width() + (first ^ i)]) = {
+            before[line] + (i ? values[line][i - 1] : 0), before[line] + values[line][i],
+            before[line] + values[line][i + 1], before[line] + values[line][i + 2]};
+    wait_for_strip();
+  }
+  __device__ const u32* line(int number) const { return columns_ + number * width(); }
+  /// Where in a line a column lies: the halves of every second four shares change places, so that
+  /// eight threads' halves lie in different banks.
+  __device__ static int place(int column) { return column ^ (column >> 3 & 4); }
+
+ private:
+  __device__ static int width() { return share * blockDim.x; }
+
+  u32* columns_;
+};
+
+/// The sums of `outputs` windows from a line's prefix sums: a warp does those of its columns.
+__device__ inline void write(const u32* line, int width, const Plan& plan, int outputs, u32* to) {
+  const int x = threadIdx.x / 32 * warp_columns + threadIdx.x % 32;
+  const int begin = x + plan.shift, end = begin + width;
+  // Columns 64 further on lie 64 places further on.
+  const u32* const first[2] = {line + Prefix::place(begin), line + Prefix::place(begin + 32)};
+  const u32* const last[2] = {line + Prefix::place(end), line + Prefix::place(end + 32)};
+  u32 before[share], upto[share];  // all asked for before the first is used
+#pragma unroll
+  for (int k = 0; k < share; ++k) {
+    before[k] = first[k % 2][k / 2 * 64];
+    upto[k] = last[k % 2][k / 2 * 64];
+  }
+#pragma unroll
+  for (int k = 0; k < share; ++k)
+    if (x + 32 * k < outputs) to[x + 32 * k] = upto[k] - before[k];
+}
+
+__global__ void __launch_bounds__(most_threads)
+    strips(Problem p, Plan plan, const std::byte* __restrict__ left, u32* sums, u32* squares) {
+  const int h = p.right.height, w = p.right.width;
+  const int x0 = blockIdx.y * plan.outputs;                            // the strip's first shift
+  const int y0 = (blockIdx.x * blockDim.y + threadIdx.y) * plan.rows;  // the band's first one
+  const int limit = p.shifts.height + h - 1;                           // of rows in use
+  const int c = p.shifts.x + x0 + threadIdx.x * share - plan.shift;    // in the left
+  const Columns columns{left + p.shifts.y * p.left_pitch + c, p.left_pitch, c, p.left.width,
+                        c >= 0 && c + share <= p.left.width ? plan.unit : 1};
+  const int outputs = min(plan.outputs, p.shifts.width - x0);
+  const Prefix prefix(w);
+
+  Octet above[phase], below[phase];  // what the window's top and bottom pass
+  columns.load(above, y0, limit);
+  columns.load(below, y0 + h, limit);
+  Moments running;
+  for (int j = 0; j < h; j += start_rows) {
+    Octet pixels[start_rows];
+    columns.load(pixels, y0 + j, min(y0 + h, limit));
+    running.add(pixels);
+  }
+  let_next_begin();
+
+  for (int y = y0; y < y0 + plan.rows; y += phase) {
+    u32 values[Prefix::lines][share];
+#pragma unroll
+    for (int r = 0; r < phase; ++r) {
+#pragma unroll
+      for (int i = 0; i < share; ++i) {
+        values[r][i] = running.sums[i];
+        values[phase + r][i] = running.squares[i];
+      }
+      running.move(above[r], below[r]);
+    }
+    prefix.store(values);
+    if (y + phase < y0 + plan.rows) {
+      columns.load(above, y + phase, limit);
+      columns.load(below, y + phase + h, limit);
+    }
+#pragma unroll 1
+    for (int r = 0; r < min(phase, p.shifts.height - y); ++r) {
+      const std::int64_t row = std::int64_t{y + r} * p.shifts.width + x0;
+      write(prefix.line(r), w, plan, outputs, sums + row);
+      write(prefix.line(phase + r), w, plan, outputs, squares + row);
+    }
+  }
+}
+
+/// The fewest warps for a row of windows, of these the narrowest strips; no strips where not even
+/// the widest one has room. Bands that fill the device, where there are enough rows: measured.
+Plan plan_of(const Problem& p, const Device& device, int first_byte) {
+  Plan best{};
+  best.unit = p.left_pitch % most_unit == 0 ? most_unit : p.left_pitch % 4 == 0 ? 4 : 1;
+  best.shift = first_byte % best.unit;
+  for (int across = 1; across <= most_across; ++across) {
+    const int outputs = (across * warp_columns - p.right.width - best.shift) / share * share;
+    if (outputs <= 0) continue;
+    const int strips = ceil_div(p.shifts.width, outputs);
+    if (best.strips && strips * across >= best.strips * best.across) continue;
+    best.across = across;
+    best.outputs = outputs;
+    best.strips = strips;
+  }
+  const bool fills =
+      ceil_div(p.shifts.height, 8) * best.strips * best.across >= 2 * device.multiprocessors;
+  best.rows = fills ? 8 : 4;
+  best.down = fills || 2 * best.across > most_across ? 1 : 2;
+  return best;
+}
+
+std::size_t shared_bytes(const Problem& p, const Plan& plan) {
+  return sizeof(u32) * plan.down * Prefix::words(plan.across, p.right.width);
+}
+
+Status launch(const MatchProblem& problem, const Device& device, const Buffers& b, PlanState*) {
+  const Problem& p = problem.correlate;
+  const auto* left = static_cast<const std::byte*>(b.lefts);
+  const auto first =
+      reinterpret_cast<std::uintptr_t>(left) + p.shifts.y * p.left_pitch + p.shifts.x;
+  const Plan plan = plan_of(p, device, static_cast<int>(first % most_unit));
+  const dim3 grid(ceil_div(p.shifts.height, plan.rows * plan.down), plan.strips);
+  return enqueue("strips", strips, grid, dim3(32 * plan.across, plan.down), shared_bytes(p, plan),
+                 b.stream, p, plan, left, static_cast<u32*>(b.window_sums),
+                 static_cast<u32*>(b.window_squares));
+}
+
+bool supports(const MatchProblem& problem, const Device& device) {
+  const Problem& p = problem.correlate;
+  if (!supports_matching(problem, device) || p.output_type() != ElementType::u32) return false;
+  for (int first = 0; first < most_unit; ++first) {  // wherever the left lies
+    const Plan plan = plan_of(p, device, first);
+    if (plan.strips < 1 || plan.strips > 65535 || shared_bytes(p, plan) > most_shared_bytes(device))
+      return false;
+  }
+  return true;
+}
+
+constexpr Variant table[] = {
+    {"strips", Stage::window_sums, Backend::cuda, true, supports, no_workspace, launch},
+};
+
+}  // namespace
+
+Family window_sums_strips_family() { return table; }
+
+}  // namespace xcorr::cuda

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// tensor-core: exact sums of products of bytes by matrix instructions, see tensor_core.cuh. It is
+// the fastest way for 8-bit matrices but for the smallest ones, next to an FFT past a hundred
+// pixels a side, and where tensor_core_wgmma is at hand.
+#include "cuda/tensor/tensor_core.cuh"
+
+namespace xcorr::cuda {
+namespace {
+
+constexpr const char* names[] = XCORR_WARP_TILING_NAMES("tensor_core");
+constexpr auto table = tensor_core_kernel::make_table(names, WarpTilings());
+
+}  // namespace
+
+Family tensor_core_family() { return table; }
+
+}  // namespace xcorr::cuda

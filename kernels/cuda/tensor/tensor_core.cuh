@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the families tensor_core (by warps) and tensor_core_wgmma (by groups of four warps) are made
+// of: exact sums of products of bytes, see tensor_block.cuh, stored for every shift. Rights of more
+// pixels than 32 bits hold the sums of are taken in bands of rows, a launch each, whose sums are
+// added in 64 bits.
+#pragma once
+
+#include <array>
+
+#include "cuda/tensor/tensor_warpgroups.cuh"
+#include "cuda/tensor/tensor_warps.cuh"
+
+namespace xcorr::cuda::tensor_core_kernel {
+
+/// `add`: to what an earlier band of rows left in `out`.
+template <class T, class Out>
+__global__ void __launch_bounds__(T::threads(), T::blocks)
+    tensor_core(Problem p, const std::byte* lefts, const std::uint32_t* laid_out, RightRows rows,
+                int first_right, int right_count, int skew, bool aligned, bool add, Out* out) {
+  const Corner corner{int(blockIdx.x) * T::columns() - skew, int(blockIdx.y) * T::rows()};
+  const Pair pair = pair_of(p, blockIdx.z, first_right, right_count);
+  sum_products(T(), p, lefts + pair.left * p.left_stride, pair.right, laid_out, corner, rows,
+               aligned);
+
+  const BlockSums<T> sums(corner);
+  const int x = sums.x();
+  if (x < 0 || x >= p.shifts.width) return;
+  out += std::int64_t{blockIdx.z} * p.shifts.width * p.shifts.height + x;
+  for (int row = sums.first_row(); row < T::rows(); row += sums.step) {
+#pragma unroll
+    for (int r = 0; r < 8; ++r) {
+      const int y = corner.y + row + r;
+      if (y >= p.shifts.height) break;
+      Out& to = out[std::int64_t{y} * p.shifts.width];
+      to = add ? to + sums.at(row, r) : sums.at(row, r);
+    }
+  }
+}
+
+template <class T, class Out>
+Status launch_as(const Problem& p, const Buffers& b, PlanState* state) {
+  const int most_rows = most_rows_in_32_bits(p);
+  for (int first = 0; first < p.right.height; first += most_rows) {
+    const RightRows rows{first, std::min(most_rows, p.right.height - first)};
+    if (Status s =
+            enqueue("tensor_core", tensor_core<T, Out>, tensor_grid<T>(p, p.lefts * b.right_count),
+                    dim3(T::threads()), T::shared_bytes(p.right.width, rows.count), b.stream, p,
+                    static_cast<const std::byte*>(b.lefts),
+                    static_cast<const LaidOutRights<T>*>(state)->words(), rows, b.first_right,
+                    b.right_count, skew_of(p), is_left_aligned(p, b.lefts), first > 0,
+                    static_cast<Out*>(b.products));
+        !s.ok())
+      return s;
+  }
+  return {};
+}
+
+template <class T>
+Status launch(const MatchProblem& problem, const Device&, const Buffers& b, PlanState* state) {
+  return problem.products == ElementType::u32
+             ? launch_as<T, std::uint32_t>(problem.correlate, b, state)
+             : launch_as<T, std::uint64_t>(problem.correlate, b, state);
+}
+
+template <class T>
+bool supports(const MatchProblem& problem, const Device& device) {
+  return problem.products == problem.correlate.output_type() && supports_tiling<T>(problem, device);
+}
+
+/// The variants of some tilings, for the families.
+template <class... T>
+constexpr auto make_table(const char* const (&names)[sizeof...(T)], Tilings<T...>) {
+  int i = 0;
+  return std::array{Variant{names[i++], Stage::correlate, Backend::cuda, true, supports<T>,
+                            no_workspace, launch<T>, LaidOutRights<T>::make}...};
+}
+
+}  // namespace xcorr::cuda::tensor_core_kernel

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// tensor-core-wgmma: tensor-core by what compute capability 9.0 has for four warps together, see
+// tensor_warpgroups.cuh. For rights up to 129 columns wide.
+#include "cuda/tensor/tensor_core.cuh"
+
+namespace xcorr::cuda {
+namespace {
+
+constexpr const char* names[] = XCORR_WARPGROUP_TILING_NAMES("tensor_core_wgmma");
+constexpr auto table = tensor_core_kernel::make_table(names, WarpgroupTilings());
+
+}  // namespace
+
+Family tensor_core_wgmma_family() { return table; }
+
+}  // namespace xcorr::cuda

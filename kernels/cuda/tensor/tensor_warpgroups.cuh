@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// tensor_block.cuh by groups of four warps (wgmma, on compute capability 9.0), at twice the rate of
+// mma.sync. B lies in shared memory as core matrices of 8 shifts of 16 bytes of k. They are the
+// diagonals of one matrix: that of 8 shifts further is that of 8 bytes of k less, so a row takes
+// 4 * steps + 2 of them. The tiles of a block are interleaved: of 8 tiles the first has rows 0, 8,
+// 16 ... of shifts. So a piece of the left, rows r, r + 8 ..., serves every tile p with row r - p
+// of the right, and is loaded once for all of a group's.
+#pragma once
+
+#include "cuda/tensor/mma.cuh"
+#include "cuda/tensor/tensor_block.cuh"
+#include "cuda/tensor/wgmma.cuh"
+
+namespace xcorr::cuda {
+
+/// One tuning. A block computes 128 shifts in x, 32 a warp of each group, and 16 * tiles * groups
+/// in y. Rows of the right are staged `rows_at_once`, with `steps` times 32 bytes of k for each.
+template <int k, int t, int g, int rows_at_once, int b>
+struct WarpgroupTiling {
+  static constexpr int steps = k, tiles = t, groups = g;  // tiles: of a group
+  static constexpr int blocks = b;  ///< that a multiprocessor shall have registers for
+  static constexpr int split = 1;   ///< sums are whole
+
+  static constexpr int threads() { return 128 * groups; }
+  static constexpr int columns() { return 128; }  ///< shifts of a block
+  static constexpr int all_tiles() { return tiles * groups; }
+  static constexpr int rows() { return 16 * all_tiles(); }
+  /// Of the sums of a row: those of a tile lie together.
+  static constexpr int place(int row) { return row % all_tiles() * 16 + row / all_tiles(); }
+
+  static constexpr int most_columns() { return 32 * steps - 31; }
+  static constexpr int stage_rows() { return rows_at_once; }
+  /// Those that are multiplied, those that come next, and those before, which the last tiles of a
+  /// round still want.
+  static constexpr int most_stages = 3;
+  static constexpr int core_bytes = 128;
+  /// Of one row of the right.
+  static constexpr int row_bytes() { return (4 * steps + 2) * core_bytes; }
+  static constexpr int row_words() { return row_bytes() / 4; }
+  /// Of the right, that a laid-out word begins with. Core matrix c has bytes 8 (c - 3)... of k,
+  /// those of its i-th shift i bytes back.
+  static constexpr int first_column(int word) {
+    const int core = word / 32, shift = word % 32 / 4;
+    return 8 * (core - 3) - shift + word % 4 * 4;
+  }
+  static constexpr int left_columns() { return columns() + 32 * (steps - 1); }
+  /// An odd number of 16 bytes, so that eight rows of a piece lie in different banks.
+  static constexpr int left_pitch() { return (left_columns() / 16 | 1) * 16; }
+  /// Left rows that a stage needs, from its first row of the right on.
+  static constexpr int left_rows() { return rows() + stage_rows() - 1; }
+  /// Room for a stage's left rows and those that the next one adds: of each tile's first rows.
+  static constexpr int slots() { return ceil_div(left_rows() + stage_rows(), all_tiles()); }
+  static constexpr int left_bytes() { return all_tiles() * slots() * left_pitch(); }
+  static constexpr int stage_bytes() { return stage_rows() * row_bytes(); }
+
+  static constexpr int bands(int width) { return ceil_div(width, most_columns()); }
+  /// What a block needs for `height` rows of a right, and then for its sums.
+  static constexpr std::size_t shared_bytes(int, int height) {
+    const int stages = std::min(ceil_div(height, stage_rows()), most_stages);
+    return std::max<std::size_t>(left_bytes() + stages * stage_bytes(), sums_bytes(4 * rows()));
+  }
+  static bool has_instructions(const Device& device) { return device.compute_capability == 90; }
+  static constexpr bool takes_width(int width) { return bands(width) == 1; }
+};
+
+// clang-format off
+using WarpgroupTilings = Tilings<  //
+    WarpgroupTiling<2, 4, 1, 8, 4>,
+    WarpgroupTiling<2, 4, 1, 16, 4>,
+    WarpgroupTiling<2, 4, 2, 8, 2>,
+    WarpgroupTiling<3, 4, 1, 4, 4>,
+    WarpgroupTiling<3, 4, 2, 8, 2>,
+    WarpgroupTiling<3, 8, 1, 8, 2>,
+    WarpgroupTiling<4, 4, 1, 4, 4>,
+    WarpgroupTiling<4, 4, 2, 8, 2>,
+    WarpgroupTiling<5, 4, 1, 4, 4>,
+    WarpgroupTiling<5, 4, 2, 8, 2>,
+    WarpgroupTiling<5, 8, 1, 8, 2>>;
+
+/// The names of a family's variants, in the order of the tilings: k, how many times 32 bytes of k;
+/// t, tiles of 16 rows a warp; g, groups of four warps; r, rows at once, where there are two.
+#define XCORR_WARPGROUP_TILING_NAMES(family)                                             \
+  {                                                                                      \
+    family ".k2t4", family ".k2t4r16", family ".k2t4g2", family ".k3t4",                 \
+    family ".k3t4g2", family ".k3t8", family ".k4t4", family ".k4t4g2", family ".k5t4",  \
+    family ".k5t4g2", family ".k5t8"                                                     \
+  }
+// clang-format on
+
+/// A round is a piece of the left for each of a group's tiles, the first of which begins with the
+/// row of the right that the round is named after. In the first one the rows of later tiles are
+/// above the right, in the last one those of earlier tiles are below it.
+enum class Round { first, inner, last };
+
+/// Registers for parts of pieces, 32 columns each: while one is multiplied, three are loaded.
+constexpr int parts_ahead = 4;
+
+/// The products of a round. `now`, `before`: the right's rows of this round and of the one before.
+/// `load`: loads a part of a piece, which may be of the next round.
+template <class T, Round round, class Load>
+__device__ void multiply_round(std::uint32_t (&sums)[T::tiles][16],
+                               std::uint32_t (&parts)[parts_ahead][4], const RightMatrix& now,
+                               const RightMatrix& before, Load load) {
+  constexpr int pieces = round == Round::last ? T::tiles - 1 : T::tiles;
+#pragma unroll
+  for (int i = 0; i < pieces * T::steps; ++i) {
+    const int piece = i / T::steps, step = i % T::steps;
+    begin_products();
+#pragma unroll
+    for (int tile = 0; tile < T::tiles; ++tile) {
+      if (tile <= piece ? round == Round::last : round == Round::first) continue;
+      const RightMatrix& rows = tile <= piece ? now : before;
+      const int row = tile <= piece ? piece - tile : T::tiles + piece - tile;
+      const RightMatrix right = rows.at(row * T::row_bytes() + step * 4 * T::core_bytes);
+      if (round == Round::first && tile == piece && step == 0)
+        multiply_async<false>(sums[tile], parts[i % parts_ahead], right);
+      else
+        multiply_async<true>(sums[tile], parts[i % parts_ahead], right);
+    }
+    commit_products();
+    wait_products<1>();  // so that the registers of the part before are free
+    if (round != Round::last || i + parts_ahead - 1 < pieces * T::steps)
+      load(parts[(i + parts_ahead - 1) % parts_ahead], i + parts_ahead - 1);
+  }
+}
+
+/// The sums of a block's shifts over some rows of right number `right`, in shared memory for
+/// BlockSums to read; ends with a barrier. `laid_out`: all rights.
+template <int... numbers>
+__device__ void sum_products(WarpgroupTiling<numbers...>, const Problem& p, const std::byte* left,
+                             std::int64_t right, const std::uint32_t* laid_out, Corner corner,
+                             RightRows rows, bool aligned) {
+  using T = WarpgroupTiling<numbers...>;
+  static_assert(T::tiles % parts_ahead == 0 && T::stage_rows() % T::tiles == 0 &&
+                8 % T::all_tiles() == 0);  // the last for BlockSums
+  std::uint8_t* const shared = dynamic_shared<std::uint8_t>();
+  std::uint8_t* const shared_rights = shared + T::left_bytes();
+  const int stages = ceil_div(rows.count, T::stage_rows());
+
+  const auto fill = [&](int stage) {
+    if (stage < stages) {
+      constexpr int units = T::left_columns() / 16;
+      const int x = p.shifts.x + corner.x, y = p.shifts.y + corner.y + rows.first;
+      const int end = T::left_rows() + stage * T::stage_rows();
+      const int begin = stage > 0 ? end - T::stage_rows() : 0;
+#pragma unroll 2
+      for (int i = threadIdx.x; i < (end - begin) * units; i += T::threads()) {
+        const int row = begin + i / units, unit = i % units;
+        const int slot = row % T::all_tiles() * T::slots() + row / T::all_tiles() % T::slots();
+        stage_left(shared + slot * T::left_pitch() + unit * 16, p, left, x + unit * 16, y + row,
+                   aligned);
+      }
+      const int first_row = stage * T::stage_rows();
+      stage_rights<T>(shared_rights + stage % T::most_stages * T::stage_bytes(),
+                      laid_out + (right * p.right.height + rows.first + first_row) * T::row_words(),
+                      min(T::stage_rows(), rows.count - first_row));
+    }
+    commit_copies();
+  };
+
+  const int warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
+  // By a shuffle, so that the compiler knows that all lanes have the same.
+  const int group = T::groups > 1 ? static_cast<int>(__shfl_sync(~0u, threadIdx.x / 128, 0)) : 0;
+  const std::uint8_t* const my_left = shared + lane / 16 * 16 + warp * 32;
+  // A group's tiles begin `tiles` rows after those of the one before, so it is as many rounds
+  // ahead.
+  const auto loader = [&](int round) {
+    return [=](std::uint32_t(&to)[4], int part) {
+      const int piece = part / T::steps, step = part % T::steps;
+      const int ahead = round + group + piece / T::tiles;
+      const int slot = ahead % T::groups * T::tiles * T::slots() + piece % T::tiles * T::slots() +
+                       (ahead / T::groups + lane % 16) % T::slots();
+      load_matrices(to, my_left + slot * T::left_pitch() + 32 * step);
+    };
+  };
+  constexpr int stage_rounds = T::stage_rows() / T::tiles;
+  const auto rights_of = [&](int round) {
+    return RightMatrix(shared_rights, 2 * T::core_bytes, T::core_bytes)
+        .at(round % (T::most_stages * stage_rounds) * T::tiles * T::row_bytes());
+  };
+
+  const auto begin_stage = [&](int stage) {
+    wait_copies<0>();
+    show_to_products();
+    __syncthreads();  // the stage is there, and the one before the last no longer needed
+    fill(stage + 1);
+  };
+
+  std::uint32_t sums[T::tiles][16], parts[parts_ahead][4];
+  const int rounds = ceil_div(rows.count, T::tiles);
+  fill(0);
+  begin_stage(0);
+#pragma unroll
+  for (int i = 0; i < parts_ahead - 1; ++i) loader(0)(parts[i], i);
+  multiply_round<T, Round::first>(sums, parts, rights_of(0), rights_of(0), loader(0));
+  for (int round = 1; round < rounds; ++round) {
+    if (round % stage_rounds == 0) begin_stage(round / stage_rounds);
+    multiply_round<T, Round::inner>(sums, parts, rights_of(round), rights_of(round - 1),
+                                    loader(round));
+  }
+  multiply_round<T, Round::last>(sums, parts, rights_of(rounds), rights_of(rounds - 1),
+                                 loader(rounds));
+  wait_products<0>();
+  __syncthreads();
+
+  // The core matrices across B are those of shifts 24 to 31, then 16 to 23 ...
+  uint2* const to = place_of_sums(warp * T::rows() + group * T::tiles * 16);
+#pragma unroll
+  for (int tile = 0; tile < T::tiles; ++tile)
+#pragma unroll
+    for (int n = 0; n < 4; ++n)
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        to[((16 * tile + 8 * half) * sums_pitch + 8 * (3 - n)) / 2] = {
+            sums[tile][4 * n + 2 * half], sums[tile][4 * n + 2 * half + 1]};
+  __syncthreads();
+}
+
+}  // namespace xcorr::cuda

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// tensor_block.cuh by warps (mma.sync). The columns of B are the same bytes shifted, read from four
+// copies of the right's row that begin a byte apart. A piece of the left serves every tile of 16
+// shifts whose row of the right meets it there: tile m and row j where 16 m + j is the piece's
+// first row.
+#pragma once
+
+#include "cuda/tensor/mma.cuh"
+#include "cuda/tensor/tensor_block.cuh"
+
+namespace xcorr::cuda {
+
+/// One tuning. A warp computes 32 shifts in x and 16 * tiles in y. Of a block's four warps
+/// 4 / split lie side by side; `split` of them share the rows of the right for the same shifts.
+/// Rows of the right are staged 16 * groups at a time, with `steps` times 32 bytes of k for each.
+template <int k, int t, int g, int s, int b>
+struct WarpTiling {
+  static constexpr int steps = k, tiles = t, groups = g, split = s;
+  static constexpr int blocks = b;  ///< that a multiprocessor shall have registers for
+
+  static constexpr int threads() { return 128; }
+  static constexpr int across() { return 4 / split; }
+  static constexpr int columns() { return 32 * across(); }  ///< shifts of a block
+  static constexpr int rows() { return 16 * tiles; }
+  static constexpr int place(int row) { return row; }  ///< of its sums
+
+  /// Columns of a right that a row of k takes beside the 31 that B is shifted by: one less than
+  /// would do, so that wider rights are cut where 16-byte copies begin.
+  static constexpr int most_columns() { return 32 * steps - 32; }
+  static constexpr int stage_rows() { return 16 * groups; }
+  /// Words of one copy of a right's row: 32 zero bytes, the row, zero bytes. An odd number of eight
+  /// banks, so that the four copies lie in different ones.
+  static constexpr int copy_words() {
+    int words = 8 * steps + 8;
+    while (words % 16 != 8) words += 8;
+    return words;
+  }
+  static constexpr int row_words() { return 4 * copy_words(); }
+  /// Of the right, that a laid-out word begins with. The c-th copy begins c bytes in.
+  static constexpr int first_column(int word) {
+    return 4 * (word % copy_words()) + word / copy_words() - 32;
+  }
+  static constexpr int left_columns() { return columns() + 32 * (steps - 1); }
+  /// An odd number of 16 bytes, so that eight rows lie in different banks.
+  static constexpr int left_pitch() { return (left_columns() / 16 | 1) * 16; }
+  static constexpr int left_rows() { return rows() + stage_rows() - 1; }
+  static constexpr int left_bytes() { return left_rows() * left_pitch(); }
+  static constexpr int stage_bytes() { return left_bytes() + stage_rows() * row_words() * 4; }
+
+  static constexpr int bands(int width) { return ceil_div(width, most_columns()); }
+  /// What a block needs for `height` rows of a right, and then for its sums.
+  static constexpr std::size_t shared_bytes(int width, int height) {
+    const int stages = bands(width) * ceil_div(height, stage_rows());
+    return std::max<std::size_t>(std::min(stages, 2) * stage_bytes(), sums_bytes(4 * rows()));
+  }
+  static bool has_instructions(const Device& device) { return device.compute_capability >= 75; }
+  /// Rights that are wider than a row of k go to the tilings of more steps first.
+  static constexpr bool takes_width(int width) { return bands(width) == 1 || steps == most_steps; }
+  static constexpr int most_steps = 5;
+};
+
+// clang-format off
+using WarpTilings = Tilings<  //
+    WarpTiling<2, 1, 2, 4, 4>,
+    WarpTiling<2, 2, 1, 1, 4>,
+    WarpTiling<2, 4, 1, 1, 3>,
+    WarpTiling<2, 4, 1, 1, 4>,
+    WarpTiling<2, 4, 2, 1, 3>,
+    WarpTiling<2, 4, 2, 1, 4>,
+    WarpTiling<3, 1, 4, 4, 2>,
+    WarpTiling<3, 2, 2, 1, 2>,
+    WarpTiling<3, 4, 2, 1, 2>,
+    WarpTiling<3, 4, 4, 1, 2>,
+    WarpTiling<4, 4, 2, 1, 2>,
+    WarpTiling<5, 1, 4, 4, 2>,
+    WarpTiling<5, 4, 2, 1, 2>,
+    WarpTiling<5, 4, 4, 1, 2>>;
+
+/// The names of a family's variants, in the order of the tilings: k, how many times 32 bytes of k;
+/// t, tiles of 16 rows a warp; g, groups of 16 rows a stage; s, warps that share the rows; b,
+/// blocks that a multiprocessor has registers for, where that is not what others have.
+#define XCORR_WARP_TILING_NAMES(family)                                         \
+  {                                                                           \
+    family ".k2t1g2s4", family ".k2t2g1", family ".k2t4g1", family ".k2t4g1b4", \
+    family ".k2t4g2", family ".k2t4g2b4", family ".k3t1g4s4", family ".k3t2g2", \
+    family ".k3t4g2", family ".k3t4g4", family ".k4t4g2", family ".k5t1g4s4",   \
+    family ".k5t4g2", family ".k5t4g4"                                        \
+  }
+// clang-format on
+
+/// The products of 16 * tiles rows of 32 shifts with row j of each group of a stage's rows.
+/// `left`, `right`: this lane's places, see sum_products().
+template <class T>
+__device__ void multiply_row(std::uint32_t (&sums)[T::tiles][4][4], const std::uint8_t* left,
+                             const std::uint8_t* right) {
+#pragma unroll
+  for (int s = 0; s < T::steps; ++s) {
+    // Eight shifts further is two words back, the second half of k four words on. A word that two
+    // tiles use is loaded for each: instructions want pairs of registers, and moves cost more.
+    std::uint32_t b[T::groups][4][2];
+#pragma unroll
+    for (int g = 0; g < T::groups; ++g)
+#pragma unroll
+      for (int n = 0; n < 4; ++n)
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+          b[g][n][half] =
+              load_word(right + 4 * (16 * g * T::row_words() + 8 * s + 4 * half - 2 * n));
+#pragma unroll
+    for (int piece = 0; piece < T::tiles + T::groups - 1; ++piece) {
+      std::uint32_t a[4];
+      load_matrices(a, left + 16 * piece * T::left_pitch() + 32 * s);
+#pragma unroll
+      for (int g = 0; g < T::groups; ++g) {
+        const int m = piece - g;
+        if (m < 0 || m >= T::tiles) continue;
+#pragma unroll
+        for (int n = 0; n < 4; ++n) multiply_add(sums[m][n], a, b[g][n][0], b[g][n][1]);
+      }
+    }
+  }
+}
+
+/// The sums of a block's shifts over some rows of right number `right`, in shared memory for
+/// BlockSums to read; ends with a barrier. `laid_out`: all rights.
+template <int... numbers>
+__device__ void sum_products(WarpTiling<numbers...>, const Problem& p, const std::byte* left,
+                             std::int64_t right, const std::uint32_t* laid_out, Corner corner,
+                             RightRows rows, bool aligned) {
+  using T = WarpTiling<numbers...>;
+  std::uint8_t* const shared = dynamic_shared<std::uint8_t>();
+  const int bands = bands_of<T>(p);
+  const int row_stages = ceil_div(rows.count, T::stage_rows()), stages = bands * row_stages;
+  const auto rows_in = [&](int stage) {
+    return min(T::stage_rows(), rows.count - stage % row_stages * T::stage_rows());
+  };
+
+  const auto fill = [&](int stage) {
+    if (stage < stages) {
+      const int band = stage / row_stages;
+      const int first_row = rows.first + stage % row_stages * T::stage_rows();
+      std::uint8_t* const to = shared + stage % 2 * T::stage_bytes();
+      constexpr int units = T::left_columns() / 16;
+      const int x = p.shifts.x + corner.x + band * T::most_columns();
+      const int y = p.shifts.y + corner.y + first_row;
+      for (int i = threadIdx.x; i < T::left_rows() * units; i += T::threads())
+        stage_left(to + i / units * T::left_pitch() + i % units * 16, p, left, x + i % units * 16,
+                   y + i / units, aligned);
+      stage_rights<T>(
+          to + T::left_bytes(),
+          laid_out + ((right * bands + band) * p.right.height + first_row) * T::row_words(),
+          rows_in(stage));
+    }
+    commit_copies();
+  };
+
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  // Column l / 4 of B begins l / 4 bytes before its row: that many words, in the copy that makes
+  // up for the rest.
+  const int copy = -(lane / 4) & 3, back = (lane / 4 + 3) / 4;
+  const int my_right = T::left_bytes() + 4 * (copy * T::copy_words() + lane % 4 + 8 - back);
+  const int my_left = (lane % 16) * T::left_pitch() + lane / 16 * 16 + warp % T::across() * 32;
+  constexpr int share = 16 / T::split;
+  const int first = warp / T::across() * share;
+
+  std::uint32_t sums[T::tiles][4][4] = {};
+  fill(0);
+  for (int stage = 0; stage < stages; ++stage) {
+    fill(stage + 1);
+    wait_copies<1>();
+    __syncthreads();
+    const std::uint8_t* const base = shared + stage % 2 * T::stage_bytes();
+    const int end = min(first + share, rows_in(stage));  // past 16 rows the others are in groups
+    for (int j = first; j < end; ++j)
+      multiply_row<T>(sums, base + my_left + j * T::left_pitch(),
+                      base + my_right + 4 * j * T::row_words());
+    __syncthreads();
+  }
+
+  uint2* const to = place_of_sums(warp * T::rows());
+#pragma unroll
+  for (int m = 0; m < T::tiles; ++m)
+#pragma unroll
+    for (int n = 0; n < 4; ++n)
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        to[((16 * m + 8 * half) * sums_pitch + 8 * n) / 2] = {sums[m][n][2 * half],
+                                                              sums[m][n][2 * half + 1]};
+  __syncthreads();
+}
+
+}  // namespace xcorr::cuda

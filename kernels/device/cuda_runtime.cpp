@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// CUDA's memory, streams and devices. Nothing here selects a device but make_current: whoever
+// brings a context of their own (GStreamer's CUDA library does) makes it current, and the runtime
+// API works in it.
+#include "device/cuda_runtime.hpp"
+
+#include <memory>
+#include <string>
+
+#include "device/check.hpp"
+#include "stages/luma.hpp"
+
+namespace xcorr::cuda {
+namespace {
+
+Result<void*> allocate(std::size_t bytes, Memory memory) {
+  void* pointer = nullptr;
+  const cudaError_t error = memory == Memory::device
+                                ? cudaMalloc(&pointer, bytes)
+                                : cudaHostAlloc(&pointer, bytes, cudaHostAllocDefault);
+  if (error != cudaSuccess)
+    return check(error,
+                 std::to_string(bytes) + (memory == Memory::device ? " bytes of device memory"
+                                                                   : " bytes of pinned memory"));
+  return pointer;
+}
+
+void release(void* pointer, Memory memory) {
+  if (memory == Memory::device)
+    cudaFree(pointer);
+  else
+    cudaFreeHost(pointer);
+}
+
+cudaMemcpyKind kind(Memory from, Memory to) {
+  if (from == Memory::host)
+    return to == Memory::host ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
+  return to == Memory::host ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
+}
+
+Status copy(const Copy& c, Memory from, Memory to, Stream stream) {
+  return check(cudaMemcpy2DAsync(c.to, c.to_pitch, c.from, c.from_pitch, c.bytes, c.rows,
+                                 kind(from, to), native(stream)),
+               "copy");
+}
+
+bool is_pinned(const void* memory) {
+  cudaPointerAttributes attributes;
+  return cudaPointerGetAttributes(&attributes, memory) == cudaSuccess &&
+         attributes.type != cudaMemoryTypeUnregistered;
+}
+
+Result<Stream> create_stream() {
+  cudaStream_t stream;
+  if (cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking))
+    return check(error, "stream");
+  return Stream{stream};
+}
+
+void destroy_stream(Stream stream) {
+  if (stream.handle) cudaStreamDestroy(native(stream));
+}
+
+Status wait(Stream stream) {
+  return check(cudaStreamSynchronize(native(stream)), "wait for the GPU");
+}
+
+Result<void*> create_event() {
+  cudaEvent_t event;
+  if (cudaError_t error = cudaEventCreateWithFlags(&event, cudaEventDisableTiming))
+    return check(error, "event");
+  return event;
+}
+
+void destroy_event(void* event) {
+  if (event) cudaEventDestroy(static_cast<cudaEvent_t>(event));
+}
+
+Status record(void* event, Stream stream) {
+  return check(cudaEventRecord(static_cast<cudaEvent_t>(event), native(stream)), "event");
+}
+
+Status wait_for(void* event) {
+  return check(cudaEventSynchronize(static_cast<cudaEvent_t>(event)), "wait for the GPU");
+}
+
+Status order(Stream first, Stream second, void* event) {
+  if (Status s = record(event, first); !s.ok()) return s;
+  return check(cudaStreamWaitEvent(native(second), static_cast<cudaEvent_t>(event)), "event");
+}
+
+struct EventTimer {
+  cudaEvent_t start = nullptr, stop = nullptr;
+  ~EventTimer() {
+    if (start) cudaEventDestroy(start);
+    if (stop) cudaEventDestroy(stop);
+  }
+};
+
+Result<void*> create_timer() {
+  auto timer = std::make_unique<EventTimer>();
+  for (cudaEvent_t* event : {&timer->start, &timer->stop})
+    if (cudaError_t error = cudaEventCreateWithFlags(event, cudaEventDefault))
+      return check(error, "event");
+  return timer.release();
+}
+
+void destroy_timer(void* timer) { delete static_cast<EventTimer*>(timer); }
+
+Status start(void* timer, Stream stream) {
+  return check(cudaEventRecord(static_cast<EventTimer*>(timer)->start, native(stream)), "event");
+}
+
+Status stop(void* timer, Stream stream) {
+  return check(cudaEventRecord(static_cast<EventTimer*>(timer)->stop, native(stream)), "event");
+}
+
+Result<double> elapsed(void* timer) {
+  const auto& events = *static_cast<EventTimer*>(timer);
+  float ms = 0;
+  if (cudaError_t error = cudaEventSynchronize(events.stop)) return check(error, "event");
+  if (cudaError_t error = cudaEventElapsedTime(&ms, events.start, events.stop))
+    return check(error, "event");
+  return 1e-3 * ms;
+}
+
+constexpr Runtime cuda_runtime = {
+    allocate,       release,      copy,          is_pinned,     copy_luma, create_stream,
+    destroy_stream, wait,         create_event,  destroy_event, record,    wait_for,
+    order,          create_timer, destroy_timer, start,         stop,      elapsed,
+};
+
+}  // namespace
+
+const Runtime& runtime() { return cuda_runtime; }
+
+Result<Device> open_device(int ordinal) {
+  int count = 0;
+  if (cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess)
+    return Status(Code::not_found, check(error, "no CUDA device").message());
+  if (count == 0 || ordinal >= count)
+    return Status(Code::not_found, "no CUDA device " + std::to_string(ordinal) + ", there are " +
+                                       std::to_string(count));
+  Device device;
+  device.backend = Backend::cuda;
+  device.ordinal = ordinal < 0 ? 0 : ordinal;
+  cudaDeviceProp properties;
+  if (cudaError_t error = cudaGetDeviceProperties(&properties, device.ordinal))
+    return check(error, "CUDA device " + std::to_string(device.ordinal));
+  device.compute_capability = properties.major * 10 + properties.minor;
+  device.multiprocessors = properties.multiProcessorCount;
+  device.name = properties.name;
+  if (cudaError_t error = cudaDriverGetVersion(&device.driver))
+    return check(error, "the CUDA driver's version");
+  if (device.compute_capability < 75)
+    return Status(Code::not_found, device.name + ": compute capability below 7.5");
+  return device;
+}
+
+Status make_current(const Device& device) {
+  return check(cudaSetDevice(device.ordinal), device.name);
+}
+
+}  // namespace xcorr::cuda

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The CPU's memory and streams, and what stands in for CUDA in a build without it.
+#include "device/runtime.hpp"
+
+#include <chrono>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "device/cuda_runtime.hpp"
+#include "stages/luma.hpp"
+
+namespace xcorr {
+namespace {
+
+constexpr std::align_val_t alignment{64};
+
+Result<void*> allocate(std::size_t bytes, Memory) {
+  void* pointer = ::operator new(bytes, alignment, std::nothrow);
+  if (!pointer) return Status(Code::out_of_memory, std::to_string(bytes) + " bytes of host memory");
+  return pointer;
+}
+
+void release(void* pointer, Memory) { ::operator delete(pointer, alignment); }
+
+Status copy(const Copy& copy, Memory, Memory, Stream) {
+  auto* to = static_cast<std::byte*>(copy.to);
+  auto* from = static_cast<const std::byte*>(copy.from);
+  for (std::size_t row = 0; row < copy.rows; ++row, to += copy.to_pitch, from += copy.from_pitch)
+    std::memcpy(to, from, copy.bytes);
+  return {};
+}
+
+using Clock = std::chrono::steady_clock;
+
+struct CpuTimer {
+  Clock::time_point start, stop;
+};
+
+Result<void*> create_timer() { return new CpuTimer; }
+
+void destroy_timer(void* timer) { delete static_cast<CpuTimer*>(timer); }
+
+Status start(void* timer, Stream) {
+  static_cast<CpuTimer*>(timer)->start = Clock::now();
+  return {};
+}
+
+Status stop(void* timer, Stream) {
+  static_cast<CpuTimer*>(timer)->stop = Clock::now();
+  return {};
+}
+
+Result<double> elapsed(void* timer) {
+  const auto& times = *static_cast<CpuTimer*>(timer);
+  return std::chrono::duration<double>(times.stop - times.start).count();
+}
+
+constexpr Runtime cpu_runtime = {
+    allocate,
+    release,
+    copy,
+    [](const void*) { return true; },
+    cpu::copy_luma,
+    [] { return Result<Stream>(Stream{}); },
+    [](Stream) {},
+    [](Stream) { return Status(); },
+    [] { return Result<void*>(nullptr); },
+    [](void*) {},
+    [](void*, Stream) { return Status(); },
+    [](void*) { return Status(); },
+    [](Stream, Stream, void*) { return Status(); },
+    create_timer,
+    destroy_timer,
+    start,
+    stop,
+    elapsed,
+};
+
+}  // namespace
+
+const Runtime& runtime(Backend backend) {
+  return backend == Backend::cpu ? cpu_runtime : cuda::runtime();
+}
+
+Result<Device> open_device(Backend backend, int ordinal) {
+  if (backend == Backend::cpu) return Device{.name = "CPU"};
+  return cuda::open_device(ordinal);
+}
+
+Status make_current(const Device& device) {
+  return device.backend == Backend::cpu ? Status() : cuda::make_current(device);
+}
+
+Result<void*> allocate_host(const Device& device, std::size_t bytes) {
+  return runtime(device.backend).allocate(bytes ? bytes : 1, Memory::host);
+}
+
+void release_host(const Device& device, void* memory) {
+  runtime(device.backend).release(memory, Memory::host);
+}
+
+Result<Block> Block::make(Backend backend, std::size_t bytes, Memory memory) {
+  Block block;
+  block.runtime_ = &xcorr::runtime(backend);
+  Result<void*> data = block.runtime_->allocate(bytes ? bytes : 1, memory);
+  if (!data.ok()) return data.status();
+  block.data_ = data.value();
+  block.bytes_ = bytes;
+  block.memory_ = memory;
+  return block;
+}
+
+SideStream::~SideStream() {
+  if (!runtime_) return;
+  runtime_->destroy_event(event_);
+  runtime_->destroy_stream(stream_);
+}
+
+Result<SideStream> SideStream::make(Backend backend) {
+  SideStream side;
+  const Runtime& runtime = xcorr::runtime(backend);
+  auto stream = runtime.create_stream();
+  if (!stream.ok()) return stream.status();
+  side.runtime_ = &runtime;
+  side.stream_ = stream.value();
+  auto event = runtime.create_event();
+  if (!event.ok()) return event.status();
+  side.event_ = event.value();
+  return side;
+}
+
+Result<Timer> Timer::make(Backend backend) {
+  Timer timer;
+  const Runtime& runtime = xcorr::runtime(backend);
+  auto made = runtime.create_timer();
+  if (!made.ok()) return made.status();
+  timer.runtime_ = &runtime;
+  timer.timer_ = made.value();
+  return timer;
+}
+
+}  // namespace xcorr

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "match/frame_reader.hpp"
+
+#include "stages/luma.hpp"
+
+namespace xcorr {
+
+Result<FrameReader> FrameReader::make(Backend backend, ElementType type, Size most) {
+  FrameReader reader;
+  reader.backend_ = backend;
+  reader.most_ = most;
+  if (backend == Backend::cpu) return reader;
+  const auto pitch = reader.pitch_of(static_cast<std::int64_t>(size_of(type)));
+  if (Status s = reader.provide(reader.upload_, pitch); !s.ok()) return s;
+  return reader;
+}
+
+std::int64_t FrameReader::pitch_of(std::int64_t element_bytes) const {
+  const std::int64_t row = most_.width * element_bytes;
+  return (row + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
+}
+
+Status FrameReader::provide(Block& block, std::int64_t pitch) const {
+  const auto bytes = static_cast<std::size_t>(pitch * most_.height);
+  if (block.bytes() >= bytes) return {};
+  auto made = Block::make(backend_, bytes);
+  if (!made.ok()) return made.status();
+  block = std::move(made.value());
+  return {};
+}
+
+Result<Rows> FrameReader::upload(Rows rows, Size size, std::int64_t element_bytes, Stream stream) {
+  const std::int64_t pitch = pitch_of(element_bytes);
+  if (Status s = provide(upload_, pitch); !s.ok()) return s;
+  const Copy copy{upload_.data(),
+                  pitch,
+                  rows.data,
+                  rows.pitch,
+                  static_cast<std::size_t>(size.width * element_bytes),
+                  static_cast<std::size_t>(size.height)};
+  const Runtime& device = runtime(backend_);
+  if (Status s = device.is_pinned(rows.data)
+                     ? device.copy(copy, Memory::host, Memory::device, stream)
+                     : staging_.upload(backend_, copy, stream);
+      !s.ok())
+    return s;
+  return Rows{upload_.as<std::uint8_t>(), pitch};
+}
+
+Result<Rows> FrameReader::convert(Rows rows, Size size, const PixelLayout& pixels, Stream stream) {
+  const std::int64_t pitch = pitch_of(1);
+  if (Status s = provide(luma_, pitch); !s.ok()) return s;
+  const LumaCopy copy{luma_.as<std::uint8_t>(), pitch, rows.data, rows.pitch, size, pixels};
+  if (Status s = runtime(backend_).copy_luma(copy, stream); !s.ok()) return s;
+  return Rows{luma_.as<std::uint8_t>(), pitch};
+}
+
+Result<Rows> FrameReader::read(const MatrixView& frame, const Rect& part, Stream stream) {
+  const std::ptrdiff_t element = frame.element_bytes();
+  Result<Rows> rows =
+      Rows{static_cast<const std::uint8_t*>(frame.data) + part.y * frame.pitch + part.x * element,
+           frame.pitch};
+  if (backend_ != Backend::cpu && frame.memory == Memory::host)
+    rows = upload(rows.value(), part.size(), element, stream);
+  if (rows.ok() && frame.pixels.bytes > 1)
+    rows = convert(rows.value(), part.size(), frame.pixels, stream);
+  return rows;
+}
+
+}  // namespace xcorr

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Brings the part of a frame that a match reads to where its kernels read it: on the device's side,
+// as luma. What is so already is read where it lies.
+#pragma once
+
+#include "device/runtime.hpp"
+#include "match/staging.hpp"
+
+namespace xcorr {
+
+/// Of rows on the device, so that kernels may read them as words.
+inline constexpr std::int64_t pitch_alignment = 16;
+
+struct Rows {
+  const std::uint8_t* data;
+  std::int64_t pitch;  ///< bytes
+};
+
+class FrameReader {
+ public:
+  FrameReader() = default;
+  /// For parts of up to that size. Allocates what frames in host memory need, if their elements are
+  /// of no more than the type.
+  static Result<FrameReader> make(Backend backend, ElementType type, Size most);
+
+  /// Enqueues it. The rows are those of the part, and stay until the next call.
+  Result<Rows> read(const MatrixView& frame, const Rect& part, Stream stream);
+
+ private:
+  std::int64_t pitch_of(std::int64_t element_bytes) const;
+  Status provide(Block& block, std::int64_t pitch) const;
+  Result<Rows> upload(Rows rows, Size size, std::int64_t element_bytes, Stream stream);
+  Result<Rows> convert(Rows rows, Size size, const PixelLayout& pixels, Stream stream);
+
+  Backend backend_ = Backend::cpu;
+  Size most_;
+  Block upload_, luma_;
+  Staging staging_;
+};
+
+}  // namespace xcorr

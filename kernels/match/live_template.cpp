@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <xcorr/live_template.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "device/runtime.hpp"
+#include "match/bank.hpp"
+#include "match/frame_reader.hpp"
+#include "select/registry.hpp"
+#include "stages/luma.hpp"
+
+namespace xcorr {
+namespace {
+
+Status check_patch(const MatrixView& pixels, const MatrixView& frame, int x, int y, double weight) {
+  const auto bad = [](std::string what) { return Status(Code::invalid_argument, std::move(what)); };
+  if (!frame.data) return bad("the frame has no data");
+  if (frame.type != pixels.type)
+    return bad(std::string("a frame of ") + name_of(frame.type) + ", a template of " +
+               name_of(pixels.type));
+  if (Status s = check_rows(frame, "the frame"); !s.ok()) return s;
+  if (x < 0 || y < 0 || x > frame.size.width - pixels.size.width ||
+      y > frame.size.height - pixels.size.height)
+    return bad("the part at (" + std::to_string(x) + ", " + std::to_string(y) +
+               ") is not wholly inside the frame");
+  if (!(weight >= 0 && weight <= 1)) return bad("the weight must be in [0, 1]");
+  return {};
+}
+
+/// The running averages at first.
+std::vector<float> averages_of(const BankTemplate& t) {
+  std::vector<float> averages(t.size.area());
+  const auto take = [&](const auto* pixels) {
+    std::copy_n(pixels, averages.size(), averages.begin());
+  };
+  if (t.type == ElementType::u8)
+    take(reinterpret_cast<const std::uint8_t*>(t.pixels.data()));
+  else
+    take(reinterpret_cast<const float*>(t.pixels.data()));
+  return averages;
+}
+
+}  // namespace
+
+struct LiveTemplate::Impl {
+  Device device;
+  const Runtime* runtime = nullptr;
+  Stream stream;
+  ElementType type;
+  Size size;
+  MatchProblem problem;
+  const Variant* variant = nullptr;
+  Block averages, pixels;
+  FrameReader reader;
+  std::uint64_t version = 0;
+
+  Status allocate(const BankTemplate& t);
+  ~Impl() { runtime->destroy_stream(stream); }
+};
+
+LiveTemplate::LiveTemplate(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+LiveTemplate::~LiveTemplate() = default;
+
+Result<std::shared_ptr<LiveTemplate>> LiveTemplate::create(const Device& device,
+                                                           const MatrixView& pixels) {
+  auto bank = make_bank({&pixels, 1});
+  if (!bank.ok()) return bank.status();
+  const BankTemplate& t = bank.value().front();
+  auto impl = std::make_unique<Impl>();
+  impl->device = device;
+  impl->runtime = &xcorr::runtime(device.backend);
+  impl->type = t.type;
+  impl->size = t.size;
+  impl->problem.correlate =
+      dense_problem(t.type, Form::one_to_one, t.size, t.size, 1, 1, {0, 0, 1, 1});
+  auto variant = select_variant(Stage::blend, impl->problem, device);
+  if (!variant.ok()) return variant.status();
+  impl->variant = variant.value();
+  auto stream = impl->runtime->create_stream();
+  if (!stream.ok()) return stream.status();
+  impl->stream = stream.value();
+  if (Status s = impl->allocate(t); !s.ok()) return s;
+  return std::shared_ptr<LiveTemplate>(new LiveTemplate(std::move(impl)));
+}
+
+Status LiveTemplate::Impl::allocate(const BankTemplate& t) {
+  const std::vector<float> first = averages_of(t);
+  const struct {
+    Block* block;
+    std::size_t bytes;
+    const void* contents;
+  } wanted[] = {{&averages, first.size() * sizeof(float), first.data()},
+                {&pixels, t.pixels.size(), t.pixels.data()}};
+  for (const auto& want : wanted) {
+    auto block = Block::make(device.backend, want.bytes);
+    if (!block.ok()) return block.status();
+    *want.block = std::move(block.value());
+    const Copy copy = bytes_copy(want.block->data(), want.contents, want.bytes);
+    if (Status s = runtime->copy(copy, Memory::host, Memory::device, stream); !s.ok()) return s;
+  }
+  auto made = FrameReader::make(device.backend, type, size);
+  if (!made.ok()) return made.status();
+  reader = std::move(made.value());
+  return runtime->wait(stream);
+}
+
+Status LiveTemplate::blend(const MatrixView& frame, int x, int y, double weight) {
+  if (Status s = check_patch(view(), frame, x, y, weight); !s.ok()) return s;
+  const auto patch =
+      impl_->reader.read(frame, {x, y, impl_->size.width, impl_->size.height}, impl_->stream);
+  if (!patch.ok()) return patch.status();
+  MatchProblem problem = impl_->problem;
+  problem.weight = static_cast<float>(weight);
+  problem.correlate.left_pitch = patch.value().pitch;
+  Buffers buffers;
+  buffers.lefts = patch.value().data;
+  buffers.averages = buffers.next_averages = impl_->averages.as<float>();
+  buffers.blended = impl_->pixels.data();
+  buffers.stream = impl_->stream;
+  ++impl_->version;
+  return impl_->variant->launch(problem, impl_->device, buffers, nullptr);
+}
+
+Status LiveTemplate::wait() { return impl_->runtime->wait(impl_->stream); }
+
+Status LiveTemplate::read(void* pixels) const {
+  const Copy copy = bytes_copy(pixels, impl_->pixels.data(), impl_->pixels.bytes());
+  if (Status s = impl_->runtime->copy(copy, Memory::device, Memory::host, impl_->stream); !s.ok())
+    return s;
+  return impl_->runtime->wait(impl_->stream);
+}
+
+Backend LiveTemplate::backend() const { return impl_->device.backend; }
+
+MatrixView LiveTemplate::view() const {
+  return {impl_->pixels.data(), impl_->type, impl_->size,
+          static_cast<std::ptrdiff_t>(impl_->size.width * size_of(impl_->type)), Memory::device};
+}
+
+std::uint64_t LiveTemplate::version() const { return impl_->version; }
+
+}  // namespace xcorr

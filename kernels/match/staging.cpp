@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "match/staging.hpp"
+
+#include <algorithm>
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+namespace xcorr {
+namespace {
+
+/// What is sent at once: small beside a frame, so that little time passes until the first is under
+/// way, large beside what sending costs the CPU.
+constexpr std::size_t band_bytes = std::size_t{512} << 10;
+/// What a thread copies: not worth waking one for less.
+constexpr std::size_t thread_bytes = std::size_t{64} << 10;
+
+std::size_t rows_in(std::size_t bytes, const Copy& copy) {
+  return std::max<std::size_t>(1, bytes / std::max<std::size_t>(copy.bytes, 1));
+}
+
+Copy rows_of(const Copy& copy, std::size_t first, std::size_t count) {
+  const auto at = static_cast<std::ptrdiff_t>(first);
+  return {static_cast<std::byte*>(copy.to) + at * copy.to_pitch,
+          copy.to_pitch,
+          static_cast<const std::byte*>(copy.from) + at * copy.from_pitch,
+          copy.from_pitch,
+          copy.bytes,
+          count};
+}
+
+void copy_by_threads(const Copy& copy) {
+  const Runtime& cpu = runtime(Backend::cpu);
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, copy.rows, rows_in(thread_bytes, copy)),
+                    [&](const auto& rows) {
+                      static_cast<void>(cpu.copy(rows_of(copy, rows.begin(), rows.size()),
+                                                 Memory::host, Memory::host, {}));
+                    });
+}
+
+}  // namespace
+
+Status Staging::provide(Backend backend, std::size_t bytes) {
+  if (!sent_) {
+    runtime_ = &runtime(backend);
+    auto event = runtime_->create_event();
+    if (!event.ok()) return event.status();
+    sent_ = event.value();
+  }
+  if (Status s = runtime_->wait_for(sent_); !s.ok() || pinned_.bytes() >= bytes) return s;
+  auto block = Block::make(backend, bytes, Memory::host);
+  if (!block.ok()) return block.status();
+  pinned_ = std::move(block.value());
+  return {};
+}
+
+Status Staging::upload(Backend backend, const Copy& copy, Stream stream) {
+  if (Status s = provide(backend, copy.bytes * copy.rows); !s.ok()) return s;
+  const auto pitch = static_cast<std::ptrdiff_t>(copy.bytes);
+  const Copy in{pinned_.data(), pitch, copy.from, copy.from_pitch, copy.bytes, copy.rows};
+  const Copy up{copy.to, copy.to_pitch, pinned_.data(), pitch, copy.bytes, copy.rows};
+  const std::size_t band = rows_in(band_bytes, copy);
+  for (std::size_t first = 0; first < copy.rows; first += band) {
+    const std::size_t rows = std::min(band, copy.rows - first);
+    copy_by_threads(rows_of(in, first, rows));
+    if (Status s = runtime_->copy(rows_of(up, first, rows), Memory::host, Memory::device, stream);
+        !s.ok())
+      return s;
+  }
+  return runtime_->record(sent_, stream);
+}
+
+}  // namespace xcorr

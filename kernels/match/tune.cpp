@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "match/tune.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "match/tune_race.hpp"
+#include "select/registry.hpp"
+
+namespace xcorr {
+namespace {
+
+std::string text_of(Size size) {
+  return std::to_string(size.width) + "x" + std::to_string(size.height);
+}
+
+}  // namespace
+
+/// A group of templates of one size.
+struct TuneQuestion {
+  std::pair<int, int> size;
+  std::vector<std::uint32_t> members;  ///< positions in the bank
+  MatchProblem problem;
+  std::string key;
+
+  std::string name() const { return text_of({size.first, size.second}); }
+};
+
+namespace {
+
+/// Of a call in all, so that no live pipeline waits for longer.
+TuneClock::duration budget() {
+  const char* text = std::getenv("XCORR_TUNE_SECONDS");
+  const double seconds = text ? std::clamp(std::atof(text), 0.0, 60.0) : 2.0;
+  return std::chrono::duration_cast<TuneClock::duration>(std::chrono::duration<double>(seconds));
+}
+
+/// A device, its driver and this library.
+std::string key_of(const Device& device) {
+  const std::string machine = device.backend == Backend::cpu
+                                  ? std::to_string(std::thread::hardware_concurrency()) + " threads"
+                                  : "driver " + std::to_string(device.driver);
+  return device.name + ", " + machine + ", cudaxcorr " XCORR_VERSION;
+}
+
+std::string key_of(const Device& device, const MatchProblem& p) {
+  const Problem& c = p.correlate;
+  std::string key = key_of(device) + ", " + name_of(c.type) + ", " + text_of(c.left) +
+                    " searched for " + std::to_string(c.rights) + " of " + text_of(c.right) + ", " +
+                    info(p.method).name + ", max-peaks " + std::to_string(p.max_peaks) +
+                    ", distance " + text_of({p.distance_x, p.distance_y});
+  std::replace(key.begin(), key.end(), '\t', ' ');
+  return key;
+}
+
+/// Noise, as hard as any picture: dense, in host memory.
+std::vector<std::byte> noise(ElementType type, Size size) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(size.area()));
+  std::mt19937_64 random(1);
+  for (std::size_t at = 0; at < bytes.size(); at += 8) {
+    const std::uint64_t word = random();
+    std::memcpy(bytes.data() + at, &word, std::min<std::size_t>(8, bytes.size() - at));
+  }
+  if (type == ElementType::u8) return bytes;
+  std::vector<std::byte> floats(bytes.size() * sizeof(float));
+  std::transform(bytes.begin(), bytes.end(), reinterpret_cast<float*>(floats.data()),
+                 [](std::byte b) { return static_cast<float>(b); });
+  return floats;
+}
+
+Result<Block> noise_on(const TuneTask& task) {
+  const std::vector<std::byte> pixels = noise(task.type, task.frame);
+  auto block = Block::make(task.device.backend, pixels.size());
+  if (!block.ok()) return block.status();
+  const Runtime& r = runtime(task.device.backend);
+  if (Status s = r.copy(bytes_copy(block.value().data(), pixels.data(), pixels.size()),
+                        Memory::host, Memory::device, task.stream);
+      !s.ok())
+    return s;
+  if (Status s = r.wait(task.stream); !s.ok()) return s;
+  return block;
+}
+
+std::vector<TuneQuestion> questions_of(const TuneTask& task) {
+  std::vector<TuneQuestion> questions;
+  const Size region = searched_region(task.frame, task.settings.search_region).size();
+  for (const auto& [size, members] : groups_by_size(task.bank, region)) {
+    const MatchProblem problem = problem_of_group(task.type, region, {size.first, size.second},
+                                                  static_cast<int>(members.size()), task.settings);
+    questions.push_back({size, members, problem, key_of(task.device, problem)});
+  }
+  return questions;
+}
+
+/// Two races at once would measure each other.
+std::timed_mutex one_at_a_time;
+
+std::string note_of(const Winner& winner, std::size_t candidates) {
+  char text[100];
+  std::snprintf(text, sizeof text, "%.4f ms a frame, the best of %d measured of %zu kernels",
+                1e3 * winner.seconds, winner.measured, candidates);
+  return winner.measured ? text : "a guess: too slow or too little time to be measured";
+}
+
+}  // namespace
+
+void Tuner::say(const std::string& text) { report_ += (report_.empty() ? "" : "; ") + text; }
+
+void Tuner::recall(std::vector<TuneQuestion>& questions, const Device& device,
+                   KernelOfSize& kernels) {
+  const std::filesystem::path file = tune_file();
+  TuneAnswers answers = read_answers(file);
+  for (const auto& [key, answer] : known_) answers[key] = answer;
+  std::erase_if(questions, [&](const TuneQuestion& question) {
+    const auto found = answers.find(question.key);
+    if (found == answers.end()) return false;
+    const std::string& kernel = found->second.kernel;
+    MatchProblem problem = question.problem;
+    if (!select_matching(problem, device, kernel).ok()) return false;
+    kernels[question.size] = kernel;
+    say(question.name() + ": " + kernel + ", known" +
+        (known_.contains(question.key) ? "" : " from " + file.string()));
+    known_[question.key] = found->second;
+    return true;
+  });
+}
+
+TuneAnswers Tuner::measure(const std::vector<TuneQuestion>& questions, const TuneTask& task,
+                           TuneClock::time_point deadline, KernelOfSize& kernels) {
+  TuneAnswers found;
+  auto pixels = noise_on(task);
+  if (!pixels.ok()) {
+    say("nothing measured: " + pixels.status().message());
+    return found;
+  }
+  const MatrixView frame{pixels.value().data(), task.type, task.frame,
+                         static_cast<std::ptrdiff_t>(task.frame.width * size_of(task.type)),
+                         Memory::device};
+  auto left = static_cast<TuneClock::rep>(questions.size());
+  for (const TuneQuestion& question : questions) {
+    const auto now = TuneClock::now();
+    const auto end = now + (deadline - now) / left--;
+    std::vector<BankTemplate> bank;
+    for (const std::uint32_t member : question.members) bank.push_back(task.bank[member]);
+    const Race race{{task.device, bank, task.type, task.frame, task.settings, task.stream},
+                    question.problem,
+                    frame,
+                    able_to_match(question.problem, task.device)};
+    if (race.candidates.empty()) continue;  // the plan will say so
+    const Winner winner = winner_of(race, end);
+    const TuneAnswer answer{winner.variant->name, note_of(winner, race.candidates.size())};
+    known_[question.key] = found[question.key] = answer;
+    kernels[question.size] = answer.kernel;
+    say(question.name() + ": " + answer.kernel + ", " + answer.note);
+  }
+  return found;
+}
+
+void Tuner::remember(const TuneAnswers& found) {
+  const std::filesystem::path file = tune_file();
+  if (file.empty()) return say("not remembered: the environment names no cache folder");
+  const std::error_code error = add_answers(file, found);
+  say((error ? "not remembered: " + error.message() + ": " : "remembered in ") + file.string());
+}
+
+KernelOfSize Tuner::kernels(const TuneTask& task) {
+  const TuneClock::duration time = budget();
+  const TuneClock::time_point deadline = TuneClock::now() + time;
+  report_.clear();
+  KernelOfSize kernels;
+  std::vector<TuneQuestion> questions = questions_of(task);
+  recall(questions, task.device, kernels);
+  if (questions.empty()) return kernels;
+  const std::unique_lock lock(one_at_a_time, deadline);
+  if (!lock) {
+    say("nothing measured, since others were all the time");
+    return kernels;
+  }
+  recall(questions, task.device, kernels);  // what others found meanwhile
+  if (questions.empty()) return kernels;
+  const bool in_haste = deadline - TuneClock::now() < time / 2;
+  const TuneAnswers found = measure(questions, task, deadline, kernels);
+  if (in_haste)
+    say("not remembered, since others were measured for most of the time");
+  else if (!found.empty())
+    remember(found);
+  return kernels;
+}
+
+}  // namespace xcorr

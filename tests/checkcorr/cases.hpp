@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A test problem as data: a row of the table in checkcorr_cases.cpp, or one to time in
+// checkcorr_bench_cases.cpp. Each row is tried with every variant of every stage that supports it.
+#pragma once
+
+#include <span>
+
+#include "stages/variant.hpp"
+
+namespace checkcorr {
+
+using xcorr::ElementType;
+using xcorr::Form;
+using xcorr::Rect;
+using xcorr::Size;
+
+/// What the matrices hold.
+enum class Fill : std::uint8_t {
+  integers,      ///< whole numbers with |v| <= 15: float32 is exact in any order
+  reals,         ///< u8: any byte; i32: any of 27 bits; f32, f64: uniform in [-1, 1)
+  wide,          ///< f32: magnitudes from 2^-10 to 2^10
+  binary,        ///< 0 and 1: many equal scores
+  constant,      ///< every value 100 (u8) or 3 (f32)
+  extremes,      ///< every value 255; i32: -2^26
+  zeros,         ///< every value 0
+  flat_right,    ///< a constant right in a random left
+  flat_left,     ///< a random right in a constant left
+  near_flat,     ///< f32: 0.5 + 1e-9 N(0, 1); u8: one pixel in 97 differs by 1
+  low_contrast,  ///< f32: 100 + 0.01 N(0, 1); u8: 199 or 200
+  copies,        ///< each right is cut out of the first left
+};
+
+enum class Shifts : std::uint8_t { valid, full, rectangle };
+
+struct Case {
+  const char* name;
+  ElementType type = ElementType::u8;
+  Size left = {}, right = {};
+  Shifts shifts = Shifts::valid;
+  Fill fill = Fill::reals;
+  Form form = Form::one_to_one;
+  int lefts = 1, rights = 1;
+  Rect rectangle = {};  ///< for Shifts::rectangle
+  int pad = 0;          ///< elements after each row; also a row's worth between matrices
+  int misalign = 0;     ///< elements by which pointers miss the alignment of an allocation
+  int max_peaks = 4;
+  int distance = 0;  ///< as MatchSettings::min_peak_distance
+  double threshold = 0;
+  bool subpixel = true;
+
+  bool filter = false;  ///< of the filter stage alone; the shifts are the part that is wanted
+  double sigma = 0;     ///< of Gaussian weights; 0: random ones of these radii
+  int radius_x = 0, radius_y = 0;
+  ElementType sums = ElementType::f32;  ///< as FilterProblem::sums
+};
+
+/// Those to check, and those to time.
+std::span<const Case> cases();
+std::span<const Case> bench_cases();
+
+/// The case's problem, with its pitches and strides.
+xcorr::Problem problem_of(const Case& c);
+
+/// Products of pixels that exist, over all shifts and outputs.
+std::int64_t products_of(const xcorr::Problem& problem);
+
+/// u8 or f32, one left over valid shifts: the stages after correlate can do it too.
+bool is_matching(const Case& c);
+
+/// Whether that stage has anything to do with the case.
+bool concerns(const Case& c, xcorr::Stage stage);
+
+}  // namespace checkcorr

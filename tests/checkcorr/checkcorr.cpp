@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// checkcorr: every registered variant of every stage against the reference, on a table of cases;
+// with --bench, how fast each is. A new variant or case needs no change here. On a machine without
+// a GPU the CUDA variants are skipped, visibly. The last line is `N passed, N failed, N skipped`.
+#include "checkcorr.hpp"
+
+#include <fnmatch.h>
+#include <getopt.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "select/registry.hpp"
+
+namespace checkcorr {
+
+std::string id_of(const xcorr::Variant& variant) {
+  return std::string(xcorr::name_of(variant.backend)) + '/' + name_of(variant.stage) + '/' +
+         variant.name;
+}
+
+std::string id_of(const xcorr::Variant& variant, const Case& c) {
+  return id_of(variant) + '/' + xcorr::name_of(c.type) + '/' + c.name;
+}
+
+bool matches(const Options& options, const std::string& id) {
+  return fnmatch(options.filter.c_str(), id.c_str(), 0) == 0;
+}
+
+namespace {
+
+using xcorr::Backend;
+using xcorr::Variant;
+
+constexpr int exit_failed = 1, exit_usage = 2, exit_skipped = 77;  // 77: Meson's "skipped"
+
+constexpr char help[] =
+    "checkcorr: checks (or times) every kernel variant against the reference.\n"
+    "  --list              the ids of all checks (with --bench, of all timings), and stop\n"
+    "  --filter=GLOB       only ids that match: backend/stage/variant/type/case[/method[/...]]\n"
+    "  --backend=B         cpu, cuda or all (default)\n"
+    "  --most-products=N   of larger cases none, or as many as --sample says: for slow devices\n"
+    "  --sample=N          of cases of more products a share of the variants that costs N each\n"
+    "  --seed=N            of the random fills (default 1)\n"
+    "  --bench             time the bench cases instead; the reference only where the filter names "
+    "it\n"
+    "  --level=L           of --bench: kernel (default: a launch), run (rights given anew), steps\n"
+    "                      (prepare, transfer, rights, kernel, finalize, free and the whole) or\n"
+    "                      match (frame to peaks, by variants of search and of correlate)\n"
+    "  --seconds=S         of --bench: least time of a measurement (default 0.1)\n"
+    "  --output=FORMAT     console (default), csv or json\n"
+    "  --coverage          fail when no case reaches a variant\n"
+    "  --help\n"
+    "Exit status: 0 all passed, 1 failures, 2 bad usage, 77 nothing could be run.\n";
+
+[[noreturn]] void usage_error(const std::string& what) {
+  std::fprintf(stderr, "checkcorr: %s; try --help\n", what.c_str());
+  std::exit(exit_usage);
+}
+
+Output parse_output(const std::string& name) {
+  if (name == "console") return Output::console;
+  if (name == "csv") return Output::csv;
+  if (name == "json") return Output::json;
+  usage_error("no output format '" + name + "'");
+}
+
+Level parse_level(const std::string& name) {
+  if (name == "kernel") return Level::kernel;
+  if (name == "run") return Level::run;
+  if (name == "steps") return Level::steps;
+  if (name == "match") return Level::match;
+  usage_error("no level '" + name + "'");
+}
+
+double parse_seconds(const char* text) {
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  if (end == text || *end || !(seconds > 0)) usage_error(std::string("bad time '") + text + "'");
+  return seconds;
+}
+
+std::optional<Backend> parse_backend(const std::string& name) {
+  if (name == "all") return std::nullopt;
+  for (const Backend backend : {Backend::cpu, Backend::cuda})
+    if (name == xcorr::name_of(backend)) return backend;
+  usage_error("no backend '" + name + "'");
+}
+
+std::uint64_t parse_number(const char* what, const char* text) {
+  char* end = nullptr;
+  const auto number = std::strtoull(text, &end, 10);
+  if (end == text || *end) usage_error(std::string("bad ") + what + " '" + text + "'");
+  return number;
+}
+
+Options parse(int argc, char** argv) {
+  static const option known[] = {{"list", no_argument, nullptr, 'l'},
+                                 {"filter", required_argument, nullptr, 'f'},
+                                 {"backend", required_argument, nullptr, 'b'},
+                                 {"most-products", required_argument, nullptr, 'p'},
+                                 {"sample", required_argument, nullptr, 'a'},
+                                 {"seed", required_argument, nullptr, 's'},
+                                 {"bench", no_argument, nullptr, 't'},
+                                 {"output", required_argument, nullptr, 'o'},
+                                 {"level", required_argument, nullptr, 'L'},
+                                 {"seconds", required_argument, nullptr, 'S'},
+                                 {"coverage", no_argument, nullptr, 'c'},
+                                 {"help", no_argument, nullptr, 'h'},
+                                 {}};
+  Options options;
+  for (int c; (c = getopt_long(argc, argv, "", known, nullptr)) != -1;) switch (c) {
+      case 'l':
+        options.list = true;
+        break;
+      case 'f':
+        options.filter = optarg;
+        break;
+      case 'b':
+        options.backend = parse_backend(optarg);
+        break;
+      case 's':
+        options.seed = parse_number("seed", optarg);
+        break;
+      case 'p':
+        options.most_products = parse_number("number of products", optarg);
+        break;
+      case 'a':
+        options.sample = parse_number("number of products", optarg);
+        break;
+      case 't':
+        options.bench = true;
+        break;
+      case 'L':
+        options.level = parse_level(optarg);
+        break;
+      case 'S':
+        options.seconds = parse_seconds(optarg);
+        break;
+      case 'o':
+        options.output = parse_output(optarg);
+        break;
+      case 'c':
+        options.coverage = true;
+        break;
+      case 'h':
+        std::fputs(help, stdout);
+        std::exit(0);
+      default:
+        std::exit(exit_usage);
+    }
+  if (options.coverage && options.filter != "*")
+    usage_error("--coverage is of all cases; no --filter");
+  if (optind < argc) usage_error(std::string("unexpected argument '") + argv[optind] + "'");
+  return options;
+}
+
+/// The variants that the check is of: all but the references.
+std::vector<Tally> wanted_tallies(const Options& options) {
+  std::vector<Tally> tallies;
+  for (const Variant* variant : xcorr::all_variants())
+    if ((!options.backend || variant->backend == *options.backend) &&
+        std::strcmp(variant->name, "reference") != 0)
+      tallies.push_back({variant});
+  return tallies;
+}
+
+Devices open_devices(const Options& options) {
+  Devices devices;
+  for (const Backend backend : {Backend::cpu, Backend::cuda}) {
+    if (options.backend && backend != *options.backend) continue;
+    auto device = xcorr::open_device(backend);
+    if (device.ok())
+      if (auto status = xcorr::make_current(device.value()); !status.ok()) device = status;
+    devices.emplace(backend, std::move(device));
+  }
+  return devices;
+}
+
+void list(const Options& options) {
+  for (const Case& c : options.bench ? bench_cases() : cases())
+    for (const Tally& tally : wanted_tallies(options)) {
+      const std::string id = id_of(*tally.variant, c);
+      if (concerns(c, tally.variant->stage) && matches(options, id)) std::puts(id.c_str());
+    }
+}
+
+void print_tally(const Tally& t, Output output, bool first) {
+  const std::string id = id_of(*t.variant);
+  switch (output) {
+    case Output::console:
+      std::printf("%s %-36s %5d checks", t.failed ? "FAIL" : "ok  ", id.c_str(),
+                  t.passed + t.failed);
+      if (t.failed) std::printf(", %d failed", t.failed);
+      if (t.worst > 0) std::printf(", worst error %.3f of its bound", t.worst);
+      std::putchar('\n');
+      break;
+    case Output::csv:
+      if (first) std::puts("backend,stage,variant,passed,failed,worst_share_of_bound");
+      std::printf("%s,%s,%s,%d,%d,%.6g\n", xcorr::name_of(t.variant->backend),
+                  xcorr::name_of(t.variant->stage), t.variant->name, t.passed, t.failed, t.worst);
+      break;
+    case Output::json:
+      std::printf(
+          "%s\n  {\"backend\": \"%s\", \"stage\": \"%s\", \"variant\": \"%s\", "
+          "\"passed\": %d, \"failed\": %d, \"worst_share_of_bound\": %.6g}",
+          first ? "" : ",", xcorr::name_of(t.variant->backend), xcorr::name_of(t.variant->stage),
+          t.variant->name, t.passed, t.failed, t.worst);
+      break;
+  }
+}
+
+/// Backends that were asked for and are not there: their variants, at least one, count as skipped.
+int report_skipped(const Devices& devices, const std::vector<Tally>& tallies) {
+  int skipped = 0;
+  for (const auto& [backend, device] : devices) {
+    if (device.ok()) continue;
+    int variants = 0;
+    for (const Tally& t : tallies) variants += t.variant->backend == backend;
+    std::fprintf(stderr, "SKIP %s, %d variants: %s\n", xcorr::name_of(backend), variants,
+                 device.status().message().c_str());
+    skipped += std::max(variants, 1);
+  }
+  return skipped;
+}
+
+int check(const Options& options, const Devices& devices) {
+  std::vector<Tally> tallies = wanted_tallies(options);
+  check_all(options, devices, tallies);
+  int passed = 0, failed = 0;
+  bool first = true;
+  if (options.output == Output::json) std::fputs("[", stdout);
+  for (const Tally& t : tallies) {
+    passed += t.passed;
+    failed += t.failed;
+    const bool run = devices.at(t.variant->backend).ok();
+    const bool reached = t.passed + t.failed > 0;
+    if (reached) print_tally(t, options.output, std::exchange(first, false));
+    if (options.coverage && run && !reached) {
+      std::fprintf(stderr, "FAIL no case reaches %s\n", id_of(*t.variant).c_str());
+      ++failed;
+    }
+  }
+  if (options.output == Output::json) std::puts("\n]");
+  const int skipped = report_skipped(devices, tallies);
+  std::fflush(stdout);
+  std::fprintf(options.output == Output::console ? stdout : stderr,
+               "%d passed, %d failed, %d skipped\n", passed, failed, skipped);
+  if (failed) return exit_failed;
+  return passed ? 0 : exit_skipped;
+}
+
+}  // namespace
+}  // namespace checkcorr
+
+int main(int argc, char** argv) {
+  using namespace checkcorr;
+  const Options options = parse(argc, argv);
+  if (options.list) return list(options), 0;
+  const Devices devices = open_devices(options);
+  if (options.bench) return bench_all(options, devices) ? 0 : exit_failed;
+  return check(options, devices);
+}

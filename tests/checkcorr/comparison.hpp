@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Collects what differs between a variant's outputs and the reference's: the first difference in
+// words, how many more there are, and the largest error that was still within its bound.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <sstream>
+
+#include "compare.hpp"
+
+namespace checkcorr {
+
+class Comparison {
+ public:
+  explicit Comparison(const MatchProblem& problem) : problem_(problem) {}
+
+  /// `place` names the value when it is wrong. A NaN is never within a bound.
+  template <class T, class Place>
+  void value(Place place, T expected, T got, double bound) {
+    if (expected == got) return;
+    const double error = std::abs(static_cast<double>(got) - static_cast<double>(expected));
+    if (error <= bound) {
+      worst_ = std::max(worst_, error / bound);
+      return;
+    }
+    if (++count_ > 1) return;
+    std::ostringstream text;
+    text << std::setprecision(17) << place() << ": expected " << +expected << ", got " << +got
+         << ", bound " << std::setprecision(3) << bound;
+    first_ = text.str();
+  }
+
+  /// Element `index` of whole surfaces.
+  template <class T>
+  void element(Role role, std::size_t index, T expected, T got, double bound) {
+    const auto place = [&] {
+      const auto area = static_cast<std::size_t>(problem_.correlate.shifts.size().area());
+      const auto width = static_cast<std::size_t>(problem_.correlate.shifts.width);
+      std::ostringstream text;
+      text << name_of(role) << '[' << index << "] (output " << index / area << ", x "
+           << index % area % width << ", y " << index % area / width << ')';
+      return text.str();
+    };
+    value(place, expected, got, bound);
+  }
+
+  Verdict verdict() const {
+    if (!count_) return {std::nullopt, worst_};
+    return {first_ + (count_ > 1 ? ", and " + std::to_string(count_ - 1) + " more" : ""), worst_};
+  }
+
+ private:
+  const MatchProblem& problem_;
+  std::int64_t count_ = 0;
+  std::string first_;
+  double worst_ = 0;
+};
+
+}  // namespace checkcorr
