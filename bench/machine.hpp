@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include <xcorr/types.hpp>
+#include <xcorr/device.hpp>
 
 namespace bench {
 

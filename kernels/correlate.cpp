@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <xcorr/correlate.hpp>
 
-#include "select/registry.hpp"
+#include "select/select.hpp"
 
 namespace xcorr {
 namespace {
@@ -29,9 +29,9 @@ Status check_problem(const Problem& p) {
 }  // namespace
 
 struct Correlator::Impl {
-  MatchProblem problem;
+  stage::Correlate::Problem problem;
   Device device;
-  const Variant* variant;
+  const Variant<stage::Correlate>* variant;
   std::unique_ptr<PlanState> state;
   const void* rights = nullptr;
 };
@@ -44,22 +44,21 @@ Correlator::~Correlator() = default;
 Result<Correlator> Correlator::create(const Problem& problem, const Device& device,
                                       std::string_view kernel) {
   if (Status status = check_problem(problem); !status.ok()) return status;
-  auto impl = std::make_unique<Impl>(Impl{{.correlate = problem}, device, nullptr, nullptr});
-  auto variant = select_variant(Stage::correlate, impl->problem, device, kernel);
+  auto impl =
+      std::make_unique<Impl>(Impl{{{problem}, problem.output_type()}, device, nullptr, nullptr});
+  auto variant = select_variant<stage::Correlate>(impl->problem, device, kernel);
   if (!variant.ok()) return variant.status();
   impl->variant = variant.value();
-  if (impl->variant->plan) {
-    auto state = impl->variant->plan(impl->problem, device);
-    if (!state.ok()) return state.status();
-    impl->state = std::move(state.value());
-  }
+  auto state = impl->variant->make_plan(impl->problem, device);
+  if (!state.ok()) return state.status();
+  impl->state = std::move(state.value());
   return Correlator(std::move(impl));
 }
 
 const char* Correlator::kernel() const { return impl_->variant->name; }
 
 std::size_t Correlator::workspace_bytes() const {
-  return impl_->variant->workspace(impl_->problem, impl_->device);
+  return impl_->variant->workspace_bytes(impl_->problem, impl_->device);
 }
 
 Status Correlator::set_rights(const void* rights, Stream stream) {
@@ -72,7 +71,7 @@ Status Correlator::run(const void* lefts, void* out, void* workspace, Stream str
   if (!impl_->rights) return {Code::invalid_argument, "set_rights() has not been called"};
   if (!lefts || !out || (!workspace && workspace_bytes()))
     return {Code::invalid_argument, "a null pointer"};
-  Buffers buffers;
+  stage::Correlate::Buffers buffers;
   buffers.lefts = lefts;
   buffers.rights = impl_->rights;
   buffers.products = out;

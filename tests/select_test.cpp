@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "select/registry.hpp"
+#include "select/select.hpp"
 
 namespace {
 
@@ -79,10 +79,12 @@ MatchProblem problem_of(const Fields& row) {
 }
 
 /// As a matcher asks, or a correlator.
-Result<const Variant*> choice(const MatchProblem& problem, const Device& device, bool match) {
+Result<MatchKernel> choice(const MatchProblem& problem, const Device& device, bool match) {
   MatchProblem p = problem;
-  return match ? select_matching(p, device, "auto")
-               : select_variant(Stage::correlate, p, device, "auto");
+  if (match) return select_matching(p, device, "auto");
+  const auto variant = select_variant<stage::Correlate>(p.correlation(), device, "auto");
+  if (!variant.ok()) return variant.status();
+  return MatchKernel(variant.value());
 }
 
 struct Counts {
@@ -134,12 +136,10 @@ void gather(const char* path, std::map<std::string, Held>& held) {
 std::set<std::string> able_names(const MatchProblem& problem, const Device& device, bool match) {
   std::set<std::string> names;
   if (match) {
-    for (const Variant* variant : able_to_match(problem, device)) names.insert(variant->name);
+    for (const MatchKernel& kernel : able_to_match(problem, device)) names.insert(kernel->name);
   } else {
-    for (const Variant* variant : all_variants())
-      if (variant->stage == Stage::correlate && variant->backend == Backend::cuda &&
-          variant->supports(problem, device))
-        names.insert(variant->name);
+    for (const auto* variant : variants_on<stage::Correlate>(Backend::cuda))
+      if (variant->able(problem.correlation(), device)) names.insert(variant->name);
   }
   return names;
 }
@@ -147,7 +147,7 @@ std::set<std::string> able_names(const MatchProblem& problem, const Device& devi
 void judge(const std::map<std::string, Held>& held, Counts& counts) {
   for (const auto& [name, problem] : held) {
     const bool cuda = problem.row.at("backend") == "cuda";
-    if (cuda && !find_variant(Stage::correlate, Backend::cuda, "overlap_wise")) {
+    if (cuda && !find_variant<stage::Correlate>(Backend::cuda, "overlap_wise")) {
       ++counts.skipped;
       continue;
     }
@@ -171,13 +171,13 @@ void judge(const std::map<std::string, Held>& held, Counts& counts) {
 
 /// The paper's table speaks of variants that exist.
 void check_names(const char* path, Counts& counts) {
-  if (!find_variant(Stage::correlate, Backend::cuda, "overlap_wise")) {
+  if (!find_variant<stage::Correlate>(Backend::cuda, "overlap_wise")) {
     ++counts.skipped;
     return;
   }
   for (const Fields& row : read(path)) {
     const std::string& name = row.at("variant");
-    const bool known = find_variant(Stage::correlate, Backend::cuda, name) != nullptr;
+    const bool known = find_variant<stage::Correlate>(Backend::cuda, name) != nullptr;
     if (!known) std::printf("FAIL %s names %s, which does not exist\n", path, name.c_str());
     ++(known ? counts.passed : counts.failed);
   }

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Times variants on the bench cases. A case's matrices are put into a device's memory once, for all
-// variants; nothing is checked and no result is kept. A sample is the time of a batch of launches
-// by the device's clock, which hides what a launch costs the host as long as it is the less of the
-// two.
+// variants; nothing is checked and no result is kept.
 #include <algorithm>
+#include <array>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <limits>
 
 #include "bench_match.hpp"
-#include "checkcorr/checkcorr.hpp"
+#include "checkcorr.hpp"
 #include "machine.hpp"
 #include "peak.hpp"
 #include "report.hpp"
-#include "select/registry.hpp"
+#include "stage_test.hpp"
 
 namespace checkcorr {
 
@@ -24,188 +22,33 @@ const PeakMeter* peak_meter = nullptr;
 
 namespace {
 
+namespace stage = xcorr::stage;
 using xcorr::Backend;
 using xcorr::Block;
-using xcorr::bytes_copy;
 using xcorr::Device;
 using xcorr::Memory;
 using xcorr::Result;
 using xcorr::Status;
-using xcorr::Variant;
+using Entry = xcorr::Family::Entry;
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// A case's inputs, and what each stage hands to the next one as the CPU's chosen variants make it.
-class Pipeline {
- public:
-  explicit Pipeline(const Case& c) : values(make_inputs(c, 1, true)) {
-    problem.correlate = problem_of(c);
-    if (c.filter) {
-      weights_ = weights_of(c, 1);
-      problem.filter = &weights_;
-      problem.products = c.type;  // as `filtered` is, which lies as products do
-      return;
-    }
-    problem.max_peaks = c.max_peaks;
-    problem.distance_x = std::max(1, c.right.width / 2);
-    problem.distance_y = std::max(1, c.right.height / 2);
-    problem.threshold = 0.5;
-    problem.products = is_matching(c) ? ElementType::f32 : problem.correlate.output_type();
+bool is(const Entry& entry, const char* stage) { return std::strcmp(entry.stage, stage) == 0; }
+
+/// A variant on a case, on a device.
+struct Subject {
+  const Case& test;
+  const Entry& entry;
+  const Device& device;
+  Scenario& scenario;
+
+  Result<std::unique_ptr<Job>> make_job(Bed& bed) const {
+    return AnyStageTest::of(entry.stage).make_job(*entry.variant, device, scenario, bed);
   }
-  Pipeline(const Pipeline&) = delete;
-
-  /// Makes the inputs of that stage.
-  Status ensure_inputs_of(Stage stage) {
-    if (stands_alone(stage)) return {};
-    for (; done_ < int(stage); ++done_)
-      if (Status s = run(Stage(done_)); !s.ok()) return s;
-    return {};
-  }
-
-  MatchProblem problem;
-  Values values;
-
- private:
-  Status run(Stage stage) {
-    const Device host;
-    auto variant = xcorr::select_variant(stage, problem, host);
-    if (!variant.ok()) return variant.status();
-    auto session = Session::make(*variant.value(), host, problem, values, 0);
-    if (!session.ok()) return session.status();
-    if (Status s = session.value().set_rights(); !s.ok()) return s;
-    if (Status s = session.value().launch(0, problem.correlate.rights, true); !s.ok()) return s;
-    auto wrong = session.value().read(values);
-    return wrong.ok() ? Status() : wrong.status();
-  }
-
-  xcorr::FilterWeights weights_;
-  int done_ = int(Stage::correlate);
 };
-
-/// Memory of a device for the matrices of a case.
-class Bed {
- public:
-  explicit Bed(const Device& device) : device_(device) {}
-
-  /// Memory for what the stage reads and writes; products are said to have no error.
-  Status make_room(Stage stage, const MatchProblem& problem) {
-    const StageRoles roles = roles_of(stage);
-    for (const auto& side : {roles.inputs, roles.outputs})
-      for (const Role role : side) {
-        if (role == Role::product_error) continue;
-        auto& block = blocks_[std::size_t(role)];
-        const std::size_t bytes = bytes_of(role, problem);
-        if (block.bytes() >= bytes) continue;
-        auto made = Block::make(device_.backend, bytes);
-        if (!made.ok()) return made.status();
-        block = std::move(made.value());
-      }
-    return {};
-  }
-
-  /// Copies what the stage reads, and waits.
-  Status fill(Stage stage, const Values& values) {
-    const auto& runtime = xcorr::runtime(device_.backend);
-    for (const Role role : roles_of(stage).inputs) {
-      const auto& bytes = values[std::size_t(role)];
-      if (bytes.empty()) continue;
-      const auto copy = bytes_copy(blocks_[std::size_t(role)].data(), bytes.data(), bytes.size());
-      if (Status s = runtime.copy(copy, Memory::host, Memory::device, {}); !s.ok()) return s;
-    }
-    return runtime.wait({});
-  }
-
-  xcorr::Buffers buffers(const MatchProblem& problem) const {
-    xcorr::Buffers b;
-    for (std::size_t role = 0; role < role_count; ++role)
-      if (blocks_[role].data()) point(b, Role(role), blocks_[role].as<std::byte>());
-    b.right_count = problem.correlate.rights;
-    return b;
-  }
-
-  const Block& block(Role role) const { return blocks_[std::size_t(role)]; }
-
- private:
-  const Device& device_;
-  std::array<Block, role_count> blocks_;
-};
-
-/// A variant ready to run: its plan and workspace.
-class Job {
- public:
-  static Result<Job> make(const Variant& variant, const Device& device, const MatchProblem& problem,
-                          const Bed& bed) {
-    Job job;
-    job.variant_ = &variant;
-    job.device_ = &device;
-    job.problem_ = problem;
-    if (variant.plan) {
-      auto state = variant.plan(problem, device);
-      if (!state.ok()) return state.status();
-      job.state_ = std::move(state.value());
-    }
-    auto workspace = Block::make(device.backend, variant.workspace(problem, device));
-    if (!workspace.ok()) return workspace.status();
-    job.workspace_ = std::move(workspace.value());
-    job.buffers_ = bed.buffers(problem);
-    job.buffers_.workspace = job.workspace_.data();
-    return job;
-  }
-
-  Status set_rights() {
-    return state_ && buffers_.rights ? state_->set_rights(buffers_.rights, {}) : Status();
-  }
-  Status launch() { return variant_->launch(problem_, *device_, buffers_, state_.get()); }
-
- private:
-  const Variant* variant_ = nullptr;
-  const Device* device_ = nullptr;
-  MatchProblem problem_;
-  std::unique_ptr<xcorr::PlanState> state_;
-  Block workspace_;
-  xcorr::Buffers buffers_;
-};
-
-// ---- kernel and run -------------------------------------------------------------------------
-
-/// Times `work`, batches of it, until there are enough samples. What is hopeless against the best
-/// of its problem is not worth many.
-template <class Work>
-Result<Timing> time(Backend backend, double least_seconds, double best, Work work) {
-  constexpr double batch_seconds = 0.002, hopeless = 10;
-  auto timer = xcorr::Timer::make(backend);
-  if (!timer.ok()) return timer.status();
-  const auto time_batch = [&](int launches) -> Result<double> {
-    const auto seconds = timer.value().time([&] {
-      for (int i = 0; i < launches; ++i)
-        if (Status s = work(); !s.ok()) return s;
-      return Status();
-    });
-    return seconds.ok() ? Result<double>(seconds.value() / launches) : seconds;
-  };
-  const double too_long = std::max(hopeless * best, least_seconds);
-  double warm = 0;  // the first time pays for loading the kernel
-  for (int i = 0; i < 2 && warm < too_long; ++i) {
-    const auto first = time_batch(1);
-    if (!first.ok()) return first.status();
-    warm = first.value();
-  }
-  if (warm > too_long) return summarise({warm});
-
-  const int launches = int(std::clamp(std::ceil(batch_seconds / warm), 1.0, 1e4));
-  const std::size_t least_samples = warm > hopeless * best ? 1 : 5;
-  std::vector<double> samples;
-  const auto start = Clock::now();
-  do {
-    const auto sample = time_batch(launches);
-    if (!sample.ok()) return sample.status();
-    samples.push_back(sample.value());
-  } while (samples.size() < least_samples || seconds_since(start) < least_seconds);
-  return summarise(std::move(samples));
-}
 
 // ---- steps ----------------------------------------------------------------------------------
 
@@ -217,9 +60,8 @@ constexpr std::size_t step_count = std::size(step_names);
 using Steps = std::array<double, step_count>;
 
 /// One whole computation, from inputs on the host to the products there.
-Result<Steps> compute_once(const Variant& variant, const Device& device,
-                           const MatchProblem& problem, const Values& values, const Block& host) {
-  const auto& runtime = xcorr::runtime(device.backend);
+Result<Steps> compute_once(const Subject& subject, const Block& host) {
+  const auto& runtime = xcorr::runtime(subject.device.backend);
   Steps steps{};
   std::size_t step = 0;
   Status status;
@@ -230,21 +72,20 @@ Result<Steps> compute_once(const Variant& variant, const Device& device,
     if (status.ok()) status = runtime.wait({});
     steps[step++] = seconds_since(start);
   };
-  std::optional<Bed> bed(device);
-  std::optional<Job> job;
+  std::optional<Bed> bed(subject.device);
+  std::unique_ptr<Job> job;
   timed([&] {
-    if (Status s = bed->make_room(Stage::correlate, problem); !s.ok()) return s;
-    auto made = Job::make(variant, device, problem, *bed);
-    if (made.ok()) job.emplace(std::move(made.value()));
+    auto made = subject.make_job(*bed);
+    if (made.ok()) job = std::move(made.value());
     return made.status();
   });
-  timed([&] { return bed->fill(Stage::correlate, values); });
+  timed([&] { return job->fill(subject.scenario.values); });
   timed([&] { return job->set_rights(); });
   timed([&] { return job->launch(); });
   timed([&] {
-    const Block& products = bed->block(Role::products);
-    return runtime.copy(bytes_copy(host.data(), products.data(), products.bytes()), Memory::device,
-                        Memory::host, {});
+    const Block& products = bed->block("products");
+    return runtime.copy(xcorr::bytes_copy(host.data(), products.data(), products.bytes()),
+                        Memory::device, Memory::host, {});
   });
   timed([&] {
     job.reset();
@@ -255,15 +96,14 @@ Result<Steps> compute_once(const Variant& variant, const Device& device,
 }
 
 /// The steps, and behind them the whole.
-Result<std::array<Timing, step_count + 1>> time_steps(const Variant& variant, const Device& device,
-                                                      const MatchProblem& problem,
-                                                      const Values& values, double seconds) {
-  auto host = Block::make(device.backend, bytes_of(Role::products, problem), Memory::host);
+Result<std::array<Timing, step_count + 1>> time_steps(const Subject& subject, double seconds) {
+  const auto bytes = subject.scenario.problem.correlation().products_extent().bytes;
+  auto host = Block::make(subject.device.backend, static_cast<std::size_t>(bytes), Memory::host);
   if (!host.ok()) return host.status();
   std::array<std::vector<double>, step_count + 1> samples;
   const auto start = Clock::now();
   for (bool warm = false; samples[0].size() < 5 || seconds_since(start) < seconds; warm = true) {
-    const auto steps = compute_once(variant, device, problem, values, host.value());
+    const auto steps = compute_once(subject, host.value());
     if (!steps.ok()) return steps.status();
     if (!warm) continue;
     double whole = 0;
@@ -283,28 +123,29 @@ Result<std::array<Timing, step_count + 1>> time_steps(const Variant& variant, co
 class Bench {
  public:
   Bench(const Options& options, const Devices& devices, Report& report)
-      : options_(options), devices_(devices), report_(report), variants_(xcorr::all_variants()) {
+      : options_(options), devices_(devices), report_(report), entries_(xcorr::all_variants()) {
     // Transforms first: they tell soonest what is hopeless.
-    std::stable_partition(variants_.begin(), variants_.end(),
-                          [](const Variant* variant) { return !variant->exact; });
+    std::stable_partition(entries_.begin(), entries_.end(),
+                          [](const Entry& entry) { return !entry.variant->exact; });
   }
 
   /// False when a launch failed.
   bool time_case(const Case& c) {
-    std::optional<Pipeline> pipeline;
+    std::optional<Scenario> scenario;
     std::map<Backend, Bed> beds;
     std::map<Backend, double> best;
     bool good = true;
-    for (const Variant* variant : variants_) {
-      const auto device = devices_.find(variant->backend);
-      if (device == devices_.end() || !device->second.ok() || !is_wanted(*variant, c)) continue;
-      if (!pipeline) pipeline.emplace(c);
-      auto& bed = beds.try_emplace(variant->backend, device->second.value()).first->second;
+    for (const Entry& entry : entries_) {
+      const auto device = devices_.find(entry.variant->backend);
+      if (device == devices_.end() || !device->second.ok() || !is_wanted(entry, c)) continue;
+      if (!scenario) make_scenario(scenario, c);
+      const Backend backend = entry.variant->backend;
+      auto& bed = beds.try_emplace(backend, device->second.value()).first->second;
       auto& least =
-          best.try_emplace(variant->backend, std::numeric_limits<double>::infinity()).first->second;
-      const Status s = time_variant(c, *variant, device->second.value(), *pipeline, bed, least);
+          best.try_emplace(backend, std::numeric_limits<double>::infinity()).first->second;
+      const Status s = time_variant({c, entry, device->second.value(), *scenario}, bed, least);
       if (s.ok() || s.code() == xcorr::Code::unsupported) continue;
-      std::fprintf(stderr, "FAIL %s: %s\n", id_of(*variant, c).c_str(), s.message().c_str());
+      std::fprintf(stderr, "FAIL %s: %s\n", id_of(entry, c).c_str(), s.message().c_str());
       good = false;
     }
     return good;
@@ -313,63 +154,87 @@ class Bench {
  private:
   /// A reference only when it is asked for by name; whole computations of correlations and, as
   /// matches, of searches alone.
-  bool is_wanted(const Variant& variant, const Case& c) const {
+  bool is_wanted(const Entry& entry, const Case& c) const {
     const bool is_match = options_.level == Level::match;
-    return concerns(c, variant.stage) && matches(options_, id_of(variant, c)) &&
+    return AnyStageTest::of(entry.stage).concerns(c) && matches(options_, id_of(entry, c)) &&
            (!is_match || is_matching(c)) &&
-           (options_.level == Level::kernel || variant.stage == Stage::correlate ||
-            (is_match && variant.stage == Stage::search)) &&
-           (std::strcmp(variant.name, "reference") != 0 ||
+           (options_.level == Level::kernel || is(entry, stage::Correlate::name) ||
+            (is_match && is(entry, stage::Search::name))) &&
+           (entry.variant->rank != xcorr::reference_rank ||
             options_.filter.find("reference") != std::string::npos);
   }
 
-  Status time_variant(const Case& c, const Variant& variant, const Device& device,
-                      Pipeline& pipeline, Bed& bed, double& best) {
-    MatchProblem problem = pipeline.problem;
+  void make_scenario(std::optional<Scenario>& scenario, const Case& c) const {
+    scenario.emplace(c, 1, true, Maker::fastest);
+    if (c.filter) return;
+    scenario->problem.threshold = 0.5;
+    if (!is_matching(c)) scenario->problem.products = scenario->problem.correlate.output_type();
+    if (options_.level == Level::match) scenario->problem.max_peaks = 1;  // as time_match() asks
+  }
+
+  Status time_variant(const Subject& subject, Bed& bed, double& best) {
+    const auto& [c, entry, device, scenario] = subject;
+    const AnyStageTest& test = AnyStageTest::of(entry.stage);
+    const bool correlates = is(entry, stage::Correlate::name);
     // Correlate variants write what they can: plain sums, or else what an FFT writes of u8.
-    if (variant.stage == Stage::correlate && variant.exact)
-      problem.products = problem.correlate.output_type();
-    if (variant.stage == Stage::search) problem.products = problem.correlate.output_type();
-    if (options_.level == Level::match) problem.max_peaks = 1;  // as time_match() asks
-    if (!variant.supports(problem, device)) return {xcorr::Code::unsupported, "not supported"};
-    if (options_.level == Level::match) {
-      const auto timing =
-          time_match(variant, device, problem, pipeline.values, options_.seconds, best);
-      if (!timing.ok()) return timing.status();
-      best = std::min(best, timing.value().median);
-      report_.add({c, variant, device, "match", timing.value(), 0, 0});
-      return {};
-    }
-    if (Status s = pipeline.ensure_inputs_of(variant.stage); !s.ok()) return s;
-    const bool correlates = variant.stage == Stage::correlate;
-    const double products = correlates ? double(products_of(problem.correlate)) : 0;
-    const auto add = [&](const char* step, const Timing& timing, double count) {
-      report_.add({c, variant, device, step, timing, count,
-                   count ? peak(device, problem.correlate.output_type()) : 0});
-    };
-    if (options_.level == Level::steps) {
-      const auto steps = time_steps(variant, device, problem, pipeline.values, options_.seconds);
-      if (!steps.ok()) return steps.status();
-      for (std::size_t i = 0; i < step_count; ++i)
-        add(step_names[i], steps.value()[i], std::strcmp(step_names[i], "kernel") ? 0 : products);
-      add("whole", steps.value()[step_count], products);
-      return {};
-    }
-    if (Status s = bed.make_room(variant.stage, problem); !s.ok()) return s;
-    if (Status s = bed.fill(variant.stage, pipeline.values); !s.ok()) return s;
-    auto job = Job::make(variant, device, problem, bed);
-    if (!job.ok()) return job.status();
-    if (Status s = job.value().set_rights(); !s.ok()) return s;
+    const ElementType products = scenario.problem.products;
+    if (correlates && entry.variant->exact)
+      scenario.problem.products = scenario.problem.correlate.output_type();
+    Status status = {xcorr::Code::unsupported, "not supported"};
+    if (test.able(*entry.variant, device, scenario))
+      status = options_.level == Level::match   ? time_as_match(subject, best)
+               : options_.level == Level::steps ? time_all_steps(subject)
+                                                : time_launches(subject, bed, best);
+    scenario.problem.products = products;
+    return status;
+  }
+
+  Status time_as_match(const Subject& subject, double& best) {
+    const auto& [c, entry, device, scenario] = subject;
+    const auto timing = time_match(entry.variant->name, device, scenario.problem, scenario.values,
+                                   options_.seconds, best);
+    if (!timing.ok()) return timing.status();
+    best = std::min(best, timing.value().median);
+    report_.add({c, entry, device, "match", timing.value(), 0, 0});
+    return {};
+  }
+
+  Status time_all_steps(const Subject& subject) {
+    const auto steps = time_steps(subject, options_.seconds);
+    if (!steps.ok()) return steps.status();
+    for (std::size_t i = 0; i < step_count; ++i)
+      add(subject, step_names[i], steps.value()[i], !std::strcmp(step_names[i], "kernel"));
+    add(subject, "whole", steps.value()[step_count], true);
+    return {};
+  }
+
+  Status time_launches(const Subject& subject, Bed& bed, double& best) {
+    if (Status s = AnyStageTest::of(subject.entry.stage).prepare(subject.scenario); !s.ok())
+      return s;
+    auto made = subject.make_job(bed);
+    if (!made.ok()) return made.status();
+    Job& job = *made.value();
+    if (Status s = job.fill(subject.scenario.values); !s.ok()) return s;
+    if (Status s = job.set_rights(); !s.ok()) return s;
     const bool anew = options_.level == Level::run;
-    const auto timing = time(device.backend, options_.seconds, best, [&] {
+    const auto timing = time(subject.device.backend, options_.seconds, best, [&] {
       if (anew)
-        if (Status s = job.value().set_rights(); !s.ok()) return s;
-      return job.value().launch();
+        if (Status s = job.set_rights(); !s.ok()) return s;
+      return job.launch();
     });
     if (!timing.ok()) return timing.status();
+    const bool correlates = is(subject.entry, stage::Correlate::name);
     if (correlates) best = std::min(best, timing.value().median);
-    add(anew ? "run" : "kernel", timing.value(), products);
+    add(subject, anew ? "run" : "kernel", timing.value(), correlates);
     return {};
+  }
+
+  /// `counts`: the step adds up the products.
+  void add(const Subject& subject, const char* step, const Timing& timing, bool counts) {
+    const Problem& p = subject.scenario.problem.correlate;
+    report_.add({subject.test, subject.entry, subject.device, step, timing,
+                 counts ? double(products_of(p)) : 0,
+                 counts ? peak(subject.device, p.output_type()) : 0});
   }
 
   /// 0 where it cannot be measured.
@@ -385,7 +250,7 @@ class Bench {
   const Options& options_;
   const Devices& devices_;
   Report& report_;
-  std::vector<const Variant*> variants_;
+  std::vector<Entry> entries_;
   std::map<ElementType, double> peaks_;
 };
 

@@ -2,7 +2,7 @@
 //
 // The problems that are timed. Those named held-* are not used for the selector's table: they are
 // what tests/select_test.cpp judges it by. "1to32-64": one left and 32 rights of 64x64.
-#include "checkcorr/cases.hpp"
+#include "cases.hpp"
 
 namespace checkcorr {
 namespace {

@@ -21,7 +21,7 @@ namespace {
 std::vector<MatrixView> templates_of(const Problem& p, const Values& values) {
   std::vector<MatrixView> views;
   for (int i = 0; i < p.rights; ++i)
-    views.push_back({view<std::byte>(values, Role::templates).data() + i * p.right_stride, p.type,
+    views.push_back({view<std::byte>(values, "templates").data() + i * p.right_stride, p.type,
                      p.right, p.right_pitch, Memory::host});
   return views;
 }
@@ -38,7 +38,7 @@ Result<Block> on_device(const xcorr::Device& device, std::span<const std::byte> 
 
 }  // namespace
 
-Result<Timing> time_match(const xcorr::Variant& variant, const xcorr::Device& device,
+Result<Timing> time_match(const std::string& kernel, const xcorr::Device& device,
                           const MatchProblem& problem, const Values& values, double least_seconds,
                           double best) {
   constexpr std::size_t least_samples = 20;
@@ -47,10 +47,10 @@ Result<Timing> time_match(const xcorr::Variant& variant, const xcorr::Device& de
   auto matcher = xcorr::Matcher::create(device);
   if (!matcher.ok()) return matcher.status();
   xcorr::MatchSettings settings;
-  settings.kernel = variant.name;
+  settings.kernel = kernel;
   if (Status s = matcher.value().set_templates(templates_of(p, values)); !s.ok()) return s;
   if (Status s = matcher.value().prepare(p.type, p.left, settings); !s.ok()) return s;
-  auto frame = on_device(device, view<std::byte>(values, Role::lefts));
+  auto frame = on_device(device, view<std::byte>(values, "lefts"));
   if (!frame.ok()) return frame.status();
   const MatrixView pixels{frame.value().data(), p.type, p.left, p.left_pitch, Memory::device};
 

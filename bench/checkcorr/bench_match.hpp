@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The bench's level `match`: whole matches by a variant of the search or the correlate stage.
+// The bench's level `match`: whole matches by a kernel of search or of correlate.
 #pragma once
 
-#include "checkcorr/values.hpp"
 #include "report.hpp"
+#include "values.hpp"
 
 namespace checkcorr {
 
@@ -12,7 +12,7 @@ namespace checkcorr {
 /// the settings' defaults: ccoeff-normed, the best peak of each template. What takes ten times
 /// `best` is timed once.
 /// Errors: unsupported, when the variant cannot.
-xcorr::Result<Timing> time_match(const xcorr::Variant& variant, const xcorr::Device& device,
+xcorr::Result<Timing> time_match(const std::string& kernel, const xcorr::Device& device,
                                  const MatchProblem& problem, const Values& values,
                                  double least_seconds, double best);
 

@@ -14,7 +14,7 @@ const char* name_of(Shifts shifts) {
 }
 
 void print_console(const Measurement& m) {
-  std::printf("%-64s %-8s %10.4f ms  least %10.4f", id_of(m.variant, m.test).c_str(), m.step,
+  std::printf("%-64s %-8s %10.4f ms  least %10.4f", id_of(m.entry, m.test).c_str(), m.step,
               1e3 * m.timing.median, 1e3 * m.timing.least);
   if (m.products) std::printf("  %9.2f G/s", 1e-9 * m.products / m.timing.median);
   if (m.products && m.peak) std::printf("  %5.1f %%", 100 * m.products / m.timing.median / m.peak);
@@ -37,10 +37,10 @@ void print_fields(const Measurement& m, bool names) {
     begin(name);
     std::printf("%.6g", value);
   };
-  word("backend", xcorr::name_of(m.variant.backend));
+  word("backend", xcorr::name_of(m.entry.variant->backend));
   word("device", m.device.name.c_str(), true);
-  word("stage", xcorr::name_of(m.variant.stage));
-  word("variant", m.variant.name);
+  word("stage", m.entry.stage);
+  word("variant", m.entry.variant->name);
   word("case", c.name);
   word("type", xcorr::name_of(c.type));
   word("form", xcorr::name_of(c.form));
@@ -66,17 +66,6 @@ constexpr char columns[] =
     "step,median_ms,min_ms,mean_ms,samples,products,products_per_s,share_of_peak";
 
 }  // namespace
-
-Timing summarise(std::vector<double> samples) {
-  std::sort(samples.begin(), samples.end());
-  const auto at = [&](double share) {
-    return samples[std::size_t(share * double(samples.size() - 1) + 0.5)];
-  };
-  const double low = at(0.25), high = at(0.75), reach = 1.5 * (high - low);
-  std::erase_if(samples, [=](double s) { return s < low - reach || s > high + reach; });
-  const double sum = std::accumulate(samples.begin(), samples.end(), 0.0);
-  return {at(0.5), samples.front(), sum / double(samples.size()), samples.size()};
-}
 
 Report::Report(Output output, const std::vector<std::string>& devices) : output_(output) {
   for (const std::string& text : devices)

@@ -5,21 +5,14 @@
 
 #include <vector>
 
-#include "checkcorr/checkcorr.hpp"
+#include "checkcorr.hpp"
+#include "timing.hpp"
 
 namespace checkcorr {
 
-/// Of samples without those further than 1.5 interquartile ranges from the quartiles.
-struct Timing {
-  double median = 0, least = 0, mean = 0;  ///< seconds
-  std::size_t samples = 0;                 ///< that were kept
-};
-
-Timing summarise(std::vector<double> samples);
-
 struct Measurement {
   const Case& test;
-  const xcorr::Variant& variant;
+  const xcorr::Family::Entry& entry;
   const xcorr::Device& device;
   const char* step;  ///< `kernel`, `run`, `match`, or one of `steps`
   Timing timing;

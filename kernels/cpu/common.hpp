@@ -13,7 +13,7 @@
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 
-#include "stages/variant.hpp"
+#include "stages/correlate.hpp"
 
 namespace xcorr::cpu {
 
@@ -32,25 +32,15 @@ Matrix<T> left_of(const Problem& p, const void* lefts, std::int64_t index) {
   return {static_cast<const std::byte*>(lefts) + index * p.left_stride, p.left_pitch, p.left};
 }
 
-/// `rights`: Buffers::rights or Buffers::templates.
+/// `rights`: the templates as they are, or what is multiplied with.
 template <class T>
 Matrix<T> right_of(const Problem& p, const void* rights, std::int64_t index) {
   return {static_cast<const std::byte*>(rights) + index * p.right_stride, p.right_pitch, p.right};
 }
 
-inline bool is_pixel_type(ElementType type) {
-  return type == ElementType::u8 || type == ElementType::f32;
-}
-
-/// The stages after correlate: one left, shifts with the right wholly inside it.
-inline bool supports_match(const MatchProblem& problem, const Device&) {
-  const Problem& p = problem.correlate;
-  const Rect valid = valid_shifts(p.left, p.right), &s = p.shifts;
-  return is_pixel_type(p.type) && p.lefts == 1 && s.x >= 0 && s.y >= 0 &&
-         s.x + s.width <= valid.width && s.y + s.height <= valid.height;
-}
-
-inline std::size_t no_workspace(const MatchProblem&, const Device&) { return 0; }
+/// What the stages after correlate know here.
+inline constexpr Features match_features{Feature::u8, Feature::f32, Feature::wide_sums,
+                                         Feature::several_peaks};
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

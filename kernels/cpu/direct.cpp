@@ -39,8 +39,8 @@ struct Scratch {
 
 /// A tile of outputs of one left with some of its rights.
 struct Job {
-  const MatchProblem* problem;
-  const Buffers* buffers;
+  const stage::Correlate::Problem* problem;
+  const stage::Correlate::Buffers* buffers;
   int left, first_right, right_count;  ///< rights: of this launch, from 0
   Rect tile;                           ///< in outputs
   void* scratch;
@@ -286,7 +286,8 @@ struct Cut {
   }
 };
 
-Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers, PlanState*) {
+Status launch(const stage::Correlate::Problem& problem, const Device&,
+              const stage::Correlate::Buffers& buffers, PlanState*) {
   const Problem& p = problem.correlate;
   const Cut cut(p, buffers.right_count);
   const SlotMemory memory(buffers.workspace, scratch_bytes);
@@ -312,22 +313,23 @@ Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers
   return {};
 }
 
-bool supports(const MatchProblem& problem, const Device&) {
-  const Problem& p = problem.correlate;
-  return is_pixel_type(p.type) && problem.products == p.output_type();
-}
-
-std::size_t workspace(const MatchProblem&, const Device&) {
+std::size_t workspace(const stage::Correlate::Problem&, const Device&) {
   return SlotMemory::total(scratch_bytes);
 }
 
-constexpr Variant variants[] = {
-    {"direct", Stage::correlate, Backend::cpu, true, supports, workspace, launch},
+constexpr Variant<stage::Correlate> variants[] = {
+    {{"direct",
+      Backend::cpu,
+      {Feature::u8, Feature::f32, Feature::wide_sums, Feature::pitched_output,
+       Feature::several_pictures, Feature::overhang}},
+     supports_all,
+     launch,
+     workspace},
 };
 
 }  // namespace direct
 
-Family direct_family() { return direct::variants; }
+Family direct_family() { return Family(direct::variants); }
 
 }  // namespace xcorr::cpu
 #endif

@@ -84,7 +84,8 @@ class State final : public PlanState {
     return {Code::out_of_memory, "no memory to transform the templates"};
   }
 
-  void run(const MatchProblem& problem, const Buffers& buffers) const {
+  void run(const stage::Correlate::Problem& problem,
+           const stage::Correlate::Buffers& buffers) const {
     const Sizes sizes(tiling_);
     const bool kept = buffers.right_count > 1;
     const bool over_pairs = is_parallel_over_pairs(tiling_, problem.correlate);
@@ -143,8 +144,8 @@ class State final : public PlanState {
             std::min(tiling_.useful_rows, p.shifts.height - y)};
   }
 
-  void run_pair(const Work& work, const MatchProblem& problem, const Buffers& buffers,
-                int left_index, std::int64_t pair) const {
+  void run_pair(const Work& work, const stage::Correlate::Problem& problem,
+                const stage::Correlate::Buffers& buffers, int left_index, std::int64_t pair) const {
     const Problem& p = problem.correlate;
     const auto left = left_of<std::byte>(p, buffers.lefts, left_index);
     const std::size_t element = size_of(problem.products);
@@ -186,41 +187,49 @@ class State final : public PlanState {
   Array spectra_;
 };
 
-Result<std::unique_ptr<PlanState>> plan(const MatchProblem& problem, const Device&) try {
+Result<std::unique_ptr<PlanState>> plan(const stage::Correlate::Problem& problem,
+                                        const Device&) try {
   return std::unique_ptr<PlanState>(std::make_unique<State>(problem.correlate));
 } catch (const std::bad_alloc&) {
   return Status(Code::out_of_memory, "no memory for the templates' spectra");
 }
 
-Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers,
-              PlanState* state) {
+Status launch(const stage::Correlate::Problem& problem, const Device&,
+              const stage::Correlate::Buffers& buffers, PlanState* state) {
   static_cast<const State*>(state)->run(problem, buffers);
   return {};
 }
 
-bool supports(const MatchProblem& problem, const Device&) {
+bool supports(const stage::Correlate::Problem& problem, const Device&) {
   const Problem& p = problem.correlate;
-  if (!is_pixel_type(p.type) || problem.products != p.output_type()) return false;
   return p.type != ElementType::u8 || error_bound(choose_tiling(p), p) < 0.25;
 }
 
-std::size_t workspace(const MatchProblem& problem, const Device&) {
+std::size_t workspace(const stage::Correlate::Problem& problem, const Device&) {
   const Problem& p = problem.correlate;
   const Tiling tiling = choose_tiling(p);
   const Sizes sizes(tiling);
   const std::size_t lines = SlotMemory::total(sizes.lines);
   const std::size_t pair =
-      SlotMemory::rounded(sizes.pair(problem.most_rights() > 1)) + SlotMemory::line;
+      SlotMemory::rounded(sizes.pair(problem.max_rights() > 1)) + SlotMemory::line;
   return lines + pair * (is_parallel_over_pairs(tiling, p) ? slot_count() : 1);
 }
 
-constexpr Variant variants[] = {
-    {"fft", Stage::correlate, Backend::cpu, true, supports, workspace, launch, plan},
+constexpr Variant<stage::Correlate> variants[] = {
+    {{"fft",
+      Backend::cpu,
+      {Feature::u8, Feature::f32, Feature::wide_sums, Feature::pitched_output,
+       Feature::several_pictures, Feature::overhang},
+      1},
+     supports,
+     launch,
+     workspace,
+     plan},
 };
 
 }  // namespace fft
 
-Family fft_family() { return fft::variants; }
+Family fft_family() { return Family(fft::variants); }
 
 }  // namespace xcorr::cpu
 #endif

@@ -14,18 +14,19 @@
 #ifndef XCORR_CPU_NORMALISE_JOB
 #define XCORR_CPU_NORMALISE_JOB
 #include "cpu/common.hpp"
+#include "stages/normalise.hpp"
 #include "stages/score.hpp"
 
 namespace xcorr::cpu::normalise {
 
 /// A row of one right's scores.
 struct Job {
-  const MatchProblem* problem;
+  const stage::Normalise::Problem* problem;
   const void* products;
   const void* sums;
   const void* squares;
   float* scores;
-  const RightSums* right;
+  const TemplateSums* right;
   double product_error;
 };
 
@@ -52,7 +53,7 @@ HWY_FLATTEN void run_as(const Job& job) {
                       n, static_cast<std::int64_t>(products[i]), static_cast<std::int64_t>(sums[i]),
                       static_cast<std::int64_t>(squares[i]), right_sum, right_squares}));
   } else {
-    const RightSums right = *job.right;
+    const TemplateSums right = *job.right;
     const double pixels = static_cast<double>(n), product_error = job.product_error;
     for (std::int64_t i = 0; i < count; ++i)
       scores[i] = static_cast<float>(
@@ -63,7 +64,7 @@ HWY_FLATTEN void run_as(const Job& job) {
 
 template <Method method>
 void run_method(const Job& job) {
-  const MatchProblem& problem = *job.problem;
+  const stage::Normalise::Problem& problem = *job.problem;
   const bool centred = problem.products == ElementType::f32;
   const bool wide = problem.correlate.output_type() == ElementType::u64;
   if (problem.correlate.type == ElementType::f32)
@@ -104,7 +105,8 @@ namespace normalise {
 
 HWY_EXPORT(run);
 
-Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers, PlanState*) {
+Status launch(const stage::Normalise::Problem& problem, const Device&,
+              const stage::Normalise::Buffers& buffers, PlanState*) {
   const Rect& shifts = problem.correlate.shifts;
   const std::size_t product = size_of(problem.products);
   const bool f32 = problem.correlate.type == ElementType::f32;
@@ -121,19 +123,22 @@ Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers
     ({&problem,
       at(buffers.products, r * problem.products_stride() + y * problem.products_pitch(), product),
       at(buffers.window_sums, place, sum), at(buffers.window_squares, place, square),
-      buffers.scores + row * shifts.width, &buffers.right_sums[buffers.first_right + r],
+      buffers.scores + row * shifts.width, &buffers.template_sums[buffers.first_right + r],
       product_error});
   });
   return {};
 }
 
-constexpr Variant variants[] = {
-    {"normalise", Stage::normalise, Backend::cpu, true, supports_match, no_workspace, launch},
+constexpr Variant<stage::Normalise> variants[] = {
+    {{"normalise", Backend::cpu,
+      match_features | Features(Feature::float_products, Feature::pitched_output)},
+     supports_all,
+     launch},
 };
 
 }  // namespace normalise
 
-Family normalise_family() { return normalise::variants; }
+Family normalise_family() { return Family(normalise::variants); }
 
 }  // namespace xcorr::cpu
 #endif

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "cpu/common.hpp"
+#include "stages/peaks.hpp"
 #include "stages/score.hpp"
 
 namespace xcorr::cpu {
@@ -118,12 +119,12 @@ void search_row(const Surface<Better>& surface, int y, Best<Better>& best) {
 }
 
 /// Scratch memory of a slot: a count, on a line of its own, and the heap.
-std::size_t slot_bytes(const MatchProblem& problem) {
+std::size_t slot_bytes(const stage::Peaks::Problem& problem) {
   return SlotMemory::line + sizeof(Candidate) * problem.max_peaks;
 }
 
 template <class Better>
-void find_peaks(const MatchProblem& problem, const Buffers& buffers) {
+void find_peaks(const stage::Peaks::Problem& problem, const stage::Peaks::Buffers& buffers) {
   const Problem& p = problem.correlate;
   const int slots = slot_count();
   const SlotMemory memory(buffers.workspace, slot_bytes(problem));
@@ -135,11 +136,12 @@ void find_peaks(const MatchProblem& problem, const Buffers& buffers) {
   };
   for (int i = 0; i < buffers.right_count; ++i) {
     const int r = buffers.first_right + i;
-    const Surface<Better> surface{buffers.scores + i * p.shifts.size().area(), p.shifts.size(),
-                                  problem.distance_x - 1, problem.distance_y - 1,
-                                  static_cast<float>(score_limit(
-                                      problem.method, problem.threshold,
-                                      static_cast<double>(p.right.area()), buffers.right_sums[r]))};
+    const Surface<Better> surface{
+        buffers.scores + i * p.shifts.size().area(), p.shifts.size(), problem.distance_x - 1,
+        problem.distance_y - 1,
+        static_cast<float>(score_limit(problem.method, problem.threshold,
+                                       static_cast<double>(p.right.area()),
+                                       buffers.template_sums[r]))};
     for (int slot = 0; slot < slots; ++slot) best_of(slot).count = 0;
     constexpr int rows = 16;
     parallel_slots(slots, ceil_div(p.shifts.height, rows), [&](int slot, std::int64_t band) {
@@ -159,7 +161,8 @@ void find_peaks(const MatchProblem& problem, const Buffers& buffers) {
   }
 }
 
-Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers, PlanState*) {
+Status launch(const stage::Peaks::Problem& problem, const Device&,
+              const stage::Peaks::Buffers& buffers, PlanState*) {
   if (info(problem.method).minimum)
     find_peaks<std::less<float>>(problem, buffers);
   else
@@ -167,16 +170,16 @@ Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers
   return {};
 }
 
-std::size_t workspace(const MatchProblem& problem, const Device&) {
+std::size_t workspace(const stage::Peaks::Problem& problem, const Device&) {
   return SlotMemory::total(slot_bytes(problem));
 }
 
-constexpr Variant variants[] = {
-    {"peaks", Stage::peaks, Backend::cpu, true, supports_match, workspace, launch},
+constexpr Variant<stage::Peaks> variants[] = {
+    {{"peaks", Backend::cpu, match_features}, supports_all, launch, workspace},
 };
 
 }  // namespace
 
-Family peaks_family() { return variants; }
+Family peaks_family() { return Family(variants); }
 
 }  // namespace xcorr::cpu

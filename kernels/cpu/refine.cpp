@@ -3,6 +3,7 @@
 // Exact scores of the few places that are left, from the pixels themselves, and the sub-pixel
 // place from those of their eight neighbours.
 #include "cpu/common.hpp"
+#include "stages/peaks.hpp"
 #include "stages/score.hpp"
 
 namespace xcorr::cpu {
@@ -10,7 +11,7 @@ namespace {
 
 /// 8-bit pixels: integer sums. Rows are cut where their products would pass 32 bits.
 double exact_score(Method method, const Matrix<std::uint8_t>& window,
-                   const Matrix<std::uint8_t>& right, const RightSums& sums) {
+                   const Matrix<std::uint8_t>& right, const TemplateSums& sums) {
   constexpr int most = 32768;
   WindowTerms<std::int64_t> terms{right.size.area(),
                                   0,
@@ -46,7 +47,7 @@ double mean_of(const Matrix<float>& m) {
 /// Float pixels: two passes in double. All sums add in the same order, so that those of a copy are
 /// equal; in eight parts each, for the sake of speed.
 double exact_score(Method method, const Matrix<float>& window, const Matrix<float>& right,
-                   const RightSums&) {
+                   const TemplateSums&) {
   constexpr int parts = 8;
   const double left_mean = mean_of(window), right_mean = mean_of(right);
   CentredTerms sums[parts] = {};
@@ -60,8 +61,8 @@ double exact_score(Method method, const Matrix<float>& window, const Matrix<floa
         sums[k].right_squares += t * t;
         sums[k].product += f * t;
         sums[k].difference += (f - t) * (f - t);
-        sums[k].left_deviation += f_centred * f_centred;
-        sums[k].right_deviation += t_centred * t_centred;
+        sums[k].left_variance_sum += f_centred * f_centred;
+        sums[k].right_variance_sum += t_centred * t_centred;
         sums[k].covariance += f_centred * t_centred;
       }
     }
@@ -69,22 +70,22 @@ double exact_score(Method method, const Matrix<float>& window, const Matrix<floa
   for (int k = 1; k < parts; ++k)
     for (double CentredTerms::*sum :
          {&CentredTerms::left_squares, &CentredTerms::right_squares, &CentredTerms::product,
-          &CentredTerms::difference, &CentredTerms::left_deviation, &CentredTerms::right_deviation,
-          &CentredTerms::covariance})
+          &CentredTerms::difference, &CentredTerms::left_variance_sum,
+          &CentredTerms::right_variance_sum, &CentredTerms::covariance})
       total.*sum += sums[k].*sum;
   return score(method, total);
 }
 
 template <class T>
-RefinedPeak refined(const MatchProblem& problem, const Buffers& buffers, int r,
-                    const Candidate& at) {
+RefinedPeak refined(const stage::Refine::Problem& problem, const stage::Refine::Buffers& buffers,
+                    int r, const Candidate& at) {
   const Problem& p = problem.correlate;
   const auto right = right_of<T>(p, buffers.templates, r);
   const auto score_at = [&](int x, int y) {
     auto window = left_of<T>(p, buffers.lefts, 0);
     window.data = reinterpret_cast<const std::byte*>(window.row(p.shifts.y + y) + p.shifts.x + x);
     window.size = p.right;
-    return exact_score(problem.method, window, right, buffers.right_sums[r]);
+    return exact_score(problem.method, window, right, buffers.template_sums[r]);
   };
   RefinedPeak peak{score_at(at.x, at.y), 0, 0, at.x, at.y};
   if (!problem.subpixel) return peak;
@@ -103,7 +104,8 @@ RefinedPeak refined(const MatchProblem& problem, const Buffers& buffers, int r,
   return peak;
 }
 
-Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers, PlanState*) {
+Status launch(const stage::Refine::Problem& problem, const Device&,
+              const stage::Refine::Buffers& buffers, PlanState*) {
   const auto one =
       problem.correlate.type == ElementType::u8 ? refined<std::uint8_t> : refined<float>;
   std::copy_n(buffers.counts + buffers.first_right, buffers.right_count,
@@ -119,12 +121,12 @@ Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers
   return {};
 }
 
-constexpr Variant variants[] = {
-    {"refine", Stage::refine, Backend::cpu, true, supports_match, no_workspace, launch},
+constexpr Variant<stage::Refine> variants[] = {
+    {{"refine", Backend::cpu, match_features}, supports_all, launch},
 };
 
 }  // namespace
 
-Family refine_family() { return variants; }
+Family refine_family() { return Family(variants); }
 
 }  // namespace xcorr::cpu

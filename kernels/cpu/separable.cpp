@@ -13,14 +13,14 @@
 #ifndef XCORR_CPU_SEPARABLE_JOB
 #define XCORR_CPU_SEPARABLE_JOB
 #include "cpu/common.hpp"
-#include "stages/filter_weights.hpp"
+#include "stages/filter.hpp"
 
 namespace xcorr::cpu::separable {
 
 struct Job {
-  const MatchProblem* problem;
-  const Buffers* buffers;
-  int left, begin, end;  ///< rows of the region
+  const stage::Filter::Problem* problem;
+  const stage::Filter::Buffers* buffers;
+  int picture, begin, end;  ///< rows of the region
   void* scratch;
 };
 
@@ -32,11 +32,11 @@ struct Scratch {
   std::int64_t line, sums;  ///< lengths of the pixels' line and of one of sums
   int kept;                 ///< sums across
 
-  explicit Scratch(const MatchProblem& problem)
+  explicit Scratch(const stage::Filter::Problem& problem)
       : line(0),
-        sums(ceil_div(problem.correlate.shifts.width, block) * block),
-        kept(problem.filter->down.count()) {
-    line = sums + 2 * problem.filter->across.radius;
+        sums(ceil_div(problem.region.width, block) * block),
+        kept(problem.weights->down.count()) {
+    line = sums + 2 * problem.weights->across.radius;
   }
   std::size_t count() const { return line + sums * (kept + 1); }
 };
@@ -102,37 +102,39 @@ void store(const Sum* HWY_RESTRICT sums, int shift, int width, T* HWY_RESTRICT o
 
 template <class T, class Sum>
 void run_as(const Job& job) {
-  const Problem& p = job.problem->correlate;
-  const Scratch sizes(*job.problem);
-  const Taps<Sum> taps = taps_of<Sum>(*job.problem->filter);
-  const int width = p.shifts.width, across = 2 * taps.radius_x + 1, down = 2 * taps.radius_y + 1;
-  const auto picture = left_of<T>(p, job.buffers->lefts, job.left);
+  const stage::Filter::Problem& p = *job.problem;
+  const Scratch sizes(p);
+  const Taps<Sum> taps = taps_of<Sum>(*p.weights);
+  const int width = p.region.width, across = 2 * taps.radius_x + 1, down = 2 * taps.radius_y + 1;
+  const Matrix<T> picture{
+      static_cast<const std::byte*>(job.buffers->pictures) + job.picture * p.stride, p.pitch,
+      p.size};
   Sum* line = static_cast<Sum*>(job.scratch);
   Sum* rows = line + sizes.line;
   Sum* sums = rows + sizes.sums * sizes.kept;
   std::fill(line + width + 2 * taps.radius_x, line + sizes.line, Sum{0});
   const auto kept = [&](int y) { return rows + y % sizes.kept * sizes.sums; };
 
-  int next = std::max(0, p.shifts.y + job.begin - taps.radius_y);  // row to sum across
-  T* out = static_cast<T*>(job.buffers->filtered) + job.left * job.problem->products_stride();
+  int next = std::max(0, p.region.y + job.begin - taps.radius_y);  // row to sum across
+  T* out = static_cast<T*>(job.buffers->filtered) + job.picture * p.stride_out();
   for (int y = job.begin; y < job.end; ++y) {
-    const int top = p.shifts.y + y - taps.radius_y, last = p.left.height - 1;
+    const int top = p.region.y + y - taps.radius_y, last = p.size.height - 1;
     for (; next <= std::min(last, top + down - 1); ++next) {
-      widen(picture.row(next), p.left.width, p.shifts.x - taps.radius_x, width + across - 1, line);
+      widen(picture.row(next), p.size.width, p.region.x - taps.radius_x, width + across - 1, line);
       weigh(
           taps.across, across, [=](int k) HWY_ATTR { return line + k; }, sizes.sums, kept(next));
     }
     weigh(
         taps.down, down, [&](int k) HWY_ATTR { return kept(std::clamp(top + k, 0, last)); },
         sizes.sums, sums);
-    store(sums, taps.shift, width, out + y * job.problem->products_pitch());
+    store(sums, taps.shift, width, out + y * p.pitch_out());
   }
 }
 
 void run(const Job& job) {
-  if (job.problem->correlate.type == ElementType::u8) return run_as<std::uint8_t, int>(job);
-  if (job.problem->correlate.type == ElementType::f64) return run_as<double, double>(job);
-  if (job.problem->filter->sums == ElementType::f64) return run_as<float, double>(job);
+  if (job.problem->type == ElementType::u8) return run_as<std::uint8_t, int>(job);
+  if (job.problem->type == ElementType::f64) return run_as<double, double>(job);
+  if (job.problem->weights->sums == ElementType::f64) return run_as<float, double>(job);
   run_as<float, float>(job);
 }
 
@@ -145,41 +147,45 @@ namespace separable {
 
 HWY_EXPORT(run);
 
-std::size_t slot_bytes(const MatchProblem& problem) {
-  const bool wide = problem.filter->sums == ElementType::f64;
+std::size_t slot_bytes(const stage::Filter::Problem& problem) {
+  const bool wide = problem.weights->sums == ElementType::f64;
   return Scratch(problem).count() * (wide ? sizeof(double) : sizeof(float));
 }
 
-Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers, PlanState*) {
-  const Problem& p = problem.correlate;
+Status launch(const stage::Filter::Problem& p, const Device&, const stage::Filter::Buffers& buffers,
+              PlanState*) {
   // A band begins with sums across of rows that the one before has made too.
-  const int least = 4 * problem.filter->down.count();
+  const int least = 4 * p.weights->down.count();
   const int height = static_cast<int>(
-      std::max<std::int64_t>(least, ceil_div(p.shifts.height, 4 * std::int64_t{slot_count()})));
-  const std::int64_t bands = ceil_div(p.shifts.height, height);
-  const SlotMemory memory(buffers.workspace, slot_bytes(problem));
-  parallel_slots(slot_count(), p.lefts * bands, [&](int slot, std::int64_t index) {
+      std::max<std::int64_t>(least, ceil_div(p.region.height, 4 * std::int64_t{slot_count()})));
+  const std::int64_t bands = ceil_div(p.region.height, height);
+  const SlotMemory memory(buffers.workspace, slot_bytes(p));
+  parallel_slots(slot_count(), p.count * bands, [&](int slot, std::int64_t index) {
     const int begin = static_cast<int>(index % bands) * height;
     HWY_DYNAMIC_DISPATCH(run)
-    ({&problem, &buffers, static_cast<int>(index / bands), begin,
-      std::min(begin + height, p.shifts.height), memory.of(slot)});
+    ({&p, &buffers, static_cast<int>(index / bands), begin,
+      std::min(begin + height, p.region.height), memory.of(slot)});
   });
   return {};
 }
 
-bool supports(const MatchProblem& problem, const Device&) { return problem.filter; }
-
-std::size_t workspace(const MatchProblem& problem, const Device&) {
+std::size_t workspace(const stage::Filter::Problem& problem, const Device&) {
   return SlotMemory::total(slot_bytes(problem));
 }
 
-constexpr Variant variants[] = {
-    {"separable", Stage::filter, Backend::cpu, true, supports, workspace, launch},
+constexpr Variant<stage::Filter> variants[] = {
+    {{"separable",
+      Backend::cpu,
+      {Feature::u8, Feature::f32, Feature::f64, Feature::several_pictures,
+       Feature::pitched_output}},
+     supports_all,
+     launch,
+     workspace},
 };
 
 }  // namespace separable
 
-Family separable_family() { return separable::variants; }
+Family separable_family() { return Family(separable::variants); }
 
 }  // namespace xcorr::cpu
 #endif

@@ -15,13 +15,14 @@
 #ifndef XCORR_CPU_WINDOW_SUMS_JOB
 #define XCORR_CPU_WINDOW_SUMS_JOB
 #include "cpu/common.hpp"
+#include "stages/window_sums.hpp"
 
 namespace xcorr::cpu::window_sums {
 
 /// Some of the shifts, as a rectangle in the output.
 struct Job {
   const Problem* problem;
-  const Buffers* buffers;
+  const stage::WindowSums::Buffers* buffers;
   Rect tile;
   void* scratch;
 };
@@ -170,7 +171,8 @@ std::size_t slot_bytes(const Problem& p) {
   return 2 * sizeof(std::uint32_t) * (std::size_t(p.shifts.width) + p.right.width - 1);
 }
 
-Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers, PlanState*) {
+Status launch(const stage::WindowSums::Problem& problem, const Device&,
+              const stage::WindowSums::Buffers& buffers, PlanState*) {
   const Problem& p = problem.correlate;
   const Size tile = tile_size(p);
   const SlotMemory memory(buffers.workspace, slot_bytes(p));
@@ -189,21 +191,21 @@ Status launch(const MatchProblem& problem, const Device&, const Buffers& buffers
 }
 
 /// A column's sum of 8-bit squares is kept in 32 bits.
-bool supports(const MatchProblem& problem, const Device& device) {
-  return supports_match(problem, device) && problem.correlate.right.height <= 66051;
+bool supports(const stage::WindowSums::Problem& problem, const Device&) {
+  return problem.correlate.right.height <= 66051;
 }
 
-std::size_t workspace(const MatchProblem& problem, const Device&) {
+std::size_t workspace(const stage::WindowSums::Problem& problem, const Device&) {
   return SlotMemory::total(slot_bytes(problem.correlate));
 }
 
-constexpr Variant variants[] = {
-    {"window_sums", Stage::window_sums, Backend::cpu, true, supports, workspace, launch},
+constexpr Variant<stage::WindowSums> variants[] = {
+    {{"window_sums", Backend::cpu, match_features}, supports, launch, workspace},
 };
 
 }  // namespace window_sums
 
-Family window_sums_family() { return window_sums::variants; }
+Family window_sums_family() { return Family(window_sums::variants); }
 
 }  // namespace xcorr::cpu
 #endif

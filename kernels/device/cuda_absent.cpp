@@ -13,7 +13,6 @@ constexpr Runtime no_runtime = {
     [](void*, Memory) {},
     [](const Copy&, Memory, Memory, Stream) { return absent(); },
     [](const void*) { return true; },
-    [](const LumaCopy&, Stream) { return absent(); },
     []() -> Result<Stream> { return absent(); },
     [](Stream) {},
     [](Stream) { return absent(); },

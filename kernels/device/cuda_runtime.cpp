@@ -9,7 +9,6 @@
 #include <string>
 
 #include "device/check.hpp"
-#include "stages/luma.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -126,9 +125,9 @@ Result<double> elapsed(void* timer) {
 }
 
 constexpr Runtime cuda_runtime = {
-    allocate,       release,      copy,          is_pinned,     copy_luma, create_stream,
-    destroy_stream, wait,         create_event,  destroy_event, record,    wait_for,
-    order,          create_timer, destroy_timer, start,         stop,      elapsed,
+    allocate,     release,       copy,          is_pinned, create_stream, destroy_stream,
+    wait,         create_event,  destroy_event, record,    wait_for,      order,
+    create_timer, destroy_timer, start,         stop,      elapsed,
 };
 
 }  // namespace

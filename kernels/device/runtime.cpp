@@ -9,7 +9,6 @@
 #include <string>
 
 #include "device/cuda_runtime.hpp"
-#include "stages/luma.hpp"
 
 namespace xcorr {
 namespace {
@@ -62,7 +61,6 @@ constexpr Runtime cpu_runtime = {
     release,
     copy,
     [](const void*) { return true; },
-    cpu::copy_luma,
     [] { return Result<Stream>(Stream{}); },
     [](Stream) {},
     [](Stream) { return Status(); },

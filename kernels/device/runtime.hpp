@@ -5,11 +5,9 @@
 
 #include <utility>
 
-#include <xcorr/types.hpp>
+#include <xcorr/device.hpp>
 
 namespace xcorr {
-
-struct LumaCopy;
 
 /// A two-dimensional copy: `rows` rows of `bytes` each.
 struct Copy {
@@ -33,8 +31,6 @@ struct Runtime {
   Status (*copy)(const Copy& copy, Memory from, Memory to, Stream stream);
   /// Whether the device itself copies from that host memory.
   bool (*is_pinned)(const void* memory);
-  /// Enqueued, on the device's side; see cuda::copy_luma().
-  Status (*copy_luma)(const LumaCopy& copy, Stream stream);
   Result<Stream> (*create_stream)();
   void (*destroy_stream)(Stream stream);
   Status (*wait)(Stream stream);

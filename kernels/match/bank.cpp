@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "match/bank.hpp"
 
-#include <cstring>
 #include <string>
 
-#include <xcorr/match.hpp>
-
-#include "stages/luma.hpp"
+#include "match/image.hpp"
 
 namespace xcorr {
 namespace {
@@ -21,20 +18,6 @@ Status check_view(const MatrixView& view, std::size_t index) {
   if (view.size.area() > max_template_pixels)
     return {Code::invalid_argument, name + " has more than 11.9 million pixels"};
   return {};
-}
-
-/// Of pixels that are more, their luma.
-std::vector<std::byte> dense_copy(const MatrixView& view) {
-  const std::size_t row = view.size.width * size_of(view.type);
-  std::vector<std::byte> copy(row * view.size.height);
-  if (view.type == ElementType::u8) {
-    copy_luma(view, reinterpret_cast<std::uint8_t*>(copy.data()), view.size.width);
-    return copy;
-  }
-  for (int y = 0; y < view.size.height; ++y)
-    std::memcpy(copy.data() + y * row, static_cast<const std::byte*>(view.data) + y * view.pitch,
-                row);
-  return copy;
 }
 
 Status check_types(std::span<const BankTemplate> bank) {
@@ -78,14 +61,6 @@ BankGroups groups_by_size(const std::vector<BankTemplate>& bank, Size space) {
       groups[{size.width, size.height}].push_back(i);
   }
   return groups;
-}
-
-bool is_flat(const MatrixView& view) {
-  const std::vector<std::byte> elements = dense_copy(view);
-  const std::size_t element = size_of(view.type);
-  for (std::size_t at = 0; at < elements.size(); at += element)
-    if (std::memcmp(elements.data(), elements.data() + at, element) != 0) return false;
-  return true;
 }
 
 }  // namespace xcorr

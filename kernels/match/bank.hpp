@@ -11,8 +11,6 @@
 
 #include <xcorr/live_template.hpp>
 
-#include "stages/variant.hpp"
-
 namespace xcorr {
 
 struct BankTemplate {

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "match/frame_reader.hpp"
 
-#include "stages/luma.hpp"
+#include "select/select.hpp"
 
 namespace xcorr {
 
-Result<FrameReader> FrameReader::make(Backend backend, ElementType type, Size most) {
+Result<FrameReader> FrameReader::make(const Device& device, ElementType type, Size most) {
   FrameReader reader;
-  reader.backend_ = backend;
+  reader.device_ = device;
   reader.most_ = most;
-  if (backend == Backend::cpu) return reader;
+  if (type == ElementType::u8) {
+    auto variant = select_variant<stage::Luma>({most}, device);
+    if (!variant.ok()) return variant.status();
+    reader.luma_of_pixels_ = variant.value();
+  }
+  if (device.backend == Backend::cpu) return reader;
   const auto pitch = reader.pitch_of(static_cast<std::int64_t>(size_of(type)));
   if (Status s = reader.provide(reader.upload_, pitch); !s.ok()) return s;
   return reader;
@@ -23,7 +28,7 @@ std::int64_t FrameReader::pitch_of(std::int64_t element_bytes) const {
 Status FrameReader::provide(Block& block, std::int64_t pitch) const {
   const auto bytes = static_cast<std::size_t>(pitch * most_.height);
   if (block.bytes() >= bytes) return {};
-  auto made = Block::make(backend_, bytes);
+  auto made = Block::make(device_.backend, bytes);
   if (!made.ok()) return made.status();
   block = std::move(made.value());
   return {};
@@ -38,10 +43,10 @@ Result<Rows> FrameReader::upload(Rows rows, Size size, std::int64_t element_byte
                   rows.pitch,
                   static_cast<std::size_t>(size.width * element_bytes),
                   static_cast<std::size_t>(size.height)};
-  const Runtime& device = runtime(backend_);
+  const Runtime& device = runtime(device_.backend);
   if (Status s = device.is_pinned(rows.data)
                      ? device.copy(copy, Memory::host, Memory::device, stream)
-                     : staging_.upload(backend_, copy, stream);
+                     : staging_.upload(device_.backend, copy, stream);
       !s.ok())
     return s;
   return Rows{upload_.as<std::uint8_t>(), pitch};
@@ -50,8 +55,9 @@ Result<Rows> FrameReader::upload(Rows rows, Size size, std::int64_t element_byte
 Result<Rows> FrameReader::convert(Rows rows, Size size, const PixelLayout& pixels, Stream stream) {
   const std::int64_t pitch = pitch_of(1);
   if (Status s = provide(luma_, pitch); !s.ok()) return s;
-  const LumaCopy copy{luma_.as<std::uint8_t>(), pitch, rows.data, rows.pitch, size, pixels};
-  if (Status s = runtime(backend_).copy_luma(copy, stream); !s.ok()) return s;
+  const stage::Luma::Problem problem{size, pixels, rows.pitch, pitch};
+  const stage::Luma::Buffers buffers{{nullptr, stream}, rows.data, luma_.as<std::uint8_t>()};
+  if (Status s = luma_of_pixels_->launch(problem, device_, buffers, nullptr); !s.ok()) return s;
   return Rows{luma_.as<std::uint8_t>(), pitch};
 }
 
@@ -60,7 +66,7 @@ Result<Rows> FrameReader::read(const MatrixView& frame, const Rect& part, Stream
   Result<Rows> rows =
       Rows{static_cast<const std::uint8_t*>(frame.data) + part.y * frame.pitch + part.x * element,
            frame.pitch};
-  if (backend_ != Backend::cpu && frame.memory == Memory::host)
+  if (device_.backend != Backend::cpu && frame.memory == Memory::host)
     rows = upload(rows.value(), part.size(), element, stream);
   if (rows.ok() && frame.pixels.bytes > 1)
     rows = convert(rows.value(), part.size(), frame.pixels, stream);

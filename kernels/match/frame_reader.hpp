@@ -6,6 +6,7 @@
 
 #include "device/runtime.hpp"
 #include "match/staging.hpp"
+#include "stages/luma.hpp"
 
 namespace xcorr {
 
@@ -22,7 +23,7 @@ class FrameReader {
   FrameReader() = default;
   /// For parts of up to that size. Allocates what frames in host memory need, if their elements are
   /// of no more than the type.
-  static Result<FrameReader> make(Backend backend, ElementType type, Size most);
+  static Result<FrameReader> make(const Device& device, ElementType type, Size most);
 
   /// Enqueues it. The rows are those of the part, and stay until the next call.
   Result<Rows> read(const MatrixView& frame, const Rect& part, Stream stream);
@@ -33,7 +34,8 @@ class FrameReader {
   Result<Rows> upload(Rows rows, Size size, std::int64_t element_bytes, Stream stream);
   Result<Rows> convert(Rows rows, Size size, const PixelLayout& pixels, Stream stream);
 
-  Backend backend_ = Backend::cpu;
+  Device device_;
+  const Variant<stage::Luma>* luma_of_pixels_ = nullptr;
   Size most_;
   Block upload_, luma_;
   Staging staging_;

@@ -8,8 +8,8 @@
 #include "device/runtime.hpp"
 #include "match/bank.hpp"
 #include "match/frame_reader.hpp"
-#include "select/registry.hpp"
-#include "stages/luma.hpp"
+#include "match/image.hpp"
+#include "select/select.hpp"
 
 namespace xcorr {
 namespace {
@@ -50,8 +50,8 @@ struct LiveTemplate::Impl {
   Stream stream;
   ElementType type;
   Size size;
-  MatchProblem problem;
-  const Variant* variant = nullptr;
+  stage::Blend::Problem problem;
+  const Variant<stage::Blend>* variant = nullptr;
   Block averages, pixels;
   FrameReader reader;
   std::uint64_t version = 0;
@@ -73,9 +73,9 @@ Result<std::shared_ptr<LiveTemplate>> LiveTemplate::create(const Device& device,
   impl->runtime = &xcorr::runtime(device.backend);
   impl->type = t.type;
   impl->size = t.size;
-  impl->problem.correlate =
-      dense_problem(t.type, Form::one_to_one, t.size, t.size, 1, 1, {0, 0, 1, 1});
-  auto variant = select_variant(Stage::blend, impl->problem, device);
+  impl->problem.type = t.type;
+  impl->problem.size = t.size;
+  auto variant = select_variant<stage::Blend>(impl->problem, device);
   if (!variant.ok()) return variant.status();
   impl->variant = variant.value();
   auto stream = impl->runtime->create_stream();
@@ -100,7 +100,7 @@ Status LiveTemplate::Impl::allocate(const BankTemplate& t) {
     const Copy copy = bytes_copy(want.block->data(), want.contents, want.bytes);
     if (Status s = runtime->copy(copy, Memory::host, Memory::device, stream); !s.ok()) return s;
   }
-  auto made = FrameReader::make(device.backend, type, size);
+  auto made = FrameReader::make(device, type, size);
   if (!made.ok()) return made.status();
   reader = std::move(made.value());
   return runtime->wait(stream);
@@ -111,14 +111,14 @@ Status LiveTemplate::blend(const MatrixView& frame, int x, int y, double weight)
   const auto patch =
       impl_->reader.read(frame, {x, y, impl_->size.width, impl_->size.height}, impl_->stream);
   if (!patch.ok()) return patch.status();
-  MatchProblem problem = impl_->problem;
+  stage::Blend::Problem problem = impl_->problem;
   problem.weight = static_cast<float>(weight);
-  problem.correlate.left_pitch = patch.value().pitch;
-  Buffers buffers;
-  buffers.lefts = patch.value().data;
+  problem.patch_pitch = patch.value().pitch;
+  stage::Blend::Buffers buffers;
+  buffers.stream = impl_->stream;
+  buffers.patch = patch.value().data;
   buffers.averages = buffers.next_averages = impl_->averages.as<float>();
   buffers.blended = impl_->pixels.data();
-  buffers.stream = impl_->stream;
   ++impl_->version;
   return impl_->variant->launch(problem, impl_->device, buffers, nullptr);
 }

@@ -5,10 +5,9 @@
 #include <optional>
 
 #include "match/bank.hpp"
+#include "match/image.hpp"
 #include "match/plan.hpp"
 #include "match/tune.hpp"
-#include "select/registry.hpp"
-#include "stages/luma.hpp"
 
 namespace xcorr {
 namespace {
@@ -110,7 +109,7 @@ Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& setti
   // Also when no template is there to be correlated by it.
   if (Status s = check_matching_name(impl_->device, settings.kernel); !s.ok()) return s;
   KernelOfSize kernels;
-  if (is_tuning_wished(settings.kernel))
+  if (is_tuning_requested(settings.kernel))
     kernels = impl_->tuner.kernels(
         {impl_->device, impl_->bank, type, frame, settings, impl_->own_stream});
   auto made = MatchPlan::make(impl_->device, impl_->bank, type, frame, settings, impl_->own_stream,
@@ -146,8 +145,8 @@ Status Matcher::Impl::prepare_response(std::uint32_t template_index) {
   KernelOfSize kernels;
   if (!plan->places(t.size).empty()) {
     // By a kernel that leaves a surface, of which `settings.kernel` need be none.
-    auto kernel = select_variant(Stage::correlate,
-                                 problem_of_group(t.type, region, t.size, 1, settings), device, "");
+    auto kernel = select_variant<stage::Correlate>(
+        problem_of_group(t.type, region, t.size, 1, settings).correlation(), device, "");
     if (!kernel.ok()) return kernel.status();
     kernels[{t.size.width, t.size.height}] = kernel.value()->name;
   }

@@ -3,35 +3,20 @@
 
 #include <algorithm>
 
-#include "select/registry.hpp"
-
 namespace xcorr {
 namespace {
 
-/// Memory for surfaces in flight: enough to fill a GPU, little enough for a small one.
-constexpr std::size_t surface_budget = std::size_t{128} << 20;
-
-/// Templates of a launch: a grid has at most 65,535 blocks in z.
-constexpr int most_launched = 65535;
-
-/// The problem for the stages that find candidates, with a threshold so much lower that rounding of
-/// the scores they see loses nothing; collect() applies the threshold to exact scores.
-MatchProblem lax(MatchProblem problem) {
-  problem.threshold -= problem.products == ElementType::f32 ? noise_share : 1e-6;
-  return problem;
-}
-
-struct Wanted {
+struct Request {
   Block* block;
   std::size_t bytes;
   Memory memory = Memory::device;
 };
 
-Status make_blocks(Backend backend, std::initializer_list<Wanted> wanted) {
-  for (const Wanted& want : wanted) {
-    auto block = Block::make(backend, want.bytes, want.memory);
+Status make_blocks(Backend backend, std::initializer_list<Request> requests) {
+  for (const Request& request : requests) {
+    auto block = Block::make(backend, request.bytes, request.memory);
     if (!block.ok()) return block.status();
-    *want.block = std::move(block.value());
+    *request.block = std::move(block.value());
   }
   return {};
 }
@@ -40,8 +25,10 @@ Status make_blocks(Backend backend, std::initializer_list<Wanted> wanted) {
 
 MatchProblem problem_of_group(ElementType type, Size region, Size size, int count,
                               const MatchSettings& settings) {
-  MatchProblem p{.correlate = dense_problem(type, count == 1 ? Form::one_to_one : Form::one_to_many,
-                                            region, size, 1, count, valid_shifts(region, size))};
+  MatchProblem p;
+  p.correlate = dense_problem(type, count == 1 ? Form::one_to_one : Form::one_to_many, region, size,
+                              1, count, valid_shifts(region, size));
+  p.products = p.correlate.output_type();
   p.method = settings.method;
   p.max_peaks = settings.max_peaks;
   const int distance = settings.min_peak_distance;
@@ -71,104 +58,56 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
   if (!side.ok()) return side.status();
   plan.side_ = std::move(side.value());
 
-  for (const auto& [size, members] : groups_by_size(bank, plan.region_.size())) {
-    const auto own = kernels.find(size);
-    const std::string& kernel = own == kernels.end() ? settings.kernel : own->second;
-    if (Status status = plan.add_group(bank, members, kernel); !status.ok()) return status;
+  for (const auto& [extent, members] : groups_by_size(bank, plan.region_.size())) {
+    const auto own = kernels.find(extent);
+    const Size size{extent.first, extent.second};
+    const int count = static_cast<int>(members.size());
+    auto group = TemplateGroup::make(
+        device, bank, members, problem_of_group(type, plan.region_.size(), size, count, settings),
+        own == kernels.end() ? settings.kernel : own->second, settings.prefilter_sigma);
+    if (!group.ok()) return group.status();
+    plan.groups_.push_back(std::move(group.value()));
+    plan.firsts_.push_back(plan.matched_);
+    plan.matched_ += members.size();
   }
   if (Status status = plan.allocate(); !status.ok()) return status;
-  for (Group& group : plan.groups_)
-    if (Status status = plan.load(group, bank, stream); !status.ok()) return status;
+  for (std::size_t i = 0; i < plan.groups_.size(); ++i)
+    if (Status status = plan.groups_[i].load(bank, plan.results_of(i), stream); !status.ok())
+      return status;
   if (Status status = plan.runtime_->wait(stream); !status.ok()) return status;
   return plan;
 }
 
-Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
-                            std::span<const std::uint32_t> members, const std::string& kernel) {
-  const Size size = bank[members.front()].size;
-  const int count = static_cast<int>(members.size());
-  Group group{};
-  for (const std::uint32_t index : members) group.members.push_back({index, bank[index].live});
-  group.first = matched_;
-  matched_ += count;
-
-  MatchProblem& p = group.problem;
-  p = problem_of_group(type_, region_.size(), size, count, settings_);
-  auto chosen = select_matching(p, device_, kernel);
-  if (!chosen.ok()) return chosen.status();
-  group.kernel = chosen.value();
-  if (group.kernel->layout) group.kernel->layout(p);
-  p.batch = 1;
-  const std::size_t each = group.is_fused() ? group.kernel->workspace(p, device_)
-                                            : p.products_stride() * size_of(p.products) +
-                                                  p.correlate.shifts.size().area() * sizeof(float);
-  const std::size_t fit = surface_budget / std::max<std::size_t>(each, 1);
-  p.batch = static_cast<int>(std::clamp<std::size_t>(fit, 1, std::min(count, most_launched)));
-  for (const auto& [stage, slot] : group.stages()) {
-    auto variant = select_variant(stage, p, device_);
-    if (!variant.ok()) return variant.status();
-    *slot = variant.value();
-  }
-
-  if (prefilter_) {
-    auto filter = Prefilter::make(device_, type_, size, size, settings_.prefilter_sigma);
-    if (!filter.ok()) return filter.status();
-    group.prefilter = std::move(filter.value());
-  }
-  const std::size_t pixels = count * p.correlate.right_stride;
-  if (Status s =
-          make_blocks(device_.backend, {{&group.templates, pixels},
-                                        {&group.rights, type_ == ElementType::f32 ? pixels : 0},
-                                        {&group.sums, count * sizeof(RightSums)}});
-      !s.ok())
-    return s;
-  for (const auto& [variant, state] :
-       {std::pair{group.kernel, &group.state}, std::pair{group.refine, &group.refine_state}}) {
-    if (!variant->plan) continue;
-    auto made = variant->plan(p, device_);
-    if (!made.ok()) return made.status();
-    *state = std::move(made.value());
-  }
-  groups_.push_back(std::move(group));
-  return {};
-}
-
 Status MatchPlan::allocate() {
-  std::size_t products = 0, scores = 0, sums = 0, squares = 0, workspace = 0, side_workspace = 0;
-  for (const Group& group : groups_) {
-    const MatchProblem& p = group.problem;
-    const std::size_t shifts = p.correlate.shifts.size().area();
-    if (!group.is_fused()) {
-      products = std::max(products, p.batch * p.products_stride() * size_of(p.products));
-      scores = std::max(scores, p.batch * shifts * sizeof(float));
-    }
-    sums = std::max(sums, shifts * (type_ == ElementType::u8 ? 4 : 8));
-    squares = std::max(
-        squares, shifts * (type_ == ElementType::u8 ? size_of(p.correlate.output_type()) : 8));
-    side_workspace = std::max(side_workspace, group.window_sums->workspace(p, device_));
-    for (const Variant* variant : {group.kernel, group.normalise, group.peaks, group.refine})
-      if (variant) workspace = std::max(workspace, variant->workspace(p, device_));
-  }
-  auto reader = FrameReader::make(device_.backend, type_,
-                                  prefilter_ ? prefilter_->most_read() : region_.size());
+  auto reader =
+      FrameReader::make(device_, type_, prefilter_ ? prefilter_->max_read() : region_.size());
   if (!reader.ok()) return reader.status();
   reader_ = std::move(reader.value());
+  MatchScratchSizes sizes;
+  for (const TemplateGroup& group : groups_) group.add_needs(sizes);
   results_.peaks = matched_ * settings_.max_peaks;
   results_.templates = matched_;
-  return make_blocks(device_.backend, {{&products_, products},
-                                       {&scores_, scores},
-                                       {&window_sums_, sums},
-                                       {&window_squares_, squares},
-                                       {&workspace_, workspace},
-                                       {&side_workspace_, side_workspace},
+  return make_blocks(device_.backend, {{&scratch_.products, sizes.products},
+                                       {&scratch_.scores, sizes.scores},
+                                       {&scratch_.window_sums, sizes.window_sums},
+                                       {&scratch_.window_squares, sizes.window_squares},
+                                       {&scratch_.workspace, sizes.workspace},
+                                       {&scratch_.side_workspace, sizes.side_workspace},
                                        {&candidates_, results_.peaks * sizeof(Candidate)},
                                        {&counts_, matched_ * sizeof(std::uint32_t)},
                                        {&host_results_, results_.bytes(), Memory::host}});
 }
 
+MatchResults MatchPlan::results_of(std::size_t group) const {
+  const std::size_t first = firsts_[group], first_peak = first * settings_.max_peaks;
+  return {results_.peaks_in(host_results_) + first_peak, results_.counts_in(host_results_) + first,
+          results_.sums_in(host_results_) + first, candidates_.as<Candidate>() + first_peak,
+          counts_.as<std::uint32_t>() + first};
+}
+
 bool MatchPlan::adopt(const MatchSettings& settings) {
   // What was measured to be the fastest was so for the method.
-  if (settings.method != settings_.method && is_tuning_wished(settings.kernel)) return false;
+  if (settings.method != settings_.method && is_tuning_requested(settings.kernel)) return false;
   if (settings.max_peaks != settings_.max_peaks || settings.kernel != settings_.kernel ||
       settings.min_peak_distance != settings_.min_peak_distance ||
       settings.prefilter_sigma != settings_.prefilter_sigma)
@@ -180,101 +119,32 @@ bool MatchPlan::adopt(const MatchSettings& settings) {
   return true;
 }
 
-Result<Buffers> MatchPlan::left_buffers(const MatrixView& frame, Stream stream,
-                                        std::int64_t& pitch) {
-  const Rect read = prefilter_ ? prefilter_->reads(region_) : region_;
-  auto rows = reader_.read(frame, read, stream);
-  if (!rows.ok()) return rows.status();
-  Buffers buffers;
-  buffers.stream = stream;
-  buffers.lefts = rows.value().data;
-  pitch = rows.value().pitch;
-  if (prefilter_) {
-    if (Status s = prefilter_->run(buffers.lefts, pitch, region_, stream); !s.ok()) return s;
-    buffers.lefts = prefilter_->data();
-    pitch = prefilter_->pitch();
-  }
-  return buffers;
+Result<Rows> MatchPlan::read(const MatrixView& frame, Stream stream) {
+  auto rows = reader_.read(frame, prefilter_ ? prefilter_->reads(region_) : region_, stream);
+  if (!rows.ok() || !prefilter_) return rows;
+  if (Status s = prefilter_->run(rows.value().data, rows.value().pitch, region_, stream); !s.ok())
+    return s;
+  return Rows{static_cast<const std::uint8_t*>(prefilter_->data()), prefilter_->pitch()};
 }
 
 Status MatchPlan::enqueue(const MatrixView& frame, Stream stream) {
   if (groups_.empty()) return {};
-  std::int64_t pitch = 0;
-  auto left = left_buffers(frame, stream, pitch);
-  if (!left.ok()) return left.status();
-  Buffers buffers = left.value();
-  buffers.products = products_.data();
-  buffers.scores = scores_.as<float>();
-  buffers.window_sums = window_sums_.data();
-  buffers.window_squares = window_squares_.data();
-
-  for (Group& group : groups_) {
-    if (Status s = refresh(group, stream); !s.ok()) return s;
-    MatchProblem& p = group.problem;
-    p.correlate.left_pitch = pitch;
-    p.method = settings_.method;
-    p.threshold = settings_.threshold;
-    p.subpixel = settings_.subpixel;
-    buffers.templates = group.templates.data();
-    buffers.rights = group.operands();
-    buffers.right_sums = group.sums.as<RightSums>();
-    buffers.product_error = group.state ? group.state->product_error() : nullptr;
-    const std::size_t results = group.first * settings_.max_peaks;
-    buffers.candidates = candidates_.as<Candidate>() + results;
-    buffers.counts = counts_.as<std::uint32_t>() + group.first;
-    buffers.peaks = results_.peaks_in(host_results_) + results;
-    buffers.peak_counts = results_.counts_in(host_results_) + group.first;
-    if (Status s = run(group, buffers); !s.ok()) return s;
+  const auto rows = read(frame, stream);
+  if (!rows.ok()) return rows.status();
+  const MatchFrame searched{rows.value().data, rows.value().pitch, settings_.method,
+                            settings_.threshold, settings_.subpixel};
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const MatchResults results = results_of(i);
+    if (Status s = groups_[i].refresh(results, stream); !s.ok()) return s;
+    if (Status s = groups_[i].run(searched, scratch_, results, side_, stream); !s.ok()) return s;
   }
   return {};
 }
 
-Status MatchPlan::run(Group& group, Buffers buffers) {
-  const int count = group.problem.correlate.rights;
-  if (Status s = group.is_fused() ? search(group, buffers) : search_in_stages(group, buffers);
-      !s.ok() || group.kernel_refines())
-    return s;
-  buffers.workspace = workspace_.data();
-  buffers.first_right = 0;
-  buffers.right_count = count;
-  return group.refine->launch(group.problem, device_, buffers, group.refine_state.get());
-}
-
-Status MatchPlan::search(Group& group, Buffers buffers) {
-  buffers.workspace = side_workspace_.data();
-  if (Status s = group.window_sums->launch(group.problem, device_, buffers, nullptr); !s.ok())
-    return s;
-  buffers.workspace = workspace_.data();
-  return group.for_batches(buffers, [&] {
-    return group.kernel->launch(lax(group.problem), device_, buffers, group.state.get());
-  });
-}
-
-Status MatchPlan::search_in_stages(Group& group, Buffers buffers) {
-  const Stream stream = buffers.stream;
-  if (Status s = side_.fork(stream); !s.ok()) return s;
-  buffers.stream = side_.stream();
-  buffers.workspace = side_workspace_.data();
-  if (Status s = group.window_sums->launch(group.problem, device_, buffers, nullptr); !s.ok())
-    return s;
-  buffers.stream = stream;
-  buffers.workspace = workspace_.data();
-  return group.for_batches(buffers, [&]() -> Status {
-    if (Status s = group.kernel->launch(group.problem, device_, buffers, group.state.get());
-        !s.ok())
-      return s;
-    if (buffers.new_left)
-      if (Status s = side_.join(stream); !s.ok()) return s;
-    if (Status s = group.normalise->launch(group.problem, device_, buffers, nullptr); !s.ok())
-      return s;
-    return group.peaks->launch(lax(group.problem), device_, buffers, nullptr);
-  });
-}
-
 void MatchPlan::collect(std::vector<Peak>& peaks) const {
   peaks.clear();
-  for (const Group& group : groups_)
-    for (std::size_t i = 0; i < group.members.size(); ++i) append_peaks(group, i, peaks);
+  for (std::size_t group = 0; group < groups_.size(); ++group)
+    for (std::size_t i = 0; i < groups_[group].members().size(); ++i) append_peaks(group, i, peaks);
   std::stable_sort(peaks.begin(), peaks.end(), [](const Peak& a, const Peak& b) {
     return a.template_index < b.template_index;
   });
@@ -283,14 +153,15 @@ void MatchPlan::collect(std::vector<Peak>& peaks) const {
 Status MatchPlan::read_scores(std::vector<float>& scores, Stream stream) const {
   scores.clear();
   if (groups_.empty()) return {};
-  scores.resize(groups_.front().problem.correlate.shifts.size().area());
-  return runtime_->copy(bytes_copy(scores.data(), scores_.data(), scores.size() * sizeof(float)),
-                        Memory::device, Memory::host, stream);
+  scores.resize(groups_.front().problem().correlate.shifts.size().area());
+  return runtime_->copy(
+      bytes_copy(scores.data(), scratch_.scores.data(), scores.size() * sizeof(float)),
+      Memory::device, Memory::host, stream);
 }
 
 void MatchPlan::to_closeness(std::vector<float>& scores) const {
   if (groups_.empty()) return;
-  const Closeness closeness = closeness_of(groups_.front(), 0);
+  const Closeness closeness = closeness_of(0, 0);
   for (float& score : scores) score = static_cast<float>(closeness.of(score));
 }
 
@@ -300,24 +171,25 @@ Rect MatchPlan::places(Size size) const {
   return {region_.x, region_.y, shifts.width, shifts.height};
 }
 
-const RightSums& MatchPlan::sums_of(const Group& group, std::size_t member) const {
-  return results_.sums_in(host_results_)[group.first + member];
+const TemplateSums& MatchPlan::sums_of(std::size_t group, std::size_t member) const {
+  return results_of(group).template_sums[member];
 }
 
-Closeness MatchPlan::closeness_of(const Group& group, std::size_t member) const {
-  return {settings_.method, double(group.problem.correlate.right.area()), sums_of(group, member)};
+Closeness MatchPlan::closeness_of(std::size_t group, std::size_t member) const {
+  return {settings_.method, double(groups_[group].problem().correlate.right.area()),
+          sums_of(group, member)};
 }
 
-void MatchPlan::append_peaks(const Group& group, std::size_t member,
+void MatchPlan::append_peaks(std::size_t group, std::size_t member,
                              std::vector<Peak>& peaks) const {
   const bool minimum = info(settings_.method).minimum;
-  const Size size = group.problem.correlate.right;
-  const std::size_t place = group.first + member;
+  const Size size = groups_[group].problem().correlate.right;
+  const MatchResults results = results_of(group);
   const double limit = score_limit(settings_.method, settings_.threshold, double(size.area()),
                                    sums_of(group, member));
   const Closeness closeness = closeness_of(group, member);
-  const RefinedPeak* first = results_.peaks_in(host_results_) + place * settings_.max_peaks;
-  std::vector<RefinedPeak> refined(first, first + results_.counts_in(host_results_)[place]);
+  const RefinedPeak* first = results.peaks + member * settings_.max_peaks;
+  std::vector<RefinedPeak> refined(first, first + results.peak_counts[member]);
   // Exact scores may order close ones anew.
   std::sort(refined.begin(), refined.end(), [minimum](const RefinedPeak& a, const RefinedPeak& b) {
     if (a.score != b.score) return minimum ? a.score < b.score : a.score > b.score;
@@ -325,8 +197,9 @@ void MatchPlan::append_peaks(const Group& group, std::size_t member,
   });
   for (const RefinedPeak& r : refined) {
     if (minimum ? r.score > limit : r.score < limit) break;
-    peaks.push_back({group.members[member].index, region_.x + r.x + r.dx, region_.y + r.y + r.dy,
-                     size.width, size.height, r.score, closeness.of(r.score)});
+    peaks.push_back({groups_[group].members()[member].index, region_.x + r.x + r.dx,
+                     region_.y + r.y + r.dy, size.width, size.height, r.score,
+                     closeness.of(r.score)});
   }
 }
 

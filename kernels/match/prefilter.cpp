@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "select/registry.hpp"
-#include "stages/filter_weights.hpp"
+#include "select/select.hpp"
 
 namespace xcorr {
 
@@ -20,27 +19,26 @@ Result<Prefilter> Prefilter::make(const Device& device, ElementType type, Size f
   f.weights_ = weights.value();
 
   // A region whose surroundings are all there needs the most.
-  MatchProblem p;
-  p.filter = &f.weights_;
-  p.correlate =
-      dense_problem(type, Form::one_to_one, {}, {1, 1}, 1, 1, {0, 0, region.width, region.height});
-  f.problem_ = p;
-  p.correlate.left = f.most_read();
-  p.correlate.shifts.x = std::min(axis.value().radius, p.correlate.left.width - region.width);
-  p.correlate.shifts.y = std::min(axis.value().radius, p.correlate.left.height - region.height);
-  auto variant = select_variant(Stage::filter, p, device);
+  f.problem_.type = type;
+  f.problem_.region = {0, 0, region.width, region.height};
+  const auto in_row = pitch_alignment / static_cast<std::int64_t>(size_of(type));
+  f.problem_.filtered_pitch = (region.width + in_row - 1) / in_row * in_row;
+  stage::Filter::Problem p = f.problem_;
+  p.weights = &f.weights_;
+  p.size = f.max_read();
+  p.pitch = p.size.width * static_cast<std::int64_t>(size_of(type));
+  p.region.x = std::min(axis.value().radius, p.size.width - region.width);
+  p.region.y = std::min(axis.value().radius, p.size.height - region.height);
+  auto variant = select_variant<stage::Filter>(p, device);
   if (!variant.ok()) return variant.status();
   f.variant_ = variant.value();
 
-  const auto in_row = pitch_alignment / static_cast<std::int64_t>(size_of(type));
-  f.problem_.product_pitch = (region.width + in_row - 1) / in_row * in_row;
   auto filtered = Block::make(device.backend, f.pitch() * region.height);
   if (!filtered.ok()) return filtered.status();
   f.filtered_ = std::move(filtered.value());
-  auto workspace = Block::make(device.backend, f.variant_->workspace(p, device));
+  auto workspace = Block::make(device.backend, f.variant_->workspace_bytes(p, device));
   if (!workspace.ok()) return workspace.status();
   f.workspace_ = std::move(workspace.value());
-  f.problem_.filter = nullptr;
   return f;
 }
 
@@ -51,8 +49,8 @@ Rect Prefilter::reads(const Rect& region) const {
           std::min(frame_.height, region.y + region.height + radius) - y};
 }
 
-Size Prefilter::most_read() const {
-  const Rect& region = problem_.correlate.shifts;
+Size Prefilter::max_read() const {
+  const Rect& region = problem_.region;
   const int around = 2 * weights_.across.radius;
   return {std::min(frame_.width, region.width + around),
           std::min(frame_.height, region.height + around)};
@@ -60,17 +58,13 @@ Size Prefilter::most_read() const {
 
 Status Prefilter::run(const void* pixels, std::int64_t pitch, const Rect& region, Stream stream) {
   const Rect read = reads(region);
-  MatchProblem p = problem_;
-  p.filter = &weights_;
-  p.correlate.left = read.size();
-  p.correlate.left_pitch = pitch;
-  p.correlate.shifts = {region.x - read.x, region.y - read.y, region.width, region.height};
-  Buffers buffers;
-  buffers.lefts = pixels;
-  buffers.filtered = filtered_.data();
-  buffers.workspace = workspace_.data();
-  buffers.stream = stream;
-  return variant_->launch(p, device_, buffers, nullptr);
+  stage::Filter::Problem p = problem_;
+  p.weights = &weights_;
+  p.size = read.size();
+  p.pitch = pitch;
+  p.region = {region.x - read.x, region.y - read.y, region.width, region.height};
+  return variant_->launch(p, device_, {{workspace_.data(), stream}, pixels, filtered_.data()},
+                          nullptr);
 }
 
 }  // namespace xcorr

@@ -6,7 +6,7 @@
 
 #include "device/runtime.hpp"
 #include "match/frame_reader.hpp"
-#include "stages/variant.hpp"
+#include "stages/filter.hpp"
 
 namespace xcorr {
 
@@ -19,7 +19,7 @@ class Prefilter {
   /// The part of a frame that is read for a region of it.
   Rect reads(const Rect& region) const;
   /// The largest that has.
-  Size most_read() const;
+  Size max_read() const;
 
   /// Enqueues the smoothing of the region; `pixels` is the first of reads(region).
   Status run(const void* pixels, std::int64_t pitch, const Rect& region, Stream stream);
@@ -27,16 +27,16 @@ class Prefilter {
   /// The smoothed region.
   const void* data() const { return filtered_.data(); }
   /// Bytes from row to row of it.
-  std::int64_t pitch() const { return problem_.product_pitch * std::int64_t(size_of(type())); }
+  std::int64_t pitch() const {
+    return problem_.filtered_pitch * std::int64_t(size_of(problem_.type));
+  }
 
  private:
-  ElementType type() const { return problem_.correlate.type; }
-
   Device device_;
   Size frame_;
   FilterWeights weights_;
-  MatchProblem problem_;  ///< its filter, lefts and shifts are set by run()
-  const Variant* variant_ = nullptr;
+  stage::Filter::Problem problem_;  ///< its weights, picture and region are set by run()
+  const Variant<stage::Filter>* variant_ = nullptr;
   Block filtered_, workspace_;
 };
 

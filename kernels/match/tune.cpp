@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "match/tune_race.hpp"
-#include "select/registry.hpp"
 
 namespace xcorr {
 namespace {
@@ -154,7 +153,7 @@ TuneAnswers Tuner::measure(const std::vector<TuneQuestion>& questions, const Tun
                     able_to_match(question.problem, task.device)};
     if (race.candidates.empty()) continue;  // the plan will say so
     const Winner winner = winner_of(race, end);
-    const TuneAnswer answer{winner.variant->name, note_of(winner, race.candidates.size())};
+    const TuneAnswer answer{winner.kernel->name, note_of(winner, race.candidates.size())};
     known_[question.key] = found[question.key] = answer;
     kernels[question.size] = answer.kernel;
     say(question.name() + ": " + answer.kernel + ", " + answer.note);

@@ -74,11 +74,11 @@ Cost cost_at_worst(const Problem& problem, Backend backend) {
 /// A candidate's plan for a part of the problem.
 class Trial {
  public:
-  static Result<Trial> make(const Race& race, const Variant& variant, const Part& part) {
+  static Result<Trial> make(const Race& race, const MatchKernel& kernel, const Part& part) {
     const auto start = TuneClock::now();
     const TuneTask& task = race.task;
     MatchSettings settings = task.settings;
-    settings.kernel = variant.name;
+    settings.kernel = kernel->name;
     const Size right = race.problem.correlate.right;
     const Rect all = searched_region(task.frame, settings.search_region);
     settings.search_region = {all.x, all.y, right.width + part.shifts.width - 1,
@@ -130,7 +130,7 @@ std::optional<double> least_of_runs(Trial& trial, double best, TuneClock::time_p
 
 /// Runs the candidate on as much of the problem as half of the time is sure to suffice for, then on
 /// more, until it is all of it. Nothing when that is too much or it fails.
-std::optional<double> seconds_of(const Race& race, const Variant& variant, double best,
+std::optional<double> seconds_of(const Race& race, const MatchKernel& kernel, double best,
                                  TuneClock::time_point deadline) {
   const Problem& problem = race.problem.correlate;
   const Part all{problem.rights, problem.shifts.size()};
@@ -140,7 +140,7 @@ std::optional<double> seconds_of(const Race& race, const Variant& variant, doubl
     const auto part = cost.affordable(all, seconds_until(deadline) / 2);
     // Growing more slowly it would not arrive.
     if (!part || (*part != all && part->work() < 2 * tried)) return std::nullopt;
-    auto trial = Trial::make(race, variant, *part);
+    auto trial = Trial::make(race, kernel, *part);
     if (!trial.ok()) return std::nullopt;
     if (*part == all) return least_of_runs(trial.value(), best, deadline);
     const auto time = trial.value().run();
@@ -155,14 +155,14 @@ std::optional<double> seconds_of(const Race& race, const Variant& variant, doubl
 Winner winner_of(const Race& race, TuneClock::time_point deadline) {
   Winner winner{race.candidates.front()};
   double best = std::numeric_limits<double>::infinity();
-  for (const Variant* candidate : race.candidates) {
+  for (const MatchKernel& candidate : race.candidates) {
     if (seconds_until(deadline) <= 0) break;
-    const auto seconds = seconds_of(race, *candidate, best, deadline);
+    const auto seconds = seconds_of(race, candidate, best, deadline);
     if (!seconds) continue;
     ++winner.measured;
     if (*seconds >= noise * best) continue;
     best = *seconds;
-    winner.variant = candidate;
+    winner.kernel = candidate;
     winner.seconds = *seconds;
   }
   return winner;

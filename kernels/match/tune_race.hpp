@@ -28,14 +28,14 @@ struct TuneTask {
 struct Race {
   TuneTask task;  ///< its bank: the templates of one size
   MatchProblem problem;
-  MatrixView frame;                        ///< in the device's memory
-  std::vector<const Variant*> candidates;  ///< best guess first; not empty
+  MatrixView frame;                     ///< in the device's memory
+  std::vector<MatchKernel> candidates;  ///< best guess first; not empty
 };
 
 struct Winner {
-  const Variant* variant;  ///< the first candidate when time was too short for any
-  double seconds = 0;      ///< a frame; 0: not measured
-  int measured = 0;        ///< candidates that ran
+  MatchKernel kernel;  ///< the first candidate when time was too short for any
+  double seconds = 0;  ///< a frame; 0: not measured
+  int measured = 0;    ///< candidates that ran
 };
 
 /// Of what can be run until the deadline. Candidates that fail, for lack of memory say, lose.

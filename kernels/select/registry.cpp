@@ -15,11 +15,11 @@ XCORR_CUDA_FAMILIES
 }
 #undef XCORR_FAMILY
 
-const std::vector<const Variant*>& all_variants() {
-  static const std::vector<const Variant*> all = [] {
-    std::vector<const Variant*> list;
-    const auto add = [&list](Family family) {
-      for (const Variant& variant : family) list.push_back(&variant);
+const std::vector<Family::Entry>& all_variants() {
+  static const std::vector<Family::Entry> all = [] {
+    std::vector<Family::Entry> list;
+    const auto add = [&list](const Family& family) {
+      list.insert(list.end(), family.entries().begin(), family.entries().end());
     };
 #define XCORR_FAMILY(name) add(name##_family());
     {
@@ -34,13 +34,6 @@ const std::vector<const Variant*>& all_variants() {
     return list;
   }();
   return all;
-}
-
-const Variant* find_variant(Stage stage, Backend backend, std::string_view name) {
-  for (const Variant* variant : all_variants())
-    if (variant->stage == stage && variant->backend == backend && name == variant->name)
-      return variant;
-  return nullptr;
 }
 
 }  // namespace xcorr

@@ -1,39 +1,45 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The list of all variants, and the choice among them.
+// The list of all variants that were built.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
-#include "stages/variant.hpp"
+#include "stages/stage.hpp"
 
 namespace xcorr {
 
-/// Every variant that was built, CPU first, the references first of all.
-const std::vector<const Variant*>& all_variants();
+/// Every variant of every stage. Nothing hangs on their order.
+const std::vector<Family::Entry>& all_variants();
 
-/// The variant of that stage, backend and name, or null.
-const Variant* find_variant(Stage stage, Backend backend, std::string_view name);
+/// Those of a stage.
+template <class Stage>
+const std::vector<const Variant<Stage>*>& variants_of() {
+  static const std::vector<const Variant<Stage>*> list = [] {
+    std::vector<const Variant<Stage>*> found;
+    for (const Family::Entry& entry : all_variants())
+      if (std::string_view(entry.stage) == Stage::name)
+        found.push_back(static_cast<const Variant<Stage>*>(entry.variant));
+    return found;
+  }();
+  return list;
+}
 
-/// The variant to use: the wished one, otherwise by the table made from measurements (select.cpp).
-/// Errors: unsupported, also when the wished one cannot do the problem.
-Result<const Variant*> select_variant(Stage stage, const MatchProblem& problem,
-                                      const Device& device, std::string_view name = "auto");
+/// Those of a backend.
+template <class Stage>
+std::vector<const Variant<Stage>*> variants_on(Backend backend) {
+  std::vector<const Variant<Stage>*> found = variants_of<Stage>();
+  std::erase_if(found, [=](const Variant<Stage>* v) { return v->backend != backend; });
+  return found;
+}
 
-/// The variant to match with, of the search or of the correlate stage; approximate products of u8
-/// will do: sets `problem.products` to what the variant writes, or would. The environment's
-/// XCORR_KERNEL stands in for "auto", here and in the correlate stage.
-Result<const Variant*> select_matching(MatchProblem& problem, const Device& device,
-                                       std::string_view name);
-
-/// Whether select_matching() knows the name. Errors: unsupported, listing those that there are.
-Status check_matching_name(const Device& device, std::string_view name);
-
-/// Whether that name asks for what tune.hpp does.
-bool is_tuning_wished(std::string_view name);
-
-/// All variants but the reference that can do a match, what "auto" takes first, then as the
-/// selector ranks them.
-std::vector<const Variant*> able_to_match(const MatchProblem& problem, const Device& device);
+/// The one of that name, or null.
+template <class Stage>
+const Variant<Stage>* find_variant(Backend backend, std::string_view name) {
+  for (const Variant<Stage>* variant : variants_of<Stage>())
+    if (variant->backend == backend && name == variant->name) return variant;
+  return nullptr;
+}
 
 }  // namespace xcorr

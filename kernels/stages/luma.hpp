@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The luma of packed pixels (see PixelLayout): its formula, once for the CPU and the GPU, and the
-// conversion of a picture, which each backend's Runtime has.
+// The stage luma: packed pixels (see PixelLayout) -> their luma, by one formula for the CPU and the
+// GPU.
 #pragma once
 
-#include <string>
-
-#include <xcorr/types.hpp>
-
 #include "stages/host_device.hpp"
+#include "stages/stage.hpp"
 
 namespace xcorr {
 
@@ -20,27 +17,36 @@ XCORR_HD inline std::uint8_t luma_of(const PixelLayout& layout, const std::uint8
   return static_cast<std::uint8_t>(sum >> 8);
 }
 
-/// Rows of pixels that become rows of their luma.
-struct LumaCopy {
-  std::uint8_t* to;
-  std::ptrdiff_t to_pitch;
-  const std::uint8_t* from;
-  std::ptrdiff_t from_pitch;
-  Size size;
-  PixelLayout pixels;
+namespace stage {
+
+struct Luma {
+  static constexpr const char* name = "luma";
+
+  struct Problem {
+    Size size;
+    PixelLayout layout;
+    std::int64_t pitch = 0;       ///< bytes from row to row of the pixels
+    std::int64_t luma_pitch = 0;  ///< of the luma: a multiple of 4, at least the width
+
+    constexpr Features features() const { return Feature::u8; }
+  };
+
+  struct Buffers : Launch {
+    const std::uint8_t* pixels = nullptr;
+    /// On a 4-byte boundary. Up to three bytes of a row's pitch past the width are overwritten.
+    std::uint8_t* luma = nullptr;
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    const std::int64_t rows = p.size.height - 1;
+    visit("pixels", &Buffers::pixels,
+          Extent{rows * p.pitch + std::int64_t{p.size.width} * p.layout.bytes, 1});
+    visit("luma", &Buffers::luma, Extent{(rows + 1) * p.luma_pitch});
+  }
+
+  using Extra = NoExtra;
 };
 
-namespace cpu {
-Status copy_luma(const LumaCopy& copy, Stream stream);
-}
-
-namespace cuda {
-/// Of pixels of 2 to 4 bytes. `to` and `to_pitch` are multiples of 4; up to three bytes of the
-/// pitch past the width are overwritten.
-Status copy_luma(const LumaCopy& copy, Stream stream);
-}  // namespace cuda
-
-/// Whether rows of such elements can lie so. Errors (invalid_argument) name the matrix.
-Status check_rows(const MatrixView& view, const std::string& name);
-
+}  // namespace stage
 }  // namespace xcorr

@@ -12,7 +12,7 @@
 #include <xcorr/methods.hpp>
 
 #include "stages/host_device.hpp"
-#include "stages/variant.hpp"
+#include "stages/templates.hpp"
 
 namespace xcorr {
 
@@ -27,11 +27,11 @@ struct WindowTerms {
 /// Below this share of n * sum f^2 a floating-point variance is rounding noise: no variance.
 inline constexpr double flat_share = 1e-12;
 
-XCORR_HD inline bool is_flat_variance(std::int64_t deviation, std::int64_t /*n_squares*/) {
-  return deviation == 0;
+XCORR_HD inline bool is_flat_variance(std::int64_t n2_variance, std::int64_t /*n_squares*/) {
+  return n2_variance == 0;
 }
-XCORR_HD inline bool is_flat_variance(double deviation, double n_squares) {
-  return !(deviation > flat_share * n_squares);
+XCORR_HD inline bool is_flat_variance(double n2_variance, double n_squares) {
+  return !(n2_variance > flat_share * n_squares);
 }
 
 XCORR_HD inline double clamp_score(double value, double low, double high) {
@@ -40,7 +40,7 @@ XCORR_HD inline double clamp_score(double value, double low, double high) {
 
 /// n sum ab - sum a sum b: n^2 times the covariance, or with a = b the variance.
 template <class T>
-XCORR_HD T deviation(T n, T ab, T a, T b) {
+XCORR_HD T n2_covariance(T n, T ab, T a, T b) {
   return n * ab - a * b;
 }
 
@@ -76,14 +76,14 @@ XCORR_HD double score(Method method, const WindowTerms<T>& w) {
       return quotient(static_cast<double>(w.product), static_cast<double>(w.left_squares),
                       static_cast<double>(w.right_squares));
     case Method::ccoeff:
-      return static_cast<double>(deviation(w.n, w.product, w.left_sum, w.right_sum)) /
+      return static_cast<double>(n2_covariance(w.n, w.product, w.left_sum, w.right_sum)) /
              static_cast<double>(w.n);
     case Method::ccoeff_normed: {
-      const T left = deviation(w.n, w.left_squares, w.left_sum, w.left_sum);
-      const T right = deviation(w.n, w.right_squares, w.right_sum, w.right_sum);
+      const T left = n2_covariance(w.n, w.left_squares, w.left_sum, w.left_sum);
+      const T right = n2_covariance(w.n, w.right_squares, w.right_sum, w.right_sum);
       // The quotient first: compilers then make a selection of the test, and vectors of the loop.
       const double value =
-          quotient(static_cast<double>(deviation(w.n, w.product, w.left_sum, w.right_sum)),
+          quotient(static_cast<double>(n2_covariance(w.n, w.product, w.left_sum, w.right_sum)),
                    static_cast<double>(left), static_cast<double>(right));
       return is_flat_variance(left, w.n * w.left_squares) ||
                      is_flat_variance(right, w.n * w.right_squares)
@@ -96,10 +96,10 @@ XCORR_HD double score(Method method, const WindowTerms<T>& w) {
 
 /// Sums of floating-point pixels made in two passes, means first, which keeps their digits.
 struct CentredTerms {
-  double left_squares, right_squares, product;  ///< sum f^2, sum t^2, sum f t
-  double difference;                            ///< sum (f - t)^2
-  double left_deviation, right_deviation;       ///< sum f'^2, sum t'^2
-  double covariance;                            ///< sum f' t'
+  double left_squares, right_squares, product;   ///< sum f^2, sum t^2, sum f t
+  double difference;                             ///< sum (f - t)^2
+  double left_variance_sum, right_variance_sum;  ///< sum f'^2, sum t'^2
+  double covariance;                             ///< sum f' t'
 };
 
 XCORR_HD inline double score(Method method, const CentredTerms& w) {
@@ -115,10 +115,10 @@ XCORR_HD inline double score(Method method, const CentredTerms& w) {
     case Method::ccoeff:
       return w.covariance;
     case Method::ccoeff_normed:
-      if (is_flat_variance(w.left_deviation, w.left_squares) ||
-          is_flat_variance(w.right_deviation, w.right_squares))
+      if (is_flat_variance(w.left_variance_sum, w.left_squares) ||
+          is_flat_variance(w.right_variance_sum, w.right_squares))
         return 0.0;
-      return quotient(w.covariance, w.left_deviation, w.right_deviation);
+      return quotient(w.covariance, w.left_variance_sum, w.right_variance_sum);
   }
   return 0.0;
 }
@@ -126,15 +126,15 @@ XCORR_HD inline double score(Method method, const CentredTerms& w) {
 /// A score below which a window's contrast is lost in the error of an approximate product.
 inline constexpr double noise_share = 0.02;
 
-/// sqrt(sum f'^2) of n pixels whose deviation() it is; 0 without variance.
-XCORR_HD inline double norm_of(double n, double deviation, double squares) {
-  return is_flat_variance(deviation, n * squares) ? 0.0 : sqrt(deviation / n);
+/// sqrt(sum f'^2) of n pixels whose n2_covariance() it is; 0 without variance.
+XCORR_HD inline double norm_of(double n, double n2_variance, double squares) {
+  return is_flat_variance(n2_variance, n * squares) ? 0.0 : sqrt(n2_variance / n);
 }
 
 /// ccoeff-normed from a floating-point product with the template's mean removed, sum f (t - mean
-/// t). `product_error` (see Buffers; 0: none) keeps windows of almost no contrast from scoring high
-/// by accident: the window's norm is taken as at least the one at which the error is noise_share of
-/// a score.
+/// t). `product_error` (see stage::Normalise::Buffers; 0: none) keeps windows of almost no contrast
+/// from scoring high by accident: the window's norm is taken as at least the one at which the error
+/// is noise_share of a score.
 XCORR_HD inline double centred_quotient(double product, double window_norm, double right_norm,
                                         double product_error) {
   if (!(window_norm > 0) || !(right_norm > 0)) return 0.0;
@@ -145,13 +145,13 @@ XCORR_HD inline double centred_quotient(double product, double window_norm, doub
 
 /// The score of any method from such a product.
 XCORR_HD inline double centred_score(Method method, double n, double product, double left_sum,
-                                     double left_squares, const RightSums& right,
+                                     double left_squares, const TemplateSums& right,
                                      double product_error) {
   if (method == Method::ccoeff) return product;
   if (method == Method::ccoeff_normed)
     return centred_quotient(
-        product, norm_of(n, deviation(n, left_squares, left_sum, left_sum), left_squares),
-        norm_of(n, right.deviation, right.squares), product_error);
+        product, norm_of(n, n2_covariance(n, left_squares, left_sum, left_sum), left_squares),
+        norm_of(n, right.n2_variance, right.squares), product_error);
   return score(method, WindowTerms<double>{n, product + left_sum * right.sum / n, left_sum,
                                            left_squares, right.sum, right.squares});
 }
@@ -197,7 +197,7 @@ XCORR_HD inline Offset subpixel_offset(const double (&scores)[9], bool whole_x, 
 /// What a template's peaks must reach (or, for the minimum methods, not exceed), see
 /// MatchSettings::threshold. Infinite where a copy scores nothing: such a template cannot match.
 XCORR_HD inline double score_limit(Method method, double threshold, double n,
-                                   const RightSums& right) {
+                                   const TemplateSums& right) {
   const auto share_of = [&](double copy) { return copy > 0 ? threshold * copy : INFINITY; };
   switch (method) {
     case Method::sqdiff:
@@ -207,8 +207,8 @@ XCORR_HD inline double score_limit(Method method, double threshold, double n,
     case Method::ccorr:
       return share_of(right.squares);
     case Method::ccoeff:
-      return share_of(is_flat_variance(right.deviation, n * right.squares) ? 0
-                                                                           : right.deviation / n);
+      return share_of(
+          is_flat_variance(right.n2_variance, n * right.squares) ? 0 : right.n2_variance / n);
     case Method::ccorr_normed:
     case Method::ccoeff_normed:
       return threshold;
@@ -220,7 +220,7 @@ XCORR_HD inline double score_limit(Method method, double threshold, double n,
 /// score_limit() is linear in the threshold.
 class Closeness {
  public:
-  Closeness(Method method, double n, const RightSums& right)
+  Closeness(Method method, double n, const TemplateSums& right)
       : origin_(score_limit(method, 0, n, right)) {
     const double unit = score_limit(method, 1, n, right) - origin_;
     if (std::isfinite(unit) && unit != 0) scale_ = 1 / unit;

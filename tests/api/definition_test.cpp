@@ -62,7 +62,7 @@ TEST(Definition, LargestSumsStayExact) {
   EXPECT_EQ(score(Method::ccorr_normed, w), 1.0);
   EXPECT_EQ(score(Method::sqdiff_normed, w), 0.0);
   // n^2 times the variance of one deviating pixel is 255^2 (n - 1).
-  EXPECT_EQ(deviation(n, squares, sum, sum), 255 * 255 * (n - 1));
+  EXPECT_EQ(n2_covariance(n, squares, sum, sum), 255 * 255 * (n - 1));
 }
 
 }  // namespace

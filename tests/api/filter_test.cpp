@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "support.hpp"
+#include "stages/filter.hpp"
 
 namespace api {
 namespace {
@@ -24,8 +25,7 @@ constexpr ElementType type_of() {
 
 std::vector<Target> filters() {
   std::vector<Target> list;
-  for (const Variant* v : all_variants())
-    if (v->stage == Stage::filter) list.push_back({v->backend, v->name});
+  for (const auto* v : variants_of<stage::Filter>()) list.push_back({v->backend, v->name});
   return list;
 }
 

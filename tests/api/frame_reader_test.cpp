@@ -20,7 +20,7 @@ class FrameReaderTest : public testing::TestWithParam<Backend> {
   void SetUp() override {
     open(GetParam(), device);
     if (IsSkipped()) return;
-    reader = std::move(FrameReader::make(device.backend, ElementType::u8, size).value());
+    reader = std::move(FrameReader::make(device, ElementType::u8, size).value());
   }
   /// Enqueued: valid after a wait.
   Bytes read(const MatrixView& frame, const Rect& part) {

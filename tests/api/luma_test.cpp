@@ -4,6 +4,7 @@
 // every place that a picture can have; matches in such frames against those in their luma.
 #include <cmath>
 
+#include <xcorr/image.hpp>
 #include <xcorr/match.hpp>
 
 #include "stages/luma.hpp"
@@ -82,10 +83,12 @@ class LumaTest : public testing::TestWithParam<Backend> {
     const Block to = upload(device, untouched.data(), untouched.size());
     const MatrixView view = packed.view(from.data(), Memory::device);
     const Runtime& run = runtime(device.backend);
-    const auto done =
-        run.copy_luma({to.as<std::uint8_t>(), pitch, static_cast<const std::uint8_t*>(view.data),
-                       view.pitch, view.size, view.pixels},
-                      {});
+    const stage::Luma::Problem problem{view.size, view.pixels, view.pitch, pitch};
+    const auto variant = select_variant<stage::Luma>(problem, device);
+    ASSERT_TRUE(variant.ok()) << variant.status().message();
+    const auto done = variant.value()->launch(
+        problem, device,
+        {{}, static_cast<const std::uint8_t*>(view.data), to.as<std::uint8_t>()}, nullptr);
     ASSERT_TRUE(done.ok()) << done.message();
     std::vector<std::uint8_t> got(untouched.size());
     ASSERT_TRUE(

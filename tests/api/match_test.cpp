@@ -4,6 +4,8 @@
 // which template matchers commonly go wrong go right.
 #include <cmath>
 
+#include <xcorr/image.hpp>
+
 #include "definition.hpp"
 
 namespace api {

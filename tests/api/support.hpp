@@ -18,7 +18,7 @@
 #include <xcorr/match.hpp>
 
 #include "device/runtime.hpp"
-#include "select/registry.hpp"
+#include "select/select.hpp"
 
 namespace api {
 
@@ -93,8 +93,7 @@ inline std::string_view family(std::string_view kernel) {
 /// differ most. checkcorr goes through all of them.
 inline std::vector<Target> targets() {
   std::vector<Target> list;
-  for (const Variant* v : all_variants()) {
-    if (v->stage != Stage::correlate && v->stage != Stage::search) continue;
+  const auto add = [&list](const VariantInfo* v) {
     const auto is_sibling = [&](std::size_t back) {
       return list.size() >= back && list[list.size() - back].backend == v->backend &&
              family(list[list.size() - back].kernel) == family(v->name);
@@ -102,6 +101,10 @@ inline std::vector<Target> targets() {
     if (list.empty() || list.back().backend != v->backend) list.push_back({v->backend, "auto"});
     if (is_sibling(1) && is_sibling(2)) list.pop_back();
     list.push_back({v->backend, v->name});
+  };
+  for (const Backend backend : {Backend::cpu, Backend::cuda}) {
+    for (const auto* v : variants_on<stage::Correlate>(backend)) add(v);
+    for (const auto* v : variants_on<stage::Search>(backend)) add(v);
   }
   return list;
 }
@@ -120,10 +123,10 @@ class TargetTest : public testing::TestWithParam<Target> {
   const std::string& kernel() const { return GetParam().kernel; }
   /// Of `auto` that is not known.
   bool is_exact() const {
-    for (const Stage stage : {Stage::correlate, Stage::search})
-      if (const Variant* variant = find_variant(stage, GetParam().backend, kernel()))
-        return variant->exact;
-    return false;
+    const Backend backend = GetParam().backend;
+    if (find_variant<stage::Search>(backend, kernel())) return true;
+    const auto* variant = find_variant<stage::Correlate>(backend, kernel());
+    return variant && variant->exact;
   }
 
   /// Of a match by this kernel, to whole pixels.
@@ -161,7 +164,7 @@ inline void skip_if_unable(const Status& status, bool owed) {
 inline Result<Correlator> make_correlator(const Problem& problem, const Device& device,
                                           const std::string& kernel) {
   auto made = Correlator::create(problem, device, kernel);
-  const Variant* variant = find_variant(Stage::correlate, device.backend, kernel);
+  const auto* variant = find_variant<stage::Correlate>(device.backend, kernel);
   const bool approximate = variant && !variant->exact;
   skip_if_unable(made.status(),
                  is_general(kernel) && !(approximate && problem.type == ElementType::u8));

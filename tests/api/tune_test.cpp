@@ -41,15 +41,12 @@ class TuneTest : public CacheTest, public testing::WithParamInterface<Backend> {
     EXPECT_EQ(peaks[0].x, 20);
     EXPECT_EQ(peaks[0].y, 10);
     EXPECT_NE(matcher.kernel(), "tune");
-    const auto& all = all_variants();
-    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const Variant* variant) {
-      return variant->backend == device.backend && variant->name == matcher.kernel();
-    })) << matcher.kernel();
+    EXPECT_TRUE(check_matching_name(device, matcher.kernel()).ok()) << matcher.kernel();
   }
   /// A kernel that finds `pattern` but is not the one given.
   std::string another_than(const std::string& kernel) const {
     for (const char* name : {"direct", "fft", "overlap_wise"})
-      if (name != kernel && find_variant(Stage::correlate, device.backend, name)) return name;
+      if (name != kernel && find_variant<stage::Correlate>(device.backend, name)) return name;
     return "";
   }
   /// Puts a kernel into the only answer of the file.

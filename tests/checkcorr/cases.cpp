@@ -371,9 +371,4 @@ bool is_matching(const Case& c) {
          s.y + s.height + c.right.height - 1 <= c.left.height;
 }
 
-bool concerns(const Case& c, xcorr::Stage stage) {
-  if (c.filter || stage == xcorr::Stage::filter) return c.filter == (stage == xcorr::Stage::filter);
-  return stage == xcorr::Stage::correlate || is_matching(c);
-}
-
 }  // namespace checkcorr

@@ -6,7 +6,7 @@
 
 #include <span>
 
-#include "stages/variant.hpp"
+#include "stages/stage.hpp"
 
 namespace checkcorr {
 
@@ -67,8 +67,5 @@ std::int64_t products_of(const xcorr::Problem& problem);
 
 /// u8 or f32, one left over valid shifts: the stages after correlate can do it too.
 bool is_matching(const Case& c);
-
-/// Whether that stage has anything to do with the case.
-bool concerns(const Case& c, xcorr::Stage stage);
 
 }  // namespace checkcorr

@@ -12,17 +12,17 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "select/registry.hpp"
+#include "stage_test.hpp"
 
 namespace checkcorr {
 
-std::string id_of(const xcorr::Variant& variant) {
-  return std::string(xcorr::name_of(variant.backend)) + '/' + name_of(variant.stage) + '/' +
-         variant.name;
+std::string id_of(const xcorr::Family::Entry& entry) {
+  return std::string(xcorr::name_of(entry.variant->backend)) + '/' + entry.stage + '/' +
+         entry.variant->name;
 }
 
-std::string id_of(const xcorr::Variant& variant, const Case& c) {
-  return id_of(variant) + '/' + xcorr::name_of(c.type) + '/' + c.name;
+std::string id_of(const xcorr::Family::Entry& entry, const Case& c) {
+  return id_of(entry) + '/' + xcorr::name_of(c.type) + '/' + c.name;
 }
 
 bool matches(const Options& options, const std::string& id) {
@@ -32,7 +32,6 @@ bool matches(const Options& options, const std::string& id) {
 namespace {
 
 using xcorr::Backend;
-using xcorr::Variant;
 
 constexpr int exit_failed = 1, exit_usage = 2, exit_skipped = 77;  // 77: Meson's "skipped"
 
@@ -160,10 +159,10 @@ Options parse(int argc, char** argv) {
 /// The variants that the check is of: all but the references.
 std::vector<Tally> wanted_tallies(const Options& options) {
   std::vector<Tally> tallies;
-  for (const Variant* variant : xcorr::all_variants())
-    if ((!options.backend || variant->backend == *options.backend) &&
-        std::strcmp(variant->name, "reference") != 0)
-      tallies.push_back({variant});
+  for (const auto& entry : xcorr::all_variants())
+    if ((!options.backend || entry.variant->backend == *options.backend) &&
+        entry.variant->rank != xcorr::reference_rank)
+      tallies.push_back({entry});
   return tallies;
 }
 
@@ -182,13 +181,13 @@ Devices open_devices(const Options& options) {
 void list(const Options& options) {
   for (const Case& c : options.bench ? bench_cases() : cases())
     for (const Tally& tally : wanted_tallies(options)) {
-      const std::string id = id_of(*tally.variant, c);
-      if (concerns(c, tally.variant->stage) && matches(options, id)) std::puts(id.c_str());
+      const std::string id = id_of(tally, c);
+      if (AnyStageTest::of(tally.stage).concerns(c) && matches(options, id)) std::puts(id.c_str());
     }
 }
 
 void print_tally(const Tally& t, Output output, bool first) {
-  const std::string id = id_of(*t.variant);
+  const std::string id = id_of(t);
   switch (output) {
     case Output::console:
       std::printf("%s %-36s %5d checks", t.failed ? "FAIL" : "ok  ", id.c_str(),
@@ -199,15 +198,15 @@ void print_tally(const Tally& t, Output output, bool first) {
       break;
     case Output::csv:
       if (first) std::puts("backend,stage,variant,passed,failed,worst_share_of_bound");
-      std::printf("%s,%s,%s,%d,%d,%.6g\n", xcorr::name_of(t.variant->backend),
-                  xcorr::name_of(t.variant->stage), t.variant->name, t.passed, t.failed, t.worst);
+      std::printf("%s,%s,%s,%d,%d,%.6g\n", xcorr::name_of(t.variant->backend), t.stage,
+                  t.variant->name, t.passed, t.failed, t.worst);
       break;
     case Output::json:
       std::printf(
           "%s\n  {\"backend\": \"%s\", \"stage\": \"%s\", \"variant\": \"%s\", "
           "\"passed\": %d, \"failed\": %d, \"worst_share_of_bound\": %.6g}",
-          first ? "" : ",", xcorr::name_of(t.variant->backend), xcorr::name_of(t.variant->stage),
-          t.variant->name, t.passed, t.failed, t.worst);
+          first ? "" : ",", xcorr::name_of(t.variant->backend), t.stage, t.variant->name, t.passed,
+          t.failed, t.worst);
       break;
   }
 }
@@ -239,7 +238,7 @@ int check(const Options& options, const Devices& devices) {
     const bool reached = t.passed + t.failed > 0;
     if (reached) print_tally(t, options.output, std::exchange(first, false));
     if (options.coverage && run && !reached) {
-      std::fprintf(stderr, "FAIL no case reaches %s\n", id_of(*t.variant).c_str());
+      std::fprintf(stderr, "FAIL no case reaches %s\n", id_of(t).c_str());
       ++failed;
     }
   }

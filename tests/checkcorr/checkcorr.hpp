@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "session.hpp"
+#include "cases.hpp"
+#include "select/registry.hpp"
 
 namespace checkcorr {
 
@@ -35,18 +36,17 @@ struct Options {
 /// The device of each backend, or why there is none.
 using Devices = std::map<xcorr::Backend, xcorr::Result<xcorr::Device>>;
 
-/// What was found of one variant.
-struct Tally {
-  const xcorr::Variant* variant;
+/// A variant, and what was found of it.
+struct Tally : xcorr::Family::Entry {
   int passed = 0, failed = 0;
   double worst = 0;  ///< largest error as a share of its bound
 };
 
 /// `backend/stage/variant`.
-std::string id_of(const xcorr::Variant& variant);
+std::string id_of(const xcorr::Family::Entry& entry);
 
 /// `backend/stage/variant/type/case`: what --filter is matched with, and --list prints.
-std::string id_of(const xcorr::Variant& variant, const Case& c);
+std::string id_of(const xcorr::Family::Entry& entry, const Case& c);
 
 bool matches(const Options& options, const std::string& id);
 

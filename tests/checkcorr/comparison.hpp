@@ -8,14 +8,16 @@
 #include <cmath>
 #include <iomanip>
 #include <sstream>
+#include <string>
 
-#include "compare.hpp"
+#include <xcorr/types.hpp>
 
 namespace checkcorr {
 
 class Comparison {
  public:
-  explicit Comparison(const MatchProblem& problem) : problem_(problem) {}
+  /// `surface`: the size of whole surfaces.
+  explicit Comparison(xcorr::Size surface) : surface_(surface) {}
 
   /// `place` names the value when it is wrong. A NaN is never within a bound.
   template <class T, class Place>
@@ -35,25 +37,27 @@ class Comparison {
 
   /// Element `index` of whole surfaces.
   template <class T>
-  void element(Role role, std::size_t index, T expected, T got, double bound) {
+  void element(const char* name, std::size_t index, T expected, T got, double bound) {
     const auto place = [&] {
-      const auto area = static_cast<std::size_t>(problem_.correlate.shifts.size().area());
-      const auto width = static_cast<std::size_t>(problem_.correlate.shifts.width);
+      const auto area = static_cast<std::size_t>(surface_.area());
+      const auto width = static_cast<std::size_t>(surface_.width);
       std::ostringstream text;
-      text << name_of(role) << '[' << index << "] (output " << index / area << ", x "
-           << index % area % width << ", y " << index % area / width << ')';
+      text << name << '[' << index << "] (output " << index / area << ", x " << index % area % width
+           << ", y " << index % area / width << ')';
       return text.str();
     };
     value(place, expected, got, bound);
   }
 
-  Verdict verdict() const {
-    if (!count_) return {std::nullopt, worst_};
-    return {first_ + (count_ > 1 ? ", and " + std::to_string(count_ - 1) + " more" : ""), worst_};
+  /// The first one: index, expected, got, bound; how many more. Empty: none.
+  std::string mismatch() const {
+    return first_ + (count_ > 1 ? ", and " + std::to_string(count_ - 1) + " more" : "");
   }
+  /// The largest error as a share of its bound.
+  double worst() const { return worst_; }
 
  private:
-  const MatchProblem& problem_;
+  const xcorr::Size surface_;
   std::int64_t count_ = 0;
   std::string first_;
   double worst_ = 0;

@@ -7,8 +7,6 @@
 #include <random>
 #include <string_view>
 
-#include "stages/filter_weights.hpp"
-
 namespace checkcorr {
 namespace {
 
@@ -83,13 +81,6 @@ std::uint8_t draw(Fill fill, bool flat, std::uint8_t, Random& random) {
   }
 }
 
-/// The bytes from the first element of the first matrix to the last element of the last one.
-std::size_t extent(Size size, std::int64_t pitch, std::int64_t stride, std::int64_t count,
-                   ElementType type) {
-  return static_cast<std::size_t>((count - 1) * stride + (size.height - 1) * pitch) +
-         size.width * xcorr::size_of(type);
-}
-
 /// Calls visit(matrix, x, y, element) for every element of one side.
 template <class T, class Visit>
 void for_each_element(std::vector<std::byte>& bytes, Size size, std::int64_t pitch,
@@ -121,8 +112,9 @@ void fill_sides(const Case& c, const Problem& p, Random& random, std::vector<std
 }
 
 template <class T>
-std::vector<xcorr::RightSums> right_sums_of(const Problem& p, std::vector<std::byte>& rights) {
-  std::vector<xcorr::RightSums> sums(static_cast<std::size_t>(p.total_rights()));
+std::vector<xcorr::TemplateSums> template_sums_of(const Problem& p,
+                                                  std::vector<std::byte>& rights) {
+  std::vector<xcorr::TemplateSums> sums(static_cast<std::size_t>(p.total_rights()));
   const auto each = [&](auto visit) {
     for_each_element<T>(rights, p.right, p.right_pitch, p.right_stride, p.total_rights(), visit);
   };
@@ -132,13 +124,13 @@ std::vector<xcorr::RightSums> right_sums_of(const Problem& p, std::vector<std::b
   });
   const double n = static_cast<double>(p.right.area());
   each([&](std::int64_t m, int, int, T v) {
-    sums[m].deviation += (v - sums[m].sum / n) * (v - sums[m].sum / n);
+    sums[m].n2_variance += (v - sums[m].sum / n) * (v - sums[m].sum / n);
   });
   for (auto& s : sums) {
-    s.deviation *= n;
+    s.n2_variance *= n;
     if (p.type == ElementType::u8) {
       const auto sum = static_cast<std::int64_t>(s.sum);
-      s.deviation =
+      s.n2_variance =
           static_cast<double>(p.right.area() * static_cast<std::int64_t>(s.squares) - sum * sum);
     }
   }
@@ -151,113 +143,7 @@ void append(std::vector<std::byte>& bytes, std::span<const T> values) {
   bytes.assign(first, first + values.size_bytes());
 }
 
-constexpr Role filter_in[] = {Role::lefts};
-constexpr Role filter_out[] = {Role::filtered};
-constexpr Role correlate_in[] = {Role::lefts, Role::rights};
-constexpr Role correlate_out[] = {Role::products};
-constexpr Role window_sums_in[] = {Role::lefts};
-constexpr Role window_sums_out[] = {Role::window_sums, Role::window_squares};
-constexpr Role normalise_in[] = {Role::products, Role::window_sums, Role::window_squares,
-                                 Role::right_sums, Role::product_error};
-constexpr Role normalise_out[] = {Role::scores};
-constexpr Role peaks_in[] = {Role::scores, Role::right_sums};
-constexpr Role peaks_out[] = {Role::candidates, Role::counts};
-constexpr Role refine_in[] = {Role::lefts,          Role::templates,  Role::window_sums,
-                              Role::window_squares, Role::right_sums, Role::candidates,
-                              Role::counts};
-constexpr Role refine_out[] = {Role::peaks, Role::peak_counts};
-constexpr Role search_in[] = {Role::lefts,       Role::rights,         Role::templates,
-                              Role::window_sums, Role::window_squares, Role::right_sums};
-constexpr Role search_out[] = {Role::candidates, Role::counts, Role::peaks, Role::peak_counts};
-constexpr Role right_sums_in[] = {Role::templates};
-constexpr Role right_sums_out[] = {Role::right_sums, Role::centred};
-constexpr Role blend_in[] = {Role::lefts, Role::averages};
-constexpr Role blend_out[] = {Role::next_averages, Role::blended};
-
 }  // namespace
-
-const char* name_of(Role role) {
-  constexpr const char* names[role_count] = {
-      "lefts",       "rights",         "templates",     "right_sums",    "filtered",   "products",
-      "window_sums", "window_squares", "product_error", "scores",        "candidates", "counts",
-      "peaks",       "peak_counts",    "averages",      "next_averages", "blended",    "centred"};
-  return names[static_cast<std::size_t>(role)];
-}
-
-StageRoles roles_of(Stage stage) {
-  switch (stage) {
-    case Stage::filter:
-      return {filter_in, filter_out};
-    case Stage::correlate:
-      return {correlate_in, correlate_out};
-    case Stage::window_sums:
-      return {window_sums_in, window_sums_out};
-    case Stage::normalise:
-      return {normalise_in, normalise_out};
-    case Stage::peaks:
-      return {peaks_in, peaks_out};
-    case Stage::refine:
-      return {refine_in, refine_out};
-    case Stage::search:
-      return {search_in, search_out};
-    case Stage::right_sums:
-      return {right_sums_in, right_sums_out};
-    case Stage::blend:
-      return {blend_in, blend_out};
-  }
-  return {};
-}
-
-std::size_t bytes_of(Role role, const MatchProblem& problem) {
-  const Problem& p = problem.correlate;
-  const auto shifts = static_cast<std::size_t>(p.shifts.size().area());
-  const auto outputs = static_cast<std::size_t>(p.outputs());
-  const auto rights = static_cast<std::size_t>(p.total_rights());
-  const auto slots = rights * static_cast<std::size_t>(problem.max_peaks);
-  switch (role) {
-    case Role::lefts:
-      return extent(p.left, p.left_pitch, p.left_stride, p.lefts, p.type);
-    case Role::rights:
-    case Role::templates:
-      return extent(p.right, p.right_pitch, p.right_stride, p.total_rights(), p.type);
-    case Role::right_sums:
-      return rights * sizeof(xcorr::RightSums);
-    case Role::filtered:
-    case Role::products:
-      return outputs * static_cast<std::size_t>(problem.products_stride()) *
-             xcorr::size_of(problem.products);
-    case Role::window_sums:
-      return shifts * (p.type == ElementType::u8 ? 4 : 8);
-    case Role::window_squares:
-      return shifts * (p.type == ElementType::u8 ? xcorr::size_of(p.output_type()) : 8);
-    case Role::product_error:
-      return sizeof(float);
-    case Role::scores:
-      return outputs * shifts * sizeof(float);
-    case Role::candidates:
-      return slots * sizeof(xcorr::Candidate);
-    case Role::counts:
-    case Role::peak_counts:
-      return rights * sizeof(std::uint32_t);
-    case Role::peaks:
-      return slots * sizeof(xcorr::RefinedPeak);
-    case Role::averages:
-    case Role::next_averages:
-      return rights * static_cast<std::size_t>(p.right.area()) * sizeof(float);
-    case Role::blended:
-      return rights * static_cast<std::size_t>(p.right.area()) * xcorr::size_of(p.type);
-    case Role::centred:
-      return p.type == ElementType::f32 ? bytes_of(Role::rights, problem) : 0;
-  }
-  return 0;
-}
-
-double window_square_at(const Problem& p, const Values& values, std::size_t place) {
-  if (p.type != ElementType::u8) return view<double>(values, Role::window_squares)[place];
-  return p.output_type() == ElementType::u64
-             ? static_cast<double>(view<std::uint64_t>(values, Role::window_squares)[place])
-             : view<std::uint32_t>(values, Role::window_squares)[place];
-}
 
 xcorr::FilterWeights weights_of(const Case& c, std::uint64_t seed) {
   Random random(hash(c.name, seed));
@@ -274,27 +160,24 @@ xcorr::FilterWeights weights_of(const Case& c, std::uint64_t seed) {
 }
 
 Values make_inputs(const Case& c, std::uint64_t seed, bool centred) {
-  const MatchProblem problem{.correlate = problem_of(c)};
-  const Problem& p = problem.correlate;
+  const Problem p = problem_of(c);
   Values values;
-  auto& lefts = values[static_cast<std::size_t>(Role::lefts)];
-  auto& rights = values[static_cast<std::size_t>(Role::rights)];
-  auto& sums = values[static_cast<std::size_t>(Role::right_sums)];
+  auto &lefts = values["lefts"], &rights = values["rights"];
   // What lies between rows and matrices spoils any result that it gets into: 255, or NaN.
-  lefts.assign(bytes_of(Role::lefts, problem), std::byte{0xff});
-  rights.assign(bytes_of(Role::rights, problem), std::byte{0xff});
+  lefts.assign(static_cast<std::size_t>(xcorr::lefts_of(p).bytes), std::byte{0xff});
+  rights.assign(static_cast<std::size_t>(xcorr::rights_of(p).bytes), std::byte{0xff});
 
   Random random(hash(c.name, seed));
   with_pixels(c.type, [&]<class T>() {
     fill_sides<T>(c, p, random, lefts, rights);
-    append<xcorr::RightSums>(sums, right_sums_of<T>(p, rights));
+    append<xcorr::TemplateSums>(values["template_sums"], template_sums_of<T>(p, rights));
   });
-  values[static_cast<std::size_t>(Role::templates)] = rights;
-  std::vector<float> averages(bytes_of(Role::averages, problem) / sizeof(float));
+  values["templates"] = rights;
+  std::vector<float> averages(static_cast<std::size_t>(p.right.area()));
   for (float& average : averages) average = static_cast<float>(uniform(random, 0, 255));
-  append<float>(values[static_cast<std::size_t>(Role::averages)], averages);
+  append<float>(values["averages"], averages);
   if (centred && c.type == ElementType::f32) {
-    const auto each = view<xcorr::RightSums>(values, Role::right_sums);
+    const auto each = view<xcorr::TemplateSums>(values, "template_sums");
     for_each_element<float>(rights, p.right, p.right_pitch, p.right_stride, p.total_rights(),
                             [&](std::int64_t m, int, int, float& v) {
                               v = static_cast<float>(v - each[m].sum / double(p.right.area()));
@@ -305,38 +188,30 @@ Values make_inputs(const Case& c, std::uint64_t seed, bool centred) {
 
 namespace {
 
-/// Calls visit(dense, spread, bytes) for each row of products: where it lies in either layout.
+/// Calls visit(dense, spread) for each row: where it begins in either layout.
 template <class Visit>
-void for_each_product_row(const MatchProblem& problem, Visit visit) {
-  const Rect shifts = problem.correlate.shifts;
-  const auto element = static_cast<std::int64_t>(xcorr::size_of(problem.products));
-  for (std::int64_t output = 0; output < problem.correlate.outputs(); ++output)
-    for (int y = 0; y < shifts.height; ++y)
-      visit((output * shifts.height + y) * shifts.width * element,
-            (output * problem.products_stride() + y * problem.products_pitch()) * element,
-            shifts.width * element);
+void for_each_row(const Rows& rows, Visit visit) {
+  for (std::int64_t i = 0; i < rows.count; ++i)
+    for (std::int64_t y = 0; y < rows.height; ++y)
+      visit((i * rows.height + y) * rows.width, i * rows.stride + y * rows.pitch);
 }
 
 }  // namespace
 
-std::vector<std::byte> spread_products(const MatchProblem& problem,
-                                       const std::vector<std::byte>& dense) {
-  std::vector<std::byte> spread(bytes_of(Role::products, problem), std::byte{0xff});
-  for_each_product_row(problem, [&](std::int64_t from, std::int64_t to, std::int64_t bytes) {
-    std::copy_n(dense.begin() + from, bytes, spread.begin() + to);
+std::vector<std::byte> spread(const Rows& rows, const std::vector<std::byte>& dense) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(rows.count * rows.stride), std::byte{0xff});
+  for_each_row(rows, [&](std::int64_t from, std::int64_t to) {
+    std::copy_n(dense.begin() + from, rows.width, bytes.begin() + to);
   });
-  return spread;
+  return bytes;
 }
 
-std::vector<std::byte> dense_products(const MatchProblem& problem,
-                                      const std::vector<std::byte>& spread) {
-  const Problem& p = problem.correlate;
-  std::vector<std::byte> dense(static_cast<std::size_t>(p.outputs() * p.shifts.size().area()) *
-                               xcorr::size_of(problem.products));
-  for_each_product_row(problem, [&](std::int64_t to, std::int64_t from, std::int64_t bytes) {
-    std::copy_n(spread.begin() + from, bytes, dense.begin() + to);
+std::vector<std::byte> dense(const Rows& rows, const std::vector<std::byte>& spread) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(rows.count * rows.height * rows.width));
+  for_each_row(rows, [&](std::int64_t to, std::int64_t from) {
+    std::copy_n(spread.begin() + from, rows.width, bytes.begin() + to);
   });
-  return dense;
+  return bytes;
 }
 
 Values absolute(const Case& c, const Values& inputs) {
@@ -345,10 +220,9 @@ Values absolute(const Case& c, const Values& inputs) {
   const Problem p = problem_of(c);
   with_pixels(c.type, [&]<class T>() {
     const auto positive = [](std::int64_t, int, int, T& v) { v = v < 0 ? -v : v; };
-    for_each_element<T>(values[static_cast<std::size_t>(Role::lefts)], p.left, p.left_pitch,
-                        p.left_stride, p.lefts, positive);
-    for_each_element<T>(values[static_cast<std::size_t>(Role::rights)], p.right, p.right_pitch,
-                        p.right_stride, p.total_rights(), positive);
+    for_each_element<T>(values["lefts"], p.left, p.left_pitch, p.left_stride, p.lefts, positive);
+    for_each_element<T>(values["rights"], p.right, p.right_pitch, p.right_stride, p.total_rights(),
+                        positive);
   });
   return values;
 }

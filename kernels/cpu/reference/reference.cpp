@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cpu/reference/reference_methods.hpp"
+#include "stages/peaks.hpp"
 #include "stages/score.hpp"  // noise_share only
-#include "stages/variant.hpp"
 
 namespace xcorr::cpu {
 namespace {
@@ -33,7 +33,8 @@ Sum product(const Matrix<T>& left, const Matrix<T>& right, int dx, int dy, Sum o
 
 /// `centred`: the right's mean is taken away first.
 template <class T, class Sum, class Out>
-void correlate_as(const MatchProblem& problem, const Buffers& b, bool centred) {
+void correlate_as(const stage::Correlate::Problem& problem, const stage::Correlate::Buffers& b,
+                  bool centred) {
   const Problem& p = problem.correlate;
   Out* out = static_cast<Out*>(b.products);
   for (int l = 0; l < p.lefts; ++l) {
@@ -51,7 +52,8 @@ void correlate_as(const MatchProblem& problem, const Buffers& b, bool centred) {
   }
 }
 
-Status correlate(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+Status correlate(const stage::Correlate::Problem& problem, const Device&,
+                 const stage::Correlate::Buffers& b, PlanState*) {
   using u8 = std::uint8_t;
   if (problem.correlate.type == ElementType::f32)
     correlate_as<float, double, float>(problem, b, false);
@@ -71,7 +73,7 @@ Status correlate(const MatchProblem& problem, const Device&, const Buffers& b, P
 // ---- window sums ----------------------------------------------------------------------------
 
 template <class T, class Sum, class Squares>
-void window_sums_as(const Problem& p, const Buffers& b) {
+void window_sums_as(const Problem& p, const stage::WindowSums::Buffers& b) {
   const auto left = left_of<T>(p, b.lefts, 0);
   Sum* sums = static_cast<Sum*>(b.window_sums);
   Squares* squares = static_cast<Squares*>(b.window_squares);
@@ -89,7 +91,8 @@ void window_sums_as(const Problem& p, const Buffers& b) {
     }
 }
 
-Status window_sums(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+Status window_sums(const stage::WindowSums::Problem& problem, const Device&,
+                   const stage::WindowSums::Buffers& b, PlanState*) {
   if (problem.correlate.type == ElementType::f32)
     window_sums_as<float, double, double>(problem.correlate, b);
   else if (problem.correlate.output_type() == ElementType::u64)
@@ -109,7 +112,7 @@ struct IntegerNormaliser {
 
   template <class Product>
   static Terms terms(std::int64_t n, Product product, Sum sum, Squares squares,
-                     const RightSums& right, double /*product_error*/) {
+                     const TemplateSums& right, double /*product_error*/) {
     return integer_terms(
         n, sum, static_cast<std::int64_t>(squares), static_cast<std::int64_t>(right.sum),
         static_cast<std::int64_t>(right.squares), static_cast<std::int64_t>(product));
@@ -125,10 +128,10 @@ struct CentredNormaliser {
   using Squares = SquaresT;
 
   static Terms terms(std::int64_t n, float covariance, Sum sum, Squares squares,
-                     const RightSums& right, double product_error) {
+                     const TemplateSums& right, double product_error) {
     const double count = static_cast<double>(n), f = sum, ff = static_cast<double>(squares);
     const double product = covariance + f * right.sum / count;
-    const double spread = ff - f * f / count, right_spread = right.deviation / count;
+    const double spread = ff - f * f / count, right_spread = right.n2_variance / count;
     const double least = product_error / noise_share;
     return {.difference = std::max(0.0, ff - 2 * product + right.squares),
             .product = product,
@@ -143,7 +146,7 @@ struct CentredNormaliser {
 };
 
 template <class Normaliser, class Product>
-void normalise_as(const MatchProblem& problem, const Buffers& b) {
+void normalise_as(const stage::Normalise::Problem& problem, const stage::Normalise::Buffers& b) {
   const Problem& p = problem.correlate;
   const auto* product = static_cast<const Product*>(b.products);
   const auto* sums = static_cast<const typename Normaliser::Sum*>(b.window_sums);
@@ -156,14 +159,15 @@ void normalise_as(const MatchProblem& problem, const Buffers& b) {
         const std::int64_t place = std::int64_t{y} * p.shifts.width + x;
         const Terms terms =
             Normaliser::terms(p.right.area(), product[y * problem.products_pitch() + x],
-                              sums[place], squares[place], b.right_sums[r], product_error);
+                              sums[place], squares[place], b.template_sums[r], product_error);
         *out++ = static_cast<float>(method_score(problem.method, terms));
       }
     product += problem.products_stride();
   }
 }
 
-Status normalise(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+Status normalise(const stage::Normalise::Problem& problem, const Device&,
+                 const stage::Normalise::Buffers& b, PlanState*) {
   const auto of_bytes = [&]<class Wide>() {  // sums of products, of squares: see Buffers
     if (problem.products == ElementType::f32)
       normalise_as<CentredNormaliser<std::uint32_t, Wide>, float>(problem, b);
@@ -184,7 +188,7 @@ Status normalise(const MatchProblem& problem, const Device&, const Buffers& b, P
 /// What an exact copy of the template scores, times the threshold (out of reach when a copy scores
 /// nothing); for the minimum methods what a black window scores, times what is left of 1. A float
 /// as the scores are, so that an exact copy reaches threshold 1.
-float limit_of(const MatchProblem& problem, const RightSums& right) {
+float limit_of(const stage::Peaks::Problem& problem, const TemplateSums& right) {
   const double n = static_cast<double>(problem.correlate.right.area());
   const auto of_copy = [&](double copy) { return copy > 0 ? problem.threshold * copy : HUGE_VAL; };
   double limit = 0;
@@ -199,8 +203,8 @@ float limit_of(const MatchProblem& problem, const RightSums& right) {
       limit = of_copy(right.squares);
       break;
     case Method::ccoeff: {
-      const bool flat = right.deviation <= flat_share * n * right.squares;
-      limit = of_copy(flat ? 0 : right.deviation / n);
+      const bool flat = right.n2_variance <= flat_share * n * right.squares;
+      limit = of_copy(flat ? 0 : right.n2_variance / n);
       break;
     }
     case Method::ccorr_normed:
@@ -233,13 +237,14 @@ struct Surface {
   }
 };
 
-Status peaks(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+Status peaks(const stage::Peaks::Problem& problem, const Device&, const stage::Peaks::Buffers& b,
+             PlanState*) {
   const Size size = problem.correlate.shifts.size();
   const bool minimum = info(problem.method).minimum;
   for (int r = 0; r < b.right_count; ++r) {
     const int right = b.first_right + r;
     const Surface surface{b.scores + r * size.area(), size, minimum};
-    const float limit = limit_of(problem, b.right_sums[right]);
+    const float limit = limit_of(problem, b.template_sums[right]);
     std::vector<Candidate> found;
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x) {
@@ -284,8 +289,8 @@ void quadratic_offset(const double (&s)[3][3], bool minimum, RefinedPeak& peak) 
 }
 
 template <class T>
-RefinedPeak refined(const MatchProblem& problem, const Matrix<T>& left, const Matrix<T>& right,
-                    const Candidate& at) {
+RefinedPeak refined(const stage::Refine::Problem& problem, const Matrix<T>& left,
+                    const Matrix<T>& right, const Candidate& at) {
   const Rect shifts = problem.correlate.shifts;
   const bool minimum = info(problem.method).minimum;
   const auto exact = [&](int x, int y) {
@@ -311,7 +316,7 @@ RefinedPeak refined(const MatchProblem& problem, const Matrix<T>& left, const Ma
 }
 
 template <class T>
-void refine_as(const MatchProblem& problem, const Buffers& b) {
+void refine_as(const stage::Refine::Problem& problem, const stage::Refine::Buffers& b) {
   const Problem& p = problem.correlate;
   const auto left = left_of<T>(p, b.lefts, 0);
   for (int r = b.first_right; r < b.first_right + b.right_count; ++r)
@@ -321,7 +326,8 @@ void refine_as(const MatchProblem& problem, const Buffers& b) {
     }
 }
 
-Status refine(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+Status refine(const stage::Refine::Problem& problem, const Device&, const stage::Refine::Buffers& b,
+              PlanState*) {
   for (int r = b.first_right; r < b.first_right + b.right_count; ++r)
     b.peak_counts[r] = b.counts[r];
   if (problem.correlate.type == ElementType::f32)
@@ -333,35 +339,36 @@ Status refine(const MatchProblem& problem, const Device&, const Buffers& b, Plan
 
 // ---- table ----------------------------------------------------------------------------------
 
-bool supports_correlate(const MatchProblem& problem, const Device&) {
-  const Problem& p = problem.correlate;
-  return problem.products == p.output_type() ||
-         (p.type == ElementType::u8 && problem.products == ElementType::f32);
-}
+constexpr Features match_features{Feature::u8, Feature::f32, Feature::wide_sums,
+                                  Feature::several_peaks};
+constexpr Features surface_features =
+    match_features | Features(Feature::float_products, Feature::pitched_output);
 
-bool supports_match(const MatchProblem& problem, const Device& device) {
-  const Problem& p = problem.correlate;
-  const Rect s = p.shifts;
-  return (p.type == ElementType::u8 || p.type == ElementType::f32) &&
-         supports_correlate(problem, device) && p.lefts == 1 && s.x >= 0 && s.y >= 0 &&
-         s.x + s.width + p.right.width - 1 <= p.left.width &&
-         s.y + s.height + p.right.height - 1 <= p.left.height;
-}
-
-std::size_t no_workspace(const MatchProblem&, const Device&) { return 0; }
-
-constexpr Variant variants[] = {
-    {"reference", Stage::correlate, Backend::cpu, true, supports_correlate, no_workspace,
+constexpr Variant<stage::Correlate> correlate_table[] = {
+    {{"reference", Backend::cpu,
+      surface_features |
+          Features(Feature::i32, Feature::f64, Feature::several_pictures, Feature::overhang),
+      reference_rank},
+     supports_all,
      correlate},
-    {"reference", Stage::window_sums, Backend::cpu, true, supports_match, no_workspace,
-     window_sums},
-    {"reference", Stage::normalise, Backend::cpu, true, supports_match, no_workspace, normalise},
-    {"reference", Stage::peaks, Backend::cpu, true, supports_match, no_workspace, peaks},
-    {"reference", Stage::refine, Backend::cpu, true, supports_match, no_workspace, refine},
+};
+constexpr Variant<stage::WindowSums> window_sums_table[] = {
+    {{"reference", Backend::cpu, match_features, reference_rank}, supports_all, window_sums},
+};
+constexpr Variant<stage::Normalise> normalise_table[] = {
+    {{"reference", Backend::cpu, surface_features, reference_rank}, supports_all, normalise},
+};
+constexpr Variant<stage::Peaks> peaks_table[] = {
+    {{"reference", Backend::cpu, match_features, reference_rank}, supports_all, peaks},
+};
+constexpr Variant<stage::Refine> refine_table[] = {
+    {{"reference", Backend::cpu, match_features, reference_rank}, supports_all, refine},
 };
 
 }  // namespace
 
-Family reference_family() { return variants; }
+Family reference_family() {
+  return Family(correlate_table, window_sums_table, normalise_table, peaks_table, refine_table);
+}
 
 }  // namespace xcorr::cpu

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "cpu/reference/reference_methods.hpp"
-#include "stages/variant.hpp"
+#include "stages/filter.hpp"
 
 namespace xcorr::cpu {
 namespace {
@@ -36,38 +36,40 @@ T stored(long double sum) {
 }
 
 template <class T>
-void filter_as(const MatchProblem& problem, const Buffers& b) {
-  const Problem& p = problem.correlate;
-  for (int l = 0; l < p.lefts; ++l) {
-    const auto picture = left_of<T>(p, b.lefts, l);
-    T* out = static_cast<T*>(b.filtered) + l * problem.products_stride();
-    for (int y = 0; y < p.shifts.height; ++y)
-      for (int x = 0; x < p.shifts.width; ++x)
-        out[y * problem.products_pitch() + x] =
-            stored<T>(filtered_at(picture, *problem.filter, p.shifts.x + x, p.shifts.y + y));
+void filter_as(const stage::Filter::Problem& p, const stage::Filter::Buffers& b) {
+  for (int i = 0; i < p.count; ++i) {
+    const Matrix<T> picture{static_cast<const std::byte*>(b.pictures) + i * p.stride, p.pitch,
+                            p.size};
+    T* out = static_cast<T*>(b.filtered) + i * p.stride_out();
+    for (int y = 0; y < p.region.height; ++y)
+      for (int x = 0; x < p.region.width; ++x)
+        out[y * p.pitch_out() + x] =
+            stored<T>(filtered_at(picture, *p.weights, p.region.x + x, p.region.y + y));
   }
 }
 
-Status filter(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
-  if (problem.correlate.type == ElementType::u8)
-    filter_as<std::uint8_t>(problem, b);
-  else if (problem.correlate.type == ElementType::f32)
-    filter_as<float>(problem, b);
+Status filter(const stage::Filter::Problem& p, const Device&, const stage::Filter::Buffers& b,
+              PlanState*) {
+  if (p.type == ElementType::u8)
+    filter_as<std::uint8_t>(p, b);
+  else if (p.type == ElementType::f32)
+    filter_as<float>(p, b);
   else
-    filter_as<double>(problem, b);
+    filter_as<double>(p, b);
   return {};
 }
 
-bool supports(const MatchProblem& problem, const Device&) { return problem.filter; }
-
-std::size_t no_workspace(const MatchProblem&, const Device&) { return 0; }
-
-constexpr Variant variants[] = {
-    {"reference", Stage::filter, Backend::cpu, true, supports, no_workspace, filter},
+constexpr Variant<stage::Filter> table[] = {
+    {{"reference",
+      Backend::cpu,
+      {Feature::u8, Feature::f32, Feature::f64, Feature::several_pictures, Feature::pitched_output},
+      reference_rank},
+     supports_all,
+     filter},
 };
 
 }  // namespace
 
-Family reference_filter_family() { return variants; }
+Family reference_filter_family() { return Family(table); }
 
 }  // namespace xcorr::cpu

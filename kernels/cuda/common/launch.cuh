@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "device/check.hpp"
-#include "stages/variant.hpp"
+#include "stages/stage.hpp"
 
 namespace xcorr::cuda {
 
@@ -14,8 +14,6 @@ template <class A, class B>
 constexpr auto ceil_div(A a, B b) {
   return (a + b - 1) / b;
 }
-
-inline std::size_t no_workspace(const MatchProblem&, const Device&) { return 0; }
 
 /// What a block may have of shared memory, by compute capability (CUDA programming guide, technical
 /// specifications); newer devices than are listed have at least what 9.0 has.
@@ -95,14 +93,9 @@ __device__ inline void let_next_begin() {
 #endif
 }
 
-/// The stages after correlate: one left, shifts at which the right lies inside.
-inline bool supports_matching(const MatchProblem& p, const Device&) {
-  const Problem& c = p.correlate;
-  const Rect valid = valid_shifts(c.left, c.right);
-  return (c.type == ElementType::u8 || c.type == ElementType::f32) && c.lefts == 1 &&
-         c.shifts.x >= 0 && c.shifts.y >= 0 && c.shifts.x + c.shifts.width <= valid.width &&
-         c.shifts.y + c.shifts.height <= valid.height;
-}
+/// What the stages after correlate know here.
+inline constexpr Features match_features{Feature::u8, Feature::f32, Feature::wide_sums,
+                                         Feature::several_peaks};
 
 /// Grids have at most 65,535 blocks in y and z; kernels stride over what is beyond. Where kernels
 /// run on a CPU, small problems are beyond too.

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "cuda/common/element.cuh"
-#include "stages/variant.hpp"
+#include "stages/correlate.hpp"
 
 namespace xcorr::cuda {
 
@@ -44,21 +44,23 @@ __device__ DeviceMatrix<typename E::In> matrix(const std::byte* all, std::int64_
 }
 
 /// Whether every 16 bytes of a row, counted from its first, can be copied at once.
-inline bool is_aligned(const Problem& p, const Buffers& b) {
+inline bool is_aligned(const Problem& p, const stage::Correlate::Buffers& b) {
   const auto whole = [](std::int64_t bytes) { return bytes % 16 == 0; };
   return whole(p.left_pitch) && whole(p.right_pitch) && whole(p.left_stride) &&
          whole(p.right_stride) && whole(reinterpret_cast<std::intptr_t>(b.lefts)) &&
          whole(reinterpret_cast<std::intptr_t>(b.rights));
 }
 
-/// What every family that goes by the definition can do: plain sums of any type.
-inline bool supports_definition(const MatchProblem& p) {
-  return p.products == p.correlate.output_type() && p.correlate.right.width <= widest_u8_row;
-}
+/// What every family that goes by the definition knows where sums are kept in one type, see
+/// with_narrow_element.
+inline constexpr Features narrow_features{
+    Feature::u8,      Feature::i32, Feature::f32, Feature::f64, Feature::several_pictures,
+    Feature::overhang};
+inline constexpr Features definition_features = narrow_features | Features(Feature::wide_sums);
 
-/// The same where sums are kept in one type, see with_narrow_element.
-inline bool supports_narrow(const MatchProblem& p) {
-  return supports_definition(p) && p.products != ElementType::u64;
+/// And what it can do of that.
+inline bool supports_definition(const stage::Correlate::Problem& p) {
+  return p.correlate.right.width <= widest_u8_row;
 }
 
 }  // namespace xcorr::cuda

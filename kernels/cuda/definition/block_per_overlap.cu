@@ -10,6 +10,7 @@
 #include "cuda/common/launch.cuh"
 #include "cuda/common/warp.cuh"
 #include "cuda/definition/overlap_sum.cuh"
+#include "stages/variant_name.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -46,7 +47,8 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <int threads>
-Status launch(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+Status launch(const stage::Correlate::Problem& problem, const Device&,
+              const stage::Correlate::Buffers& b, PlanState*) {
   const Problem& p = problem.correlate;
   return with_element(p, [&]<class E>() {
     const dim3 grid(p.shifts.width, grid_extent(p.shifts.height),
@@ -58,20 +60,20 @@ Status launch(const MatchProblem& problem, const Device&, const Buffers& b, Plan
   });
 }
 
-bool supports(const MatchProblem& p, const Device&) { return supports_definition(p); }
+bool supports(const stage::Correlate::Problem& p, const Device&) { return supports_definition(p); }
 
-constexpr Variant variant(const char* name, decltype(Variant::launch) launch) {
-  return {name, Stage::correlate, Backend::cuda, true, supports, no_workspace, launch};
+template <int threads>
+constexpr VariantName name = variant_name("block_per_overlap.b", threads);
+
+template <int threads>
+constexpr Variant<stage::Correlate> variant() {
+  return {{name<threads>.text, Backend::cuda, definition_features}, supports, launch<threads>};
 }
 
-constexpr Variant table[] = {
-    variant("block_per_overlap.b128", launch<128>),
-    variant("block_per_overlap.b256", launch<256>),
-    variant("block_per_overlap.b512", launch<512>),
-};
+constexpr Variant<stage::Correlate> table[] = {variant<128>(), variant<256>(), variant<512>()};
 
 }  // namespace
 
-Family block_per_overlap_family() { return table; }
+Family block_per_overlap_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

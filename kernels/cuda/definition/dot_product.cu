@@ -14,6 +14,7 @@
 #include "cuda/common/launch.cuh"
 #include "cuda/common/overlap.cuh"
 #include "cuda/common/shared_memory.cuh"
+#include "stages/variant_name.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -26,7 +27,6 @@ constexpr int shifts_x = 4, shifts_y = 8, segment = 64, unit = 16;
 /// block's warps lie one below the other, `share` for the same outputs. `rows` of the left are
 /// staged at a time, which those warps share out among themselves.
 struct Row {
-  const char* name;
   int lanes_x, warps_y, share, rows;
 
   constexpr int threads() const { return 32 * warps_y * share; }
@@ -49,10 +49,10 @@ struct Row {
 // Names: x and y shifts of a block; k, warps that share outputs.
 // clang-format off
 constexpr Row rows[] = {
-    {"dot_product.x32y32k8", 8, 1, 8, 32},
-    {"dot_product.x128y8k4", 32, 1, 4, 16},
-    {"dot_product.x128y32", 32, 4, 1, 16},
-    {"dot_product.x64y64", 16, 4, 1, 16},
+    {8, 1, 8, 32},
+    {32, 1, 4, 16},
+    {32, 4, 1, 16},
+    {16, 4, 1, 16},
 };
 // clang-format on
 
@@ -228,19 +228,20 @@ std::int64_t tiles_x(const Problem& p, const Row& t) {
 }
 
 template <int number, class Out>
-Status launch_as(const Problem& p, const Buffers& b, int part_rows) {
+Status launch_as(const Problem& p, const stage::Correlate::Buffers& b, int part_rows) {
   constexpr Row t = rows[number];
   const auto across = static_cast<int>(tiles_x(p, t));
   const dim3 grid(static_cast<unsigned>(across * p.lefts * b.right_count),
                   static_cast<unsigned>(ceil_div(p.shifts.height, t.block_y())));
-  return enqueue(t.name, dot_product<number, Out>, grid, dim3(t.threads()), t.shared_bytes(),
+  return enqueue("dot_product", dot_product<number, Out>, grid, dim3(t.threads()), t.shared_bytes(),
                  b.stream, p, static_cast<const std::byte*>(b.lefts),
                  static_cast<const std::byte*>(b.rights), b.first_right, b.right_count, across,
                  skew_of(p), part_rows, is_aligned(p, b), static_cast<Out*>(b.products));
 }
 
 template <int number>
-Status launch(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+Status launch(const stage::Correlate::Problem& problem, const Device&,
+              const stage::Correlate::Buffers& b, PlanState*) {
   const Problem& p = problem.correlate;
   if (p.output_type() == ElementType::u32)
     return launch_as<number, std::uint32_t>(p, b, p.right.height);
@@ -250,25 +251,37 @@ Status launch(const MatchProblem& problem, const Device&, const Buffers& b, Plan
 }
 
 template <int number>
-bool supports(const MatchProblem& problem, const Device& device) {
+bool supports(const stage::Correlate::Problem& problem, const Device& device) {
   constexpr Row t = rows[number];
   const Problem& p = problem.correlate;
-  return p.type == ElementType::u8 && supports_definition(problem) &&
-         device.compute_capability >= 61 && t.shared_bytes() <= most_shared_bytes(device) &&
-         tiles_x(p, t) * p.lefts * problem.most_rights() <= 0x7fffffff &&
+  return supports_definition(problem) && device.compute_capability >= 61 &&
+         t.shared_bytes() <= most_shared_bytes(device) &&
+         tiles_x(p, t) * p.lefts * problem.max_rights() <= 0x7fffffff &&
          ceil_div(p.shifts.height, t.block_y()) <= 65535;
 }
 
+template <int number>
+constexpr VariantName name = [] {
+  constexpr Row t = rows[number];
+  VariantName made = variant_name("dot_product.x", t.block_x(), "y", t.block_y());
+  made.add_if(t.share > 1, "k", t.share);
+  return made;
+}();
+
 template <std::size_t... numbers>
 constexpr auto make_table(std::index_sequence<numbers...>) {
-  return std::array{Variant{rows[numbers].name, Stage::correlate, Backend::cuda, true,
-                            supports<numbers>, no_workspace, launch<numbers>}...};
+  return std::array{Variant<stage::Correlate>{
+      {name<numbers>.text,
+       Backend::cuda,
+       {Feature::u8, Feature::several_pictures, Feature::overhang, Feature::wide_sums}},
+      supports<numbers>,
+      launch<numbers>}...};
 }
 
 constexpr auto table = make_table(std::make_index_sequence<std::size(rows)>());
 
 }  // namespace
 
-Family dot_product_family() { return table; }
+Family dot_product_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

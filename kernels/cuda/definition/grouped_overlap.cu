@@ -14,26 +14,24 @@
 namespace xcorr::cuda {
 namespace {
 
+struct Name {
+  static constexpr const char* name = "grouped_overlap";
+};
+
 template <int overlaps, int rows>
 using Grouped = WarpTile<1, 1, overlaps, rows>;
 
-constexpr Variant table[] = {
-    warp_shuffle_variant<Grouped<2, 1>>("grouped_overlap.o2l1"),
-    warp_shuffle_variant<Grouped<4, 1>>("grouped_overlap.o4l1"),
-    warp_shuffle_variant<Grouped<8, 1>>("grouped_overlap.o8l1"),
-    warp_shuffle_variant<Grouped<2, 2>>("grouped_overlap.o2l2"),
-    warp_shuffle_variant<Grouped<2, 8>>("grouped_overlap.o2l8"),
-    warp_shuffle_variant<Grouped<3, 3>>("grouped_overlap.o3l3"),
-    warp_shuffle_variant<Grouped<4, 2>>("grouped_overlap.o4l2"),
-    warp_shuffle_variant<Grouped<4, 4>>("grouped_overlap.o4l4"),
-    warp_shuffle_variant<Grouped<4, 4>, 8>("grouped_overlap.o4l4w8"),
-    warp_shuffle_variant<Grouped<4, 8>>("grouped_overlap.o4l8"),
-    warp_shuffle_variant<Grouped<8, 4>>("grouped_overlap.o8l4"),
-    warp_shuffle_variant<Grouped<8, 8>>("grouped_overlap.o8l8"),
+constexpr Variant<stage::Correlate> table[] = {
+    warp_shuffle_variant<Name, Grouped<2, 1>>(),    warp_shuffle_variant<Name, Grouped<4, 1>>(),
+    warp_shuffle_variant<Name, Grouped<8, 1>>(),    warp_shuffle_variant<Name, Grouped<2, 2>>(),
+    warp_shuffle_variant<Name, Grouped<2, 8>>(),    warp_shuffle_variant<Name, Grouped<3, 3>>(),
+    warp_shuffle_variant<Name, Grouped<4, 2>>(),    warp_shuffle_variant<Name, Grouped<4, 4>>(),
+    warp_shuffle_variant<Name, Grouped<4, 4>, 8>(), warp_shuffle_variant<Name, Grouped<4, 8>>(),
+    warp_shuffle_variant<Name, Grouped<8, 4>>(),    warp_shuffle_variant<Name, Grouped<8, 8>>(),
 };
 
 }  // namespace
 
-Family grouped_overlap_family() { return table; }
+Family grouped_overlap_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

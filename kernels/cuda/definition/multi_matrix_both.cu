@@ -12,29 +12,33 @@
 namespace xcorr::cuda {
 namespace {
 
+struct Name {
+  static constexpr const char* name = "multi_matrix_both";
+};
+
 constexpr auto rectangle = Distribution::rectangle, triangle = Distribution::triangle;
 
-constexpr Variant table[] = {
-    warp_shuffle_variant<WarpTile<2, 2>>("multi_matrix_both.l2r2"),
-    warp_shuffle_variant<WarpTile<2, 4>>("multi_matrix_both.l2r4"),
-    warp_shuffle_variant<WarpTile<4, 4>>("multi_matrix_both.l4r4"),
-    warp_shuffle_variant<WarpTile<2, 4>, 4, triangle, 4>("multi_matrix_both.l2r4.j4t"),
-    warp_shuffle_variant<WarpTile<4, 4>, 4, triangle, 2>("multi_matrix_both.l4r4.j2t"),
-    warp_shuffle_variant<WarpTile<4, 4>, 4, triangle, 8>("multi_matrix_both.l4r4.j8t"),
-    warp_shuffle_variant<WarpTile<4, 4>, 4, rectangle, 8>("multi_matrix_both.l4r4.j8r"),
-    warp_shuffle_variant<WarpTile<2, 2, 4, 1>>("multi_matrix_both.l2r2.o4l1"),
-    warp_shuffle_variant<WarpTile<2, 2, 2, 2>>("multi_matrix_both.l2r2.o2l2"),
-    warp_shuffle_variant<WarpTile<2, 4, 2, 2>>("multi_matrix_both.l2r4.o2l2"),
-    warp_shuffle_variant<WarpTile<2, 4, 4, 4>>("multi_matrix_both.l2r4.o4l4"),
-    warp_shuffle_variant<WarpTile<4, 4, 2, 2>>("multi_matrix_both.l4r4.o2l2"),
-    warp_shuffle_variant<WarpTile<4, 4, 2, 4>>("multi_matrix_both.l4r4.o2l4"),
-    warp_shuffle_variant<WarpTile<4, 4, 4, 2>>("multi_matrix_both.l4r4.o4l2"),
-    warp_shuffle_variant<WarpTile<4, 4, 4, 4>>("multi_matrix_both.l4r4.o4l4"),
-    warp_shuffle_variant<WarpTile<4, 4, 4, 4>, 8>("multi_matrix_both.l4r4.o4l4w8"),
+constexpr Variant<stage::Correlate> table[] = {
+    warp_shuffle_variant<Name, WarpTile<2, 2>>(),
+    warp_shuffle_variant<Name, WarpTile<2, 4>>(),
+    warp_shuffle_variant<Name, WarpTile<4, 4>>(),
+    warp_shuffle_variant<Name, WarpTile<2, 4>, 4, triangle, 4>(),
+    warp_shuffle_variant<Name, WarpTile<4, 4>, 4, triangle, 2>(),
+    warp_shuffle_variant<Name, WarpTile<4, 4>, 4, triangle, 8>(),
+    warp_shuffle_variant<Name, WarpTile<4, 4>, 4, rectangle, 8>(),
+    warp_shuffle_variant<Name, WarpTile<2, 2, 4, 1>>(),
+    warp_shuffle_variant<Name, WarpTile<2, 2, 2, 2>>(),
+    warp_shuffle_variant<Name, WarpTile<2, 4, 2, 2>>(),
+    warp_shuffle_variant<Name, WarpTile<2, 4, 4, 4>>(),
+    warp_shuffle_variant<Name, WarpTile<4, 4, 2, 2>>(),
+    warp_shuffle_variant<Name, WarpTile<4, 4, 2, 4>>(),
+    warp_shuffle_variant<Name, WarpTile<4, 4, 4, 2>>(),
+    warp_shuffle_variant<Name, WarpTile<4, 4, 4, 4>>(),
+    warp_shuffle_variant<Name, WarpTile<4, 4, 4, 4>, 8>(),
 };
 
 }  // namespace
 
-Family multi_matrix_both_family() { return table; }
+Family multi_matrix_both_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

@@ -12,35 +12,39 @@
 namespace xcorr::cuda {
 namespace {
 
+struct Name {
+  static constexpr const char* name = "multi_matrix_right";
+};
+
 template <int rights, int overlaps = 1, int rows = 1>
 using Rights = WarpTile<1, rights, overlaps, rows>;
 constexpr auto rectangle = Distribution::rectangle, triangle = Distribution::triangle;
 
-constexpr Variant table[] = {
-    warp_shuffle_variant<Rights<2>>("multi_matrix_right.r2"),
-    warp_shuffle_variant<Rights<4>>("multi_matrix_right.r4"),
-    warp_shuffle_variant<Rights<8>>("multi_matrix_right.r8"),
-    warp_shuffle_variant<Rights<2>, 4, triangle, 1>("multi_matrix_right.r2.j1t"),
-    warp_shuffle_variant<Rights<4>, 4, triangle, 1>("multi_matrix_right.r4.j1t"),
-    warp_shuffle_variant<Rights<4>, 4, triangle, 2>("multi_matrix_right.r4.j2t"),
-    warp_shuffle_variant<Rights<4>, 4, triangle, 4>("multi_matrix_right.r4.j4t"),
-    warp_shuffle_variant<Rights<4>, 4, rectangle, 4>("multi_matrix_right.r4.j4r"),
-    warp_shuffle_variant<Rights<8>, 4, triangle, 1>("multi_matrix_right.r8.j1t"),
-    warp_shuffle_variant<Rights<8>, 4, triangle, 2>("multi_matrix_right.r8.j2t"),
-    warp_shuffle_variant<Rights<8>, 4, triangle, 4>("multi_matrix_right.r8.j4t"),
-    warp_shuffle_variant<Rights<8>, 4, triangle, 8>("multi_matrix_right.r8.j8t"),
-    warp_shuffle_variant<Rights<8>, 8, triangle, 8>("multi_matrix_right.r8.j8tw8"),
-    warp_shuffle_variant<Rights<4, 4, 1>>("multi_matrix_right.r4.o4l1"),
-    warp_shuffle_variant<Rights<4, 2, 2>>("multi_matrix_right.r4.o2l2"),
-    warp_shuffle_variant<Rights<8, 2, 2>>("multi_matrix_right.r8.o2l2"),
-    warp_shuffle_variant<Rights<2, 4, 4>>("multi_matrix_right.r2.o4l4"),
-    warp_shuffle_variant<Rights<2, 4, 4>, 8>("multi_matrix_right.r2.o4l4w8"),
-    warp_shuffle_variant<Rights<4, 4, 4>>("multi_matrix_right.r4.o4l4"),
-    warp_shuffle_variant<Rights<4, 4, 4>, 8>("multi_matrix_right.r4.o4l4w8"),
+constexpr Variant<stage::Correlate> table[] = {
+    warp_shuffle_variant<Name, Rights<2>>(),
+    warp_shuffle_variant<Name, Rights<4>>(),
+    warp_shuffle_variant<Name, Rights<8>>(),
+    warp_shuffle_variant<Name, Rights<2>, 4, triangle, 1>(),
+    warp_shuffle_variant<Name, Rights<4>, 4, triangle, 1>(),
+    warp_shuffle_variant<Name, Rights<4>, 4, triangle, 2>(),
+    warp_shuffle_variant<Name, Rights<4>, 4, triangle, 4>(),
+    warp_shuffle_variant<Name, Rights<4>, 4, rectangle, 4>(),
+    warp_shuffle_variant<Name, Rights<8>, 4, triangle, 1>(),
+    warp_shuffle_variant<Name, Rights<8>, 4, triangle, 2>(),
+    warp_shuffle_variant<Name, Rights<8>, 4, triangle, 4>(),
+    warp_shuffle_variant<Name, Rights<8>, 4, triangle, 8>(),
+    warp_shuffle_variant<Name, Rights<8>, 8, triangle, 8>(),
+    warp_shuffle_variant<Name, Rights<4, 4, 1>>(),
+    warp_shuffle_variant<Name, Rights<4, 2, 2>>(),
+    warp_shuffle_variant<Name, Rights<8, 2, 2>>(),
+    warp_shuffle_variant<Name, Rights<2, 4, 4>>(),
+    warp_shuffle_variant<Name, Rights<2, 4, 4>, 8>(),
+    warp_shuffle_variant<Name, Rights<4, 4, 4>>(),
+    warp_shuffle_variant<Name, Rights<4, 4, 4>, 8>(),
 };
 
 }  // namespace
 
-Family multi_matrix_right_family() { return table; }
+Family multi_matrix_right_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

@@ -41,7 +41,8 @@ __global__ void __launch_bounds__(block_width* block_height)
   }
 }
 
-Status launch(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+Status launch(const stage::Correlate::Problem& problem, const Device&,
+              const stage::Correlate::Buffers& b, PlanState*) {
   const Problem& p = problem.correlate;
   return with_element(p, [&]<class E>() {
     const dim3 block(block_width, block_height);
@@ -53,16 +54,16 @@ Status launch(const MatchProblem& problem, const Device&, const Buffers& b, Plan
   });
 }
 
-bool supports(const MatchProblem& p, const Device&) {
+bool supports(const stage::Correlate::Problem& p, const Device&) {
   return supports_definition(p) && p.correlate.shifts.height <= 65535LL * block_height;
 }
 
-constexpr Variant table[] = {
-    {"overlap_wise", Stage::correlate, Backend::cuda, true, supports, no_workspace, launch},
+constexpr Variant<stage::Correlate> table[] = {
+    {{"overlap_wise", Backend::cuda, definition_features}, supports, launch},
 };
 
 }  // namespace
 
-Family overlap_wise_family() { return table; }
+Family overlap_wise_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

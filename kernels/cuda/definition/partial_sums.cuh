@@ -12,7 +12,7 @@
 namespace xcorr::cuda {
 
 /// Zeroes the outputs of a launch; they must be dense.
-inline Status clear_products(const Problem& p, const Buffers& b) {
+inline Status clear_products(const Problem& p, const stage::Correlate::Buffers& b) {
   const std::int64_t elements = std::int64_t{p.lefts} * b.right_count * p.shifts.size().area();
   return check(
       cudaMemsetAsync(b.products, 0, elements * size_of(p.output_type()), native(b.stream)),

@@ -15,31 +15,27 @@
 #include "cuda/common/overlap.cuh"
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/definition/register_tile.cuh"
+#include "stages/variant_name.hpp"
 
 namespace xcorr::cuda {
 namespace {
-
-struct Row {
-  const char* name;
-  Tile tile;
-};
 
 // Names: what a thread holds (x and y shifts, r rights), then k: warps that share outputs. The
 // columns are Tile's: x, y, lefts, rights; lanes of each; share, warps_y, warps_lefts; blocks,
 // rows.
 // clang-format off
-constexpr Row rows[] = {
+constexpr Tile rows[] = {
     // one pair: few outputs, so many warps share them
-    {"register_tile.x4k16", {4, 1, 1, 1, 4, 8, 1, 1, 16, 1, 1, 1, 32, true}},
-    {"register_tile.x4y2k8", {4, 2, 1, 1, 4, 8, 1, 1, 8, 1, 1, 1, 16, false}},
+    {4, 1, 1, 1, 4, 8, 1, 1, 16, 1, 1, 1, 32, true},
+    {4, 2, 1, 1, 4, 8, 1, 1, 8, 1, 1, 1, 16, false},
     // many rights of one left: from small matrices to large ones
-    {"register_tile.x8r4k8", {8, 1, 1, 4, 4, 1, 1, 8, 8, 1, 1, 2, 8, false}},
-    {"register_tile.x8r4k4", {8, 1, 1, 4, 2, 2, 1, 8, 4, 4, 1, 1, 8, false}},
-    {"register_tile.x8r4k2", {8, 1, 1, 4, 4, 1, 1, 8, 2, 4, 1, 2, 8, true}},
-    {"register_tile.x8r5k4", {8, 1, 1, 5, 2, 8, 1, 2, 4, 2, 1, 2, 16, false}},
+    {8, 1, 1, 4, 4, 1, 1, 8, 8, 1, 1, 2, 8, false},
+    {8, 1, 1, 4, 2, 2, 1, 8, 4, 4, 1, 1, 8, false},
+    {8, 1, 1, 4, 4, 1, 1, 8, 2, 4, 1, 2, 8, true},
+    {8, 1, 1, 5, 2, 8, 1, 2, 4, 2, 1, 2, 16, false},
     // many lefts and many rights
-    {"register_tile.x8r4", {8, 1, 1, 4, 1, 1, 4, 8, 1, 1, 4, 5, 4, true}},
-    {"register_tile.x8r8", {8, 1, 1, 8, 1, 1, 8, 4, 1, 2, 4, 2, 4, false}},
+    {8, 1, 1, 4, 1, 1, 4, 8, 1, 1, 4, 5, 4, true},
+    {8, 1, 1, 8, 1, 1, 8, 4, 1, 2, 4, 2, 4, false},
 };
 // clang-format on
 
@@ -61,7 +57,7 @@ __device__ void load_four(const V* from, V* to) {
 
 template <class E, int number>
 struct Sums {
-  static constexpr Tile t = rows[number].tile;
+  static constexpr Tile t = rows[number];
   typename E::Row v[t.lefts][t.rights][t.y][t.x];
 };
 
@@ -72,7 +68,7 @@ __device__ void multiply(Sums<E, number>& sums, const typename E::Value* left,
                          const typename E::Value* right, int columns) {
   using V = typename E::Value;
   using R = typename E::Row;
-  constexpr Tile t = rows[number].tile;
+  constexpr Tile t = rows[number];
   constexpr StageLayout s = StageLayout::of(t);
 #pragma unroll 2
   for (int i = 0; i < columns; i += 4) {
@@ -116,7 +112,7 @@ struct Corner {
 /// it this is. Further matrices and shifts in y follow as many apart as there are lanes.
 template <int number>
 struct Seat {
-  static constexpr Tile t = rows[number].tile;
+  static constexpr Tile t = rows[number];
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   int part = warp % t.share, group = warp / t.share;
   int x = lane % t.lanes_x * t.x;
@@ -145,13 +141,13 @@ __host__ __device__ constexpr int blocks_of(const Tile& t) {
 }
 
 template <class E, int number>
-__global__ void __launch_bounds__(rows[number].tile.threads(), blocks_of<E>(rows[number].tile))
+__global__ void __launch_bounds__(rows[number].threads(), blocks_of<E>(rows[number]))
     register_tile(Problem p, const std::byte* lefts, const std::byte* rights, int first_right,
                   int right_count, int tiles_x, int tiles_right, int skew, bool aligned,
                   typename E::Out* out) {
   using V = typename E::Value;
   using Out = typename E::Out;
-  constexpr Tile t = rows[number].tile;
+  constexpr Tile t = rows[number];
   static_assert(t.lanes() == 32 && t.rows % t.share == 0);
   constexpr StageLayout s = StageLayout::of(t);
   V* const shared = dynamic_shared<V>();
@@ -274,48 +270,66 @@ struct Grid {
 };
 
 template <int number>
-Status launch(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+Status launch(const stage::Correlate::Problem& problem, const Device&,
+              const stage::Correlate::Buffers& b, PlanState*) {
   const Problem& p = problem.correlate;
   const auto run = [&]<class E>() {
-    constexpr Tile t = rows[number].tile;
+    constexpr Tile t = rows[number];
     const Grid g(p, t, b.right_count);
     return enqueue(
-        rows[number].name, register_tile<E, number>,
+        "register_tile", register_tile<E, number>,
         dim3(static_cast<unsigned>(g.width()), static_cast<unsigned>(g.tiles_y)), dim3(t.threads()),
         shared_bytes(t, sizeof(typename E::Value), sizeof(typename E::Out)), b.stream, p,
         static_cast<const std::byte*>(b.lefts), static_cast<const std::byte*>(b.rights),
         b.first_right, b.right_count, static_cast<int>(g.tiles_x), static_cast<int>(g.tiles_right),
         g.skew, is_aligned(p, b), static_cast<typename E::Out*>(b.products));
   };
-  if constexpr (rows[number].tile.every_type)
+  if constexpr (rows[number].every_type)
     return with_narrow_element(p, run);
   else
     return run.template operator()<ElementF32>();
 }
 
 template <int number>
-bool supports(const MatchProblem& problem, const Device& device) {
-  constexpr Tile t = rows[number].tile;
+bool supports(const stage::Correlate::Problem& problem, const Device& device) {
+  constexpr Tile t = rows[number];
   const Problem& p = problem.correlate;
-  const Grid g(p, t, problem.most_rights());
+  const Grid g(p, t, problem.max_rights());
   const std::size_t value = std::max(size_of(p.type), sizeof(std::uint32_t));
-  return supports_narrow(problem) && (t.every_type || p.type == ElementType::f32) &&
-         (t.block_lefts() == 1 || p.form == Form::n_to_m) &&
+  return supports_definition(problem) && (t.block_lefts() == 1 || p.form == Form::n_to_m) &&
          (t.block_rights() == 1 || p.rights > 1) && g.width() <= 0x7fffffff &&
          shared_bytes(t, value, size_of(p.output_type())) <= most_shared_bytes(device) &&
          g.tiles_y <= 65535;
 }
 
+template <int number>
+constexpr VariantName name = [] {
+  constexpr Tile t = rows[number];
+  VariantName made = variant_name("register_tile.x", t.x);
+  made.add_if(t.y > 1, "y", t.y);
+  made.add_if(t.rights > 1, "r", t.rights);
+  made.add_if(t.share > 1, "k", t.share);
+  return made;
+}();
+
+template <int number>
+constexpr Features features = rows[number].every_type
+                                  ? narrow_features
+                                  : Features(Feature::f32, Feature::several_pictures,
+                                             Feature::overhang);
+
 template <std::size_t... numbers>
 constexpr auto make_table(std::index_sequence<numbers...>) {
-  return std::array{Variant{rows[numbers].name, Stage::correlate, Backend::cuda, true,
-                            supports<numbers>, no_workspace, launch<numbers>}...};
+  return std::array{
+      Variant<stage::Correlate>{{name<numbers>.text, Backend::cuda, features<numbers>},
+                                supports<numbers>,
+                                launch<numbers>}...};
 }
 
 constexpr auto table = make_table(std::make_index_sequence<std::size(rows)>());
 
 }  // namespace
 
-Family register_tile_family() { return table; }
+Family register_tile_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

@@ -15,26 +15,28 @@
 namespace xcorr::cuda {
 namespace {
 
-using Single = WarpTile<1, 1>;
-constexpr auto none = Distribution::none, rectangle = Distribution::rectangle,
-               triangle = Distribution::triangle;
+struct Name {
+  static constexpr const char* name = "split_row";
+};
 
-constexpr Variant table[] = {
-    warp_shuffle_variant<Single, 4, none>("split_row.n"),
-    warp_shuffle_variant<Single, 4, rectangle, 1>("split_row.j1r"),
-    warp_shuffle_variant<Single, 4, rectangle, 4>("split_row.j4r"),
-    warp_shuffle_variant<Single, 4, rectangle, 16>("split_row.j16r"),
-    warp_shuffle_variant<Single, 4, triangle, 1>("split_row.j1t"),
-    warp_shuffle_variant<Single, 4, triangle, 2>("split_row.j2t"),
-    warp_shuffle_variant<Single, 4, triangle, 4>("split_row.j4t"),
-    warp_shuffle_variant<Single, 4, triangle, 8>("split_row.j8t"),
-    warp_shuffle_variant<Single, 4, triangle, 16>("split_row.j16t"),
-    warp_shuffle_variant<Single, 8, triangle, 1>("split_row.j1tw8"),
-    warp_shuffle_variant<Single, 8, triangle, 4>("split_row.j4tw8"),
+using Single = WarpTile<1, 1>;
+constexpr auto rectangle = Distribution::rectangle, triangle = Distribution::triangle;
+
+constexpr Variant<stage::Correlate> table[] = {
+    warp_shuffle_variant<Name, Single, 4, rectangle, 1>(),
+    warp_shuffle_variant<Name, Single, 4, rectangle, 4>(),
+    warp_shuffle_variant<Name, Single, 4, rectangle, 16>(),
+    warp_shuffle_variant<Name, Single, 4, triangle, 1>(),
+    warp_shuffle_variant<Name, Single, 4, triangle, 2>(),
+    warp_shuffle_variant<Name, Single, 4, triangle, 4>(),
+    warp_shuffle_variant<Name, Single, 4, triangle, 8>(),
+    warp_shuffle_variant<Name, Single, 4, triangle, 16>(),
+    warp_shuffle_variant<Name, Single, 8, triangle, 1>(),
+    warp_shuffle_variant<Name, Single, 8, triangle, 4>(),
 };
 
 }  // namespace
 
-Family split_row_family() { return table; }
+Family split_row_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

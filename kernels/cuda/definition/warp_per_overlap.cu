@@ -15,6 +15,7 @@
 #include "cuda/definition/overlap_sum.cuh"
 #include "cuda/definition/partial_sums.cuh"
 #include "cuda/definition/row_jobs.hpp"
+#include "stages/variant_name.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -52,7 +53,8 @@ __global__ void warp_per_overlap(Problem p, const std::byte* lefts, const std::b
 }
 
 template <Indexing indexing, int warps, Distribution distribution, int rows_per_job>
-Status launch(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+Status launch(const stage::Correlate::Problem& problem, const Device&,
+              const stage::Correlate::Buffers& b, PlanState*) {
   const Problem& p = problem.correlate;
   const RowJobs jobs = split_rows(p, distribution, rows_per_job);
   if (jobs.split())
@@ -68,38 +70,44 @@ Status launch(const MatchProblem& problem, const Device&, const Buffers& b, Plan
   });
 }
 
-bool supports(const MatchProblem& p, const Device&) { return supports_definition(p); }
+bool supports(const stage::Correlate::Problem& p, const Device&) { return supports_definition(p); }
+
+template <Indexing indexing, int warps, Distribution distribution, int rows_per_job>
+constexpr VariantName name = [] {
+  VariantName made =
+      variant_name("warp_per_overlap", indexing == simple ? ".simple" : "", ".w", warps);
+  made.add_if(distribution != Distribution::none, "j", rows_per_job);
+  made.add(distribution == Distribution::triangle ? "t" : "");
+  return made;
+}();
 
 template <Indexing indexing, int warps, Distribution distribution = Distribution::none,
           int rows_per_job = 1>
-constexpr Variant variant(const char* name) {
-  return {name,
-          Stage::correlate,
-          Backend::cuda,
-          true,
-          supports,
-          no_workspace,
-          launch<indexing, warps, distribution, rows_per_job>};
+constexpr Variant<stage::Correlate> variant() {
+  return {
+      {name<indexing, warps, distribution, rows_per_job>.text, Backend::cuda, definition_features},
+      supports,
+      launch<indexing, warps, distribution, rows_per_job>};
 }
 
 constexpr auto rectangle = Distribution::rectangle, triangle = Distribution::triangle;
 
-constexpr Variant table[] = {
-    variant<serial, 4>("warp_per_overlap.w4"),
-    variant<serial, 8>("warp_per_overlap.w8"),
-    variant<serial, 16>("warp_per_overlap.w16"),
-    variant<simple, 8>("warp_per_overlap.simple.w8"),
-    variant<simple, 16>("warp_per_overlap.simple.w16"),
-    variant<serial, 8, rectangle, 8>("warp_per_overlap.w8j8"),
-    variant<serial, 8, triangle, 4>("warp_per_overlap.w8j4t"),
-    variant<serial, 8, triangle, 10>("warp_per_overlap.w8j10t"),
-    variant<serial, 8, triangle, 32>("warp_per_overlap.w8j32t"),
-    variant<simple, 8, rectangle, 16>("warp_per_overlap.simple.w8j16"),
-    variant<simple, 8, triangle, 16>("warp_per_overlap.simple.w8j16t"),
+constexpr Variant<stage::Correlate> table[] = {
+    variant<serial, 4>(),
+    variant<serial, 8>(),
+    variant<serial, 16>(),
+    variant<simple, 8>(),
+    variant<simple, 16>(),
+    variant<serial, 8, rectangle, 8>(),
+    variant<serial, 8, triangle, 4>(),
+    variant<serial, 8, triangle, 10>(),
+    variant<serial, 8, triangle, 32>(),
+    variant<simple, 8, rectangle, 16>(),
+    variant<simple, 8, triangle, 16>(),
 };
 
 }  // namespace
 
-Family warp_per_overlap_family() { return table; }
+Family warp_per_overlap_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

@@ -17,6 +17,7 @@
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/common/warp.cuh"
 #include "cuda/definition/partial_sums.cuh"
+#include "stages/variant_name.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -185,7 +186,8 @@ __global__ void warp_per_overlap_shared(Problem p, const std::byte* left_data,
 }
 
 template <Tuning t>
-Status launch(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
+Status launch(const stage::Correlate::Problem& problem, const Device&,
+              const stage::Correlate::Buffers& b, PlanState*) {
   static_assert(t.rows >= t.overlaps - 1, "the ring holds every row that a warp needs");
   static_assert(t.overlaps <= most_overlaps);
   static_assert(t.elements() * sizeof(double) <= 48 * 1024);
@@ -207,42 +209,48 @@ Status launch(const MatchProblem& problem, const Device&, const Buffers& b, Plan
   });
 }
 
-bool supports(const MatchProblem& p, const Device&) { return supports_definition(p); }
+bool supports(const stage::Correlate::Problem& p, const Device&) { return supports_definition(p); }
 
 /// Where there is more than one right to a left.
-bool supports_rights(const MatchProblem& p, const Device&) {
+bool supports_rights(const stage::Correlate::Problem& p, const Device&) {
   return supports_definition(p) && p.correlate.rights > 1;
 }
 
 template <Tuning t>
-constexpr Variant variant(const char* name) {
-  return {name,
-          Stage::correlate,
-          Backend::cuda,
-          true,
+constexpr VariantName name = [] {
+  VariantName made =
+      variant_name("warp_per_overlap_shared.c", t.columns, "n", t.rows, "w", t.overlaps);
+  made.add_if(t.rights > 1, "r", t.rights);
+  made.add(t.one_group ? "g" : "");
+  made.add(t.continuous ? "l" : "");
+  return made;
+}();
+
+template <Tuning t>
+constexpr Variant<stage::Correlate> variant() {
+  return {{name<t>.text, Backend::cuda, definition_features},
           t.rights > 1 ? supports_rights : supports,
-          no_workspace,
           launch<t>};
 }
 
-constexpr Variant table[] = {
-    variant<Tuning{128, 16, 16}>("warp_per_overlap_shared.c128n16w16"),
-    variant<Tuning{128, 16, 16, 1, false, true}>("warp_per_overlap_shared.c128n16w16l"),
-    variant<Tuning{128, 16, 16, 1, true, false}>("warp_per_overlap_shared.c128n16w16g"),
-    variant<Tuning{128, 16, 16, 1, true, true}>("warp_per_overlap_shared.c128n16w16gl"),
-    variant<Tuning{64, 16, 16}>("warp_per_overlap_shared.c64n16w16"),
-    variant<Tuning{64, 8, 8, 1, true, false}>("warp_per_overlap_shared.c64n8w8g"),
-    variant<Tuning{32, 32, 16}>("warp_per_overlap_shared.c32n32w16"),
-    variant<Tuning{32, 16, 16, 1, true, false}>("warp_per_overlap_shared.c32n16w16g"),
-    variant<Tuning{64, 16, 16, 4}>("warp_per_overlap_shared.c64n16w16r4"),
-    variant<Tuning{64, 16, 16, 4, true, false}>("warp_per_overlap_shared.c64n16w16r4g"),
-    variant<Tuning{32, 16, 16, 8}>("warp_per_overlap_shared.c32n16w16r8"),
-    variant<Tuning{32, 16, 16, 8, true, false}>("warp_per_overlap_shared.c32n16w16r8g"),
-    variant<Tuning{64, 8, 8, 8, false, true}>("warp_per_overlap_shared.c64n8w8r8l"),
+constexpr Variant<stage::Correlate> table[] = {
+    variant<Tuning{128, 16, 16}>(),
+    variant<Tuning{128, 16, 16, 1, false, true}>(),
+    variant<Tuning{128, 16, 16, 1, true, false}>(),
+    variant<Tuning{128, 16, 16, 1, true, true}>(),
+    variant<Tuning{64, 16, 16}>(),
+    variant<Tuning{64, 8, 8, 1, true, false}>(),
+    variant<Tuning{32, 32, 16}>(),
+    variant<Tuning{32, 16, 16, 1, true, false}>(),
+    variant<Tuning{64, 16, 16, 4}>(),
+    variant<Tuning{64, 16, 16, 4, true, false}>(),
+    variant<Tuning{32, 16, 16, 8}>(),
+    variant<Tuning{32, 16, 16, 8, true, false}>(),
+    variant<Tuning{64, 8, 8, 8, false, true}>(),
 };
 
 }  // namespace
 
-Family warp_per_overlap_shared_family() { return table; }
+Family warp_per_overlap_shared_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

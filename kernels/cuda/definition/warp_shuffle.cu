@@ -10,15 +10,19 @@
 namespace xcorr::cuda {
 namespace {
 
+struct Name {
+  static constexpr const char* name = "warp_shuffle";
+};
+
 using Single = WarpTile<1, 1>;
 
-constexpr Variant table[] = {
-    warp_shuffle_variant<Single, 4>("warp_shuffle.w4"),
-    warp_shuffle_variant<Single, 8>("warp_shuffle.w8"),
+constexpr Variant<stage::Correlate> table[] = {
+    warp_shuffle_variant<Name, Single, 4>(),
+    warp_shuffle_variant<Name, Single, 8>(),
 };
 
 }  // namespace
 
-Family warp_shuffle_family() { return table; }
+Family warp_shuffle_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

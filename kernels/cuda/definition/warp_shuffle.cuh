@@ -22,6 +22,7 @@
 #include "cuda/common/overlap.cuh"
 #include "cuda/definition/partial_sums.cuh"
 #include "cuda/definition/row_jobs.hpp"
+#include "stages/variant_name.hpp"
 
 namespace xcorr::cuda {
 
@@ -262,8 +263,8 @@ RowJobs jobs_of(const Problem& p) {
 }
 
 template <class Tile, int warps, Distribution distribution, int rows_per_job>
-Status launch_warp_shuffle(const MatchProblem& problem, const Device&, const Buffers& b,
-                           PlanState*) {
+Status launch_warp_shuffle(const stage::Correlate::Problem& problem, const Device&,
+                           const stage::Correlate::Buffers& b, PlanState*) {
   const Problem& p = problem.correlate;
   const RowJobs jobs = jobs_of<Tile, distribution, rows_per_job>(p);
   if (jobs.split())
@@ -281,28 +282,50 @@ Status launch_warp_shuffle(const MatchProblem& problem, const Device&, const Buf
 }
 
 template <class Tile, Distribution distribution, int rows_per_job>
-bool supports_warp_shuffle(const MatchProblem& problem, const Device&) {
+bool supports_warp_shuffle(const stage::Correlate::Problem& problem, const Device&) {
   const Problem& p = problem.correlate;
   const bool form =
       (Tile::lefts == 1 || p.form == Form::n_to_m) && (Tile::rights == 1 || p.rights > 1);
-  const bool type = Tile::takes_wide || p.type == ElementType::u8 || p.type == ElementType::f32;
-  return form && type && supports_narrow(problem) &&
+  return form && supports_definition(problem) &&
          jobs_of<Tile, distribution, rows_per_job>(p).workers < 1 << 30;
 }
 
-/// A row of a family's table.
-template <class Tile, int warps = 4, Distribution distribution = Distribution::none,
+template <class Tile>
+constexpr Features warp_shuffle_features = Tile::takes_wide ? narrow_features
+                                                            : Features(Feature::u8, Feature::f32,
+                                                                       Feature::several_pictures,
+                                                                       Feature::overhang);
+
+/// What differs from a warp of its own for each 32 overlaps: lL, rR lefts and rights; jR, jobs of
+/// so many rows, t by triangles or r by rectangles; oO, lL overlaps and rows of the left at a time;
+/// wW warps a block, else 4.
+template <class Family, class Tile, int warps, Distribution distribution, int rows_per_job>
+constexpr VariantName warp_shuffle_name = [] {
+  VariantName name = variant_name(Family::name);
+  const bool pairs = Tile::lefts * Tile::rights > 1, jobs = distribution != Distribution::none,
+             overlaps = Tile::overlaps * Tile::rows > 1;
+  name.add(pairs ? "." : "");
+  name.add_if(Tile::lefts > 1, "l", Tile::lefts);
+  name.add_if(pairs, "r", Tile::rights);
+  name.add_if(jobs, ".j", rows_per_job);
+  if (jobs) name.add(distribution == Distribution::triangle ? "t" : "r");
+  name.add_if(overlaps, ".o", Tile::overlaps);
+  name.add_if(overlaps, "l", Tile::rows);
+  const bool plain = !pairs && !jobs && !overlaps;
+  name.add_if(plain || warps != 4, plain ? ".w" : "w", warps);
+  return name;
+}();
+
+/// A row of a family's table. `Family` has its name.
+template <class Family, class Tile, int warps = 4, Distribution distribution = Distribution::none,
           int rows_per_job = 0>
-constexpr Variant warp_shuffle_variant(const char* name) {
+constexpr Variant<stage::Correlate> warp_shuffle_variant() {
   static_assert(warps <= most_warps);
   static_assert(distribution == Distribution::none || Tile::overlaps * Tile::rows == 1,
                 "jobs of some rows are for overlaps of the same rows");
-  return {name,
-          Stage::correlate,
-          Backend::cuda,
-          true,
+  return {{warp_shuffle_name<Family, Tile, warps, distribution, rows_per_job>.text, Backend::cuda,
+           warp_shuffle_features<Tile>},
           supports_warp_shuffle<Tile, distribution, rows_per_job>,
-          no_workspace,
           launch_warp_shuffle<Tile, warps, distribution, rows_per_job>};
 }
 

@@ -11,6 +11,7 @@
 #include "cuda/fft/fft_size.hpp"
 #include "device/cufft_library.hpp"
 #include "device/runtime.hpp"
+#include "stages/correlate.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -26,7 +27,7 @@ constexpr int left_tile = 4;
 
 class FftState : public PlanState {
  public:
-  virtual Status run(const Problem& problem, const Buffers& buffers) = 0;
+  virtual Status run(const Problem& problem, const stage::Correlate::Buffers& buffers) = 0;
 };
 
 /// Transforms of one direction, so many a call.
@@ -41,12 +42,12 @@ int balanced(int count, int most) { return ceil_div(count, ceil_div(count, most)
 template <class T>
 class Fft final : public FftState {
  public:
-  static Result<std::unique_ptr<PlanState>> make(const MatchProblem& problem);
+  static Result<std::unique_ptr<PlanState>> make(const stage::Correlate::Problem& problem);
   Status set_rights(const void* rights, Stream stream) override;
   const float* product_error() const override {
     return states_error() ? error_.as<float>() : nullptr;
   }
-  Status run(const Problem& problem, const Buffers& buffers) override;
+  Status run(const Problem& problem, const stage::Correlate::Buffers& buffers) override;
 
  private:
   using Complex = typename CufftTypes<T>::Complex;
@@ -57,14 +58,15 @@ class Fft final : public FftState {
     int count() const { return lefts * rights; }
   };
 
-  void choose_batches(const MatchProblem& problem);
+  void choose_batches(const stage::Correlate::Problem& problem);
   Status make_plans();
   Status allocate();
   /// `means`, where not null, are device-side offsets and take the place of `offset`.
   Status spectra_of(const Side& side, const Batch& batch, float offset, const float* means,
                     float* energy, Complex* out, Stream stream);
   Status multiply_tile(const Tile& tile, int first_right, Stream stream);
-  Status products_of(const Problem& problem, const Tile& tile, const Buffers& buffers);
+  Status products_of(const Problem& problem, const Tile& tile,
+                     const stage::Correlate::Buffers& buffers);
 
   std::int64_t bins() const { return std::int64_t{size_.width / 2 + 1} * size_.height; }
   bool states_error() const { return problem_.lefts == 1 && sizeof(T) == sizeof(float); }
@@ -84,7 +86,7 @@ class Fft final : public FftState {
 };
 
 template <class T>
-Result<std::unique_ptr<PlanState>> Fft<T>::make(const MatchProblem& problem) {
+Result<std::unique_ptr<PlanState>> Fft<T>::make(const stage::Correlate::Problem& problem) {
   auto fft = std::make_unique<Fft>();
   fft->problem_ = problem.correlate;
   fft->size_ = transform_size(problem.correlate);
@@ -95,11 +97,11 @@ Result<std::unique_ptr<PlanState>> Fft<T>::make(const MatchProblem& problem) {
 }
 
 template <class T>
-void Fft<T>::choose_batches(const MatchProblem& problem) {
+void Fft<T>::choose_batches(const stage::Correlate::Problem& problem) {
   direct_ = problem.product_pitch == size_.width && problem.product_stride == size_.area();
   const std::int64_t bytes = size_.area() * static_cast<std::int64_t>(sizeof(T));
   const int most = static_cast<int>(std::max<std::int64_t>(least_batched, batch_bytes / bytes));
-  const int rights = problem.most_rights();
+  const int rights = problem.max_rights();
   tile_rights_ = direct_ ? std::min(least_batched, rights) : balanced(rights, most);
   if (tile_rights_ == rights)
     tile_lefts_ = balanced(problem_.lefts, std::max(1, most / tile_rights_));
@@ -194,7 +196,7 @@ Status Fft<T>::set_rights(const void* rights, Stream stream) {
 }
 
 template <class T>
-Status Fft<T>::run(const Problem& p, const Buffers& b) {
+Status Fft<T>::run(const Problem& p, const stage::Correlate::Buffers& b) {
   if (b.new_left) {
     if (energy())
       if (Status s = check(cudaMemsetAsync(energy(), 0, sizeof(float), native(b.stream)), "fft");
@@ -237,7 +239,7 @@ Status Fft<T>::multiply_tile(const Tile& tile, int first_right, Stream stream) {
 }
 
 template <class T>
-Status Fft<T>::products_of(const Problem& p, const Tile& tile, const Buffers& b) {
+Status Fft<T>::products_of(const Problem& p, const Tile& tile, const stage::Correlate::Buffers& b) {
   if (Status s = multiply_tile(tile, b.first_right + tile.first_right, b.stream); !s.ok()) return s;
   const std::int64_t output = std::int64_t{tile.first_left} * b.right_count + tile.first_right;
   const std::int64_t area = direct_ ? size_.area() : p.shifts.size().area();
@@ -254,39 +256,52 @@ Status Fft<T>::products_of(const Problem& p, const Tile& tile, const Buffers& b)
                  size_, p.shifts, tile.count(), out);
 }
 
-Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState* state) {
+Status launch(const stage::Correlate::Problem& p, const Device&, const stage::Correlate::Buffers& b,
+              PlanState* state) {
   return static_cast<FftState*>(state)->run(p.correlate, b);
 }
 
-Result<std::unique_ptr<PlanState>> plan(const MatchProblem& p, const Device&) {
+Result<std::unique_ptr<PlanState>> plan(const stage::Correlate::Problem& p, const Device&) {
   return p.correlate.type == ElementType::f64 ? Fft<double>::make(p) : Fft<float>::make(p);
 }
 
 /// Floating-point products, of u8 only for windows wholly inside (their offsets cancel there); a
 /// spectrum within reach of cuFFT and of the grid.
-bool supports(const MatchProblem& p, const Device& device) {
+bool supports(const stage::Correlate::Problem& p, const Device&) {
   const Problem& c = p.correlate;
-  const bool plain = c.type == ElementType::f32 || c.type == ElementType::f64;
-  if (c.type == ElementType::u8 ? !supports_matching(p, device) : !plain) return false;
-  return p.products == (c.type == ElementType::f64 ? ElementType::f64 : ElementType::f32) &&
-         c.left.width <= 65536 && c.left.height <= 65536 && c.right.width <= 65536 &&
+  if (c.type == ElementType::u8) {
+    const Features asked = p.features();
+    if (p.products != ElementType::f32 || asked.has(Feature::overhang) ||
+        asked.has(Feature::several_pictures))
+      return false;
+  }
+  return c.left.width <= 65536 && c.left.height <= 65536 && c.right.width <= 65536 &&
          c.right.height <= 65536 && c.total_rights() <= 1 << 24 && cufft_library().ok();
 }
 
 /// Rows and matrices as the inverse transform leaves them, so that nothing is copied.
-void layout(MatchProblem& p) {
+void layout(stage::Correlate::Problem& p) {
   if (p.correlate.shifts.x || p.correlate.shifts.y || p.correlate.lefts > 1) return;
   const Size size = transform_size(p.correlate);
   p.product_pitch = size.width;
   p.product_stride = size.area();
 }
 
-constexpr Variant table[] = {
-    {"fft", Stage::correlate, Backend::cuda, false, supports, no_workspace, launch, plan, layout},
+constexpr Features features{Feature::u8,
+                            Feature::f32,
+                            Feature::f64,
+                            Feature::wide_sums,
+                            Feature::float_products,
+                            Feature::pitched_output,
+                            Feature::several_pictures,
+                            Feature::overhang};
+
+constexpr Variant<stage::Correlate> table[] = {
+    {{"fft", Backend::cuda, features, 1, false}, supports, launch, nullptr, plan, {layout}},
 };
 
 }  // namespace
 
-Family fft_family() { return table; }
+Family fft_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

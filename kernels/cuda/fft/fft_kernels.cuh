@@ -7,6 +7,7 @@
 
 #include "cuda/common/launch.cuh"
 #include "cuda/common/warp.cuh"
+#include "stages/correlate.hpp"
 
 namespace xcorr::cuda {
 

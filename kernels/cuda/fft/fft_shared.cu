@@ -16,6 +16,8 @@
 #include "cuda/fft/fft_shared_kernels.cuh"
 #include "cuda/fft/fft_size.hpp"
 #include "device/runtime.hpp"
+#include "stages/correlate.hpp"
+#include "stages/variant_name.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -76,24 +78,24 @@ std::vector<Complex<T>> make_roots(int length) {
 
 class SharedFftState : public PlanState {
  public:
-  virtual Status run(const Problem& problem, const Buffers& buffers) = 0;
+  virtual Status run(const Problem& problem, const stage::Correlate::Buffers& buffers) = 0;
 };
 
 template <class T>
 class SharedFft final : public SharedFftState {
  public:
-  static Result<std::unique_ptr<PlanState>> make(const MatchProblem& problem, const Device& device,
-                                                 int kib);
+  static Result<std::unique_ptr<PlanState>> make(const stage::Correlate::Problem& problem,
+                                                 const Device& device, int kib);
   Status set_rights(const void* rights, Stream stream) override;
   const float* product_error() const override { return error_.as<float>(); }
-  Status run(const Problem& problem, const Buffers& buffers) override;
+  Status run(const Problem& problem, const stage::Correlate::Buffers& buffers) override;
 
  private:
   Status allocate();
   Status forward(const Pairs& pairs, const T* weights, Complex<T>* out, float* energy,
                  Stream stream);
   Status columns_of(const UnitTile& tile, Stream stream);
-  Status rows_of(const UnitTile& tile, const Buffers& buffers);
+  Status rows_of(const UnitTile& tile, const stage::Correlate::Buffers& buffers);
 
   Pairs right_pairs(const void* rights) const {
     return {{static_cast<const std::byte*>(rights), problem_.right_stride, problem_.right_pitch,
@@ -115,7 +117,7 @@ class SharedFft final : public SharedFftState {
 };
 
 template <class T>
-Result<std::unique_ptr<PlanState>> SharedFft<T>::make(const MatchProblem& problem,
+Result<std::unique_ptr<PlanState>> SharedFft<T>::make(const stage::Correlate::Problem& problem,
                                                       const Device& device, int kib) {
   auto fft = std::make_unique<SharedFft>();
   const Problem& p = problem.correlate;
@@ -125,7 +127,7 @@ Result<std::unique_ptr<PlanState>> SharedFft<T>::make(const MatchProblem& proble
 
   const std::int64_t unit = sizeof(Complex<T>) * std::int64_t{fft->size_.width} * p.shifts.height;
   const std::int64_t most = std::max<std::int64_t>(1, (std::int64_t{kib} << 10) / unit);
-  const int units = (problem.most_rights() + 1) / 2;
+  const int units = (problem.max_rights() + 1) / 2;
   const auto part = [](std::int64_t count, std::int64_t most) {
     return static_cast<int>(ceil_div(count, ceil_div(count, std::min<std::int64_t>(most, 65535))));
   };
@@ -134,7 +136,7 @@ Result<std::unique_ptr<PlanState>> SharedFft<T>::make(const MatchProblem& proble
     fft->tile_lefts_ = part(p.lefts, std::max<std::int64_t>(1, most / units));
 
   if (Status s = fft->allocate(); !s.ok()) return s;
-  if (p.lefts == 1 && supports_matching(problem, device)) {
+  if (p.lefts == 1 && p.type == ElementType::f32 && !problem.features().has(Feature::overhang)) {
     auto made = Block::make(Backend::cuda, 2 * sizeof(float));
     if (!made.ok()) return made.status();
     fft->error_ = std::move(made.value());
@@ -191,7 +193,7 @@ Status SharedFft<T>::set_rights(const void* rights, Stream stream) {
 }
 
 template <class T>
-Status SharedFft<T>::run(const Problem& p, const Buffers& b) {
+Status SharedFft<T>::run(const Problem& p, const stage::Correlate::Buffers& b) {
   if (b.new_left) {
     if (energy())
       if (Status s = check(cudaMemsetAsync(energy(), 0, sizeof(float), native(b.stream)), "fft");
@@ -243,7 +245,7 @@ Status SharedFft<T>::columns_of(const UnitTile& tile, Stream stream) {
 }
 
 template <class T>
-Status SharedFft<T>::rows_of(const UnitTile& tile, const Buffers& b) {
+Status SharedFft<T>::rows_of(const UnitTile& tile, const stage::Correlate::Buffers& b) {
   return with_factors<T>(size_.width, [&]<int A, int B>(Factors<A, B>) {
     using Shape = FftShape<T, A, B>;
     const Size shifts = problem_.shifts.size();
@@ -262,38 +264,51 @@ Status SharedFft<T>::rows_of(const UnitTile& tile, const Buffers& b) {
   });
 }
 
-Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState* state) {
+Status launch(const stage::Correlate::Problem& p, const Device&, const stage::Correlate::Buffers& b,
+              PlanState* state) {
   return static_cast<SharedFftState*>(state)->run(p.correlate, b);
 }
 
 template <int KIB>
-Result<std::unique_ptr<PlanState>> plan(const MatchProblem& p, const Device& device) {
+Result<std::unique_ptr<PlanState>> plan(const stage::Correlate::Problem& p, const Device& device) {
   return p.correlate.type == ElementType::f64 ? SharedFft<double>::make(p, device, KIB)
                                               : SharedFft<float>::make(p, device, KIB);
 }
 
 /// Plain sums of floating-point matrices whose circular correlation has one of the lengths; kernels
 /// count the rows of all matrices in 32 bits.
-bool supports(const MatchProblem& p, const Device&) {
+bool supports(const stage::Correlate::Problem& p, const Device&) {
   constexpr int most_matrices = 1 << 21;
   const Problem& c = p.correlate;
-  return (c.type == ElementType::f32 || c.type == ElementType::f64) && p.products == c.type &&
-         !shared_size(c).empty() && c.lefts <= most_matrices && c.total_rights() <= most_matrices;
+  return !shared_size(c).empty() && c.lefts <= most_matrices && c.total_rights() <= most_matrices;
 }
+
+/// k, KiB, or m, MiB of a batch.
+template <int KIB>
+constexpr VariantName name = variant_name("fft_shared.", KIB < 1024 ? "k" : "m",
+                                          KIB < 1024 ? KIB : KIB / 1024);
 
 template <int KIB>
-constexpr Variant variant(const char* name) {
-  return {name, Stage::correlate, Backend::cuda, false, supports, no_workspace, launch, plan<KIB>};
+constexpr Variant<stage::Correlate> variant() {
+  return {{name<KIB>.text,
+           Backend::cuda,
+           {Feature::f32, Feature::f64, Feature::several_pictures, Feature::overhang},
+           0,
+           false},
+          supports,
+          launch,
+          nullptr,
+          plan<KIB>};
 }
 
-constexpr Variant table[] = {
-    variant<64>("fft_shared.k64"),  // what batches are worth; makes small problems take several
-    variant<256 * 1024>("fft_shared.m256"),
-    variant<24 * 1024>("fft_shared.m24"),
+constexpr Variant<stage::Correlate> table[] = {
+    variant<64>(),  // what batches are worth; makes small problems take several
+    variant<256 * 1024>(),
+    variant<24 * 1024>(),
 };
 
 }  // namespace
 
-Family fft_shared_family() { return table; }
+Family fft_shared_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

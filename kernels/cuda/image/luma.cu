@@ -3,12 +3,12 @@
 // The luma of packed pixels on the GPU. A thread makes four pixels of a row: it reads them as the
 // widest words that the picture's place allows and writes them as one. It is no more than a copy:
 // memory bounds it.
-#include "stages/luma.hpp"
 
 #include <cstdint>
 #include <cstring>
 
 #include "cuda/common/launch.cuh"
+#include "stages/luma.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -33,43 +33,51 @@ __device__ void read_group(const std::uint8_t* from, int pixels, std::uint8_t* g
 }
 
 template <int bytes, class Word>
-__global__ void convert(LumaCopy copy) {
+__global__ void convert(stage::Luma::Problem p, const std::uint8_t* from, std::uint8_t* to) {
   const int x = (blockIdx.x * threads_x + threadIdx.x) * in_group;
-  if (x >= copy.size.width) return;
-  for (int y = blockIdx.y * threads_y + threadIdx.y; y < copy.size.height;
+  if (x >= p.size.width) return;
+  for (int y = blockIdx.y * threads_y + threadIdx.y; y < p.size.height;
        y += gridDim.y * threads_y) {
     std::uint8_t group[in_group * bytes];
-    read_group<bytes, Word>(copy.from + y * copy.from_pitch + x * bytes, copy.size.width - x,
-                            group);
+    read_group<bytes, Word>(from + y * p.pitch + x * bytes, p.size.width - x, group);
     unsigned luma = 0;
 #pragma unroll
     for (int i = 0; i < in_group; ++i)
-      luma |= unsigned(luma_of<bytes>(copy.pixels, group + i * bytes)) << (8 * i);
-    *reinterpret_cast<unsigned*>(copy.to + y * copy.to_pitch + x) = luma;
+      luma |= unsigned(luma_of<bytes>(p.layout, group + i * bytes)) << (8 * i);
+    *reinterpret_cast<unsigned*>(to + y * p.luma_pitch + x) = luma;
   }
 }
 
 template <int bytes, class Word>
-Status launch(const LumaCopy& copy, Stream stream) {
-  const dim3 grid(ceil_div(copy.size.width, threads_x * in_group),
-                  grid_extent(ceil_div(copy.size.height, threads_y)));
-  return enqueue("luma", convert<bytes, Word>, grid, dim3(threads_x, threads_y), 0, stream, copy);
+Status launch_as(const stage::Luma::Problem& p, const stage::Luma::Buffers& b) {
+  const dim3 grid(ceil_div(p.size.width, threads_x * in_group),
+                  grid_extent(ceil_div(p.size.height, threads_y)));
+  return enqueue("luma", convert<bytes, Word>, grid, dim3(threads_x, threads_y), 0, b.stream, p,
+                 b.pixels, b.luma);
 }
 
 template <int bytes>
-Status launch(const LumaCopy& copy, Stream stream) {
-  const auto place = reinterpret_cast<std::uintptr_t>(copy.from) | copy.from_pitch;
+Status launch_of(const stage::Luma::Problem& p, const stage::Luma::Buffers& b) {
+  const auto place = reinterpret_cast<std::uintptr_t>(b.pixels) | p.pitch;
   if constexpr (bytes == 4)
-    if (place % sizeof(uint4) == 0) return launch<bytes, uint4>(copy, stream);
-  return place % sizeof(unsigned) == 0 ? launch<bytes, unsigned>(copy, stream)
-                                       : launch<bytes, std::uint8_t>(copy, stream);
+    if (place % sizeof(uint4) == 0) return launch_as<bytes, uint4>(p, b);
+  return place % sizeof(unsigned) == 0 ? launch_as<bytes, unsigned>(p, b)
+                                       : launch_as<bytes, std::uint8_t>(p, b);
 }
+
+Status launch(const stage::Luma::Problem& p, const Device&, const stage::Luma::Buffers& b,
+              PlanState*) {
+  constexpr Status (*of_bytes[])(const stage::Luma::Problem&, const stage::Luma::Buffers&) = {
+      launch_of<1>, launch_of<2>, launch_of<3>, launch_of<4>};
+  return of_bytes[p.layout.bytes - 1](p, b);
+}
+
+constexpr Variant<stage::Luma> table[] = {
+    {{"luma", Backend::cuda, Feature::u8}, supports_all, launch},
+};
 
 }  // namespace
 
-Status copy_luma(const LumaCopy& copy, Stream stream) {
-  constexpr Status (*of_bytes[])(const LumaCopy&, Stream) = {launch<2>, launch<3>, launch<4>};
-  return of_bytes[copy.pixels.bytes - 2](copy, stream);
-}
+Family luma_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

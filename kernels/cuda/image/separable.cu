@@ -14,7 +14,8 @@
 #include "cuda/common/launch.cuh"
 #include "cuda/common/overlap.cuh"
 #include "cuda/common/shared_memory.cuh"
-#include "stages/filter_weights.hpp"
+#include "stages/filter.hpp"
+#include "stages/variant_name.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -126,82 +127,75 @@ __device__ void sum_columns(const typename P::Sum* tile, int pitch, int y, int h
   }
 }
 
-/// Where rows of filtered pictures lie, in elements.
-struct Layout {
-  std::int64_t pitch, stride;
-};
-
 template <class P, bool padded, int fixed_radius>
 __global__ void __launch_bounds__(threads)
-    separable_fused(Problem p, const std::byte* lefts,
-                    const __grid_constant__ Taps<typename P::Sum> taps, typename P::In* out,
-                    Layout layout) {
+    separable_fused(stage::Filter::Problem p, const std::byte* pictures,
+                    const __grid_constant__ Taps<typename P::Sum> taps, typename P::In* out) {
   using In = typename P::In;
   const int radius_x = fixed_radius ? fixed_radius : taps.radius_x;
   const int radius_y = fixed_radius ? fixed_radius : taps.radius_y;
   const int x0 = blockIdx.x * P::tile_width, y0 = blockIdx.y * tile_height;
-  const Rect window{p.shifts.x + x0 - radius_x, p.shifts.y + y0 - radius_y,
+  const Rect window{p.region.x + x0 - radius_x, p.region.y + y0 - radius_y,
                     P::tile_width + 2 * radius_x, tile_height + 2 * radius_y};
   const int pitch = pitch_of<In>(window.width);
   constexpr int sum_pitch = pitch_of<typename P::Sum>(P::tile_width);
   auto* sums = dynamic_shared<typename P::Sum>();
   auto* tile = reinterpret_cast<In*>(sums + window.height * sum_pitch);
 
-  load<padded>(DeviceMatrix<In>{lefts + blockIdx.z * p.left_stride, p.left_pitch}, p.left, window,
-               tile, pitch);
+  load<padded>(DeviceMatrix<In>{pictures + blockIdx.z * p.stride, p.pitch}, p.size, window, tile,
+               pitch);
   __syncthreads();
-  sum_rows<P, padded, fixed_radius>(tile, pitch, window.height, window.x, p.left.width, taps, sums,
+  sum_rows<P, padded, fixed_radius>(tile, pitch, window.height, window.x, p.size.width, taps, sums,
                                     sum_pitch);
   __syncthreads();
   sum_columns<P, padded, fixed_radius>(
-      sums, sum_pitch, window.y, p.left.height, taps, {p.shifts.width - x0, p.shifts.height - y0},
-      out + blockIdx.z * layout.stride + y0 * layout.pitch + x0, layout.pitch);
+      sums, sum_pitch, window.y, p.size.height, taps, {p.region.width - x0, p.region.height - y0},
+      out + blockIdx.z * p.stride_out() + y0 * p.pitch_out() + x0, p.pitch_out());
 }
 
-/// The rows of a left that its region needs, and whose sums across lie in the workspace.
-__host__ __device__ inline Span rows_needed(const Problem& p, int radius_y) {
-  const int end = p.shifts.y + p.shifts.height + radius_y;
-  return {p.shifts.y > radius_y ? p.shifts.y - radius_y : 0,
-          end < p.left.height ? end : p.left.height};
+/// The rows of a picture that its region needs, and whose sums across lie in the workspace.
+__host__ __device__ inline Span rows_needed(const stage::Filter::Problem& p, int radius_y) {
+  const int end = p.region.y + p.region.height + radius_y;
+  return {p.region.y > radius_y ? p.region.y - radius_y : 0,
+          end < p.size.height ? end : p.size.height};
 }
 
 template <class P, bool padded>
 __global__ void __launch_bounds__(threads)
-    separable_rows(Problem p, const std::byte* lefts,
+    separable_rows(stage::Filter::Problem p, const std::byte* pictures,
                    const __grid_constant__ Taps<typename P::Sum> taps, typename P::Sum* out) {
   using In = typename P::In;
   const Span rows = rows_needed(p, taps.radius_y);
   const int x0 = blockIdx.x * P::tile_width, y0 = blockIdx.y * tile_height;
-  const Rect window{p.shifts.x + x0 - taps.radius_x, rows.begin + y0,
+  const Rect window{p.region.x + x0 - taps.radius_x, rows.begin + y0,
                     P::tile_width + 2 * taps.radius_x, tile_height};
   const int pitch = pitch_of<In>(window.width);
   constexpr int sum_pitch = pitch_of<typename P::Sum>(P::tile_width);
   auto* sums = dynamic_shared<typename P::Sum>();
   auto* tile = reinterpret_cast<In*>(sums + tile_height * sum_pitch);
 
-  load<padded>(DeviceMatrix<In>{lefts + blockIdx.z * p.left_stride, p.left_pitch}, p.left, window,
-               tile, pitch);
+  load<padded>(DeviceMatrix<In>{pictures + blockIdx.z * p.stride, p.pitch}, p.size, window, tile,
+               pitch);
   __syncthreads();
-  sum_rows<P, padded, 0>(tile, pitch, tile_height, window.x, p.left.width, taps, sums, sum_pitch);
+  sum_rows<P, padded, 0>(tile, pitch, tile_height, window.x, p.size.width, taps, sums, sum_pitch);
   __syncthreads();
   const int height = rows.end - rows.begin;
   for (int j = threadIdx.x / 32; j < tile_height && y0 + j < height; j += warps) {
-    const std::int64_t row = (std::int64_t{blockIdx.z} * height + y0 + j) * p.shifts.width + x0;
-    for (int i = threadIdx.x % 32; i < P::tile_width && x0 + i < p.shifts.width; i += 32)
+    const std::int64_t row = (std::int64_t{blockIdx.z} * height + y0 + j) * p.region.width + x0;
+    for (int i = threadIdx.x % 32; i < P::tile_width && x0 + i < p.region.width; i += 32)
       out[row + i] = sums[j * sum_pitch + i];
   }
 }
 
 template <class P, bool padded>
 __global__ void __launch_bounds__(threads)
-    separable_columns(Problem p, const typename P::Sum* row_sums,
-                      const __grid_constant__ Taps<typename P::Sum> taps, typename P::In* out,
-                      Layout layout) {
+    separable_columns(stage::Filter::Problem p, const typename P::Sum* row_sums,
+                      const __grid_constant__ Taps<typename P::Sum> taps, typename P::In* out) {
   using Sum = typename P::Sum;
   const Span rows = rows_needed(p, taps.radius_y);
-  const Size size{p.shifts.width, rows.end - rows.begin};
+  const Size size{p.region.width, rows.end - rows.begin};
   const int x0 = blockIdx.x * P::tile_width, y0 = blockIdx.y * tile_height;
-  const Rect window{x0, p.shifts.y + y0 - taps.radius_y - rows.begin, P::tile_width,
+  const Rect window{x0, p.region.y + y0 - taps.radius_y - rows.begin, P::tile_width,
                     tile_height + 2 * taps.radius_y};
   constexpr int pitch = pitch_of<Sum>(P::tile_width);
   auto* tile = dynamic_shared<Sum>();
@@ -211,8 +205,8 @@ __global__ void __launch_bounds__(threads)
                window, tile, pitch);
   __syncthreads();
   sum_columns<P, padded, 0>(
-      tile, pitch, window.y, size.height, taps, {p.shifts.width - x0, p.shifts.height - y0},
-      out + blockIdx.z * layout.stride + y0 * layout.pitch + x0, layout.pitch);
+      tile, pitch, window.y, size.height, taps, {p.region.width - x0, p.region.height - y0},
+      out + blockIdx.z * p.stride_out() + y0 * p.pitch_out() + x0, p.pitch_out());
 }
 
 // ---- launch ---------------------------------------------------------------------------------
@@ -226,112 +220,115 @@ std::size_t tile_bytes(int radius_x, int height) {
 }
 
 template <class P>
-dim3 grid_of(const Problem& p, int height) {
-  return {static_cast<unsigned>(ceil_div(p.shifts.width, P::tile_width)),
-          static_cast<unsigned>(ceil_div(height, tile_height)), static_cast<unsigned>(p.lefts)};
+dim3 grid_of(const stage::Filter::Problem& p, int height) {
+  return {static_cast<unsigned>(ceil_div(p.region.width, P::tile_width)),
+          static_cast<unsigned>(ceil_div(height, tile_height)), static_cast<unsigned>(p.count)};
 }
 
 template <class F>
-auto with_pixels(const MatchProblem& problem, F f) {
-  switch (problem.correlate.type) {
+auto with_pixels(const stage::Filter::Problem& p, F f) {
+  switch (p.type) {
     case ElementType::u8:
       return f.template operator()<Pixels<std::uint8_t, int>>();
     case ElementType::f64:
       return f.template operator()<Pixels<double, double>>();
     default:
-      return problem.filter->sums == ElementType::f64
-                 ? f.template operator()<Pixels<float, double>>()
-                 : f.template operator()<Pixels<float, float>>();
+      return p.weights->sums == ElementType::f64 ? f.template operator()<Pixels<float, double>>()
+                                                 : f.template operator()<Pixels<float, float>>();
   }
 }
 
 template <bool padded, int fixed_radius>
-Status launch_fused(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
-  return with_pixels(problem, [&]<class P>() {
-    const Problem& p = problem.correlate;
-    const auto taps = taps_of<typename P::Sum>(*problem.filter);
+Status launch_fused(const stage::Filter::Problem& p, const Device&, const stage::Filter::Buffers& b,
+                    PlanState*) {
+  return with_pixels(p, [&]<class P>() {
+    const auto taps = taps_of<typename P::Sum>(*p.weights);
     return enqueue(
-        "separable_fused", separable_fused<P, padded, fixed_radius>, grid_of<P>(p, p.shifts.height),
+        "separable_fused", separable_fused<P, padded, fixed_radius>, grid_of<P>(p, p.region.height),
         threads, tile_bytes<P>(taps.radius_x, tile_height + 2 * taps.radius_y), b.stream, p,
-        static_cast<const std::byte*>(b.lefts), taps, static_cast<typename P::In*>(b.filtered),
-        Layout{problem.products_pitch(), problem.products_stride()});
+        static_cast<const std::byte*>(b.pictures), taps, static_cast<typename P::In*>(b.filtered));
   });
 }
 
 template <bool padded>
-Status launch_split(const MatchProblem& problem, const Device&, const Buffers& b, PlanState*) {
-  return with_pixels(problem, [&]<class P>() {
+Status launch_split(const stage::Filter::Problem& p, const Device&, const stage::Filter::Buffers& b,
+                    PlanState*) {
+  return with_pixels(p, [&]<class P>() {
     using Sum = typename P::Sum;
-    const Problem& p = problem.correlate;
-    const auto taps = taps_of<Sum>(*problem.filter);
+    const auto taps = taps_of<Sum>(*p.weights);
     const Span rows = rows_needed(p, taps.radius_y);
     Status status =
         enqueue("separable_rows", separable_rows<P, padded>, grid_of<P>(p, rows.end - rows.begin),
                 threads, tile_bytes<P>(taps.radius_x, tile_height), b.stream, p,
-                static_cast<const std::byte*>(b.lefts), taps, static_cast<Sum*>(b.workspace));
+                static_cast<const std::byte*>(b.pictures), taps, static_cast<Sum*>(b.workspace));
     if (!status.ok()) return status;
     const std::size_t shared =
         sizeof(Sum) * pitch_of<Sum>(P::tile_width) * (tile_height + 2 * taps.radius_y);
     return enqueue("separable_columns", separable_columns<P, padded>,
-                   grid_of<P>(p, p.shifts.height), threads, shared, b.stream, p,
+                   grid_of<P>(p, p.region.height), threads, shared, b.stream, p,
                    static_cast<const Sum*>(b.workspace), taps,
-                   static_cast<typename P::In*>(b.filtered),
-                   Layout{problem.products_pitch(), problem.products_stride()});
+                   static_cast<typename P::In*>(b.filtered));
   });
 }
 
-std::size_t split_workspace(const MatchProblem& problem, const Device&) {
-  const Problem& p = problem.correlate;
-  const Span rows = rows_needed(p, problem.filter->down.radius);
-  return with_pixels(problem, [&]<class P>() {
-    return sizeof(typename P::Sum) * p.lefts * p.shifts.width * (rows.end - rows.begin);
+std::size_t split_workspace(const stage::Filter::Problem& p, const Device&) {
+  const Span rows = rows_needed(p, p.weights->down.radius);
+  return with_pixels(p, [&]<class P>() {
+    return sizeof(typename P::Sum) * p.count * p.region.width * (rows.end - rows.begin);
   });
 }
 
 /// Blocks of a grid have at most 65,535 rows of tiles, and as many lefts.
-bool supports_split(const MatchProblem& problem, const Device&) {
-  if (!problem.filter) return false;
-  const Problem& p = problem.correlate;
-  return p.lefts <= 65535 &&
-         p.shifts.height + 2 * problem.filter->down.radius <= 65535LL * tile_height;
+bool supports_split(const stage::Filter::Problem& p, const Device&) {
+  return p.count <= 65535 && p.region.height + 2 * p.weights->down.radius <= 65535LL * tile_height;
 }
 
 template <int fixed_radius>
-bool supports_fused(const MatchProblem& problem, const Device& device) {
-  if (!supports_split(problem, device)) return false;
-  const int radius_x = problem.filter->across.radius, radius_y = problem.filter->down.radius;
+bool supports_fused(const stage::Filter::Problem& p, const Device& device) {
+  if (!supports_split(p, device)) return false;
+  const int radius_x = p.weights->across.radius, radius_y = p.weights->down.radius;
   if (fixed_radius && (radius_x != fixed_radius || radius_y != fixed_radius)) return false;
-  return with_pixels(problem, [&]<class P>() {
+  return with_pixels(p, [&]<class P>() {
     return tile_bytes<P>(radius_x, tile_height + 2 * radius_y) <= most_shared_bytes;
   });
 }
 
+constexpr Features features{Feature::u8, Feature::f32, Feature::f64, Feature::several_pictures,
+                            Feature::pitched_output};
+
 template <bool padded>
-constexpr Variant split(const char* name) {
-  return {name,           Stage::filter,   Backend::cuda,       true,
-          supports_split, split_workspace, launch_split<padded>};
+constexpr VariantName split_name = variant_name("separable.split", padded ? "" : "_unpadded");
+
+template <bool padded>
+constexpr Variant<stage::Filter> split(int rank) {
+  return {{split_name<padded>.text, Backend::cuda, features, rank},
+          supports_split,
+          launch_split<padded>,
+          split_workspace};
 }
 
 template <bool padded, int fixed_radius>
-constexpr Variant fused(const char* name) {
-  return {name,
-          Stage::filter,
-          Backend::cuda,
-          true,
+constexpr VariantName fused_name = [] {
+  VariantName name = variant_name("separable.fused", padded ? "" : "_unpadded");
+  name.add_if(fixed_radius > 0, "_r", fixed_radius);
+  return name;
+}();
+
+template <bool padded, int fixed_radius>
+constexpr Variant<stage::Filter> fused(int rank) {
+  return {{fused_name<padded, fixed_radius>.text, Backend::cuda, features, rank},
           supports_fused<fixed_radius>,
-          no_workspace,
           launch_fused<padded, fixed_radius>};
 }
 
-/// The best one last, see registry.hpp.
-constexpr Variant table[] = {
-    split<false>("separable.split_unpadded"),    split<true>("separable.split"),
-    fused<false, 0>("separable.fused_unpadded"), fused<true, 0>("separable.fused"),
-    fused<true, 3>("separable.fused_r3"),        fused<true, 6>("separable.fused_r6"),
+/// Ranked as measured.
+constexpr Variant<stage::Filter> table[] = {
+    split<false>(0),   split<true>(1),    fused<false, 0>(2),
+    fused<true, 0>(3), fused<true, 3>(4), fused<true, 6>(4),
 };
 
 }  // namespace
 
-Family separable_family() { return table; }
+Family separable_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

@@ -7,6 +7,7 @@
 
 #include "cuda/common/warp.cuh"
 #include "cuda/match/peak_list.cuh"
+#include "stages/peaks.hpp"
 #include "stages/score.hpp"
 
 namespace xcorr::cuda {
@@ -25,7 +26,7 @@ struct Scorer {
   /// The terms of may_reach(). All 0: any may.
   float value_product = 0, value_sum = 0, least_square = 0, least_sum = 0;
 
-  __device__ Scorer(const MatchProblem& p, bool minimum, const RightSums& right,
+  __device__ Scorer(const stage::Search::Problem& p, bool minimum, const TemplateSums& right,
                     const u32* window_sums, const u32* window_squares)
       : method(p.method),
         minimum(minimum),
@@ -38,7 +39,7 @@ struct Scorer {
         squares(window_squares) {
     if (method != Method::ccoeff_normed || limit <= 0) return;
     // A thousandth is far more than the rounding of squares.
-    const float least = 0.999f * limit * limit * static_cast<float>(right.deviation);
+    const float least = 0.999f * limit * limit * static_cast<float>(right.n2_variance);
     constexpr float more = 1 + 1e-6f, less = 1 - 1e-6f;
     value_product = more * static_cast<float>(n);
     value_sum = less * static_cast<float>(right_sum);
@@ -86,7 +87,7 @@ struct Box {
 struct Neighbourhood {
   Key key;
   Box near, cells;
-  __device__ Neighbourhood(const MatchProblem& p, const Cells& c, Key key) : key(key) {
+  __device__ Neighbourhood(const stage::Search::Problem& p, const Cells& c, Key key) : key(key) {
     const Rect s = p.correlate.shifts;
     const int x = index_of(key) % s.width, y = index_of(key) / s.width;
     near = {max(x - p.distance_x + 1, 0), max(y - p.distance_y + 1, 0),
@@ -111,9 +112,10 @@ __device__ inline Standing standing(const Neighbourhood& of, Key other, int widt
 
 /// Whether one of a cell's shifts near `of` beats it: their scores from the pixels, by the whole
 /// block, a warp a row of the cell. Every thread returns the same.
-__device__ inline bool is_beaten_by_pixels(const MatchProblem& problem, const std::byte* left,
-                                           const std::uint8_t* right, const Scorer& scorer,
-                                           const Neighbourhood& of, int cell_x, int cell_y) {
+__device__ inline bool is_beaten_by_pixels(const stage::Search::Problem& problem,
+                                           const std::byte* left, const std::uint8_t* right,
+                                           const Scorer& scorer, const Neighbourhood& of,
+                                           int cell_x, int cell_y) {
   const Problem& p = problem.correlate;
   const int lane = threadIdx.x % 32, y = cell_y + threadIdx.x / 32;
   bool beaten = false;
@@ -147,8 +149,8 @@ __device__ inline bool is_beaten_by_pixels(const MatchProblem& problem, const st
 /// Appends those cells' best that no shift nearby beats to the lists. Blocks take pick_threads
 /// cells each; a warp compares one key with the cells around it.
 static __global__ void __launch_bounds__(pick_threads, 1)
-    pick_peaks(MatchProblem problem, bool minimum, const std::byte* left,
-               const std::byte* templates, const RightSums* right_sums, int first_right,
+    pick_peaks(stage::Search::Problem problem, bool minimum, const std::byte* left,
+               const std::byte* templates, const TemplateSums* template_sums, int first_right,
                Cells cells, const u32* window_sums, const u32* window_squares, const Key* best,
                PeakLists lists) {
   __shared__ Key open[pick_threads];  // beaten by none for sure
@@ -182,7 +184,7 @@ static __global__ void __launch_bounds__(pick_threads, 1)
   }
   __syncthreads();
 
-  const Scorer scorer(problem, minimum, right_sums[first_right + right], window_sums,
+  const Scorer scorer(problem, minimum, template_sums[first_right + right], window_sums,
                       window_squares);
   const auto* pixels = reinterpret_cast<const std::uint8_t*>(
       templates + std::int64_t{first_right + right} * p.right_stride);

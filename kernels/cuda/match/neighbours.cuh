@@ -3,7 +3,7 @@
 // What the families that refine candidates share.
 #pragma once
 
-#include "stages/variant.hpp"
+#include "stages/peaks.hpp"
 
 namespace xcorr::cuda {
 
@@ -13,7 +13,8 @@ constexpr int places = 9;
 /// Which of a candidate's neighbours across and down are wanted and exist.
 struct Neighbours {
   bool x, y;
-  __device__ Neighbours(const MatchProblem& p, const Candidate& c)
+  template <class Problem>
+  __device__ Neighbours(const Problem& p, const Candidate& c)
       : x(p.subpixel && c.x > 0 && c.x < p.correlate.shifts.width - 1),
         y(p.subpixel && c.y > 0 && c.y < p.correlate.shifts.height - 1) {}
 };

@@ -5,6 +5,7 @@
 // of score.hpp, rounded to float; floating-point products of ccoeff-normed are multiplied by float
 // reciprocals of the norms, whose rounding their own error hides.
 #include "cuda/common/launch.cuh"
+#include "stages/normalise.hpp"
 #include "stages/score.hpp"
 
 namespace xcorr::cuda {
@@ -16,11 +17,13 @@ constexpr int block_size = 256;
 struct Place {
   int x, y;
   __device__ Place() : x(blockIdx.x * block_size + threadIdx.x), y(blockIdx.y) {}
-  __device__ bool exists(const MatchProblem& p) const { return x < p.correlate.shifts.width; }
-  __device__ std::int64_t dense(const MatchProblem& p) const {
+  __device__ bool exists(const stage::Normalise::Problem& p) const {
+    return x < p.correlate.shifts.width;
+  }
+  __device__ std::int64_t dense(const stage::Normalise::Problem& p) const {
     return std::int64_t{y} * p.correlate.shifts.width + x;
   }
-  __device__ std::int64_t product(const MatchProblem& p) const {
+  __device__ std::int64_t product(const stage::Normalise::Problem& p) const {
     return y * p.products_pitch() + x;
   }
 };
@@ -32,8 +35,8 @@ using TermOf = std::conditional_t<std::is_integral_v<Sum>, std::int64_t, double>
 /// Any method, any products: the formulas of score.hpp.
 template <class Product, class Sum, class Squares>
 __global__ void __launch_bounds__(block_size)
-    normalise(MatchProblem p, int right_count, const RightSums* right_sums, const Product* products,
-              const Sum* sums, const Squares* squares, float* scores) {
+    normalise(stage::Normalise::Problem p, int right_count, const TemplateSums* template_sums,
+              const Product* products, const Sum* sums, const Squares* squares, float* scores) {
   using T = TermOf<Sum>;
   const Place at;
   if (!at.exists(p)) return;
@@ -42,7 +45,7 @@ __global__ void __launch_bounds__(block_size)
   scores += at.dense(p);
   const T sum = static_cast<T>(sums[at.dense(p)]), square = static_cast<T>(squares[at.dense(p)]);
   for (int r = 0; r < right_count; ++r) {
-    const RightSums right = right_sums[r];
+    const TemplateSums right = template_sums[r];
     const Product product = products[r * p.products_stride()];
     double value;
     if constexpr (std::is_integral_v<Product>)
@@ -58,17 +61,17 @@ __global__ void __launch_bounds__(block_size)
 
 /// 1 / sqrt(sum f'^2), that norm taken as at least `floor`; 0 without variance. `inverse_n`: 1 / n.
 template <class T>
-__device__ float reciprocal_norm(T n, T deviation, T squares, float inverse_n, float floor) {
-  if (is_flat_variance(deviation, n * squares)) return 0;
-  return rsqrtf(fmaxf(static_cast<float>(deviation) * inverse_n, floor * floor));
+__device__ float reciprocal_norm(T n, T n2_variance, T squares, float inverse_n, float floor) {
+  if (is_flat_variance(n2_variance, n * squares)) return 0;
+  return rsqrtf(fmaxf(static_cast<float>(n2_variance) * inverse_n, floor * floor));
 }
 
 /// ccoeff-normed of centred floating-point products: centred_quotient() of score.hpp in float.
 template <class Sum, class Squares>
 __global__ void __launch_bounds__(block_size)
-    normalise_centred(MatchProblem p, float inverse_n, int right_count, const RightSums* right_sums,
-                      const float* products, const Sum* sums, const Squares* squares,
-                      const float* product_error, float* scores) {
+    normalise_centred(stage::Normalise::Problem p, float inverse_n, int right_count,
+                      const TemplateSums* template_sums, const float* products, const Sum* sums,
+                      const Squares* squares, const float* product_error, float* scores) {
   using T = TermOf<Sum>;
   const Place at;
   if (!at.exists(p)) return;
@@ -78,21 +81,22 @@ __global__ void __launch_bounds__(block_size)
   const T n = static_cast<T>(p.correlate.right.area());
   const T sum = static_cast<T>(sums[at.dense(p)]), square = static_cast<T>(squares[at.dense(p)]);
   const float floor = (product_error ? *product_error : 0) * static_cast<float>(1 / noise_share);
-  const float window = reciprocal_norm(n, deviation(n, square, sum, sum), square, inverse_n, floor);
+  const float window =
+      reciprocal_norm(n, n2_covariance(n, square, sum, sum), square, inverse_n, floor);
 #pragma unroll 4
   for (int r = 0; r < right_count; ++r) {
-    const float norm = reciprocal_norm(static_cast<double>(n), right_sums[r].deviation,
-                                       right_sums[r].squares, inverse_n, 0);
+    const float norm = reciprocal_norm(static_cast<double>(n), template_sums[r].n2_variance,
+                                       template_sums[r].squares, inverse_n, 0);
     const float value = products[r * p.products_stride()] * window * norm;
     scores[r * shifts] = fminf(fmaxf(value, -1.0f), 1.0f);
   }
 }
 
 template <class Product, class Sum, class Squares>
-Status launch_as(const MatchProblem& p, const Buffers& b) {
+Status launch_as(const stage::Normalise::Problem& p, const stage::Normalise::Buffers& b) {
   const Rect area = p.correlate.shifts;
   const dim3 grid(ceil_div(area.width, block_size), area.height);
-  const RightSums* right_sums = b.right_sums + b.first_right;
+  const TemplateSums* template_sums = b.template_sums + b.first_right;
   const auto* products = static_cast<const Product*>(b.products);
   const auto* sums = static_cast<const Sum*>(b.window_sums);
   const auto* squares = static_cast<const Squares*>(b.window_squares);
@@ -100,15 +104,16 @@ Status launch_as(const MatchProblem& p, const Buffers& b) {
     if (p.method == Method::ccoeff_normed) {
       const float inverse_n = 1.0f / static_cast<float>(p.correlate.right.area());
       return enqueue("normalise_centred", normalise_centred<Sum, Squares>, grid, block_size, 0,
-                     b.stream, p, inverse_n, b.right_count, right_sums, products, sums, squares,
+                     b.stream, p, inverse_n, b.right_count, template_sums, products, sums, squares,
                      b.product_error, b.scores);
     }
   }
   return enqueue("normalise", normalise<Product, Sum, Squares>, grid, block_size, 0, b.stream, p,
-                 b.right_count, right_sums, products, sums, squares, b.scores);
+                 b.right_count, template_sums, products, sums, squares, b.scores);
 }
 
-Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*) {
+Status launch(const stage::Normalise::Problem& p, const Device&, const stage::Normalise::Buffers& b,
+              PlanState*) {
   using u32 = std::uint32_t;
   using u64 = unsigned long long;
   if (p.correlate.type != ElementType::u8) return launch_as<float, double, double>(p, b);
@@ -118,16 +123,19 @@ Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*
   return centred ? launch_as<float, u32, u32>(p, b) : launch_as<u32, u32, u32>(p, b);
 }
 
-bool supports(const MatchProblem& p, const Device& device) {
-  return supports_matching(p, device) && p.correlate.shifts.height <= 65535;
+bool supports(const stage::Normalise::Problem& p, const Device&) {
+  return p.correlate.shifts.height <= 65535;
 }
 
-constexpr Variant table[] = {
-    {"normalise", Stage::normalise, Backend::cuda, true, supports, no_workspace, launch},
+constexpr Variant<stage::Normalise> table[] = {
+    {{"normalise", Backend::cuda,
+      match_features | Features(Feature::float_products, Feature::pitched_output)},
+     supports,
+     launch},
 };
 
 }  // namespace
 
-Family normalise_family() { return table; }
+Family normalise_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cuda/common/launch.cuh"
+#include "stages/peaks.hpp"
 
 namespace xcorr::cuda {
 
@@ -30,7 +31,7 @@ __device__ inline Candidate candidate_of(Key key, bool minimum, int width) {
 }
 
 /// Of each right.
-inline std::int64_t list_length(const MatchProblem& p) {
+inline std::int64_t list_length(const stage::Peaks::Problem& p) {
   const Rect s = p.correlate.shifts;
   return std::int64_t{ceil_div(s.width, p.distance_x)} * ceil_div(s.height, p.distance_y);
 }
@@ -41,7 +42,7 @@ struct PeakLists {
   unsigned* found;
   std::int64_t length;
 
-  PeakLists(const MatchProblem& p, void* workspace, int rights)
+  PeakLists(const stage::Peaks::Problem& p, void* workspace, int rights)
       : keys(static_cast<Key*>(workspace)),
         found(reinterpret_cast<unsigned*>(keys + rights * list_length(p))),
         length(list_length(p)) {}
@@ -50,14 +51,14 @@ struct PeakLists {
   }
 };
 
-inline std::size_t peak_lists_bytes(const MatchProblem& p) {
-  return p.most_rights() * (list_length(p) * sizeof(Key) + sizeof(unsigned));
+inline std::size_t peak_lists_bytes(const stage::Peaks::Problem& p) {
+  return p.max_rights() * (list_length(p) * sizeof(Key) + sizeof(unsigned));
 }
 
 constexpr int most_sorted_peaks = 1024;
 
 /// Enqueues the last step: of each list the best max_peaks become candidates, best first.
-Status keep_best(const MatchProblem& p, const Device& device, const Buffers& b,
-                 const PeakLists& lists);
+Status keep_best(const stage::Peaks::Problem& p, const Device& device, const LaunchOfRights& launch,
+                 const PeakLists& lists, Candidate* candidates, std::uint32_t* counts);
 
 }  // namespace xcorr::cuda

@@ -6,6 +6,7 @@
 // apart in x or y, which bounds its length. The second sorts each list (bitonic, in shared memory)
 // and keeps the best.
 #include "cuda/match/peak_list.cuh"
+#include "stages/peaks.hpp"
 #include "stages/score.hpp"
 
 namespace xcorr::cuda {
@@ -63,8 +64,8 @@ __device__ bool beaten(const Surface& s, int x, int y, int reach_x, int reach_y,
 }
 
 __global__ void __launch_bounds__(block_size)
-    find_peaks(MatchProblem p, bool minimum, const float* scores, int first_right, int right_count,
-               const RightSums* right_sums, PeakLists lists) {
+    find_peaks(stage::Peaks::Problem p, bool minimum, const float* scores, int first_right,
+               int right_count, const TemplateSums* template_sums, PeakLists lists) {
   __shared__ struct {
     int x, y;
     Key key;
@@ -80,7 +81,7 @@ __global__ void __launch_bounds__(block_size)
   for (int r = blockIdx.z; r < right_count; r += gridDim.z) {
     const Surface surface{scores + r * area.size().area(), area.width, area.height, minimum};
     const auto limit = static_cast<float>(score_limit(
-        p.method, p.threshold, double(p.correlate.right.area()), right_sums[first_right + r]));
+        p.method, p.threshold, double(p.correlate.right.area()), template_sums[first_right + r]));
     unsigned reached = 0;
 #pragma unroll
     for (int i = 0; i < rows; ++i) {
@@ -127,7 +128,7 @@ __device__ void bitonic_sort(Key* keys, int size) {
 }
 
 __global__ void __launch_bounds__(sort_threads)
-    sort_lists(MatchProblem p, bool minimum, int first_right, PeakLists lists,
+    sort_lists(stage::Peaks::Problem p, bool minimum, int first_right, PeakLists lists,
                Candidate* candidates, std::uint32_t* counts) {
   __shared__ Key keys[sort_size];
   wait_for_previous();
@@ -153,9 +154,10 @@ __global__ void __launch_bounds__(sort_threads)
   if (threadIdx.x == 0) counts[first_right + r] = kept;
 }
 
-std::size_t workspace(const MatchProblem& p, const Device&) { return peak_lists_bytes(p); }
+std::size_t workspace(const stage::Peaks::Problem& p, const Device&) { return peak_lists_bytes(p); }
 
-Status launch(const MatchProblem& p, const Device& device, const Buffers& b, PlanState*) {
+Status launch(const stage::Peaks::Problem& p, const Device& device, const stage::Peaks::Buffers& b,
+              PlanState*) {
   const Rect area = p.correlate.shifts;
   const PeakLists lists(p, b.workspace, b.right_count);
   if (Status s =
@@ -167,30 +169,31 @@ Status launch(const MatchProblem& p, const Device& device, const Buffers& b, Pla
                   grid_extent(b.right_count));
   if (Status s = enqueue("find_peaks", find_peaks, grid, dim3(block_width, block_height), 0,
                          b.stream, p, info(p.method).minimum, b.scores, b.first_right,
-                         b.right_count, b.right_sums, lists);
+                         b.right_count, b.template_sums, lists);
       !s.ok())
     return s;
-  return keep_best(p, device, b, lists);
+  return keep_best(p, device, b, lists, b.candidates, b.counts);
 }
 
 /// An element's number must fit 32 bits.
-bool supports(const MatchProblem& p, const Device& device) {
-  return supports_matching(p, device) && p.correlate.shifts.size().area() < 0xffffffffLL &&
+bool supports(const stage::Peaks::Problem& p, const Device&) {
+  return p.correlate.shifts.size().area() < 0xffffffffLL &&
          p.correlate.shifts.height <= 65535LL * tile_height && p.max_peaks <= most_sorted_peaks;
 }
 
-constexpr Variant table[] = {
-    {"peaks", Stage::peaks, Backend::cuda, true, supports, workspace, launch},
+constexpr Variant<stage::Peaks> table[] = {
+    {{"peaks", Backend::cuda, match_features}, supports, launch, workspace},
 };
 
 }  // namespace
 
-Status keep_best(const MatchProblem& p, const Device& device, const Buffers& b,
-                 const PeakLists& lists) {
-  return enqueue_early(device, "sort_lists", sort_lists, b.right_count, sort_threads, 0, b.stream,
-                       p, info(p.method).minimum, b.first_right, lists, b.candidates, b.counts);
+Status keep_best(const stage::Peaks::Problem& p, const Device& device, const LaunchOfRights& launch,
+                 const PeakLists& lists, Candidate* candidates, std::uint32_t* counts) {
+  return enqueue_early(device, "sort_lists", sort_lists, launch.right_count, sort_threads, 0,
+                       launch.stream, p, info(p.method).minimum, launch.first_right, lists,
+                       candidates, counts);
 }
 
-Family peaks_family() { return table; }
+Family peaks_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

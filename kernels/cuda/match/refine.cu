@@ -8,6 +8,7 @@
 #include "cuda/common/block_sums.cuh"
 #include "cuda/common/launch.cuh"
 #include "cuda/match/neighbours.cuh"
+#include "stages/peaks.hpp"
 #include "stages/score.hpp"
 
 namespace xcorr::cuda {
@@ -32,8 +33,8 @@ __device__ void for_pixels(const Problem& p, const std::byte* window, const In* 
   }
 }
 
-__device__ double exact_score(const MatchProblem& p, const std::byte* window,
-                              const std::uint8_t* right, const RightSums& sums) {
+__device__ double exact_score(const stage::Refine::Problem& p, const std::byte* window,
+                              const std::uint8_t* right, const TemplateSums& sums) {
   // 32 bits hold a thread's share of any row.
   unsigned product = 0, sum = 0, squares = 0;
   unsigned long long totals[3] = {};
@@ -57,8 +58,8 @@ __device__ double exact_score(const MatchProblem& p, const std::byte* window,
                                         static_cast<T>(sums.sum), static_cast<T>(sums.squares)});
 }
 
-__device__ double exact_score(const MatchProblem& p, const std::byte* window, const float* right,
-                              const RightSums&) {
+__device__ double exact_score(const stage::Refine::Problem& p, const std::byte* window,
+                              const float* right, const TemplateSums&) {
   double means[2] = {};
   for_pixels(
       p.correlate, window, right,
@@ -89,8 +90,8 @@ __device__ double exact_score(const MatchProblem& p, const std::byte* window, co
   w.right_squares = s[1];
   w.product = s[2];
   w.difference = s[3];
-  w.left_deviation = s[4];
-  w.right_deviation = s[5];
+  w.left_variance_sum = s[4];
+  w.right_variance_sum = s[5];
   w.covariance = s[6];
   return score(p.method, w);
 }
@@ -98,8 +99,8 @@ __device__ double exact_score(const MatchProblem& p, const std::byte* window, co
 /// Grid: places, candidates of a right, rights.
 template <class In>
 __global__ void __launch_bounds__(threads)
-    score_places(MatchProblem p, const std::byte* left, const std::byte* templates,
-                 const RightSums* right_sums, int first_right, int right_count,
+    score_places(stage::Refine::Problem p, const std::byte* left, const std::byte* templates,
+                 const TemplateSums* template_sums, int first_right, int right_count,
                  const Candidate* candidates, const std::uint32_t* counts, double* scores) {
   for (int r = first_right + blockIdx.z; r < first_right + right_count; r += gridDim.z) {
     if (blockIdx.y >= counts[r]) continue;
@@ -111,13 +112,13 @@ __global__ void __launch_bounds__(threads)
     const int x = p.correlate.shifts.x + c.x + dx, y = p.correlate.shifts.y + c.y + dy;
     const double exact = exact_score(
         p, left + y * p.correlate.left_pitch + x * static_cast<int>(sizeof(In)),
-        reinterpret_cast<const In*>(templates + r * p.correlate.right_stride), right_sums[r]);
+        reinterpret_cast<const In*>(templates + r * p.correlate.right_stride), template_sums[r]);
     if (threadIdx.x == 0) scores[index * places + blockIdx.x] = exact;
   }
 }
 
 __global__ void __launch_bounds__(threads)
-    place_peaks(MatchProblem p, bool minimum, int first_right, int right_count,
+    place_peaks(stage::Refine::Problem p, bool minimum, int first_right, int right_count,
                 const Candidate* candidates, const std::uint32_t* counts,
                 const double (*scores)[places], RefinedPeak* peaks, std::uint32_t* peak_counts) {
   for (int r = first_right + blockIdx.y; r < first_right + right_count; r += gridDim.y) {
@@ -132,18 +133,19 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-std::size_t workspace(const MatchProblem& p, const Device&) {
+std::size_t workspace(const stage::Refine::Problem& p, const Device&) {
   return sizeof(double) * places * p.correlate.rights * p.max_peaks;
 }
 
-Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*) {
+Status launch(const stage::Refine::Problem& p, const Device&, const stage::Refine::Buffers& b,
+              PlanState*) {
   const auto score =
       p.correlate.type == ElementType::u8 ? score_places<std::uint8_t> : score_places<float>;
   const unsigned rights = grid_extent(b.right_count);
   auto* scores = static_cast<double*>(b.workspace);
   if (Status s = enqueue("score_places", score, dim3(places, p.max_peaks, rights), threads, 0,
                          b.stream, p, static_cast<const std::byte*>(b.lefts),
-                         static_cast<const std::byte*>(b.templates), b.right_sums, b.first_right,
+                         static_cast<const std::byte*>(b.templates), b.template_sums, b.first_right,
                          b.right_count, b.candidates, b.counts, scores);
       !s.ok())
     return s;
@@ -153,12 +155,12 @@ Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*
                  b.peak_counts);
 }
 
-constexpr Variant table[] = {
-    {"refine", Stage::refine, Backend::cuda, true, supports_matching, workspace, launch},
+constexpr Variant<stage::Refine> table[] = {
+    {{"refine", Backend::cuda, match_features}, supports_all, launch, workspace},
 };
 
 }  // namespace
 
-Family refine_family() { return table; }
+Family refine_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

@@ -42,11 +42,11 @@ __device__ bool add_blocks(u64& mine, unsigned* ticket, u64 (*partial)[places]) 
 /// blocks.
 template <class Squares>
 __global__ void __launch_bounds__(threads, 1)
-    refine_bytes(MatchProblem p, bool minimum, MatchInputs<Squares> from, int first_right,
+    refine_bytes(stage::Refine::Problem p, bool minimum, MatchInputs<Squares> from, int first_right,
                  int right_count, const Candidate* candidates, const std::uint32_t* counts,
                  unsigned* tickets, u64 (*partial)[places], RefinedPeak* peaks,
                  std::uint32_t* peak_counts) {
-  using Refining = Refinement<warps, Squares>;
+  using Refining = Refinement<stage::Refine::Problem, warps, Squares>;
   __shared__ typename Refining::Shared shared;
   wait_for_previous();
   for (int r = first_right + blockIdx.z; r < first_right + right_count; r += gridDim.z) {
@@ -63,16 +63,17 @@ __global__ void __launch_bounds__(threads, 1)
   }
 }
 
-std::size_t workspace(const MatchProblem& p, const Device&) {
+std::size_t workspace(const stage::Refine::Problem& p, const Device&) {
   return sizeof(u64) * places * blocks_of(p.correlate) * p.correlate.rights * p.max_peaks;
 }
 
-Result<std::unique_ptr<PlanState>> plan(const MatchProblem& p, const Device&) {
+Result<std::unique_ptr<PlanState>> plan(const stage::Refine::Problem& p, const Device&) {
   return Tickets::make(std::int64_t{p.correlate.rights} * p.max_peaks);
 }
 
 template <class Squares>
-Status launch_as(const MatchProblem& p, const Device& device, const Buffers& b, PlanState* state) {
+Status launch_as(const stage::Refine::Problem& p, const Device& device,
+                 const stage::Refine::Buffers& b, PlanState* state) {
   const dim3 grid(blocks_of(p.correlate), p.max_peaks, grid_extent(b.right_count));
   return enqueue_early(device, "refine_bytes", refine_bytes<Squares>, grid, threads, 0, b.stream, p,
                        info(p.method).minimum, MatchInputs<Squares>(b), b.first_right,
@@ -81,23 +82,27 @@ Status launch_as(const MatchProblem& p, const Device& device, const Buffers& b, 
                        static_cast<u64(*)[places]>(b.workspace), b.peaks, b.peak_counts);
 }
 
-Status launch(const MatchProblem& p, const Device& device, const Buffers& b, PlanState* state) {
+Status launch(const stage::Refine::Problem& p, const Device& device,
+              const stage::Refine::Buffers& b, PlanState* state) {
   return p.correlate.output_type() == ElementType::u64
              ? launch_as<u64>(p, device, b, state)
              : launch_as<std::uint32_t>(p, device, b, state);
 }
 
-bool supports(const MatchProblem& p, const Device& device) {
-  return supports_matching(p, device) && p.correlate.type == ElementType::u8 &&
-         p.correlate.right.width <= most_columns;
+bool supports(const stage::Refine::Problem& p, const Device&) {
+  return p.correlate.right.width <= most_columns;
 }
 
-constexpr Variant table[] = {
-    {"refine_bytes", Stage::refine, Backend::cuda, true, supports, workspace, launch, plan},
+constexpr Variant<stage::Refine> table[] = {
+    {{"refine_bytes", Backend::cuda, {Feature::u8, Feature::wide_sums, Feature::several_peaks}, 1},
+     supports,
+     launch,
+     workspace,
+     plan},
 };
 
 }  // namespace
 
-Family refine_bytes_family() { return table; }
+Family refine_bytes_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

@@ -13,18 +13,20 @@
 
 namespace xcorr::cuda {
 
-/// What scores of bytes are made of, beside the products. Squares: as Buffers::window_squares.
+/// What scores of bytes are made of, beside the products. Squares: see
+/// window_square_type().
 template <class Squares>
 struct MatchInputs {
   const std::byte *left, *templates;
-  const RightSums* right_sums;
+  const TemplateSums* template_sums;
   const std::uint32_t* window_sums;
   const Squares* window_squares;
 
+  template <class Buffers>
   explicit MatchInputs(const Buffers& b)
       : left(static_cast<const std::byte*>(b.lefts)),
         templates(static_cast<const std::byte*>(b.templates)),
-        right_sums(b.right_sums),
+        template_sums(b.template_sums),
         window_sums(static_cast<const std::uint32_t*>(b.window_sums)),
         window_squares(static_cast<const Squares*>(b.window_squares)) {}
 };
@@ -41,8 +43,9 @@ struct Three {
 };
 
 /// One candidate, by all threads of blocks of so many warps. The first threads of a block have one
-/// of the nine places each.
-template <int warps, class Squares>
+/// of the nine places each. P: the problem of refine, or of a search
+/// that refines.
+template <class P, int warps, class Squares>
 class Refinement {
  public:
   struct Shared {
@@ -51,7 +54,7 @@ class Refinement {
   };
 
   /// Asks early for what is known of the windows.
-  __device__ Refinement(const MatchProblem& problem, const MatchInputs<Squares>& from, int right,
+  __device__ Refinement(const P& problem, const MatchInputs<Squares>& from, int right,
                         const Candidate& at, Shared& shared)
       : problem_(problem), shared_(shared), at_(at), there_(problem, at) {
     const Problem& p = problem.correlate;
@@ -61,7 +64,7 @@ class Refinement {
         has_place_ ? std::int64_t{at.y + dy} * p.shifts.width + at.x + dx : 0;
     window_sum_ = from.window_sums[window];
     window_square_ = from.window_squares[window];
-    right_ = from.right_sums[right];
+    right_ = from.template_sums[right];
     window_ = from.left + (p.shifts.y + at.y) * p.left_pitch + p.shifts.x + at.x;
     template_ = from.templates + right * p.right_stride;
   }
@@ -135,7 +138,7 @@ class Refinement {
     }
   }
 
-  const MatchProblem& problem_;
+  const P& problem_;
   Shared& shared_;
   const Candidate at_;
   const Neighbours there_;
@@ -143,7 +146,7 @@ class Refinement {
   bool has_place_;
   std::uint32_t window_sum_;
   Squares window_square_;
-  RightSums right_;
+  TemplateSums right_;
 };
 
 }  // namespace xcorr::cuda

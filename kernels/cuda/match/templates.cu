@@ -7,6 +7,7 @@
 #include "cuda/common/launch.cuh"
 #include "stages/blend.hpp"
 #include "stages/score.hpp"
+#include "stages/templates.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -15,37 +16,39 @@ constexpr int threads = 512, warps = threads / 32;
 
 /// Calls f(pixel, its place in bytes) for the thread's share of a template's pixels.
 template <class In, class F>
-__device__ void for_pixels(const Problem& p, const std::byte* right, F f) {
-  for (int y = threadIdx.x / 32; y < p.right.height; y += warps)
-    for (int x = threadIdx.x % 32; x < p.right.width; x += 32) {
-      const std::int64_t at = y * p.right_pitch + x * static_cast<int>(sizeof(In));
-      f(*reinterpret_cast<const In*>(right + at), at);
+__device__ void for_pixels(const stage::TemplateSums::Problem& p, const std::byte* pixels, F f) {
+  for (int y = threadIdx.x / 32; y < p.size.height; y += warps)
+    for (int x = threadIdx.x % 32; x < p.size.width; x += 32) {
+      const std::int64_t at = y * p.pitch + x * static_cast<int>(sizeof(In));
+      f(*reinterpret_cast<const In*>(pixels + at), at);
     }
 }
 
-__device__ RightSums sums_of(const Problem& p, const std::byte* right, std::uint8_t*) {
+__device__ TemplateSums sums_of(const stage::TemplateSums::Problem& p, const std::byte* pixels,
+                                std::uint8_t*) {
   unsigned long long sums[2] = {};
-  for_pixels<std::uint8_t>(p, right, [&](unsigned v, std::int64_t) {
+  for_pixels<std::uint8_t>(p, pixels, [&](unsigned v, std::int64_t) {
     sums[0] += v;
     sums[1] += v * v;
   });
   block_sums<warps>(sums);
   const auto sum = static_cast<std::int64_t>(sums[0]), squares = static_cast<std::int64_t>(sums[1]);
   return {static_cast<double>(sum), static_cast<double>(squares),
-          static_cast<double>(deviation(p.right.area(), squares, sum, sum))};
+          static_cast<double>(n2_covariance(p.size.area(), squares, sum, sum))};
 }
 
 /// Writes the pixels less their mean too.
-__device__ RightSums sums_of(const Problem& p, const std::byte* right, float* centred) {
+__device__ TemplateSums sums_of(const stage::TemplateSums::Problem& p, const std::byte* pixels,
+                                float* centred) {
   double sums[2] = {};
-  for_pixels<float>(p, right, [&](double v, std::int64_t) {
+  for_pixels<float>(p, pixels, [&](double v, std::int64_t) {
     sums[0] += v;
     sums[1] += v * v;
   });
   block_sums<warps>(sums);
-  const double n = static_cast<double>(p.right.area()), mean = sums[0] / n;
+  const double n = static_cast<double>(p.size.area()), mean = sums[0] / n;
   double deviations[1] = {};
-  for_pixels<float>(p, right, [&](double v, std::int64_t at) {
+  for_pixels<float>(p, pixels, [&](double v, std::int64_t at) {
     deviations[0] += (v - mean) * (v - mean);
     *reinterpret_cast<float*>(reinterpret_cast<std::byte*>(centred) + at) =
         static_cast<float>(v - mean);
@@ -56,66 +59,65 @@ __device__ RightSums sums_of(const Problem& p, const std::byte* right, float* ce
 
 template <class In>
 __global__ void __launch_bounds__(threads)
-    right_sums(Problem p, int first_right, int right_count, const std::byte* templates,
-               std::byte* centred, RightSums* right_sums) {
+    template_sums(stage::TemplateSums::Problem p, int first_right, int right_count,
+                  const std::byte* templates, std::byte* centred, TemplateSums* template_sums) {
   for (int r = first_right + blockIdx.x; r < first_right + right_count; r += gridDim.x) {
-    const std::int64_t at = r * p.right_stride;
-    const RightSums sums = sums_of(p, templates + at, reinterpret_cast<In*>(centred + at));
-    if (threadIdx.x == 0) right_sums[r] = sums;
+    const std::int64_t at = r * p.stride;
+    const TemplateSums sums = sums_of(p, templates + at, reinterpret_cast<In*>(centred + at));
+    if (threadIdx.x == 0) template_sums[r] = sums;
   }
 }
 
 template <class In>
 __global__ void __launch_bounds__(threads)
-    blend(MatchProblem problem, int first_right, int right_count, const std::byte* left,
-          const float* averages, float* next_averages, In* blended) {
-  const Problem& p = problem.correlate;
-  const std::int64_t area = p.right.area();
-  for (int r = first_right + blockIdx.y; r < first_right + right_count; r += gridDim.y)
-    for (std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x; i < area;
-         i += std::int64_t{gridDim.x} * threads) {
-      const std::int64_t y = p.shifts.y + i / p.right.width, x = p.shifts.x + i % p.right.width;
-      const auto* row = reinterpret_cast<const In*>(left + y * p.left_pitch);
-      const std::int64_t at = r * area + i;
-      const float average = blended_average(averages[at], row[x], problem.weight);
-      next_averages[at] = average;
-      blended[at] = pixel_of<In>(average);
-    }
+    blend(stage::Blend::Problem p, const std::byte* patch, const float* averages,
+          float* next_averages, In* blended) {
+  const std::int64_t area = p.size.area();
+  for (std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x; i < area;
+       i += std::int64_t{gridDim.x} * threads) {
+    const auto* row = reinterpret_cast<const In*>(patch + i / p.size.width * p.patch_pitch);
+    const float average = blended_average(averages[i], row[i % p.size.width], p.weight);
+    next_averages[i] = average;
+    blended[i] = pixel_of<In>(average);
+  }
 }
 
 template <class In>
-Status sum_up(const MatchProblem& p, const Buffers& b) {
-  return enqueue("right_sums", right_sums<In>, grid_extent(b.right_count), threads, 0, b.stream,
-                 p.correlate, b.first_right, b.right_count,
+Status sum_up(const stage::TemplateSums::Problem& p, const stage::TemplateSums::Buffers& b) {
+  return enqueue("template_sums", template_sums<In>, grid_extent(b.right_count), threads, 0,
+                 b.stream, p, b.first_right, b.right_count,
                  static_cast<const std::byte*>(b.templates), static_cast<std::byte*>(b.centred),
-                 b.right_sums);
+                 b.template_sums);
+}
+
+Status launch_template_sums(const stage::TemplateSums::Problem& p, const Device&,
+                            const stage::TemplateSums::Buffers& b, PlanState*) {
+  return p.type == ElementType::u8 ? sum_up<std::uint8_t>(p, b) : sum_up<float>(p, b);
 }
 
 template <class In>
-Status blend_as(const MatchProblem& p, const Buffers& b) {
-  const dim3 grid(grid_extent(ceil_div(p.correlate.right.area(), threads)),
-                  grid_extent(b.right_count));
-  return enqueue("blend", blend<In>, grid, threads, 0, b.stream, p, b.first_right, b.right_count,
-                 static_cast<const std::byte*>(b.lefts), b.averages, b.next_averages,
+Status blend_as(const stage::Blend::Problem& p, const stage::Blend::Buffers& b) {
+  return enqueue("blend", blend<In>, grid_extent(ceil_div(p.size.area(), threads)), threads, 0,
+                 b.stream, p, static_cast<const std::byte*>(b.patch), b.averages, b.next_averages,
                  static_cast<In*>(b.blended));
 }
 
-Status launch_right_sums(const MatchProblem& p, const Device&, const Buffers& b, PlanState*) {
-  return p.correlate.type == ElementType::u8 ? sum_up<std::uint8_t>(p, b) : sum_up<float>(p, b);
+Status launch_blend(const stage::Blend::Problem& p, const Device&, const stage::Blend::Buffers& b,
+                    PlanState*) {
+  return p.type == ElementType::u8 ? blend_as<std::uint8_t>(p, b) : blend_as<float>(p, b);
 }
 
-Status launch_blend(const MatchProblem& p, const Device&, const Buffers& b, PlanState*) {
-  return p.correlate.type == ElementType::u8 ? blend_as<std::uint8_t>(p, b) : blend_as<float>(p, b);
-}
-
-constexpr Variant table[] = {
-    {"right_sums", Stage::right_sums, Backend::cuda, true, supports_matching, no_workspace,
-     launch_right_sums},
-    {"blend", Stage::blend, Backend::cuda, true, supports_matching, no_workspace, launch_blend},
+constexpr Variant<stage::TemplateSums> sums_table[] = {
+    {{"template_sums", Backend::cuda, {Feature::u8, Feature::f32}},
+     supports_all,
+     launch_template_sums},
+};
+constexpr Variant<stage::Blend> blend_table[] = {
+    {{"blend", Backend::cuda, {Feature::u8, Feature::f32}}, supports_all, launch_blend},
 };
 
 }  // namespace
 
-Family templates_family() { return table; }
+Family templates_family() { return Family(sums_table, blend_table); }
 
 }  // namespace xcorr::cuda

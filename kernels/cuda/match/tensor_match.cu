@@ -6,11 +6,13 @@
 namespace xcorr::cuda {
 namespace {
 
-constexpr const char* names[] = XCORR_WARP_TILING_NAMES("tensor_match");
-constexpr auto table = tensor_match_kernel::make_table(names, WarpTilings());
+struct Name {
+  static constexpr const char* name = "tensor_match";
+};
+constexpr auto table = tensor_match_kernel::make_table<Name>(WarpTilings());
 
 }  // namespace
 
-Family tensor_match_family() { return table; }
+Family tensor_match_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

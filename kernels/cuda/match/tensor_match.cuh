@@ -55,7 +55,7 @@ constexpr int refined_rows = 8;
 /// Whether the search refines its candidates: where one block is done before another kernel would
 /// be. Its warps take a piece of the right after the other, and about 0.2 us for each.
 template <class T>
-bool refines(const MatchProblem& p) {
+bool refines(const stage::Search::Problem& p) {
   constexpr int most_pieces = 8;
   const Size right = p.correlate.right;
   return p.max_peaks == 1 &&
@@ -65,8 +65,9 @@ bool refines(const MatchProblem& p) {
 
 /// Joins the best keys of this block's threads with those of a right's others.
 template <class T>
-__device__ void finish_right(const MatchProblem& p, bool minimum, const MatchInputs<u32>& from,
-                             int right, int first_right, Key mine, const Found& to) {
+__device__ void finish_right(const stage::Search::Problem& p, bool minimum,
+                             const MatchInputs<u32>& from, int right, int first_right, Key mine,
+                             const Found& to) {
   const bool any = __syncthreads_or(mine != 0);
   if (any) {
     mine = best_of<32>(mine);
@@ -88,7 +89,7 @@ __device__ void finish_right(const MatchProblem& p, bool minimum, const MatchInp
     if (key) to.candidates[index] = at;
   }
   if (!key || !to.peaks) return;
-  using Refining = Refinement<T::threads() / 32, u32>;
+  using Refining = Refinement<stage::Search::Problem, T::threads() / 32, u32>;
   // Where the sums were.
   Refining refining(p, from, index, at, *dynamic_shared<typename Refining::Shared>());
   refining.place(refining.template product<refined_rows>(0, 1), minimum, to.peaks[index]);
@@ -96,7 +97,7 @@ __device__ void finish_right(const MatchProblem& p, bool minimum, const MatchInp
 
 template <class T>
 __global__ void __launch_bounds__(T::threads(), T::blocks)
-    tensor_match(MatchProblem problem, bool minimum, MatchInputs<u32> from,
+    tensor_match(stage::Search::Problem problem, bool minimum, MatchInputs<u32> from,
                  const std::uint32_t* laid_out, int first_right, bool aligned, Cells cells,
                  Found to) {
   const Problem& p = problem.correlate;
@@ -106,7 +107,7 @@ __global__ void __launch_bounds__(T::threads(), T::blocks)
   sum_products(T(), p, from.left, first_right + right, laid_out, corner, {0, p.right.height},
                aligned);
 
-  const Scorer scorer(problem, minimum, from.right_sums[first_right + right], from.window_sums,
+  const Scorer scorer(problem, minimum, from.template_sums[first_right + right], from.window_sums,
                       from.window_squares);
   const BlockSums<T> sums(corner);
   const int x = sums.x(), lane = threadIdx.x % 32;
@@ -173,7 +174,7 @@ __global__ void __launch_bounds__(T::threads(), T::blocks)
 template <class T>
 class MatchState final : public PlanState {
  public:
-  static Result<std::unique_ptr<PlanState>> make(const MatchProblem& problem,
+  static Result<std::unique_ptr<PlanState>> make(const stage::Search::Problem& problem,
                                                  const Device& device) {
     auto rights = LaidOutRights<T>::make(problem, device);
     if (!rights.ok()) return rights.status();
@@ -205,19 +206,19 @@ class MatchState final : public PlanState {
 };
 
 template <class T>
-std::size_t cell_bytes(const MatchProblem& p, int rights) {
+std::size_t cell_bytes(const stage::Search::Problem& p, int rights) {
   return rights * cells_of<T>(p.correlate).count() * sizeof(Key);
 }
 
 /// With several peaks a right: the keys of cells, then the lists.
 template <class T>
-std::size_t workspace(const MatchProblem& p, const Device&) {
-  return p.max_peaks == 1 ? 0 : cell_bytes<T>(p, p.most_rights()) + peak_lists_bytes(p);
+std::size_t workspace(const stage::Search::Problem& p, const Device&) {
+  return p.max_peaks == 1 ? 0 : cell_bytes<T>(p, p.max_rights()) + peak_lists_bytes(p);
 }
 
 template <class T>
-Status launch(const MatchProblem& problem, const Device& device, const Buffers& b,
-              PlanState* plan_state) {
+Status launch(const stage::Search::Problem& problem, const Device& device,
+              const stage::Search::Buffers& b, PlanState* plan_state) {
   const Problem& p = problem.correlate;
   const auto& state = *static_cast<const MatchState<T>*>(plan_state);
   const bool minimum = info(problem.method).minimum;
@@ -246,30 +247,37 @@ Status launch(const MatchProblem& problem, const Device& device, const Buffers& 
   const dim3 grid(static_cast<unsigned>(ceil_div(cells.count(), pick_threads)), b.right_count);
   if (Status s =
           enqueue_early(device, "pick_peaks", pick_peaks, grid, dim3(pick_threads), 0, b.stream,
-                        problem, minimum, from.left, from.templates, from.right_sums, b.first_right,
-                        cells, from.window_sums, from.window_squares, keys, lists);
+                        problem, minimum, from.left, from.templates, from.template_sums,
+                        b.first_right, cells, from.window_sums, from.window_squares, keys, lists);
       !s.ok())
     return s;
-  return keep_best(problem, device, b, lists);
+  return keep_best(problem, device, b, lists, b.candidates, b.counts);
 }
+
+constexpr Features features{Feature::u8, Feature::several_peaks};
 
 /// With several peaks a cell must lie in its best one's neighbourhood.
 template <class T>
-bool supports(const MatchProblem& problem, const Device& device) {
+bool supports(const stage::Search::Problem& problem, const Device& device) {
   const Problem& p = problem.correlate;
-  return supports_matching(problem, device) && supports_tiling<T>(problem, device) &&
-         problem.products == ElementType::u32 && p.output_type() == ElementType::u32 &&
+  return supports_tiling<T>(p, problem.max_rights(), device) &&
          p.shifts.size().area() < 0xffffffffLL &&
          (problem.max_peaks == 1 || (std::min(problem.distance_x, problem.distance_y) >= cell &&
                                      problem.max_peaks <= most_sorted_peaks));
 }
 
+template <class Family, class T>
+constexpr VariantName name = T::name(Family::name);
+
 /// The variants of some tilings, for the families.
-template <class... T>
-constexpr auto make_table(const char* const (&names)[sizeof...(T)], Tilings<T...>) {
-  int i = 0;
-  return std::array{Variant{names[i++], Stage::search, Backend::cuda, true, supports<T>,
-                            workspace<T>, launch<T>, MatchState<T>::make, nullptr, refines<T>}...};
+template <class Family, class... T>
+constexpr auto make_table(Tilings<T...>) {
+  return std::array{Variant<stage::Search>{{name<Family, T>.text, Backend::cuda, features},
+                                           supports<T>,
+                                           launch<T>,
+                                           workspace<T>,
+                                           MatchState<T>::make,
+                                           {refines<T>}}...};
 }
 
 }  // namespace xcorr::cuda::tensor_match_kernel

@@ -7,11 +7,13 @@
 namespace xcorr::cuda {
 namespace {
 
-constexpr const char* names[] = XCORR_WARPGROUP_TILING_NAMES("tensor_match_wgmma");
-constexpr auto table = tensor_match_kernel::make_table(names, WarpgroupTilings());
+struct Name {
+  static constexpr const char* name = "tensor_match_wgmma";
+};
+constexpr auto table = tensor_match_kernel::make_table<Name>(WarpgroupTilings());
 
 }  // namespace
 
-Family tensor_match_wgmma_family() { return table; }
+Family tensor_match_wgmma_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

@@ -10,6 +10,7 @@
 // in unsigned arithmetic, windows do not, and squares of up to 66,051 pixels fit 32 bits too.
 #include "cuda/common/launch.cuh"
 #include "cuda/common/warp.cuh"
+#include "stages/window_sums.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -130,14 +131,15 @@ __global__ void __launch_bounds__(columns)
 }
 
 template <class In, class Sum, class Squares>
-Status launch_as(const Problem& p, const Buffers& b) {
+Status launch_as(const Problem& p, const stage::WindowSums::Buffers& b) {
   const dim3 grid(ceil_div(p.shifts.width, columns), ceil_div(p.shifts.height, rows_per_block));
   return enqueue("window_sums", window_sums<In, Sum, Squares>, grid, columns, 0, b.stream, p,
                  static_cast<const std::byte*>(b.lefts), static_cast<Sum*>(b.window_sums),
                  static_cast<Squares*>(b.window_squares));
 }
 
-Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*) {
+Status launch(const stage::WindowSums::Problem& p, const Device&,
+              const stage::WindowSums::Buffers& b, PlanState*) {
   using u32 = std::uint32_t;
   using u64 = unsigned long long;
   if (p.correlate.type != ElementType::u8) return launch_as<float, double, double>(p.correlate, b);
@@ -146,16 +148,16 @@ Status launch(const MatchProblem& p, const Device&, const Buffers& b, PlanState*
              : launch_as<std::uint8_t, u32, u64>(p.correlate, b);
 }
 
-bool supports(const MatchProblem& p, const Device& device) {
-  return supports_matching(p, device) && p.correlate.shifts.height <= 65535LL * rows_per_block;
+bool supports(const stage::WindowSums::Problem& p, const Device&) {
+  return p.correlate.shifts.height <= 65535LL * rows_per_block;
 }
 
-constexpr Variant table[] = {
-    {"window_sums", Stage::window_sums, Backend::cuda, true, supports, no_workspace, launch},
+constexpr Variant<stage::WindowSums> table[] = {
+    {{"window_sums", Backend::cuda, match_features}, supports, launch},
 };
 
 }  // namespace
 
-Family window_sums_family() { return table; }
+Family window_sums_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

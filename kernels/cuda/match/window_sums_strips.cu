@@ -10,6 +10,7 @@
 #include "cuda/common/launch.cuh"
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/common/warp.cuh"
+#include "stages/window_sums.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -283,7 +284,8 @@ std::size_t shared_bytes(const Problem& p, const Plan& plan) {
   return sizeof(u32) * plan.down * Prefix::words(plan.across, p.right.width);
 }
 
-Status launch(const MatchProblem& problem, const Device& device, const Buffers& b, PlanState*) {
+Status launch(const stage::WindowSums::Problem& problem, const Device& device,
+              const stage::WindowSums::Buffers& b, PlanState*) {
   const Problem& p = problem.correlate;
   const auto* left = static_cast<const std::byte*>(b.lefts);
   const auto first =
@@ -295,9 +297,8 @@ Status launch(const MatchProblem& problem, const Device& device, const Buffers& 
                  static_cast<u32*>(b.window_squares));
 }
 
-bool supports(const MatchProblem& problem, const Device& device) {
+bool supports(const stage::WindowSums::Problem& problem, const Device& device) {
   const Problem& p = problem.correlate;
-  if (!supports_matching(problem, device) || p.output_type() != ElementType::u32) return false;
   for (int first = 0; first < most_unit; ++first) {  // wherever the left lies
     const Plan plan = plan_of(p, device, first);
     if (plan.strips < 1 || plan.strips > 65535 || shared_bytes(p, plan) > most_shared_bytes(device))
@@ -306,12 +307,12 @@ bool supports(const MatchProblem& problem, const Device& device) {
   return true;
 }
 
-constexpr Variant table[] = {
-    {"strips", Stage::window_sums, Backend::cuda, true, supports, no_workspace, launch},
+constexpr Variant<stage::WindowSums> table[] = {
+    {{"strips", Backend::cuda, Feature::u8, 1}, supports, launch},
 };
 
 }  // namespace
 
-Family window_sums_strips_family() { return table; }
+Family window_sums_strips_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

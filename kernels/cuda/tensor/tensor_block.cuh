@@ -15,6 +15,7 @@
 #include "cuda/common/overlap.cuh"
 #include "cuda/common/shared_memory.cuh"
 #include "device/runtime.hpp"
+#include "stages/variant_name.hpp"
 
 namespace xcorr::cuda {
 
@@ -63,7 +64,9 @@ std::int64_t lines_of(const Problem& p) {
 template <class T>
 class LaidOutRights final : public PlanState {
  public:
-  static Result<std::unique_ptr<PlanState>> make(const MatchProblem& problem, const Device&) {
+  /// Of a correlation, or of a search.
+  template <class P>
+  static Result<std::unique_ptr<PlanState>> make(const P& problem, const Device&) {
     const Problem& p = problem.correlate;
     const std::int64_t lines = lines_of<T>(p);
     auto block = Block::make(
@@ -186,14 +189,14 @@ inline int most_rows_in_32_bits(const Problem& p) {
   return static_cast<int>(std::min<std::int64_t>(p.right.height, widest_u8_row / p.right.width));
 }
 
+/// `rights`: most of a launch.
 template <class T>
-bool supports_tiling(const MatchProblem& problem, const Device& device) {
-  const Problem& p = problem.correlate;
-  return p.type == ElementType::u8 && T::has_instructions(device) &&
-         T::takes_width(p.right.width) && most_rows_in_32_bits(p) > 0 &&
+bool supports_tiling(const Problem& p, int rights, const Device& device) {
+  return T::has_instructions(device) && T::takes_width(p.right.width) &&
+         most_rows_in_32_bits(p) > 0 &&
          T::shared_bytes(p.right.width, most_rows_in_32_bits(p)) <= most_shared_bytes(device) &&
          lines_of<T>(p) <= 0x7fffffff && p.shifts.height <= 65535LL * T::rows() &&
-         std::int64_t{p.lefts} * problem.most_rights() <= 65535;
+         std::int64_t{p.lefts} * rights <= 65535;
 }
 
 }  // namespace xcorr::cuda

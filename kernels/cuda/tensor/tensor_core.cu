@@ -8,11 +8,13 @@
 namespace xcorr::cuda {
 namespace {
 
-constexpr const char* names[] = XCORR_WARP_TILING_NAMES("tensor_core");
-constexpr auto table = tensor_core_kernel::make_table(names, WarpTilings());
+struct Name {
+  static constexpr const char* name = "tensor_core";
+};
+constexpr auto table = tensor_core_kernel::make_table<Name>(WarpTilings());
 
 }  // namespace
 
-Family tensor_core_family() { return table; }
+Family tensor_core_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

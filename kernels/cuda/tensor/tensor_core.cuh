@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(T::threads(), T::blocks)
 }
 
 template <class T, class Out>
-Status launch_as(const Problem& p, const Buffers& b, PlanState* state) {
+Status launch_as(const Problem& p, const stage::Correlate::Buffers& b, PlanState* state) {
   const int most_rows = most_rows_in_32_bits(p);
   for (int first = 0; first < p.right.height; first += most_rows) {
     const RightRows rows{first, std::min(most_rows, p.right.height - first)};
@@ -57,23 +57,33 @@ Status launch_as(const Problem& p, const Buffers& b, PlanState* state) {
 }
 
 template <class T>
-Status launch(const MatchProblem& problem, const Device&, const Buffers& b, PlanState* state) {
+Status launch(const stage::Correlate::Problem& problem, const Device&,
+              const stage::Correlate::Buffers& b, PlanState* state) {
   return problem.products == ElementType::u32
              ? launch_as<T, std::uint32_t>(problem.correlate, b, state)
              : launch_as<T, std::uint64_t>(problem.correlate, b, state);
 }
 
+constexpr Features features{Feature::u8, Feature::several_pictures, Feature::overhang,
+                            Feature::wide_sums};
+
 template <class T>
-bool supports(const MatchProblem& problem, const Device& device) {
-  return problem.products == problem.correlate.output_type() && supports_tiling<T>(problem, device);
+bool supports(const stage::Correlate::Problem& problem, const Device& device) {
+  return supports_tiling<T>(problem.correlate, problem.max_rights(), device);
 }
 
+template <class Family, class T>
+constexpr VariantName name = T::name(Family::name);
+
 /// The variants of some tilings, for the families.
-template <class... T>
-constexpr auto make_table(const char* const (&names)[sizeof...(T)], Tilings<T...>) {
-  int i = 0;
-  return std::array{Variant{names[i++], Stage::correlate, Backend::cuda, true, supports<T>,
-                            no_workspace, launch<T>, LaidOutRights<T>::make}...};
+template <class Family, class... T>
+constexpr auto make_table(Tilings<T...>) {
+  return std::array{
+      Variant<stage::Correlate>{{name<Family, T>.text, Backend::cuda, features},
+                                supports<T>,
+                                launch<T>,
+                                nullptr,
+                                LaidOutRights<T>::template make<stage::Correlate::Problem>}...};
 }
 
 }  // namespace xcorr::cuda::tensor_core_kernel

@@ -18,6 +18,7 @@
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/tensor/mma.cuh"
 #include "cuda/tensor/tensor_core_split.cuh"
+#include "stages/variant_name.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -33,7 +34,6 @@ constexpr int tiles_at_once = 4;
 /// left row r, and the 15 below it, meet right row r - dy. `rows` of both are staged at a time, in
 /// rings of slots, `steps` blocks of eight columns of the right at once.
 struct Row {
-  const char* name;
   int warps_y, share, rows, steps;
   int blocks;  ///< that should fit a multiprocessor
 
@@ -61,12 +61,12 @@ struct Row {
 // Names: y, warps one below the other; k, warps that share outputs; s, steps.
 // clang-format off
 constexpr Row rows[] = {
-    {"tensor_core_split.y4k1s9", 4, 1, 8, 9, 3},
-    {"tensor_core_split.y2k2s5", 2, 2, 8, 5, 3},
-    {"tensor_core_split.y2k2s9", 2, 2, 8, 9, 3},
-    {"tensor_core_split.y2k2s13", 2, 2, 8, 13, 3},
-    {"tensor_core_split.y1k4s9", 1, 4, 8, 9, 3},
-    {"tensor_core_split.y1k4s17", 1, 4, 8, 17, 3},
+    {4, 1, 8, 9, 3},
+    {2, 2, 8, 5, 3},
+    {2, 2, 8, 9, 3},
+    {2, 2, 8, 13, 3},
+    {1, 4, 8, 9, 3},
+    {1, 4, 8, 17, 3},
 };
 // clang-format on
 
@@ -303,7 +303,7 @@ __global__ void __launch_bounds__(rows[number].threads(), rows[number].blocks)
 
 // ---- plan and launch ------------------------------------------------------------------------
 
-std::size_t workspace(const MatchProblem& problem, const Device&) {
+std::size_t workspace(const stage::Correlate::Problem& problem, const Device&) {
   return left_side(problem.correlate).bytes();
 }
 
@@ -315,7 +315,8 @@ std::int64_t tiles_x(const Problem& p, const Row& t) {
 }
 
 template <int number>
-Status launch(const MatchProblem& problem, const Device&, const Buffers& b, PlanState* state) {
+Status launch(const stage::Correlate::Problem& problem, const Device&,
+              const stage::Correlate::Buffers& b, PlanState* state) {
   constexpr Row t = rows[number];
   const Problem& p = problem.correlate;
   const Split lefts = left_side(p).in(b.workspace);
@@ -324,36 +325,46 @@ Status launch(const MatchProblem& problem, const Device&, const Buffers& b, Plan
   const auto across = static_cast<int>(tiles_x(p, t));
   const dim3 grid(static_cast<unsigned>(across * p.lefts * b.right_count),
                   static_cast<unsigned>(ceil_div(p.shifts.height, t.block_y())));
-  return enqueue(t.name, tensor_core_split<number>, grid, dim3(t.threads()), t.shared_bytes(),
-                 b.stream, p, lefts, static_cast<const SplitRights*>(state)->side(), b.first_right,
-                 b.right_count, across, skew_of(p), static_cast<float*>(b.products));
+  return enqueue("tensor_core_split", tensor_core_split<number>, grid, dim3(t.threads()),
+                 t.shared_bytes(), b.stream, p, lefts,
+                 static_cast<const SplitRights*>(state)->side(), b.first_right, b.right_count,
+                 across, skew_of(p), static_cast<float*>(b.products));
 }
 
 template <int number>
-bool supports(const MatchProblem& problem, const Device& device) {
+bool supports(const stage::Correlate::Problem& problem, const Device& device) {
   constexpr Row t = rows[number];
   constexpr std::int64_t most_blocks = 0x7fffffff;
   // Of so many rows sums of one sign are up to 11 eps off, which grows with the rows.
   constexpr int most_rows = 512;
   const Problem& p = problem.correlate;
-  return p.type == ElementType::f32 && supports_definition(problem) &&
-         device.compute_capability >= 80 && t.shared_bytes() <= most_shared_bytes(device) &&
-         p.right.height <= most_rows && left_side(p).lines() <= most_blocks &&
-         right_side(p).lines() <= most_blocks &&
-         tiles_x(p, t) * p.lefts * problem.most_rights() <= most_blocks &&
+  return supports_definition(problem) && device.compute_capability >= 80 &&
+         t.shared_bytes() <= most_shared_bytes(device) && p.right.height <= most_rows &&
+         left_side(p).lines() <= most_blocks && right_side(p).lines() <= most_blocks &&
+         tiles_x(p, t) * p.lefts * problem.max_rights() <= most_blocks &&
          ceil_div(p.shifts.height, t.block_y()) <= 65535;
 }
 
+template <int number>
+constexpr VariantName name = variant_name("tensor_core_split.y", rows[number].warps_y, "k",
+                                          rows[number].share, "s", rows[number].steps);
+
 template <std::size_t... numbers>
 constexpr auto make_table(std::index_sequence<numbers...>) {
-  return std::array{Variant{rows[numbers].name, Stage::correlate, Backend::cuda, true,
-                            supports<numbers>, workspace, launch<numbers>, SplitRights::make}...};
+  return std::array{
+      Variant<stage::Correlate>{{name<numbers>.text,
+                                 Backend::cuda,
+                                 {Feature::f32, Feature::several_pictures, Feature::overhang}},
+                                supports<numbers>,
+                                launch<numbers>,
+                                workspace,
+                                SplitRights::make}...};
 }
 
 constexpr auto table = make_table(std::make_index_sequence<std::size(rows)>());
 
 }  // namespace
 
-Family tensor_core_split_family() { return table; }
+Family tensor_core_split_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

@@ -90,7 +90,8 @@ inline Status split(const Split& to, const void* from, std::int64_t stride, std:
 /// The rights, split.
 class SplitRights final : public PlanState {
  public:
-  static Result<std::unique_ptr<PlanState>> make(const MatchProblem& problem, const Device&) {
+  static Result<std::unique_ptr<PlanState>> make(const stage::Correlate::Problem& problem,
+                                                 const Device&) {
     auto block = Block::make(Backend::cuda, right_side(problem.correlate).bytes());
     if (!block.ok()) return block.status();
     return std::unique_ptr<PlanState>(new SplitRights(problem.correlate, std::move(block.value())));

@@ -22,6 +22,15 @@ struct WarpgroupTiling {
   static constexpr int blocks = b;  ///< that a multiprocessor shall have registers for
   static constexpr int split = 1;   ///< sums are whole
 
+  /// Behind a family's name: k, how many times 32 bytes of k; t, tiles of 16 rows a warp; g, groups
+  /// of four warps; r, rows at once, where they are many.
+  static constexpr VariantName name(const char* family) {
+    VariantName name = variant_name(family, ".k", k, "t", t);
+    name.add_if(groups > 1, "g", groups);
+    name.add_if(rows_at_once > 8, "r", rows_at_once);
+    return name;
+  }
+
   static constexpr int threads() { return 128 * groups; }
   static constexpr int columns() { return 128; }  ///< shifts of a block
   static constexpr int all_tiles() { return tiles * groups; }
@@ -77,15 +86,6 @@ using WarpgroupTilings = Tilings<  //
     WarpgroupTiling<5, 4, 1, 4, 4>,
     WarpgroupTiling<5, 4, 2, 8, 2>,
     WarpgroupTiling<5, 8, 1, 8, 2>>;
-
-/// The names of a family's variants, in the order of the tilings: k, how many times 32 bytes of k;
-/// t, tiles of 16 rows a warp; g, groups of four warps; r, rows at once, where there are two.
-#define XCORR_WARPGROUP_TILING_NAMES(family)                                             \
-  {                                                                                      \
-    family ".k2t4", family ".k2t4r16", family ".k2t4g2", family ".k3t4",                 \
-    family ".k3t4g2", family ".k3t8", family ".k4t4", family ".k4t4g2", family ".k5t4",  \
-    family ".k5t4g2", family ".k5t8"                                                     \
-  }
 // clang-format on
 
 /// A round is a piece of the left for each of a group's tiles, the first of which begins with the

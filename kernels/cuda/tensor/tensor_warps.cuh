@@ -19,6 +19,15 @@ struct WarpTiling {
   static constexpr int steps = k, tiles = t, groups = g, split = s;
   static constexpr int blocks = b;  ///< that a multiprocessor shall have registers for
 
+  /// Behind a family's name: k, how many times 32 bytes of k; t, tiles of 16 rows a warp; g, groups
+  /// of 16 rows a stage; s, warps that share the rows; b, blocks, where others have fewer.
+  static constexpr VariantName name(const char* family) {
+    VariantName name = variant_name(family, ".k", k, "t", t, "g", g);
+    name.add_if(split > 1, "s", split);
+    name.add_if(tiles == 4 && blocks == 4, "b", blocks);
+    return name;
+  }
+
   static constexpr int threads() { return 128; }
   static constexpr int across() { return 4 / split; }
   static constexpr int columns() { return 32 * across(); }  ///< shifts of a block
@@ -76,17 +85,6 @@ using WarpTilings = Tilings<  //
     WarpTiling<5, 1, 4, 4, 2>,
     WarpTiling<5, 4, 2, 1, 2>,
     WarpTiling<5, 4, 4, 1, 2>>;
-
-/// The names of a family's variants, in the order of the tilings: k, how many times 32 bytes of k;
-/// t, tiles of 16 rows a warp; g, groups of 16 rows a stage; s, warps that share the rows; b,
-/// blocks that a multiprocessor has registers for, where that is not what others have.
-#define XCORR_WARP_TILING_NAMES(family)                                         \
-  {                                                                           \
-    family ".k2t1g2s4", family ".k2t2g1", family ".k2t4g1", family ".k2t4g1b4", \
-    family ".k2t4g2", family ".k2t4g2b4", family ".k3t1g4s4", family ".k3t2g2", \
-    family ".k3t4g2", family ".k3t4g4", family ".k4t4g2", family ".k5t1g4s4",   \
-    family ".k5t4g2", family ".k5t4g4"                                        \
-  }
 // clang-format on
 
 /// The products of 16 * tiles rows of 32 shifts with row j of each group of a stage's rows.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string_view>
 
+#include <xcorr/device.hpp>
 #include <xcorr/types.hpp>
 
 namespace xcorr {

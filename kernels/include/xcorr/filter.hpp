@@ -8,6 +8,7 @@
 #include <memory>
 #include <string_view>
 
+#include <xcorr/device.hpp>
 #include <xcorr/types.hpp>
 
 namespace xcorr {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include <xcorr/device.hpp>
 #include <xcorr/types.hpp>
 
 namespace xcorr {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <xcorr/device.hpp>
 #include <xcorr/live_template.hpp>
 #include <xcorr/methods.hpp>
 #include <xcorr/types.hpp>
@@ -70,14 +71,6 @@ struct Response {
   /// Row by row, dense: the closeness (see Peak) there. 0 for a template that can match nothing.
   std::vector<float> values;
 };
-
-/// True when all its pixels are equal: such a template has no variance and can match nothing by
-/// ccoeff. `view` is in host memory.
-bool is_flat(const MatrixView& view);
-
-/// Writes the luma of u8 pixels of any layout, row by row, `pitch` bytes from one to the next. All
-/// in host memory.
-void copy_luma(const MatrixView& view, std::uint8_t* to, std::ptrdiff_t pitch);
 
 /// Follows a bank of templates through frames of one size. Not for several threads at once; one
 /// object a thread is fine.

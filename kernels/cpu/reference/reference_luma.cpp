@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The oracle of the stage luma: the formula of PixelLayout, in plain loops.
+#include "stages/luma.hpp"
+
+namespace xcorr::cpu {
+namespace {
+
+Status luma(const stage::Luma::Problem& p, const Device&, const stage::Luma::Buffers& b,
+            PlanState*) {
+  for (int y = 0; y < p.size.height; ++y)
+    for (int x = 0; x < p.size.width; ++x) {
+      int sum = 0;
+      for (int i = 0; i < p.layout.bytes; ++i)
+        sum += p.layout.weights[i] * b.pixels[y * p.pitch + x * p.layout.bytes + i];
+      b.luma[y * p.luma_pitch + x] = static_cast<std::uint8_t>((sum + 128) / 256);
+    }
+  return {};
+}
+
+constexpr Variant<stage::Luma> table[] = {
+    {{"reference", Backend::cpu, Feature::u8, reference_rank}, supports_all, luma},
+};
+
+}  // namespace
+
+Family reference_luma_family() { return Family(table); }
+
+}  // namespace xcorr::cpu

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "match/group.hpp"
+
+#include "stages/score.hpp"
+
+namespace xcorr {
+namespace {
+
+/// Memory for surfaces in flight: enough to fill a GPU, little enough for a small one.
+constexpr std::size_t surface_budget = std::size_t{128} << 20;
+
+/// Templates of a launch: a grid has at most 65,535 blocks in z.
+constexpr int max_launched = 65535;
+
+/// For the stages that find candidates: a threshold so much lower that rounding of the scores they
+/// see loses nothing. MatchPlan::collect() applies the threshold to exact scores.
+double relaxed(double threshold, ElementType products) {
+  return threshold - (products == ElementType::f32 ? noise_share : 1e-6);
+}
+
+template <class Stage>
+Status choose_into(const Variant<Stage>*& slot, const typename Stage::Problem& problem,
+                   const Device& device) {
+  auto variant = select_variant<Stage>(problem, device);
+  if (variant.ok()) slot = variant.value();
+  return variant.status();
+}
+
+Status make_block(Block& block, Backend backend, std::size_t bytes) {
+  auto made = Block::make(backend, bytes);
+  if (made.ok()) block = std::move(made.value());
+  return made.status();
+}
+
+}  // namespace
+
+// ---- making ---------------------------------------------------------------------------------
+
+Result<TemplateGroup> TemplateGroup::make(const Device& device,
+                                          const std::vector<BankTemplate>& bank,
+                                          std::span<const std::uint32_t> members,
+                                          const MatchProblem& problem, const std::string& kernel,
+                                          double prefilter_sigma) {
+  TemplateGroup group;
+  group.device_ = device;
+  group.problem_ = problem;
+  for (const std::uint32_t index : members) group.members_.push_back({index, bank[index].live});
+  if (Status s = group.choose(kernel); !s.ok()) return s;
+  if (prefilter_sigma > 0) {
+    const Size size = problem.correlate.right;
+    auto filter = Prefilter::make(device, problem.correlate.type, size, size, prefilter_sigma);
+    if (!filter.ok()) return filter.status();
+    group.prefilter_ = std::move(filter.value());
+  }
+  if (Status s = group.allocate(); !s.ok()) return s;
+  return group;
+}
+
+Status TemplateGroup::choose(const std::string& kernel) {
+  MatchProblem& p = problem_;
+  auto chosen = select_matching(p, device_, kernel);
+  if (!chosen.ok()) return chosen.status();
+  kernel_ = chosen.value();
+  if (kernel_.correlate) p.lay_out(*kernel_.correlate);
+  p.batch = 1;
+  const std::size_t each = kernel_.search
+                               ? kernel_.search->workspace_bytes(p, device_)
+                               : p.correlation().products_stride() * size_of(p.products) +
+                                     p.correlate.shifts.size().area() * sizeof(float);
+  const std::size_t fit = surface_budget / std::max<std::size_t>(each, 1);
+  p.batch =
+      static_cast<int>(std::clamp<std::size_t>(fit, 1, std::min(p.correlate.rights, max_launched)));
+
+  if (Status s = choose_into(window_sums_, p.window_sums(), device_); !s.ok()) return s;
+  if (Status s = choose_into(sums_of_templates_, p.template_sums(), device_); !s.ok()) return s;
+  if (Status s = choose_into(refine_, p.refinement(), device_); !s.ok()) return s;
+  if (kernel_.search) return {};
+  if (Status s = choose_into(normalise_, p.normalisation(), device_); !s.ok()) return s;
+  return choose_into(peaks_, p.peaks(), device_);
+}
+
+Status TemplateGroup::allocate() {
+  const MatchProblem& p = problem_;
+  const Backend backend = device_.backend;
+  const std::size_t pixels = p.correlate.rights * p.correlate.right_stride;
+  const std::size_t centred = p.correlate.type == ElementType::f32 ? pixels : 0;
+  if (Status s = make_block(templates_, backend, pixels); !s.ok()) return s;
+  if (Status s = make_block(centred_, backend, centred); !s.ok()) return s;
+  if (Status s = make_block(template_sums_, backend, p.correlate.rights * sizeof(TemplateSums));
+      !s.ok())
+    return s;
+  auto state = kernel_.search ? kernel_.search->make_plan(p, device_)
+                              : kernel_.correlate->make_plan(p.correlation(), device_);
+  if (!state.ok()) return state.status();
+  state_ = std::move(state.value());
+  auto refine_state = refine_->make_plan(p.refinement(), device_);
+  if (!refine_state.ok()) return refine_state.status();
+  refine_state_ = std::move(refine_state.value());
+  return {};
+}
+
+void TemplateGroup::add_needs(MatchScratchSizes& sizes) const {
+  const MatchProblem& p = problem_;
+  const auto grow = [](std::size_t& size, std::size_t bytes) { size = std::max(size, bytes); };
+  const auto shifts = static_cast<std::size_t>(p.correlate.shifts.size().area());
+  grow(sizes.window_sums, window_sums_of(p.correlate).bytes);
+  grow(sizes.window_squares, window_squares_of(p.correlate).bytes);
+  grow(sizes.side_workspace, window_sums_->workspace_bytes(p.window_sums(), device_));
+  grow(sizes.workspace, refine_->workspace_bytes(p.refinement(), device_));
+  if (kernel_.search) return grow(sizes.workspace, kernel_.search->workspace_bytes(p, device_));
+  grow(sizes.products, p.batch * p.correlation().products_stride() * size_of(p.products));
+  grow(sizes.scores, p.batch * shifts * sizeof(float));
+  grow(sizes.workspace, kernel_.correlate->workspace_bytes(p.correlation(), device_));
+  grow(sizes.workspace, normalise_->workspace_bytes(p.normalisation(), device_));
+  grow(sizes.workspace, peaks_->workspace_bytes(p, device_));
+}
+
+// ---- templates ------------------------------------------------------------------------------
+
+Status TemplateGroup::load(const std::vector<BankTemplate>& bank, const MatchResults& results,
+                           Stream stream) {
+  const int count = static_cast<int>(members_.size());
+  for (int i = 0; i < count; ++i) {
+    const BankTemplate& t = bank[members_[i].index];
+    if (Status s =
+            t.live ? load_live(i, stream) : load_pixels(i, t.pixels.data(), Memory::host, stream);
+        !s.ok())
+      return s;
+  }
+  return sum_up(0, count, results, stream);
+}
+
+Status TemplateGroup::refresh(const MatchResults& results, Stream stream) {
+  int first = 0, end = 0;
+  for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
+    const auto& [index, live, version] = members_[i];
+    if (!live || version == live->version()) continue;
+    if (Status s = load_live(i, stream); !s.ok()) return s;
+    if (end == 0) first = i;
+    end = i + 1;
+  }
+  return end == 0 ? Status() : sum_up(first, end - first, results, stream);
+}
+
+Status TemplateGroup::load_live(int member, Stream stream) {
+  auto& [index, live, version] = members_[member];
+  version = live->version();
+  return load_pixels(member, live->view().data, Memory::device, stream);
+}
+
+Status TemplateGroup::load_pixels(int member, const void* pixels, Memory memory, Stream stream) {
+  const Problem& p = problem_.correlate;
+  const Runtime& device = runtime(device_.backend);
+  auto* to = templates_.as<std::byte>() + member * p.right_stride;
+  const auto row = static_cast<std::ptrdiff_t>(p.right.width * size_of(p.type));
+  const auto rows = static_cast<std::size_t>(p.right.height);
+  Status s = device.copy(bytes_copy(to, pixels, row * rows), memory, Memory::device, stream);
+  if (!s.ok() || !prefilter_) return s;
+  s = prefilter_->run(to, row, {0, 0, p.right.width, p.right.height}, stream);
+  if (!s.ok()) return s;
+  return device.copy({to, row, prefilter_->data(), prefilter_->pitch(), std::size_t(row), rows},
+                     Memory::device, Memory::device, stream);
+}
+
+Status TemplateGroup::sum_up(int first, int count, const MatchResults& results, Stream stream) {
+  const stage::TemplateSums::Buffers buffers{{{nullptr, stream}, first, count},
+                                             templates_.data(),
+                                             centred_.data(),
+                                             template_sums_.as<TemplateSums>()};
+  if (Status s = sums_of_templates_->launch(problem_.template_sums(), device_, buffers, nullptr);
+      !s.ok())
+    return s;
+  const Copy sums = bytes_copy(results.template_sums + first, buffers.template_sums + first,
+                               count * sizeof(TemplateSums));
+  if (Status s = runtime(device_.backend).copy(sums, Memory::device, Memory::host, stream); !s.ok())
+    return s;
+  return state_ ? state_->set_rights(operands(), stream) : Status();
+}
+
+// ---- a frame --------------------------------------------------------------------------------
+
+Status TemplateGroup::run(const MatchFrame& frame, const MatchScratch& scratch,
+                          const MatchResults& results, SideStream& side, Stream stream) {
+  problem_.correlate.left_pitch = frame.pitch;
+  problem_.method = frame.method;
+  problem_.threshold = frame.threshold;
+  problem_.subpixel = frame.subpixel;
+  if (Status s = kernel_.search ? search(frame, scratch, results, stream)
+                                : search_in_stages(frame, scratch, results, side, stream);
+      !s.ok() || kernel_refines())
+    return s;
+  return refine(frame, scratch, results, stream);
+}
+
+bool TemplateGroup::kernel_refines() const {
+  return kernel_.search && kernel_.search->extra.refines && kernel_.search->extra.refines(problem_);
+}
+
+Status TemplateGroup::sum_windows(const MatchFrame& frame, const MatchScratch& scratch,
+                                  Stream stream) const {
+  return window_sums_->launch(problem_.window_sums(), device_,
+                              {{scratch.side_workspace.data(), stream},
+                               frame.data,
+                               scratch.window_sums.data(),
+                               scratch.window_squares.data()},
+                              nullptr);
+}
+
+Status TemplateGroup::search(const MatchFrame& frame, const MatchScratch& scratch,
+                             const MatchResults& results, Stream stream) {
+  if (Status s = sum_windows(frame, scratch, stream); !s.ok()) return s;
+  stage::Search::Problem problem = problem_;
+  problem.threshold = relaxed(problem.threshold, problem_.products);
+  stage::Search::Buffers buffers{{{scratch.workspace.data(), stream}},
+                                 frame.data,
+                                 templates_.data(),
+                                 scratch.window_sums.data(),
+                                 scratch.window_squares.data(),
+                                 template_sums_.as<TemplateSums>(),
+                                 results.candidates,
+                                 results.counts,
+                                 results.peaks,
+                                 results.peak_counts};
+  return for_batches(
+      buffers, [&] { return kernel_.search->launch(problem, device_, buffers, state_.get()); });
+}
+
+Status TemplateGroup::search_in_stages(const MatchFrame& frame, const MatchScratch& scratch,
+                                       const MatchResults& results, SideStream& side,
+                                       Stream stream) {
+  if (Status s = side.fork(stream); !s.ok()) return s;
+  if (Status s = sum_windows(frame, scratch, side.stream()); !s.ok()) return s;
+
+  const LaunchOfRights launch{{scratch.workspace.data(), stream}};
+  stage::Peaks::Problem peaks_problem = problem_;
+  peaks_problem.threshold = relaxed(peaks_problem.threshold, problem_.products);
+  stage::Correlate::Buffers correlate{launch, frame.data, operands(), scratch.products.data()};
+  stage::Normalise::Buffers normalise{launch,
+                                      scratch.products.data(),
+                                      scratch.window_sums.data(),
+                                      scratch.window_squares.data(),
+                                      template_sums_.as<TemplateSums>(),
+                                      state_ ? state_->product_error() : nullptr,
+                                      scratch.scores.as<float>()};
+  stage::Peaks::Buffers peaks{launch, scratch.scores.as<float>(), template_sums_.as<TemplateSums>(),
+                              results.candidates, results.counts};
+  return for_batches(correlate, [&]() -> Status {
+    static_cast<LaunchOfRights&>(normalise) = correlate;
+    static_cast<LaunchOfRights&>(peaks) = correlate;
+    if (Status s =
+            kernel_.correlate->launch(problem_.correlation(), device_, correlate, state_.get());
+        !s.ok())
+      return s;
+    if (correlate.new_left)
+      if (Status s = side.join(stream); !s.ok()) return s;
+    correlate.new_left = false;
+    if (Status s = normalise_->launch(problem_.normalisation(), device_, normalise, nullptr);
+        !s.ok())
+      return s;
+    return peaks_->launch(peaks_problem, device_, peaks, nullptr);
+  });
+}
+
+Status TemplateGroup::refine(const MatchFrame& frame, const MatchScratch& scratch,
+                             const MatchResults& results, Stream stream) {
+  return refine_->launch(problem_.refinement(), device_,
+                         {{{scratch.workspace.data(), stream}, 0, problem_.correlate.rights},
+                          frame.data,
+                          templates_.data(),
+                          scratch.window_sums.data(),
+                          scratch.window_squares.data(),
+                          template_sums_.as<TemplateSums>(),
+                          results.candidates,
+                          results.counts,
+                          results.peaks,
+                          results.peak_counts},
+                         refine_state_.get());
+}
+
+}  // namespace xcorr

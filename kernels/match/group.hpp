@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The templates of one size in a plan: a one-to-many match with its variants, what these keep, and
+// the templates themselves where kernels read them.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/runtime.hpp"
+#include "match/bank.hpp"
+#include "match/prefilter.hpp"
+#include "select/select.hpp"
+
+namespace xcorr {
+
+/// Memory that the groups of a plan use one after the other.
+struct MatchScratch {
+  Block products, scores, window_sums, window_squares, workspace, side_workspace;
+};
+
+/// Bytes of each.
+struct MatchScratchSizes {
+  std::size_t products = 0, scores = 0, window_sums = 0, window_squares = 0, workspace = 0,
+              side_workspace = 0;
+};
+
+/// Where a group's results go, for its first template. Peaks, their counts and the sums lie in host
+/// memory that the device writes.
+struct MatchResults {
+  RefinedPeak* peaks;
+  std::uint32_t* peak_counts;
+  TemplateSums* template_sums;
+  Candidate* candidates;
+  std::uint32_t* counts;
+};
+
+/// The searched part of a frame, and what may change from frame to frame.
+struct MatchFrame {
+  const void* data;
+  std::int64_t pitch;
+  Method method;
+  double threshold;
+  bool subpixel;
+};
+
+class TemplateGroup {
+ public:
+  /// A template of the group.
+  struct Member {
+    std::uint32_t index;  ///< in the bank
+    std::shared_ptr<const LiveTemplate> live;
+    std::uint64_t version = 0;  ///< of it, that is loaded
+  };
+
+  /// `problem`: of the group, its products and layout to be chosen.
+  static Result<TemplateGroup> make(const Device& device, const std::vector<BankTemplate>& bank,
+                                    std::span<const std::uint32_t> members,
+                                    const MatchProblem& problem, const std::string& kernel,
+                                    double prefilter_sigma);
+
+  const MatchProblem& problem() const { return problem_; }
+  const MatchKernel& kernel() const { return kernel_; }
+  const std::vector<Member>& members() const { return members_; }
+  /// Makes the sizes large enough for this group.
+  void add_needs(MatchScratchSizes& sizes) const;
+
+  /// Enqueues what the group needs of its templates: all that it has, or what has changed since.
+  Status load(const std::vector<BankTemplate>& bank, const MatchResults& results, Stream stream);
+  Status refresh(const MatchResults& results, Stream stream);
+
+  /// Enqueues the match of a frame.
+  Status run(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
+             SideStream& side, Stream stream);
+
+ private:
+  Status choose(const std::string& kernel);
+  Status allocate();
+  Status load_live(int member, Stream stream);
+  Status load_pixels(int member, const void* pixels, Memory memory, Stream stream);
+  /// After their pixels.
+  Status sum_up(int first, int count, const MatchResults& results, Stream stream);
+
+  bool kernel_refines() const;
+  /// What is multiplied with, see stage::Correlate::Buffers::rights.
+  const void* operands() const {
+    return (problem_.correlate.type == ElementType::f32 ? centred_ : templates_).data();
+  }
+  Status sum_windows(const MatchFrame& frame, const MatchScratch& scratch, Stream stream) const;
+  /// Both leave candidates, the first one also peaks where the kernel refines.
+  Status search(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
+                Stream stream);
+  Status search_in_stages(const MatchFrame& frame, const MatchScratch& scratch,
+                          const MatchResults& results, SideStream& side, Stream stream);
+  Status refine(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
+                Stream stream);
+  /// Sets the buffers for each batch of templates and calls f.
+  template <class F>
+  Status for_batches(LaunchOfRights& launch, F f) const {
+    const int count = problem_.correlate.rights;
+    for (int first = 0; first < count; first += problem_.batch) {
+      launch.first_right = first;
+      launch.right_count = std::min(problem_.batch, count - first);
+      if (Status s = f(); !s.ok()) return s;
+    }
+    return {};
+  }
+
+  Device device_;
+  MatchProblem problem_;
+  MatchKernel kernel_;
+  const Variant<stage::WindowSums>* window_sums_ = nullptr;
+  const Variant<stage::TemplateSums>* sums_of_templates_ = nullptr;
+  const Variant<stage::Refine>* refine_ = nullptr;
+  /// After a kernel of correlate.
+  const Variant<stage::Normalise>* normalise_ = nullptr;
+  const Variant<stage::Peaks>* peaks_ = nullptr;
+  std::unique_ptr<PlanState> state_, refine_state_;
+  std::vector<Member> members_;
+  Block templates_, centred_, template_sums_;
+  std::optional<Prefilter> prefilter_;  ///< of a template
+};
+
+}  // namespace xcorr

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "match/image.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "select/select.hpp"
+#include "stages/luma.hpp"
+
+namespace xcorr {
+namespace {
+
+bool is_valid(const MatrixView& view) {
+  const auto& [bytes, weights] = view.pixels;
+  if (view.type != ElementType::u8) return view.pixels == PixelLayout{};
+  return bytes >= 1 && bytes <= 4 &&
+         std::all_of(weights, weights + 4, [](int w) { return w >= 0 && w <= 256; }) &&
+         std::accumulate(weights, weights + bytes, 0) == 256;
+}
+
+}  // namespace
+
+Status check_rows(const MatrixView& view, const std::string& name) {
+  if (!is_valid(view)) return {Code::invalid_argument, name + " has a pixel layout that cannot be"};
+  if (view.pitch < view.size.width * view.element_bytes())
+    return {Code::invalid_argument, name + " has a pitch shorter than its rows"};
+  return {};
+}
+
+std::vector<std::byte> dense_copy(const MatrixView& view) {
+  const std::size_t row = view.size.width * size_of(view.type);
+  std::vector<std::byte> copy(row * view.size.height);
+  if (view.type == ElementType::u8) {
+    copy_luma(view, reinterpret_cast<std::uint8_t*>(copy.data()), view.size.width);
+    return copy;
+  }
+  for (int y = 0; y < view.size.height; ++y)
+    std::memcpy(copy.data() + y * row, static_cast<const std::byte*>(view.data) + y * view.pitch,
+                row);
+  return copy;
+}
+
+void copy_luma(const MatrixView& view, std::uint8_t* to, std::ptrdiff_t pitch) {
+  const stage::Luma::Problem problem{view.size, view.pixels, view.pitch, pitch};
+  const Device cpu;
+  const auto variant = select_variant<stage::Luma>(problem, cpu);
+  // The CPU's does all that there are.
+  if (variant.ok())
+    (void)variant.value()->launch(problem, cpu,
+                                  {{}, static_cast<const std::uint8_t*>(view.data), to}, nullptr);
+}
+
+bool is_flat(const MatrixView& view) {
+  const std::vector<std::byte> elements = dense_copy(view);
+  const std::size_t element = size_of(view.type);
+  for (std::size_t at = 0; at < elements.size(); at += element)
+    if (std::memcmp(elements.data(), elements.data() + at, element) != 0) return false;
+  return true;
+}
+
+}  // namespace xcorr

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A whole match of one search region with templates of one size, and what it is to each stage.
+#pragma once
+
+#include "stages/peaks.hpp"
+#include "stages/templates.hpp"
+#include "stages/window_sums.hpp"
+
+namespace xcorr {
+
+struct MatchProblem : stage::Search::Problem {
+  /// See stage::Correlate::Problem, as the other three.
+  ElementType products = ElementType::f32;
+  std::int64_t product_pitch = 0, product_stride = 0;
+
+  constexpr stage::Correlate::Problem correlation() const {
+    return {{correlate, batch}, products, product_pitch, product_stride};
+  }
+  constexpr stage::WindowSums::Problem window_sums() const { return {correlate}; }
+  constexpr stage::Normalise::Problem normalisation() const { return {correlation(), method}; }
+  constexpr stage::Refine::Problem refinement() const {
+    return {correlate, method, max_peaks, subpixel};
+  }
+  constexpr stage::TemplateSums::Problem template_sums() const {
+    return {correlate.type, correlate.right, correlate.rights, correlate.right_pitch,
+            correlate.right_stride};
+  }
+  /// Peaks and searches: the base class's.
+  constexpr const stage::Search::Problem& search() const { return *this; }
+  constexpr const stage::Peaks::Problem& peaks() const { return *this; }
+
+  /// The layout that a variant of correlate likes best, if it has one.
+  void lay_out(const Variant<stage::Correlate>& variant) {
+    if (!variant.extra.layout) return;
+    auto problem = correlation();
+    variant.extra.layout(problem);
+    product_pitch = problem.product_pitch;
+    product_stride = problem.product_stride;
+  }
+};
+
+}  // namespace xcorr

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The choice of a variant for a problem: the requested one, or what was measured to be the fastest
+// at problems like it, or among equals the one of the highest rank.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "select/match_problem.hpp"
+#include "select/registry.hpp"
+
+namespace xcorr {
+
+/// Of the stages after correlate, and of those before: nothing was measured for the selector, so
+/// the highest rank wins. Errors: unsupported, also when the requested one cannot do the problem.
+template <class Stage>
+Result<const Variant<Stage>*> select_variant(const typename Stage::Problem& problem,
+                                             const Device& device, std::string_view name = "auto");
+
+/// By the table made from measurements. The environment's XCORR_KERNEL stands in for "auto".
+template <>
+Result<const Variant<stage::Correlate>*> select_variant<stage::Correlate>(
+    const stage::Correlate::Problem& problem, const Device& device, std::string_view name);
+
+/// What a match finds its candidates with: a variant of search, or one of correlate, which
+/// normalise and peaks follow.
+struct MatchKernel {
+  const Variant<stage::Search>* search = nullptr;
+  const Variant<stage::Correlate>* correlate = nullptr;
+
+  constexpr MatchKernel() = default;
+  constexpr MatchKernel(const Variant<stage::Search>* variant) : search(variant) {}
+  constexpr MatchKernel(const Variant<stage::Correlate>* variant) : correlate(variant) {}
+  constexpr bool operator==(const MatchKernel&) const = default;
+
+  constexpr const VariantInfo& operator*() const {
+    return search ? static_cast<const VariantInfo&>(*search) : *correlate;
+  }
+  constexpr const VariantInfo* operator->() const { return &**this; }
+};
+
+/// The kernel to match with; approximate products of u8 will do: sets `problem.products` to what it
+/// writes, or would. The environment's XCORR_KERNEL stands in for "auto".
+Result<MatchKernel> select_matching(MatchProblem& problem, const Device& device,
+                                    std::string_view name);
+
+/// Whether select_matching() knows the name. Errors: unsupported, listing those that there are.
+Status check_matching_name(const Device& device, std::string_view name);
+
+/// Whether that name asks for what match/tune.hpp does.
+bool is_tuning_requested(std::string_view name);
+
+/// All but the reference that can do a match, what "auto" takes first, then as the selector ranks
+/// them.
+std::vector<MatchKernel> able_to_match(const MatchProblem& problem, const Device& device);
+
+// ---- implementation of the template ---------------------------------------------------------
+
+/// "no STAGE kernel 'NAME' on the cuda backend; there are: ..."
+Status unknown_kernel(const char* stage, std::string_view name, Backend backend,
+                      const std::vector<std::string>& known);
+/// "STAGE kernel 'NAME' cannot do this problem", or for "auto" that no kernel can.
+Status unable_kernel(const char* stage, std::string_view name, Backend backend);
+
+/// The able candidate of the highest rank, of equal ones the first by name; or nothing. Candidates
+/// are pointers to variants or MatchKernels.
+template <class Candidate, class Able>
+std::optional<Candidate> highest_ranked(const std::vector<Candidate>& candidates, Able able) {
+  std::optional<Candidate> best;
+  for (const Candidate& candidate : candidates) {
+    if (!able(candidate)) continue;
+    const bool better =
+        !best || candidate->rank > (*best)->rank ||
+        (candidate->rank == (*best)->rank && std::string_view(candidate->name) < (*best)->name);
+    if (better) best = candidate;
+  }
+  return best;
+}
+
+/// The requested one, or what `choose` says of the candidates and of which are able. `choose`
+/// returns an optional.
+template <class Candidate, class Able, class Choose>
+Result<Candidate> select_among(const char* stage, std::string_view name, Backend backend,
+                               const std::vector<Candidate>& candidates, Able able, Choose choose) {
+  if (name == "auto" || name == "tune" || name.empty()) {
+    const std::optional<Candidate> best = choose(candidates, able);
+    if (!best) return unable_kernel(stage, "", backend);
+    return *best;
+  }
+  std::vector<std::string> known;
+  for (const Candidate& candidate : candidates) {
+    if (name == candidate->name) {
+      if (!able(candidate)) return unable_kernel(stage, name, backend);
+      return candidate;
+    }
+    known.push_back(candidate->name);
+  }
+  return unknown_kernel(stage, name, backend, known);
+}
+
+template <class Stage>
+Result<const Variant<Stage>*> select_variant(const typename Stage::Problem& problem,
+                                             const Device& device, std::string_view name) {
+  const auto able = [&](const Variant<Stage>* variant) { return variant->able(problem, device); };
+  return select_among(
+      Stage::name, name, device.backend, variants_on<Stage>(device.backend), able,
+      [](const auto& candidates, auto is_able) { return highest_ranked(candidates, is_able); });
+}
+
+}  // namespace xcorr

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stages that end a match.
+//   peaks:   scores -> candidates, best first, by non-maximum suppression
+//   refine:  region, templates, window sums, candidates -> peaks: exact scores, sub-pixel places
+//   search:  region, templates, window sums -> candidates: the same as by correlate, normalise and
+//            peaks, in one, without surfaces; some variants refine them, too
+#pragma once
+
+#include "stages/normalise.hpp"
+
+namespace xcorr {
+
+struct Candidate {
+  float score;
+  std::int32_t x, y;  ///< element of the output, not shift
+};
+
+struct RefinedPeak {
+  double score;
+  double dx, dy;      ///< subpixel_offset(), in [-1, 1]; 0 without subpixel or across a border
+  std::int32_t x, y;  ///< element of the output
+};
+
+namespace stage {
+
+struct Peaks {
+  static constexpr const char* name = "peaks";
+
+  struct Problem : BatchedProblem {
+    Method method = Method::ccoeff_normed;
+    int max_peaks = 1;
+    int distance_x = 1, distance_y = 1;  ///< min_peak_distance, resolved: at least 1
+    double threshold = 0;                ///< see MatchSettings and score_limit()
+
+    constexpr Features features() const {
+      return features_of(correlate).with(Feature::several_peaks, max_peaks > 1);
+    }
+    constexpr std::int64_t slots() const { return std::int64_t{correlate.rights} * max_peaks; }
+  };
+
+  struct Buffers : LaunchOfRights {
+    const float* scores = nullptr;
+    const xcorr::TemplateSums* template_sums = nullptr;
+    Candidate* candidates = nullptr;  ///< max_peaks a template
+    std::uint32_t* counts = nullptr;  ///< candidates of each template
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("scores", &Buffers::scores, scores_of(p.correlate));
+    visit("template_sums", &Buffers::template_sums,
+          records<xcorr::TemplateSums>(p.correlate.rights));
+    visit("candidates", &Buffers::candidates, records<Candidate>(p.slots()));
+    visit("counts", &Buffers::counts, records<std::uint32_t>(p.correlate.rights));
+  }
+
+  using Extra = NoExtra;
+};
+
+struct Refine {
+  static constexpr const char* name = "refine";
+
+  struct Problem {
+    xcorr::Problem correlate;
+    Method method = Method::ccoeff_normed;
+    int max_peaks = 1;
+    bool subpixel = true;
+
+    constexpr Features features() const {
+      return features_of(correlate).with(Feature::several_peaks, max_peaks > 1);
+    }
+    constexpr std::int64_t slots() const { return std::int64_t{correlate.rights} * max_peaks; }
+  };
+
+  struct Buffers : LaunchOfRights {
+    const void* lefts = nullptr;
+    const void* templates = nullptr;  ///< as they are, laid out like the rights
+    const void* window_sums = nullptr;
+    const void* window_squares = nullptr;
+    const xcorr::TemplateSums* template_sums = nullptr;
+    const Candidate* candidates = nullptr;
+    const std::uint32_t* counts = nullptr;
+    RefinedPeak* peaks = nullptr;          ///< max_peaks a template; may be in pinned host memory
+    std::uint32_t* peak_counts = nullptr;  ///< peaks of each template; as above
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("lefts", &Buffers::lefts, lefts_of(p.correlate));
+    visit("templates", &Buffers::templates, rights_of(p.correlate));
+    visit("window_sums", &Buffers::window_sums, window_sums_of(p.correlate));
+    visit("window_squares", &Buffers::window_squares, window_squares_of(p.correlate));
+    visit("template_sums", &Buffers::template_sums,
+          records<xcorr::TemplateSums>(p.correlate.rights));
+    visit("candidates", &Buffers::candidates, records<Candidate>(p.slots()));
+    visit("counts", &Buffers::counts, records<std::uint32_t>(p.correlate.rights));
+    visit("peaks", &Buffers::peaks, records<RefinedPeak>(p.slots()));
+    visit("peak_counts", &Buffers::peak_counts, records<std::uint32_t>(p.correlate.rights));
+  }
+
+  using Extra = NoExtra;
+};
+
+struct Search {
+  static constexpr const char* name = "search";
+
+  struct Problem : Peaks::Problem {
+    bool subpixel = true;
+  };
+
+  struct Buffers : LaunchOfRights {
+    const void* lefts = nullptr;
+    const void* templates = nullptr;
+    const void* window_sums = nullptr;
+    const void* window_squares = nullptr;
+    const xcorr::TemplateSums* template_sums = nullptr;
+    Candidate* candidates = nullptr;
+    std::uint32_t* counts = nullptr;
+    RefinedPeak* peaks = nullptr;  ///< where Extra::refines
+    std::uint32_t* peak_counts = nullptr;
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("lefts", &Buffers::lefts, lefts_of(p.correlate));
+    visit("templates", &Buffers::templates, rights_of(p.correlate));
+    visit("window_sums", &Buffers::window_sums, window_sums_of(p.correlate));
+    visit("window_squares", &Buffers::window_squares, window_squares_of(p.correlate));
+    visit("template_sums", &Buffers::template_sums,
+          records<xcorr::TemplateSums>(p.correlate.rights));
+    visit("candidates", &Buffers::candidates, records<Candidate>(p.slots()));
+    visit("counts", &Buffers::counts, records<std::uint32_t>(p.correlate.rights));
+    visit("peaks", &Buffers::peaks, records<RefinedPeak>(p.slots()));
+    visit("peak_counts", &Buffers::peak_counts, records<std::uint32_t>(p.correlate.rights));
+  }
+
+  struct Extra {
+    /// Whether it does what refine does, too, and writes peaks. Null: never.
+    bool (*refines)(const Problem&) = nullptr;
+  };
+};
+
+}  // namespace stage
+}  // namespace xcorr

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What all stages have in common. A stage is a struct (stages/NAME.hpp) with
+//   name       as in the ids of checkcorr and the results of benchmarks
+//   Problem    what to compute: a small plain struct, passed by value to kernels
+//   Buffers    where everything lies: a Launch and pointers to inputs (const) and outputs
+//   arguments  calls visit(name, member of Buffers, Extent) for each of them: what checkcorr
+//   iterates Extra      operations that only its variants have (optional ones: null)
+// Problem::features() says what a problem asks beyond the plain case. A variant names the features
+// that it knows; what it does not name it refuses, so a new feature is never ignored in silence.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <xcorr/correlate.hpp>
+#include <xcorr/device.hpp>
+#include <xcorr/types.hpp>
+
+namespace xcorr {
+
+// ---- features -------------------------------------------------------------------------------
+
+enum class Feature : std::uint8_t {
+  u8,  ///< pixels of that type
+  i32,
+  f32,
+  f64,
+  wide_sums,         ///< sums over a window of u8 that need 64 bits
+  float_products,    ///< approximate products of u8, in f32
+  pitched_output,    ///< surfaces with space between their rows or between them
+  several_pictures,  ///< n-to-mn, n-to-m
+  overhang,          ///< shifts at which the right is not wholly inside the left
+  several_peaks,     ///< of a template
+};
+inline constexpr int feature_count = 10;
+
+/// A set of features.
+class Features {
+ public:
+  constexpr Features() = default;
+  template <class... F>
+  constexpr Features(Feature first, F... others) : bits_((bit(first) | ... | bit(others))) {}
+
+  constexpr Features operator|(Features other) const { return Features(bits_ | other.bits_); }
+  /// This set and, if `asked`, the feature.
+  constexpr Features with(Feature feature, bool asked = true) const {
+    return asked ? *this | Features(feature) : *this;
+  }
+  constexpr bool has(Feature feature) const { return bits_ & bit(feature); }
+  constexpr bool contains(Features others) const { return (others.bits_ & ~bits_) == 0; }
+
+ private:
+  constexpr explicit Features(std::uint32_t bits) : bits_(bits) {}
+  static constexpr std::uint32_t bit(Feature feature) {
+    return std::uint32_t{1} << static_cast<int>(feature);
+  }
+  std::uint32_t bits_ = 0;
+};
+
+/// The feature that an element type of pixels is. Of types that no stage takes none is known.
+constexpr Features feature_of(ElementType type) {
+  switch (type) {
+    case ElementType::u8:
+      return Feature::u8;
+    case ElementType::i32:
+      return Feature::i32;
+    case ElementType::f32:
+      return Feature::f32;
+    case ElementType::f64:
+      return Feature::f64;
+    default:
+      return Feature(feature_count);
+  }
+}
+
+// ---- arguments ------------------------------------------------------------------------------
+
+/// What a pointer of Buffers points to.
+struct Extent {
+  std::int64_t bytes = 0;
+  /// Of pixels and surfaces, which need be aligned to it alone; 0: aligned as by an allocation.
+  std::size_t element = 0;
+  /// Where the pointer is that of a launch's first right: bytes from one right to the next. 0: it
+  /// is that of right 0.
+  std::int64_t right_stride = 0;
+};
+
+/// `count` matrices; from the first element of the first one to the last one's last.
+constexpr Extent matrices(ElementType type, Size size, std::int64_t pitch, std::int64_t stride,
+                          std::int64_t count) {
+  const auto element = static_cast<std::int64_t>(size_of(type));
+  return {(count - 1) * stride + (size.height - 1) * pitch + size.width * element, size_of(type)};
+}
+
+/// `count` elements, one behind the other.
+constexpr Extent elements(ElementType type, std::int64_t count) {
+  return {count * static_cast<std::int64_t>(size_of(type)), size_of(type)};
+}
+
+template <class T>
+constexpr Extent records(std::int64_t count) {
+  return {count * static_cast<std::int64_t>(sizeof(T))};
+}
+
+// ---- variants -------------------------------------------------------------------------------
+
+/// What every launch is given beside its inputs and outputs.
+struct Launch {
+  void* workspace = nullptr;  ///< of Variant::workspace_bytes()
+  Stream stream;
+};
+
+/// A launch may do some of the problem's rights only: [first_right, first_right + right_count).
+struct LaunchOfRights : Launch {
+  int first_right = 0, right_count = 1;
+};
+
+/// What a variant keeps between calls for one problem: transform plans, spectra.
+class PlanState {
+ public:
+  virtual ~PlanState() = default;
+  /// The rights changed; may allocate and wait.
+  virtual Status set_rights(const void* rights, Stream stream) = 0;
+  /// See stage::Normalise::Buffers::product_error; null where the products are exact.
+  virtual const float* product_error() const { return nullptr; }
+};
+
+/// What is known of a variant without its stage.
+struct VariantInfo {
+  const char* name;
+  Backend backend;
+  Features knows;
+  int rank = 0;  ///< of several that are able, where nothing was measured, the highest is taken
+  bool exact = true;  ///< same result as the reference, bit for bit, for u8
+};
+
+/// Of the oracle, which is taken only when it is asked for by name or nothing else is able.
+inline constexpr int reference_rank = -1;
+
+/// One way to compute a stage.
+template <class Stage>
+struct Variant : VariantInfo {
+  using Problem = typename Stage::Problem;
+  using Buffers = typename Stage::Buffers;
+
+  /// Whether it can do a problem of features that it knows. Ask able().
+  bool (*supports)(const Problem&, const Device&);
+  /// Enqueues; neither allocates nor waits. `state` is what `plan` made.
+  Status (*launch)(const Problem&, const Device&, const Buffers&, PlanState* state);
+  std::size_t (*workspace)(const Problem&, const Device&) = nullptr;  ///< null: none
+  /// Null when nothing outlives a call.
+  Result<std::unique_ptr<PlanState>> (*plan)(const Problem&, const Device&) = nullptr;
+  typename Stage::Extra extra = {};
+
+  bool able(const Problem& problem, const Device& device) const {
+    return able(problem, problem.features(), device);
+  }
+  /// The same of a problem that asks for these features.
+  bool able(const Problem& problem, Features asked, const Device& device) const {
+    return knows.contains(asked) && supports(problem, device);
+  }
+  std::size_t workspace_bytes(const Problem& problem, const Device& device) const {
+    return workspace ? workspace(problem, device) : 0;
+  }
+  Result<std::unique_ptr<PlanState>> make_plan(const Problem& problem, const Device& device) const {
+    return plan ? plan(problem, device) : std::unique_ptr<PlanState>();
+  }
+};
+
+/// For a variant that can do all problems of the features that it knows.
+template <class Problem>
+bool supports_all(const Problem&, const Device&) {
+  return true;
+}
+
+/// For stages whose variants have no operations of their own.
+struct NoExtra {};
+
+/// A family's tables of variants, of one stage or of several; the registry joins them.
+class Family {
+ public:
+  struct Entry {
+    const char* stage;
+    const VariantInfo* variant;  ///< a Variant of that stage
+  };
+
+  template <class... Tables>
+  explicit Family(const Tables&... tables) {
+    (add(std::span(tables)), ...);
+  }
+  const std::vector<Entry>& entries() const { return entries_; }
+
+ private:
+  template <class Stage, std::size_t count>
+  void add(std::span<const Variant<Stage>, count> table) {
+    for (const Variant<Stage>& variant : table) entries_.push_back({Stage::name, &variant});
+  }
+  std::vector<Entry> entries_;
+};
+
+}  // namespace xcorr

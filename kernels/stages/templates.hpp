@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stages that work on templates alone, when these are new or change.
+//   template_sums: templates -> their sums and, of f32 templates, their pixels less the mean
+//   blend:         a patch of a frame and a running average -> the next average, and its pixels
+#pragma once
+
+#include "stages/stage.hpp"
+
+namespace xcorr {
+
+/// Sums over all pixels of a template (u8: exact integers below 2^53; f32: sums of doubles).
+struct TemplateSums {
+  double sum = 0, squares = 0;  ///< sum t, sum t^2
+  /// n sum t^2 - (sum t)^2, n^2 times the variance; for u8 an integer below 2^63, rounded once.
+  double n2_variance = 0;
+};
+
+namespace stage {
+
+struct TemplateSums {
+  static constexpr const char* name = "template_sums";
+
+  struct Problem {
+    ElementType type = ElementType::u8;
+    Size size;
+    int count = 1;
+    std::int64_t pitch = 0, stride = 0;  ///< bytes
+
+    constexpr Features features() const { return feature_of(type); }
+  };
+
+  struct Buffers : LaunchOfRights {
+    const void* templates = nullptr;
+    void* centred = nullptr;  ///< f32: less their mean, laid out like the templates
+    xcorr::TemplateSums* template_sums = nullptr;
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    const Extent pixels = matrices(p.type, p.size, p.pitch, p.stride, p.count);
+    visit("templates", &Buffers::templates, pixels);
+    visit("centred", &Buffers::centred,
+          p.type == ElementType::f32 ? pixels : Extent{0, size_of(p.type)});
+    visit("template_sums", &Buffers::template_sums, records<xcorr::TemplateSums>(p.count));
+  }
+
+  using Extra = NoExtra;
+};
+
+struct Blend {
+  static constexpr const char* name = "blend";
+
+  struct Problem {
+    ElementType type = ElementType::u8;
+    Size size;
+    std::int64_t patch_pitch = 0;  ///< bytes
+    float weight = 0;              ///< see blended_average()
+
+    constexpr Features features() const { return feature_of(type); }
+  };
+
+  struct Buffers : Launch {
+    const void* patch = nullptr;
+    /// Dense: the running averages before and after, which may be the same, and the latter as
+    /// pixels.
+    const float* averages = nullptr;
+    float* next_averages = nullptr;
+    void* blended = nullptr;
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("patch", &Buffers::patch, matrices(p.type, p.size, p.patch_pitch, 0, 1));
+    visit("averages", &Buffers::averages, elements(ElementType::f32, p.size.area()));
+    visit("next_averages", &Buffers::next_averages, elements(ElementType::f32, p.size.area()));
+    visit("blended", &Buffers::blended, elements(p.type, p.size.area()));
+  }
+
+  using Extra = NoExtra;
+};
+
+}  // namespace stage
+}  // namespace xcorr

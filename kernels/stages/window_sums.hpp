@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage window_sums: the search region -> the sum and the sum of squares of the window under
+// each shift, what an integral image gives; once for all templates of a size.
+#pragma once
+
+#include "stages/correlate.hpp"
+
+namespace xcorr {
+
+/// The window sums of u8 are u32, and their squares as wide as products are; those of f32 are
+/// double.
+constexpr ElementType window_sum_type(const Problem& p) {
+  return p.type == ElementType::u8 ? ElementType::u32 : ElementType::f64;
+}
+constexpr ElementType window_square_type(const Problem& p) {
+  return p.type == ElementType::u8 ? p.output_type() : ElementType::f64;
+}
+/// Dense surfaces, one value a shift.
+constexpr Extent window_sums_of(const Problem& p) {
+  return elements(window_sum_type(p), p.shifts.size().area());
+}
+constexpr Extent window_squares_of(const Problem& p) {
+  return elements(window_square_type(p), p.shifts.size().area());
+}
+
+namespace stage {
+
+struct WindowSums {
+  static constexpr const char* name = "window_sums";
+
+  struct Problem {
+    xcorr::Problem correlate;  ///< its rights' size is the windows'
+
+    constexpr Features features() const { return features_of(correlate); }
+  };
+
+  struct Buffers : Launch {
+    const void* lefts = nullptr;
+    void* window_sums = nullptr;
+    void* window_squares = nullptr;
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("lefts", &Buffers::lefts, lefts_of(p.correlate));
+    visit("window_sums", &Buffers::window_sums, window_sums_of(p.correlate));
+    visit("window_squares", &Buffers::window_squares, window_squares_of(p.correlate));
+  }
+
+  using Extra = NoExtra;
+};
+
+}  // namespace stage
+}  // namespace xcorr

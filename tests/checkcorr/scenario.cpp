@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "scenario.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "stages/score.hpp"
+
+namespace checkcorr {
+
+namespace stage = xcorr::stage;
+using xcorr::Status;
+
+Scenario::Scenario(const Case& c, std::uint64_t seed, bool centred, Maker maker)
+    : test(c),
+      values(make_inputs(c, seed, centred)),
+      other(make_inputs(c, seed + 1, centred)),
+      maker_(maker) {
+  if (c.filter) {
+    weights = weights_of(c, seed);
+    return;
+  }
+  problem.correlate = problem_of(c);
+  problem.products = centred ? ElementType::f32 : problem.correlate.output_type();
+  problem.max_peaks = c.max_peaks;
+  problem.distance_x = c.distance ? c.distance : std::max(1, c.right.width / 2);
+  problem.distance_y = c.distance ? c.distance : std::max(1, c.right.height / 2);
+  problem.threshold = c.threshold;
+  problem.subpixel = c.subpixel;
+}
+
+void Scenario::set_method(xcorr::Method method, bool with_error) {
+  if (method == problem.method && with_error == with_error_) return;
+  problem.method = method;
+  with_error_ = with_error;
+  for (const char* later : {stage::Normalise::name, stage::Peaks::name, stage::Refine::name})
+    made_.erase(later);
+}
+
+Status Scenario::make_products() { return make<stage::Correlate>(problem.correlation()); }
+
+Status Scenario::make_window_sums() { return make<stage::WindowSums>(problem.window_sums()); }
+
+Status Scenario::make_scores() {
+  if (Status s = make_products(); !s.ok()) return s;
+  if (Status s = make_window_sums(); !s.ok()) return s;
+  if (!made_.contains(stage::Normalise::name)) set_error();
+  return make<stage::Normalise>(problem.normalisation());
+}
+
+Status Scenario::make_candidates() {
+  if (Status s = make_scores(); !s.ok()) return s;
+  return make<stage::Peaks>(problem.peaks());
+}
+
+Status Scenario::make_peaks() {
+  if (Status s = make_candidates(); !s.ok()) return s;
+  return make<stage::Refine>(problem.refinement());
+}
+
+xcorr::Result<const Values*> Scenario::magnitudes() {
+  if (magnitudes_.empty())
+    if (Status s =
+            run<stage::Correlate>(problem.correlation(), absolute(test, values), magnitudes_);
+        !s.ok())
+      return s;
+  return &magnitudes_;
+}
+
+double Scenario::window_sum_at(std::size_t place) const {
+  if (problem.correlate.type != ElementType::u8) return view<double>(values, "window_sums")[place];
+  return view<std::uint32_t>(values, "window_sums")[place];
+}
+
+double Scenario::window_square_at(std::size_t place) const {
+  switch (xcorr::window_square_type(problem.correlate)) {
+    case ElementType::u32:
+      return view<std::uint32_t>(values, "window_squares")[place];
+    case ElementType::u64:
+      return static_cast<double>(view<std::uint64_t>(values, "window_squares")[place]);
+    default:
+      return view<double>(values, "window_squares")[place];
+  }
+}
+
+void Scenario::set_error() {
+  auto& bytes = values["product_error"];
+  bytes.clear();
+  if (!with_error_) return;
+  const auto middle = static_cast<std::size_t>(problem.correlate.shifts.size().area() / 2);
+  const double n = static_cast<double>(problem.correlate.right.area());
+  const double sum = window_sum_at(middle), squares = window_square_at(middle);
+  const auto error = static_cast<float>(0.5 * xcorr::noise_share *
+                                        std::sqrt(std::max(0.0, squares - sum * sum / n)));
+  const auto* first = reinterpret_cast<const std::byte*>(&error);
+  bytes.assign(first, first + sizeof error);
+}
+
+}  // namespace checkcorr

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A case in one of the forms its products can take, with what the stages make of it as far as it
+// has been asked for: the inputs of each stage, and what its outputs should be.
+#pragma once
+
+#include <set>
+#include <string_view>
+
+#include "select/select.hpp"
+#include "session.hpp"
+
+namespace checkcorr {
+
+/// Who makes them: the oracle, or for benchmarks the variants that the CPU would take.
+enum class Maker : std::uint8_t { reference, fastest };
+
+class Scenario {
+ public:
+  /// `centred`: as in matching with floating-point products, see
+  /// stage::Correlate::Buffers::rights.
+  Scenario(const Case& c, std::uint64_t seed, bool centred, Maker maker = Maker::reference);
+  Scenario(const Scenario&) = delete;
+
+  /// The scores and what follows are of this method, and of products with an error that matters.
+  void set_method(xcorr::Method method, bool with_error);
+
+  /// Runs a stage on the CPU, unless that was done.
+  template <class Stage>
+  xcorr::Status make(const typename Stage::Problem& stage_problem) {
+    if (made_.contains(Stage::name)) return {};
+    made_.insert(Stage::name);
+    return run<Stage>(stage_problem, values, values);
+  }
+
+  // The stages of a match, with all that comes before.
+  xcorr::Status make_products();
+  xcorr::Status make_window_sums();
+  xcorr::Status make_scores();
+  xcorr::Status make_candidates();
+  xcorr::Status make_peaks();
+
+  /// Products of absolute values, for bounds of rounding errors.
+  xcorr::Result<const Values*> magnitudes();
+
+  /// Sums of the window of that place.
+  double window_sum_at(std::size_t place) const;
+  double window_square_at(std::size_t place) const;
+
+  const Case& test;
+  MatchProblem problem;          ///< of a case that is no filter's
+  xcorr::FilterWeights weights;  ///< of one that is
+  Values values;
+  Values other;  ///< inputs of a frame and a bank that came before
+
+ private:
+  template <class Stage>
+  xcorr::Status run(const typename Stage::Problem& stage_problem, const Values& inputs,
+                    Values& results) const;
+  /// An error that matters to some windows and not to others: those with less than half the
+  /// contrast of the one in the middle.
+  void set_error();
+
+  Maker maker_;
+  std::set<std::string_view> made_;
+  bool with_error_ = false;
+  Values magnitudes_;
+};
+
+template <class Stage>
+xcorr::Status Scenario::run(const typename Stage::Problem& stage_problem, const Values& inputs,
+                            Values& results) const {
+  const xcorr::Device cpu;
+  const auto variant = xcorr::select_variant<Stage>(
+      stage_problem, cpu, maker_ == Maker::reference ? "reference" : "auto");
+  if (!variant.ok()) return variant.status();
+  auto session =
+      Session<Stage>::make(*variant.value(), cpu, stage_problem, stage_problem, inputs, 0);
+  if (!session.ok()) return session.status();
+  if (auto s = session.value().set_rights(); !s.ok()) return s;
+  if (auto s = session.value().poison(); !s.ok()) return s;
+  if (auto s = session.value().launch(0, problem.correlate.rights); !s.ok()) return s;
+  auto wrong = session.value().read(results);
+  if (!wrong.ok()) return wrong.status();
+  if (!wrong.value().empty()) return {xcorr::Code::device_error, "the reference " + wrong.value()};
+  return {};
+}
+
+}  // namespace checkcorr

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "stage_test.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace checkcorr {
+
+std::vector<const AnyStageTest*>& AnyStageTest::list() {
+  static std::vector<const AnyStageTest*> tests;
+  return tests;
+}
+
+const AnyStageTest& AnyStageTest::of(const char* stage) {
+  return **std::find_if(list().begin(), list().end(), [stage](const AnyStageTest* test) {
+    return std::strcmp(test->stage(), stage) == 0;
+  });
+}
+
+std::string AnyStageTest::suffix(const Trial& trial) const {
+  return trial.method ? std::string("/") + xcorr::info(*trial.method).name : "";
+}
+
+}  // namespace checkcorr

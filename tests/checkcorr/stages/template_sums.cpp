@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage template_sums, by its definition in plain loops: no reference runs for it, since a
+// case's templates and their sums are made together.
+#include <cfloat>
+#include <cmath>
+
+#include "cpu/reference/reference_methods.hpp"
+#include "stage_test.hpp"
+
+namespace checkcorr {
+namespace {
+
+using xcorr::TemplateSums;
+using xcorr::cpu::plain::right_of;
+
+/// f32: less their mean, which may be a rounding of doubles off.
+void compare_centred(Comparison& comparison, const Truth& t, const Values& got) {
+  const Problem& p = t.scenario.problem.correlate;
+  for (std::int64_t r = 0; r < p.rights; ++r)
+    for (int y = 0; y < p.right.height; ++y)
+      for (int x = 0; x < p.right.width; ++x) {
+        const auto place = [=] {
+          return "centred (right " + std::to_string(r) + ", x " + std::to_string(x) + ", y " +
+                 std::to_string(y) + ")";
+        };
+        const float expected =
+            right_of<float>(p, t.scenario.values.at("rights").data(), r).at(x, y);
+        const float actual = right_of<float>(p, got.at("centred").data(), r).at(x, y);
+        comparison.value(place, expected, actual, 2 * FLT_EPSILON * std::abs(expected) + 1e-9);
+      }
+}
+
+class TemplateSumsTest final : public StageTest<xcorr::stage::TemplateSums> {
+  bool concerns(const Case& c) const override { return !c.filter && is_matching(c); }
+  bool takes(const Case& c, const Trial& trial) const override {
+    return concerns(c) && !trial.method && is_usual(c, trial);
+  }
+  Problem problem(const Scenario& scenario) const override {
+    return scenario.problem.template_sums();
+  }
+  xcorr::Status prepare(Scenario&) const override { return {}; }
+  void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
+    const bool exact = t.scenario.problem.correlate.type == ElementType::u8;
+    const double n = static_cast<double>(t.scenario.problem.correlate.right.area());
+    const auto expected = view<TemplateSums>(t.scenario.values, "template_sums");
+    const auto actual = view<TemplateSums>(got, "template_sums");
+    for (std::size_t r = 0; r < expected.size(); ++r) {
+      const TemplateSums &e = expected[r], &a = actual[r];
+      const double rounding = exact ? 0 : n * DBL_EPSILON;
+      const auto sum = [&](const char* member, double should, double is, double magnitude) {
+        const auto place = [&] { return "template_sums[" + std::to_string(r) + "]." + member; };
+        comparison.value(place, should, is, rounding * magnitude);
+      };
+      sum("sum", e.sum, a.sum, std::sqrt(n * e.squares));
+      sum("squares", e.squares, a.squares, e.squares);
+      sum("n2_variance", e.n2_variance, a.n2_variance, n * e.squares);
+    }
+    if (!exact) compare_centred(comparison, t, got);
+  }
+} const template_sums_test;
+
+}  // namespace
+}  // namespace checkcorr
