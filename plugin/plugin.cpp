@@ -2,9 +2,9 @@
 //
 // The GStreamer plugin. cudaxcorr is registered always: whether there is a GPU is found out
 // when it starts, so a driver installed later needs no new registry.
-#include "gstcudaxcorr.h"
-#include "json.h"
-#include "overlay.h"
+#include "cudaxcorr/gstcudaxcorr.h"
+#include "json/json.h"
+#include "overlay/overlay.h"
 
 static gboolean plugin_init(GstPlugin* plugin) {
   return GST_ELEMENT_REGISTER(cudaxcorr, plugin) && GST_ELEMENT_REGISTER(xcorrjson, plugin) &&

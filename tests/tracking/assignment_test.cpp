@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The assignment problem against all its solutions tried in turn.
-#include "assignment.h"
+#include "tracking/assignment.h"
 
 #include <algorithm>
 #include <random>

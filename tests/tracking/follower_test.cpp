@@ -2,7 +2,7 @@
 //
 // All templates' targets on made-up peaks: when whole frames are searched, where else, in which
 // order targets are told, and what becomes of them when the templates change.
-#include "follower.h"
+#include "tracking/follower.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 //
 // One template's targets on made-up peaks: who gets which id, which state, and where it is
 // expected.
-#include "tracker.h"
+#include "tracking/tracker.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Properties that are fields of a struct `Settings`, as one table: a new one is a row of it and a
+// field. For elements whose properties need nothing done when they are set; the struct is guarded
+// by the object lock.
+#pragma once
+
+#include <vector>
+
+#include <gst/gst.h>
+
+#include "common/object_lock.h"
+#include "common/property_values.h"
+
+namespace cudaxcorr {
+
+template <class Settings>
+struct FieldProperty {
+  GParamSpec* spec;
+  void (*set)(Settings& settings, const GValue* value);
+  void (*get)(const Settings& settings, GValue* value);
+};
+
+/// A property's id is its index plus one.
+template <class Settings>
+using FieldProperties = std::vector<FieldProperty<Settings>>;
+
+/// A row whose value is the field that `Access` returns.
+template <class Settings, class Access>
+FieldProperty<Settings> field(GParamSpec* spec, Access) {
+  return {spec, [](Settings& settings, const GValue* value) { assign(Access{}(settings), value); },
+          [](const Settings& settings, GValue* value) { put(Access{}(settings), value); }};
+}
+
+/// Makes them properties of a class whose objects have their settings in `element->settings`.
+template <class Object, const auto& (*table)()>
+void install_properties(GObjectClass* klass) {
+  klass->set_property = [](GObject* object, guint id, const GValue* value, GParamSpec*) {
+    const ObjectLock lock(object);
+    table()[id - 1].set(reinterpret_cast<Object*>(object)->element->settings, value);
+  };
+  klass->get_property = [](GObject* object, guint id, GValue* value, GParamSpec*) {
+    const ObjectLock lock(object);
+    table()[id - 1].get(reinterpret_cast<Object*>(object)->element->settings, value);
+  };
+  for (guint id = 1; id <= table().size(); ++id)
+    g_object_class_install_property(klass, id, table()[id - 1].spec);
+}
+
+template <class Settings>
+Settings copy_under_lock(gpointer object, const Settings& settings) {
+  const ObjectLock lock(object);
+  return settings;
+}
+
+}  // namespace cudaxcorr

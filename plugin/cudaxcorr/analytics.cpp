@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "cudaxcorr/analytics.h"
+
+#include <algorithm>
+#include <cmath>
+
+#define GST_USE_UNSTABLE_API
+#include <gst/analytics/analytics.h>
+
+namespace cudaxcorr {
+namespace {
+
+/// 1: as good as an exact copy. Sums have no scale, but they have passed the threshold.
+float confidence_of(double score, const xcorr::MethodInfo& method) {
+  if (!method.normed) return 1;
+  return static_cast<float>(std::clamp(method.minimum ? 1 - score : score, 0.0, 1.0));
+}
+
+/// When it was seen first is not known here.
+void add_tracking(GstAnalyticsRelationMeta* relations, const Target& target, GstClockTime now,
+                  GstAnalyticsTrackingMtd& tracking) {
+  gst_analytics_relation_meta_add_tracking_mtd(relations, target.id, GST_CLOCK_TIME_NONE,
+                                               &tracking);
+  if (target.lost)
+    gst_analytics_tracking_mtd_set_lost(&tracking);
+  else
+    gst_analytics_tracking_mtd_update_last_seen(&tracking, now);
+}
+
+void add_detection(GstAnalyticsRelationMeta* relations, const xcorr::Peak& peak,
+                   const std::string& label, float confidence, GstAnalyticsODMtd& detection) {
+  gst_analytics_relation_meta_add_od_mtd(
+      relations, g_quark_from_string(label.c_str()), static_cast<gint>(std::lround(peak.x)),
+      static_cast<gint>(std::lround(peak.y)), peak.width, peak.height, confidence, &detection);
+}
+
+}  // namespace
+
+void attach_analytics(GstBuffer* buffer, const FrameResult& result, xcorr::Method method) {
+  if (result.targets.empty()) return;
+  // A buffer has one: it may be another element's.
+  GstAnalyticsRelationMeta* const relations = gst_buffer_add_analytics_relation_meta(buffer);
+  for (const Target& target : result.targets) {
+    GstAnalyticsTrackingMtd tracking;
+    GstAnalyticsODMtd detection;
+    if (target.id) add_tracking(relations, target, result.pts, tracking);
+    if (target.lost) continue;
+    add_detection(relations, target.peak, result.bank[target.peak.template_index].label,
+                  confidence_of(target.peak.score, xcorr::info(method)), detection);
+    if (target.id)
+      gst_analytics_relation_meta_set_relation(relations, GST_ANALYTICS_REL_TYPE_RELATE_TO,
+                                               detection.id, tracking.id);
+  }
+}
+
+}  // namespace cudaxcorr

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The element towards GStreamer and the application: properties, starting and stopping, the class.
+// The work on frames is in process.cpp.
+
+/**
+ * SECTION:element-cudaxcorr
+ * @title: cudaxcorr
+ *
+ * Finds one or more templates (small pictures) in every frame by two-dimensional cross-correlation,
+ * on an NVIDIA GPU or on the CPU. The frames themselves pass through unchanged.
+ *
+ * Positions and scores leave the element in three ways: as a custom meta `GstCudaXCorrMeta` on the
+ * buffer (see gstcudaxcorrmeta.h), as one #GstVideoRegionOfInterestMeta for each peak, and as an
+ * element message `cudaxcorr` on the bus. The meta and the message have the same fields:
+ *
+ * * `frame-width`, `frame-height` (int): pixels
+ * * `pts` (guint64)
+ * * `processing-time` (guint64): nanoseconds
+ * * `backend`, `kernel` (string)
+ * * `analysed` (gboolean): FALSE for a frame that was skipped, by `interval` or since a live
+ *   source's frames came too late; such a frame has no message
+ * * `peaks` (GstValueArray of GstStructure): templates in order, best first within a template, with
+ *   `template` (guint), `template-id` (guint: the template's own number, which stays), `label`
+ *   (string: a file's is its name without extension), `id` (guint64: the track's number),
+ *   `x`, `y`, `width`, `height` (gdouble, pixels), `nx`, `ny`, `nwidth`, `nheight` (gdouble, 0..1
+ *   of the frame), `score` (gdouble), and for tracks `state` (string: none, tentative, tracked,
+ *   lost) and `lost` (gboolean: not seen in this frame)
+ *
+ * The message has `timestamp`, `stream-time`, `running-time` and `duration` (guint64) besides.
+ *
+ * What is compared is the luma. Gray and YUV formats give theirs as it is; for packed RGB it is
+ * (77 R + 150 G + 29 B + 128) / 256, BT.601's. Transparency is ignored. Frames in CUDA memory are
+ * searched where they lie; `in-gpu-memory` in #cudaxcorr:stats counts them.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 -m filesrc location=clip.mp4 ! decodebin ! cudaxcorr template=patch.png ! fakesink
+ * ]| Follow a template through a file and print where it is.
+ * |[
+ * gst-launch-1.0 -m v4l2src ! videoconvert ! \
+ *   cudaxcorr templates="<left.png,right.png>" max-peaks=3 threshold=0.7 ! \
+ *   videoconvert ! autovideosink
+ * ]| Look for two templates in a camera's picture, each at up to three places.
+ * |[
+ * gst-launch-1.0 -m videotestsrc ! \
+ *   cudaxcorr template=patch.png search-region="<0,0,160,120>" interval=5 backend=cpu ! fakesink
+ * ]| Search a part of every fifth frame on the CPU.
+ * |[
+ * gst-launch-1.0 -m filesrc location=clip.mp4 ! decodebin ! \
+ *   cudaxcorr template=patch.png track=true max-peaks=2 ! fakesink
+ * ]| Follow up to two targets by ids that stay.
+ * |[
+ * gst-launch-1.0 -m filesrc location=clip.mp4 ! qtdemux ! h264parse ! nvh264dec ! \
+ *   cudaxcorr template=patch.png async-depth=4 ! fakesink
+ * ]| Frames stay on the GPU, four of them in work at once.
+ * |[
+ * gst-launch-1.0 filesrc location=clip.mp4 ! decodebin ! queue ! \
+ *   cudaxcorr name=match template=patch.png ! fakesink \
+ *   match.response ! queue ! videoconvert ! autovideosink
+ * ]| Show what the template scores at every place.
+ *
+ * Since: 0.1
+ */
+#include "common/fault.h"
+#include "cudaxcorr/element.h"
+#include "cudaxcorr/latency.h"
+#include "cudaxcorr/pinned_pool.h"
+#include "cudaxcorr/process.h"
+#include "cudaxcorr/results.h"
+#include "cudaxcorr/template_changes.h"
+#include "matching/frame.h"
+
+GST_DEBUG_CATEGORY(gst_cuda_xcorr_debug);
+
+using namespace cudaxcorr;
+
+G_DEFINE_TYPE(GstCudaXCorr, gst_cuda_xcorr, GST_TYPE_BASE_TRANSFORM)
+GST_ELEMENT_REGISTER_DEFINE(cudaxcorr, "cudaxcorr", GST_RANK_NONE, GST_TYPE_CUDA_XCORR)
+
+namespace {
+
+#define CUDAXCORR_SIZES \
+  ", width = (int) [ 1, max ], height = (int) [ 1, max ], framerate = (fraction) [ 0, max ]"
+constexpr char caps_text[] = "video/x-raw, format = (string) " CUDAXCORR_FORMATS CUDAXCORR_SIZES;
+constexpr char gpu_caps_text[] =
+    "video/x-raw(memory:CUDAMemory), format = (string) " CUDAXCORR_GPU_FORMATS CUDAXCORR_SIZES;
+
+/// Both pads take the same frames.
+void add_pad_templates(GstElementClass* element_class) {
+  GstCaps* caps = gst_caps_from_string(has_cuda_memory() ? gpu_caps_text : "EMPTY");
+  gst_caps_append(caps, gst_caps_from_string(caps_text));
+  gst_element_class_add_pad_template(
+      element_class, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
+  gst_element_class_add_pad_template(
+      element_class, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  gst_caps_unref(caps);
+}
+
+// ---- properties -----------------------------------------------------------------------------
+
+std::optional<Fault> set_value(GstCudaXCorr* self, const Property& property, const GValue* value) {
+  const ObjectLock lock(self);
+  if (property.set(self->element->shared.settings, value)) return std::nullopt;
+  return malformed(property);
+}
+
+void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
+  GstCudaXCorr* self = GST_CUDA_XCORR(object);
+  const Property& property = properties()[id - 1];
+  const auto fault =
+      property.pictures ? set_templates(self, property, value) : set_value(self, property, value);
+  if (fault) post_warning(self, *fault);
+}
+
+void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
+  const Element& element = *GST_CUDA_XCORR(object)->element;
+  const ObjectLock lock(object);
+  properties()[id - 1].get(element.shared.settings, element.report, value);
+}
+
+// ---- starting and stopping ------------------------------------------------------------------
+
+void set_active_backend(GstCudaXCorr* self, BackendChoice backend) {
+  {
+    const ObjectLock lock(self);
+    self->element->report.active_backend = backend;
+  }
+  g_object_notify(G_OBJECT(self), "active-backend");
+}
+
+gboolean start(GstBaseTransform* base) {
+  GstCudaXCorr* self = GST_CUDA_XCORR(base);
+  Element& element = *self->element;
+  Settings settings;
+  {
+    const ObjectLock lock(self);
+    settings = element.shared.settings;
+    element.report = {};
+  }
+  std::string note;
+  if (settings.device.backend != BackendChoice::cpu)
+    element.context.ensure(GST_ELEMENT(self), settings.device.cuda_device_id);
+  auto analyser = Analyser::open(settings.device, settings.search.match, element.context, note);
+  if (!analyser.ok()) {
+    post_error(self, fault_of(analyser.status()));
+    return FALSE;
+  }
+  if (!note.empty()) GST_INFO_OBJECT(self, "working on the CPU: %s", note.c_str());
+  if (const auto fault = load_templates(self)) {
+    post_error(self, *fault);
+    return FALSE;
+  }
+  element.analyser.emplace(std::move(analyser.value()));
+  element.waited = G_MAXUINT;
+  element.punctuality = {};
+  element.response.restart();
+  set_active_backend(self, element.analyser->device().backend == xcorr::Backend::cuda
+                               ? BackendChoice::cuda
+                               : BackendChoice::cpu);
+  return TRUE;
+}
+
+gboolean stop(GstBaseTransform* base) {
+  GstCudaXCorr* self = GST_CUDA_XCORR(base);
+  Element& element = *self->element;
+  discard(self);
+  element.analyser.reset();
+  element.current = {};
+  Sample frame;  // these go outside the lock
+  PipelineContext context;
+  {
+    const ObjectLock lock(self);
+    std::swap(element.context, context);
+    element.shared.bank.reset();
+    frame = std::exchange(element.last_frame, nullptr);
+  }
+  set_active_backend(self, BackendChoice::automatic);
+  return TRUE;
+}
+
+void set_context(GstElement* base, GstContext* context) {
+  GstCudaXCorr* self = GST_CUDA_XCORR(base);
+  int cuda_device_id;
+  {
+    const ObjectLock lock(self);
+    cuda_device_id = self->element->shared.settings.device.cuda_device_id;
+  }
+  self->element->context.set_context(base, context, cuda_device_id);
+  GST_ELEMENT_CLASS(gst_cuda_xcorr_parent_class)->set_context(base, context);
+}
+
+/// Neighbours ask for the context that the element works in.
+bool answer_context(GstCudaXCorr* self, GstQuery* query) {
+  PipelineContext context;
+  {
+    const ObjectLock lock(self);
+    context = self->element->context;
+  }
+  return context.answer(GST_ELEMENT(self), query);
+}
+
+gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
+  GstCudaXCorr* self = GST_CUDA_XCORR(base);
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT && answer_context(self, query)) return TRUE;
+  // Such as one that asks for all buffers back.
+  if (direction == GST_PAD_SINK && GST_QUERY_IS_SERIALIZED(query)) drain(self);
+  if (!GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_parent_class)->query(base, direction, query))
+    return FALSE;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY) answer_latency(self, query);
+  return TRUE;
+}
+
+/// What downstream proposes, since frames pass; else memory that a GPU uploads from fast.
+gboolean propose_allocation(GstBaseTransform* base, GstQuery* decided, GstQuery* query) {
+  const Element& element = *GST_CUDA_XCORR(base)->element;
+  guint held;
+  {
+    const ObjectLock lock(base);
+    held = element.shared.settings.search.max_in_flight() - 1;
+  }
+  const bool proposed = GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_parent_class)
+                            ->propose_allocation(base, decided, query);
+  if (gst_query_get_n_allocation_pools(query) > 0) {
+    reserve_buffers(query, held);
+    return proposed;
+  }
+  const bool pinned = propose_pinned_pool(query, element.analyser->device(), element.context);
+  return pinned || proposed;
+}
+
+gboolean set_caps(GstBaseTransform* base, GstCaps* caps, GstCaps*) {
+  Element& element = *GST_CUDA_XCORR(base)->element;
+  drain(GST_CUDA_XCORR(base));
+  if (!gst_video_info_from_caps(&element.format, caps)) return FALSE;
+  element.analyser->set_format(element.format);
+  element.response.set_format(element.format);
+  element.waited = G_MAXUINT;
+  return TRUE;
+}
+
+gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
+  GstCudaXCorr* self = GST_CUDA_XCORR(base);
+  Element& element = *self->element;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
+    discard(self);
+    element.waited = G_MAXUINT;
+    element.punctuality = {};
+    element.analyser->interrupt();
+  } else if (GST_EVENT_IS_SERIALIZED(event)) {
+    drain(self);  // it stays behind the frames that came before it
+  }
+  if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT) element.punctuality = {};
+  element.response.handle_event(event);
+  return GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_parent_class)->sink_event(base, event);
+}
+
+// ---- frames ---------------------------------------------------------------------------------
+
+/// Here, since it decides whether the buffer is made writable.
+void before_transform(GstBaseTransform* base, GstBuffer* buffer) {
+  GstCudaXCorr* self = GST_CUDA_XCORR(base);
+  // The base class marks what leaves next as the discontinuity, which must be this buffer.
+  if (GST_BUFFER_IS_DISCONT(buffer)) drain(self);
+  gst_base_transform_set_passthrough(base, !take_settings(self, buffer));
+  update_latency(self);
+}
+
+/// That there is one lets the base class make buffers writable.
+GstFlowReturn transform_ip(GstBaseTransform*, GstBuffer*) { return GST_FLOW_OK; }
+
+/// Called once with a new buffer and then until nothing leaves.
+GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** out) {
+  GstCudaXCorr* self = GST_CUDA_XCORR(base);
+  GstBuffer* arrived = nullptr;
+  GstFlowReturn flow =
+      GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_parent_class)->generate_output(base, &arrived);
+  if (arrived) flow = accept(self, arrived);
+  return flow == GST_FLOW_OK ? release(self, out) : flow;
+}
+
+/// The base class knows of one src pad.
+GstFlowReturn chain(GstPad* pad, GstObject* parent, GstBuffer* buffer) {
+  Element& element = *GST_CUDA_XCORR(parent)->element;
+  return element.response.combine(element.base_chain(pad, parent, buffer));
+}
+
+GstPad* request_new_pad(GstElement* base, GstPadTemplate* pad_template, const gchar*,
+                        const GstCaps*) {
+  return GST_CUDA_XCORR(base)->element->response.add(base, pad_template);
+}
+
+void release_pad(GstElement* base, GstPad* pad) {
+  GST_CUDA_XCORR(base)->element->response.remove(base, pad);
+}
+
+void finalize(GObject* object) {
+  delete GST_CUDA_XCORR(object)->element;
+  G_OBJECT_CLASS(gst_cuda_xcorr_parent_class)->finalize(object);
+}
+
+}  // namespace
+
+static void gst_cuda_xcorr_init(GstCudaXCorr* self) {
+  self->element = new Element;
+  GstBaseTransform* base = GST_BASE_TRANSFORM(self);
+  gst_base_transform_set_in_place(base, TRUE);
+  // Its quality of service would drop whole frames.
+  gst_base_transform_set_qos_enabled(base, FALSE);
+  GstPad* sink = GST_BASE_TRANSFORM_SINK_PAD(base);
+  self->element->response.set_element_pads(sink, GST_BASE_TRANSFORM_SRC_PAD(base));
+  self->element->base_chain = GST_PAD_CHAINFUNC(sink);
+  gst_pad_set_chain_function(sink, GST_DEBUG_FUNCPTR(chain));
+}
+
+static void gst_cuda_xcorr_class_init(GstCudaXCorrClass* klass) {
+  GST_DEBUG_CATEGORY_INIT(gst_cuda_xcorr_debug, "cudaxcorr", 0, "template matching");
+  register_meta();
+  mark_property_types();
+
+  GObjectClass* object_class = G_OBJECT_CLASS(klass);
+  object_class->set_property = set_property;
+  object_class->get_property = get_property;
+  object_class->finalize = finalize;
+  for (guint id = 1; id <= properties().size(); ++id)
+    g_object_class_install_property(object_class, id, properties()[id - 1].spec);
+
+  GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
+  install_template_signals(element_class);
+  add_pad_templates(element_class);
+  gst_element_class_add_static_pad_template(element_class, &response_template);
+  gst_element_class_set_static_metadata(
+      element_class, "CUDA cross-correlation", "Filter/Analyzer/Video",
+      "Finds templates in video frames by 2-D cross-correlation, on the GPU or the CPU",
+      "The cudaxcorr authors");
+
+  element_class->set_context = GST_DEBUG_FUNCPTR(set_context);
+  element_class->request_new_pad = GST_DEBUG_FUNCPTR(request_new_pad);
+  element_class->release_pad = GST_DEBUG_FUNCPTR(release_pad);
+
+  GstBaseTransformClass* base_class = GST_BASE_TRANSFORM_CLASS(klass);
+  base_class->query = GST_DEBUG_FUNCPTR(query);
+  base_class->propose_allocation = GST_DEBUG_FUNCPTR(propose_allocation);
+  base_class->start = GST_DEBUG_FUNCPTR(start);
+  base_class->stop = GST_DEBUG_FUNCPTR(stop);
+  base_class->set_caps = GST_DEBUG_FUNCPTR(set_caps);
+  base_class->sink_event = GST_DEBUG_FUNCPTR(sink_event);
+  base_class->before_transform = GST_DEBUG_FUNCPTR(before_transform);
+  base_class->transform_ip = GST_DEBUG_FUNCPTR(transform_ip);
+  base_class->generate_output = GST_DEBUG_FUNCPTR(generate_output);
+  base_class->transform_ip_on_passthrough = FALSE;
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The streaming thread's work on frames: each is accepted, is in work, alone or with others, and is
+// released. It works on its own copy of the settings; no message is posted and nothing is computed
+// under the object lock. Frames are mapped for reading only, so that those that others hold too,
+// after a `tee`, are not copied.
+#include "cudaxcorr/process.h"
+
+#include "common/fault.h"
+#include "cudaxcorr/analytics.h"
+#include "cudaxcorr/element.h"
+#include "cudaxcorr/latency.h"
+#include "cudaxcorr/results.h"
+#include "cudaxcorr/template_changes.h"
+
+namespace cudaxcorr {
+namespace {
+
+/// Waits for the frame's analysis, if it is in work.
+xcorr::Status finish(Element& element, FrameInWork& frame) {
+  if (!frame.mapped) return {};
+  const GstClockTime begin = gst_util_get_timestamp();
+  const auto status = element.analyser->finish(frame.targets);
+  frame.mapped.reset();
+  frame.processing_ns += gst_util_get_timestamp() - begin;
+  frame.kernel = element.analyser->kernel();
+  return status;
+}
+
+/// After it no frame is in work.
+xcorr::Status settle(Element& element) {
+  xcorr::Status first;
+  for (FrameInWork& frame : element.frames)
+    if (auto status = finish(element, frame); first.ok()) first = std::move(status);
+  return first;
+}
+
+/// Puts templates, kernel and depth back to what worked, where nobody has changed them since.
+void refuse(GstCudaXCorr* self, const Task& refused, const Task& working) {
+  Snapshot& shared = self->element->shared;
+  {
+    const ObjectLock lock(self);
+    if (shared.settings.search.match.kernel == refused.search.match.kernel)
+      shared.settings.search.match.kernel = working.search.match.kernel;
+    if (shared.settings.search.async_depth == refused.search.async_depth)
+      shared.settings.search.async_depth = working.search.async_depth;
+    if (shared.bank == refused.bank) {
+      shared.bank = working.bank;
+      shared.settings.templates = settings_of(*working.bank);
+    }
+  }
+  for (const char* name : {"kernel", "async-depth"}) g_object_notify(G_OBJECT(self), name);
+  notify_templates(self);
+}
+
+/// The analyser's.
+void post_warnings(GstCudaXCorr* self) {
+  for (const std::string& text : self->element->analyser->take_warnings())
+    post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, text});
+}
+
+/// Makes the analyser ready for this frame. A change that cannot be done is refused with a warning
+/// if there is something that worked before.
+xcorr::Status configure(GstCudaXCorr* self) {
+  Element& element = *self->element;
+  Settings& settings = element.current.settings;
+  Task task{element.current.bank, settings.search};
+  if (element.analyser->is_ready_for(task)) return {};
+  if (auto status = settle(element); !status.ok()) return status;
+  xcorr::Status status = element.analyser->configure(task);
+  // After an error of the device nothing can be expected to work.
+  const bool refusable = !status.ok() && status.code() != xcorr::Code::device_error;
+  if (const auto& last = element.analyser->task(); refusable && last && *last != task) {
+    const Task working = *last;
+    post_warning(self, fault_of(status));
+    refuse(self, task, working);
+    task.bank = element.current.bank = working.bank;
+    task.search.match.kernel = working.search.match.kernel;
+    task.search.async_depth = settings.search.async_depth = working.search.async_depth;
+    status = element.analyser->configure(task);
+  }
+  post_warnings(self);
+  if (const std::string text = element.analyser->take_tuning(); !text.empty())
+    GST_INFO_OBJECT(self, "kernel=tune: %s", text.c_str());
+  return status;
+}
+
+/// Without such a template, and without a pad, there is nothing to show.
+void respond(GstCudaXCorr* self, FrameInWork& frame, xcorr::Memory memory) {
+  Element& element = *self->element;
+  const unsigned index = element.current.settings.response_template;
+  if (!element.response.exists() || index >= element.current.bank->size()) return;
+  xcorr::Response response;
+  if (element.analyser->respond(frame.mapped->frame, memory, index, response))
+    frame.picture.reset(element.response.draw(response, frame.buffer.get()));
+  else
+    post_warnings(self);
+}
+
+/// From now on, another CUDA context of the pipeline.
+xcorr::Status work_in(GstCudaXCorr* self, const PipelineContext& context) {
+  Element& element = *self->element;
+  if (auto status = settle(element); !status.ok()) return status;
+  std::string note;
+  auto analyser = Analyser::open(element.current.settings.device,
+                                 element.current.settings.search.match, context, note);
+  if (!analyser.ok()) return analyser.status();
+  GST_INFO_OBJECT(self, "working in the CUDA context of the frames");
+  element.analyser.emplace(std::move(analyser.value()));
+  element.analyser->set_format(element.format);
+  const PipelineContext before = element.context;  // released after the lock
+  const ObjectLock lock(self);
+  element.context = context;
+  return {};
+}
+
+/// A frame in CUDA memory is read where it lies, in the context that it belongs to; any other in
+/// host memory.
+xcorr::Status begin(GstCudaXCorr* self, FrameInWork& frame) {
+  Element& element = *self->element;
+  const GstClockTime begin = gst_util_get_timestamp();
+  GstBuffer* buffer = frame.buffer.get();
+  const PipelineContext context = PipelineContext::of(buffer);
+  const bool on_gpu =
+      context.exists() && element.analyser->device().backend == xcorr::Backend::cuda;
+  if (on_gpu && context != element.context)
+    if (auto status = work_in(self, context); !status.ok()) return status;
+  if (auto status = configure(self); !status.ok()) return status;
+
+  frame.mapped.emplace(element.format, buffer, on_gpu ? flags_to_read_on_gpu() : GST_MAP_READ);
+  if (!*frame.mapped)
+    return {xcorr::Code::invalid_argument, "Cannot map a frame: it is too small for its caps"};
+  if (on_gpu) wait_for_writers(buffer);
+  frame.in_gpu_memory = on_gpu;
+  const auto memory = on_gpu ? xcorr::Memory::device : xcorr::Memory::host;
+  const auto status = element.analyser->begin(frame.mapped->frame, memory, element.number);
+  frame.processing_ns = gst_util_get_timestamp() - begin;
+  if (status.ok()) respond(self, frame, memory);
+  return status;
+}
+
+void record(GstCudaXCorr* self, const FrameInWork& frame) {
+  Report& report = self->element->report;
+  const ObjectLock lock(self);
+  ++report.analysed;
+  if (frame.in_gpu_memory) ++report.in_gpu_memory;
+  report.total_ns += frame.processing_ns;
+  report.last_ns = frame.processing_ns;
+  report.kernel = frame.kernel;
+}
+
+void publish(GstCudaXCorr* self, const FrameInWork& frame) {
+  const Element& element = *self->element;
+  GstBuffer* buffer = frame.buffer.get();
+  const Settings& settings = frame.wanted.settings;
+  const FrameResult result{{element.format.width, element.format.height},
+                           GST_BUFFER_PTS(buffer),
+                           frame.processing_ns,
+                           element.analyser->device().backend,
+                           frame.kernel,
+                           frame.due,
+                           *frame.wanted.bank,
+                           frame.targets};
+  GST_LOG_OBJECT(self, "%" G_GSIZE_FORMAT " peaks in %" GST_TIME_FORMAT, frame.targets.size(),
+                 GST_TIME_ARGS(frame.processing_ns));
+  if (frame.due) record(self, frame);
+  attach_meta(buffer, result);
+  if (settings.attach_roi_meta) {
+    attach_roi_metas(buffer, result);
+    attach_analytics(buffer, result, settings.search.match.method);
+  }
+  if (settings.post_messages && frame.due)
+    gst_element_post_message(
+        GST_ELEMENT(self),
+        make_message(GST_OBJECT(self), GST_BASE_TRANSFORM(self)->segment, buffer, result));
+}
+
+/// Keeps the frame for capture-template.
+void hold(GstCudaXCorr* self, GstBuffer* buffer) {
+  Element& element = *self->element;
+  Sample frame;
+  if (element.current.settings.enable_capture) {
+    GstCaps* caps = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(self));
+    frame = take_sample(gst_sample_new(buffer, caps, nullptr, nullptr));
+    gst_caps_unref(caps);
+  }
+  const ObjectLock lock(self);
+  std::swap(element.last_frame, frame);  // the one before goes outside the lock
+}
+
+/// Whether `interval` and the clock let the frame that comes be analysed.
+bool is_due(GstCudaXCorr* self, GstBuffer* buffer) {
+  Element& element = *self->element;
+  bool due = element.waited >= element.current.settings.interval;
+  if (is_late(self, buffer) && due) {
+    due = false;
+    const ObjectLock lock(self);
+    ++element.report.late;
+  }
+  if (due) element.waited = 0;
+  if (element.waited < G_MAXUINT) ++element.waited;
+  return due;
+}
+
+/// The oldest frame with its result, or null after an error, which is posted.
+GstBuffer* take_oldest(GstCudaXCorr* self) {
+  Element& element = *self->element;
+  FrameInWork& frame = element.frames.front();
+  const auto status = finish(element, frame);
+  if (!status.ok())
+    post_error(self, fault_of(status));
+  else if (frame.wanted.bank)
+    publish(self, frame);
+  // Before the frame leaves, which may wait for a sink that waits for all of the pipeline.
+  if (status.ok()) element.response.push(frame.buffer.get(), frame.picture.release());
+  GstBuffer* buffer = status.ok() ? frame.buffer.release() : nullptr;
+  element.frames.pop_front();
+  if (buffer) hold(self, buffer);
+  return buffer;
+}
+
+}  // namespace
+
+bool take_settings(GstCudaXCorr* self, GstBuffer* buffer) {
+  Element& element = *self->element;
+  const GstClockTime time = gst_segment_to_stream_time(&GST_BASE_TRANSFORM(self)->segment,
+                                                       GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+  if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(self), time);
+  Snapshot taken;
+  {
+    const ObjectLock lock(self);
+    taken = element.shared;
+    ++element.report.frames;
+  }
+  element.current = std::move(taken);
+  return element.current.bank->size() > 0;
+}
+
+GstFlowReturn accept(GstCudaXCorr* self, GstBuffer* buffer) {
+  Element& element = *self->element;
+  FrameInWork& frame = element.frames.emplace_back(buffer);
+  if (element.current.bank->size() == 0) return GST_FLOW_OK;
+  ++element.number;
+  if (GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DISCONT)) element.analyser->interrupt();
+  frame.due = is_due(self, buffer);
+  frame.kernel = element.analyser->kernel();
+  if (frame.due) {
+    if (const auto status = begin(self, frame); !status.ok()) {
+      post_error(self, fault_of(status));
+      element.frames.pop_back();
+      return GST_FLOW_ERROR;
+    }
+  }
+  frame.wanted = element.current;
+  return GST_FLOW_OK;
+}
+
+GstFlowReturn release(GstCudaXCorr* self, GstBuffer** out) {
+  Element& element = *self->element;
+  if (element.frames.size() < element.current.settings.search.max_in_flight()) return GST_FLOW_OK;
+  *out = take_oldest(self);
+  return *out ? GST_FLOW_OK : GST_FLOW_ERROR;
+}
+
+void drain(GstCudaXCorr* self) {
+  Element& element = *self->element;
+  GstFlowReturn flow = GST_FLOW_OK;
+  while (flow == GST_FLOW_OK && !element.frames.empty()) {
+    GstBuffer* buffer = take_oldest(self);
+    flow = buffer ? gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), buffer) : GST_FLOW_ERROR;
+  }
+  discard(self);
+}
+
+void discard(GstCudaXCorr* self) {
+  Element& element = *self->element;
+  if (const auto status = settle(element); !status.ok())
+    GST_WARNING_OBJECT(self, "%s", status.message().c_str());
+  element.frames.clear();
+}
+
+}  // namespace cudaxcorr

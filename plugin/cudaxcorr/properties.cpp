@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "cudaxcorr/properties.h"
+
+#include <climits>
+
+#include "common/property_flags.h"
+#include "common/property_values.h"
+
+namespace cudaxcorr {
+namespace {
+
+/// Twice it and a template is still an int.
+constexpr guint max_search_margin = 1 << 20;
+
+/// Each frame in work has device memory of its own.
+constexpr guint max_async_depth = 32;
+
+GParamSpec* array_of(const char* name, const char* nick, const char* blurb, GParamSpec* element) {
+  return gst_param_spec_array(name, nick, blurb, element, playing);
+}
+
+GType method_type() {
+  static const GType type = [] {
+    static std::vector<GEnumValue> values;  // GObject keeps the pointer
+    for (const xcorr::MethodInfo& row : xcorr::methods())
+      values.push_back({static_cast<int>(row.method), row.formula, row.name});
+    values.push_back({0, nullptr, nullptr});
+    return g_enum_register_static("GstCudaXCorrMethod", values.data());
+  }();
+  return type;
+}
+
+GType backend_type() {
+  static const GType type = [] {
+    static constexpr GEnumValue values[] = {
+        {static_cast<int>(BackendChoice::automatic), "CUDA where there is a GPU, else the CPU",
+         "auto"},
+        {static_cast<int>(BackendChoice::cuda), "NVIDIA GPU", "cuda"},
+        {static_cast<int>(BackendChoice::cpu), "CPU", "cpu"},
+        {0, nullptr, nullptr}};
+    return g_enum_register_static("GstCudaXCorrBackend", values);
+  }();
+  return type;
+}
+
+GstStructure* stats(const Report& report) {
+  constexpr double ms = 1e-6;  // of a nanosecond
+  const double analysed = static_cast<double>(report.analysed);
+  const double average = report.analysed ? ms * static_cast<double>(report.total_ns) / analysed : 0;
+  return gst_structure_new("cudaxcorr-stats",                                          //
+                           "frames", G_TYPE_UINT64, report.frames,                     //
+                           "analysed", G_TYPE_UINT64, report.analysed,                 //
+                           "in-gpu-memory", G_TYPE_UINT64, report.in_gpu_memory,       //
+                           "skipped", G_TYPE_UINT64, report.frames - report.analysed,  //
+                           "late", G_TYPE_UINT64, report.late,                         //
+                           "average-ms", G_TYPE_DOUBLE, average,                       //
+                           "last-ms", G_TYPE_DOUBLE, ms * static_cast<double>(report.last_ns),
+                           "kernel", G_TYPE_STRING, report.kernel.c_str(), nullptr);
+}
+
+/// A row whose value is the field that `Access` returns.
+template <class Access>
+Property row(GParamSpec* spec, Access, Pictures Bank::*pictures = nullptr) {
+  return {spec,
+          [](Settings& settings, const GValue* value) { return assign(Access{}(settings), value); },
+          [](const Settings& settings, const Report&, GValue* value) {
+            put(Access{}(settings), value);
+          },
+          pictures};
+}
+
+std::vector<Property> make_table() {
+  const Settings initial;
+  return {
+      row(
+          g_param_spec_string("template", "Template",
+                              "Image file with the template to look for (none: frames pass)",
+                              nullptr, playing),
+          [](auto& s) -> auto& { return s.templates.file; }, &Bank::single),
+      row(
+          array_of("templates", "Templates",
+                   "Image files with further templates, after the one of 'template'",
+                   g_param_spec_string("file", "File", "Image file", nullptr, basic)),
+          [](auto& s) -> auto& { return s.templates.files; }, &Bank::several),
+      row(
+          g_param_spec_boxed("template-sample", "Template sample",
+                             "A further template as a GstSample of raw video, after those of files",
+                             GST_TYPE_SAMPLE, playing),
+          [](auto& s) -> auto& { return s.templates.sample; }, &Bank::sampled),
+      row(
+          g_param_spec_boolean("enable-capture", "Enable capture",
+                               "Hold the last frame, of which 'capture-template' takes a part; "
+                               "elements that write into frames then copy each",
+                               initial.enable_capture, playing),
+          [](auto& s) -> auto& { return s.enable_capture; }),
+      row(
+          g_param_spec_enum("method", "Method", "How a window of the frame is compared",
+                            method_type(), static_cast<int>(initial.search.match.method), playing),
+          [](auto& s) -> auto& { return s.search.match.method; }),
+      row(
+          g_param_spec_double("threshold", "Threshold",
+                              "How close a match must be, as a share of an exact copy's score; "
+                              "for sqdiff methods scores up to (1 - threshold) of a black window's",
+                              -1, 1, initial.search.match.threshold, controllable),
+          [](auto& s) -> auto& { return s.search.match.threshold; }),
+      row(
+          g_param_spec_uint("max-peaks", "Maximum peaks", "Most peaks reported of each template", 1,
+                            1024, initial.search.match.max_peaks, playing),
+          [](auto& s) -> auto& { return s.search.match.max_peaks; }),
+      row(
+          g_param_spec_uint("min-peak-distance", "Minimum peak distance",
+                            "Least distance of two peaks of a template in pixels, across and down "
+                            "(0: half the template's width and height)",
+                            0, INT_MAX, initial.search.match.min_peak_distance, playing),
+          [](auto& s) -> auto& { return s.search.match.min_peak_distance; }),
+      row(
+          g_param_spec_boolean("subpixel", "Sub-pixel", "Refine positions to a part of a pixel",
+                               initial.search.match.subpixel, playing),
+          [](auto& s) -> auto& { return s.search.match.subpixel; }),
+      row(
+          array_of("search-region", "Search region",
+                   "Part of the frame that is searched, <x, y, width, height> in pixels; a match "
+                   "lies wholly inside (empty, or of no size: the frame)",
+                   g_param_spec_int("pixels", "Pixels", "Coordinate or extent", INT_MIN, INT_MAX, 0,
+                                    basic)),
+          [](auto& s) -> auto& { return s.search.match.search_region; }),
+      row(
+          g_param_spec_double("prefilter-sigma", "Prefilter sigma",
+                              "Smooth the frame and the templates by a Gaussian of this many "
+                              "pixels before they are compared (0: no)",
+                              0, 10, initial.search.match.prefilter_sigma, playing),
+          [](auto& s) -> auto& { return s.search.match.prefilter_sigma; }),
+      row(
+          g_param_spec_boolean("track", "Track",
+                               "Follow up to max-peaks targets of each template by ids that stay, "
+                               "searching near the places where they are expected",
+                               initial.search.tracking.enabled, playing),
+          [](auto& s) -> auto& { return s.search.tracking.enabled; }),
+      row(
+          g_param_spec_uint("search-margin", "Search margin",
+                            "With 'track', pixels round the expected place that are searched", 1,
+                            max_search_margin, initial.search.tracking.search_margin, playing),
+          [](auto& s) -> auto& { return s.search.tracking.search_margin; }),
+      row(
+          g_param_spec_uint("redetect-interval", "Redetect interval",
+                            "With 'track', search a whole frame every Nth analysed frame while a "
+                            "target is lost or fewer than max-peaks are followed",
+                            1, INT_MAX, initial.search.tracking.redetect_interval, playing),
+          [](auto& s) -> auto& { return s.search.tracking.redetect_interval; }),
+      row(
+          g_param_spec_uint("min-frames-for-lost", "Minimum frames for lost",
+                            "With 'track', a target is lost when it was not seen in so many "
+                            "analysed frames in a row",
+                            1, INT_MAX, initial.search.tracking.min_frames_for_lost, playing),
+          [](auto& s) -> auto& { return s.search.tracking.min_frames_for_lost; }),
+      row(
+          g_param_spec_double("template-update", "Template update",
+                              "With 'track', the share of what was found that a template takes up "
+                              "after each frame in which its target is tracked (0: it never "
+                              "changes)",
+                              0, 1, initial.search.tracking.update, controllable),
+          [](auto& s) -> auto& { return s.search.tracking.update; }),
+      row(
+          g_param_spec_double("template-update-score", "Template update score",
+                              "How close a match must be, as 'threshold' says it, for "
+                              "'template-update' to take it up",
+                              -1, 1, initial.search.tracking.update_score, controllable),
+          [](auto& s) -> auto& { return s.search.tracking.update_score; }),
+      row(
+          g_param_spec_uint("interval", "Interval", "Analyse every Nth frame, pass the others", 1,
+                            G_MAXUINT, initial.interval, playing),
+          [](auto& s) -> auto& { return s.interval; }),
+      row(
+          g_param_spec_uint("async-depth", "Asynchronous depth",
+                            "Frames in work at once; each leaves when so many, with it, have come "
+                            "(1: at once). With 'track' it is 1",
+                            1, max_async_depth, initial.search.async_depth, playing),
+          [](auto& s) -> auto& { return s.search.async_depth; }),
+      row(
+          g_param_spec_int64("max-lateness", "Maximum lateness",
+                             "Pass a live source's frame unanalysed when it comes so many "
+                             "nanoseconds later than they usually do (-1: never)",
+                             -1, G_MAXINT64, initial.max_lateness, playing),
+          [](auto& s) -> auto& { return s.max_lateness; }),
+      row(
+          g_param_spec_uint("response-template", "Response template",
+                            "Number of the template whose scores the pad 'response' shows", 0,
+                            G_MAXUINT, initial.response_template, playing),
+          [](auto& s) -> auto& { return s.response_template; }),
+      row(
+          g_param_spec_boolean("post-messages", "Post messages",
+                               "Post an element message 'cudaxcorr' for each analysed frame",
+                               initial.post_messages, playing),
+          [](auto& s) -> auto& { return s.post_messages; }),
+      row(
+          g_param_spec_boolean("attach-roi-meta", "Attach ROI meta",
+                               "Attach a region-of-interest meta for each peak and, in builds "
+                               "that have them, GstAnalytics metas, besides the "
+                               "GstCudaXCorrMeta of the frame",
+                               initial.attach_roi_meta, playing),
+          [](auto& s) -> auto& { return s.attach_roi_meta; }),
+      row(
+          g_param_spec_string(
+              "kernel", "Kernel",
+              "Name of the correlation kernel to use; 'auto': what benchmarks found "
+              "fastest; 'tune': what is fastest here, measured once (2 s at most "
+              "before a frame) and remembered",
+              initial.search.match.kernel.c_str(), playing),
+          [](auto& s) -> auto& { return s.search.match.kernel; }),
+      row(
+          g_param_spec_enum("backend", "Backend", "Where to compute", backend_type(),
+                            static_cast<int>(initial.device.backend), ready),
+          [](auto& s) -> auto& { return s.device.backend; }),
+      {g_param_spec_enum("active-backend", "Active backend",
+                         "Where it computes ('auto': not started)", backend_type(),
+                         static_cast<int>(BackendChoice::automatic), readable),
+       nullptr,
+       [](const Settings&, const Report& r, GValue* value) { put(r.active_backend, value); }},
+      row(
+          g_param_spec_int("cuda-device-id", "CUDA device ID", "CUDA's number of the GPU (-1: any)",
+                           -1, INT_MAX, initial.device.cuda_device_id, ready),
+          [](auto& s) -> auto& { return s.device.cuda_device_id; }),
+      {g_param_spec_boxed(
+           "stats", "Statistics",
+           "Since the start: frames, analysed, in-gpu-memory (of these, read there), "
+           "skipped, late (of these; all uint64), average-ms, last-ms "
+           "(double, of the analysed), kernel (string)",
+           GST_TYPE_STRUCTURE, readable),
+       nullptr,
+       [](const Settings&, const Report& r, GValue* value) {
+         g_value_take_boxed(value, stats(r));
+       }},
+  };
+}
+
+}  // namespace
+
+const std::vector<Property>& properties() {
+  static const std::vector<Property> table = make_table();
+  return table;
+}
+
+Fault malformed(const Property& property) {
+  return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+          std::string("The value given to '") + property.spec->name +
+              "' is malformed; the old one stays"};
+}
+
+void mark_property_types() {
+  gst_type_mark_as_plugin_api(method_type(), static_cast<GstPluginAPIFlags>(0));
+  gst_type_mark_as_plugin_api(backend_type(), static_cast<GstPluginAPIFlags>(0));
+}
+
+}  // namespace cudaxcorr

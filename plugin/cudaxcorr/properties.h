@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The element's properties as one table. A new property is a row in properties.cpp and a field of
+// Settings (or of Report, when it is read-only).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gst/gst.h>
+
+#include "matching/search_settings.h"
+#include "matching/templates.h"
+
+namespace cudaxcorr {
+
+/// What the user wants. Guarded by the object lock.
+struct Settings {
+  TemplateSettings templates;
+  bool enable_capture = false;
+  DeviceSettings device;
+  SearchSettings search;
+  unsigned interval = 1;
+  unsigned response_template = 0;
+  std::int64_t max_lateness = 50 * GST_MSECOND;
+  bool post_messages = true;
+  bool attach_roi_meta = true;
+};
+
+/// What the element tells. Guarded by the object lock.
+struct Report {
+  BackendChoice active_backend = BackendChoice::automatic;  ///< automatic: not started
+  std::uint64_t frames = 0, analysed = 0, in_gpu_memory = 0, late = 0;
+  std::uint64_t total_ns = 0, last_ns = 0;  ///< spent on the analysed ones
+  std::string kernel;
+};
+
+struct Property {
+  GParamSpec* spec;
+  /// Null: read-only. False: the value is malformed and nothing was changed.
+  bool (*set)(Settings& settings, const GValue* value);
+  void (*get)(const Settings& settings, const Report& report, GValue* value);
+  /// The templates that this property names, or null.
+  Pictures Bank::*pictures = nullptr;
+};
+
+/// The table; a property's id is its index plus one.
+const std::vector<Property>& properties();
+
+/// What is told of a value that `set` refuses.
+Fault malformed(const Property& property);
+
+/// Marks the properties' own types as part of the plugin's interface, for its documentation.
+void mark_property_types();
+
+}  // namespace cudaxcorr

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "cudaxcorr/results.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <gst/video/video.h>
+
+#include "common/times.h"
+#include "gstcudaxcorrmeta.h"
+
+namespace cudaxcorr {
+namespace {
+
+GstStructure* describe(const char* name, const FrameResult& result, const Target& target) {
+  const xcorr::Peak& peak = target.peak;
+  const double width = result.frame.width, height = result.frame.height;
+  const Picture& picture = result.bank[peak.template_index];
+  return gst_structure_new(name,                                                       //
+                           "template", G_TYPE_UINT, peak.template_index,               //
+                           "template-id", G_TYPE_UINT, picture.id,                     //
+                           "label", G_TYPE_STRING, picture.label.c_str(),              //
+                           "id", G_TYPE_UINT64, guint64{target.id},                    //
+                           "x", G_TYPE_DOUBLE, peak.x,                                 //
+                           "y", G_TYPE_DOUBLE, peak.y,                                 //
+                           "width", G_TYPE_DOUBLE, static_cast<double>(peak.width),    //
+                           "height", G_TYPE_DOUBLE, static_cast<double>(peak.height),  //
+                           "nx", G_TYPE_DOUBLE, peak.x / width,                        //
+                           "ny", G_TYPE_DOUBLE, peak.y / height,                       //
+                           "nwidth", G_TYPE_DOUBLE, peak.width / width,                //
+                           "nheight", G_TYPE_DOUBLE, peak.height / height,             //
+                           "score", G_TYPE_DOUBLE, peak.score,                         //
+                           "lost", G_TYPE_BOOLEAN, gboolean{target.lost},              //
+                           "state", G_TYPE_STRING, name_of(target.state), nullptr);
+}
+
+GValue peaks_of(const FrameResult& result) {
+  GValue array = G_VALUE_INIT;
+  gst_value_array_init(&array, static_cast<guint>(result.targets.size()));
+  for (const Target& target : result.targets) {
+    GValue item = G_VALUE_INIT;
+    g_value_init(&item, GST_TYPE_STRUCTURE);
+    g_value_take_boxed(&item, describe("peak", result, target));
+    gst_value_array_append_and_take_value(&array, &item);
+  }
+  return array;
+}
+
+void fill(GstStructure* structure, const FrameResult& result) {
+  gst_structure_set(structure,                                        //
+                    "frame-width", G_TYPE_INT, result.frame.width,    //
+                    "frame-height", G_TYPE_INT, result.frame.height,  //
+                    "pts", G_TYPE_UINT64, guint64{result.pts},        //
+                    "processing-time", G_TYPE_UINT64, guint64{result.processing_ns}, "backend",
+                    G_TYPE_STRING, xcorr::name_of(result.backend),   //
+                    "kernel", G_TYPE_STRING, result.kernel.c_str(),  //
+                    "analysed", G_TYPE_BOOLEAN, gboolean{result.analysed}, nullptr);
+  GValue peaks = peaks_of(result);
+  gst_structure_take_value(structure, "peaks", &peaks);
+}
+
+/// A whole pixel, at which `extent` pixels still lie inside `limit`: ROI metas are unsigned.
+guint clamp_corner(double position, int extent, int limit) {
+  return static_cast<guint>(
+      std::clamp<long>(std::lround(position), 0, std::max(0, limit - extent)));
+}
+
+}  // namespace
+
+void register_meta() {
+  static const gchar* no_tags[] = {nullptr};
+  if (!gst_meta_get_info(GST_CUDA_XCORR_META_NAME))
+    gst_meta_register_custom(GST_CUDA_XCORR_META_NAME, no_tags, nullptr, nullptr, nullptr);
+}
+
+void attach_meta(GstBuffer* buffer, const FrameResult& result) {
+  GstCustomMeta* meta = gst_buffer_add_custom_meta(buffer, GST_CUDA_XCORR_META_NAME);
+  fill(gst_custom_meta_get_structure(meta), result);
+}
+
+void attach_roi_metas(GstBuffer* buffer, const FrameResult& result) {
+  for (const Target& target : result.targets) {
+    if (target.lost) continue;
+    const xcorr::Peak& peak = target.peak;
+    GstVideoRegionOfInterestMeta* roi = gst_buffer_add_video_region_of_interest_meta(
+        buffer, result.bank[peak.template_index].label.c_str(),
+        clamp_corner(peak.x, peak.width, result.frame.width),
+        clamp_corner(peak.y, peak.height, result.frame.height), static_cast<guint>(peak.width),
+        static_cast<guint>(peak.height));
+    roi->id = static_cast<gint>(target.id & G_MAXINT);
+    gst_video_region_of_interest_meta_add_param(roi, describe("cudaxcorr", result, target));
+  }
+}
+
+GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer* buffer,
+                         const FrameResult& result) {
+  GstStructure* structure = describe_times("cudaxcorr", segment, buffer);
+  fill(structure, result);
+  return gst_message_new_element(source, structure);
+}
+
+}  // namespace cudaxcorr

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "cudaxcorr/template_changes.h"
+
+#include <utility>
+
+#include "cudaxcorr/element.h"
+#include "matching/capture.h"
+
+namespace cudaxcorr {
+namespace {
+
+std::string text_or_none(const gchar* text) { return text ? text : ""; }
+
+Fault unusable(const std::string& text) {
+  return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, text};
+}
+
+/// Changes settings and bank (null while stopped) together, if `change` gives no fault.
+template <class Change>
+std::optional<Fault> change_templates(GstCudaXCorr* self, Change change) {
+  Element& element = *self->element;
+  const std::lock_guard changing(element.changing);
+  Snapshot wanted;
+  {
+    const ObjectLock lock(self);
+    wanted = element.shared;
+  }
+  const auto bank = wanted.bank ? std::make_shared<Bank>(*wanted.bank) : nullptr;
+  if (const auto fault = change(wanted.settings, bank.get())) return fault;
+  if (bank) bank->added = wanted.settings.templates.added;
+  const ObjectLock lock(self);  // what is replaced goes outside of it
+  std::swap(element.shared.settings.templates, wanted.settings.templates);
+  if (element.shared.bank) wanted.bank = std::exchange(element.shared.bank, bank);
+  return std::nullopt;
+}
+
+/// Adds what `make(id, fault)` makes and gives its id; 0 after a warning.
+template <class Make>
+guint add(GstCudaXCorr* self, Make make) {
+  guint id = 0;
+  const auto fault = change_templates(self, [&](Settings& settings, Bank*) -> std::optional<Fault> {
+    Fault fault;
+    SharedPicture picture = make(self->element->last_template_id + 1, fault);
+    if (!picture) return fault;
+    id = self->element->last_template_id = picture->id;
+    settings.templates.added.push_back(std::move(picture));
+    return std::nullopt;
+  });
+  if (fault) post_warning(self, *fault);
+  return id;
+}
+
+// ---- signals --------------------------------------------------------------------------------
+
+guint add_template(GstCudaXCorr* self, GstSample* sample, const gchar* label) {
+  return add(self, [&](guint id, Fault& fault) {
+    return copy_sample(sample, text_or_none(label), id, fault);
+  });
+}
+
+guint add_template_file(GstCudaXCorr* self, const gchar* file, const gchar* label) {
+  return add(self, [&](guint id, Fault& fault) {
+    return load_file(text_or_none(file), text_or_none(label), id, fault);
+  });
+}
+
+guint capture_template(GstCudaXCorr* self, gint x, gint y, gint width, gint height) {
+  Sample frame;
+  {
+    const ObjectLock lock(self);
+    frame = self->element->last_frame;
+  }
+  return add(self, [&](guint id, Fault& fault) -> SharedPicture {
+    if (!frame) {
+      fault = unusable("Cannot capture a template: no frame has passed with 'enable-capture'");
+      return nullptr;
+    }
+    const Sample patch = capture(frame.get(), {x, y, width, height}, fault);
+    return patch ? copy_sample(patch.get(), "captured", id, fault) : nullptr;
+  });
+}
+
+gboolean remove_template(GstCudaXCorr* self, guint id) {
+  const auto fault =
+      change_templates(self, [&](Settings& settings, Bank* bank) -> std::optional<Fault> {
+        bool found = false;
+        const auto erase_from = [&](Pictures& list) {
+          found |= std::erase_if(list, [id](const auto& picture) { return picture->id == id; }) > 0;
+        };
+        if (bank) {
+          for (const auto list : Bank::lists) erase_from(bank->*list);
+          settings.templates = settings_of(*bank);
+        } else {
+          erase_from(settings.templates.added);
+        }
+        if (found) return std::nullopt;
+        return unusable("There is no template of the id " + std::to_string(id));
+      });
+  if (fault)
+    post_warning(self, *fault);
+  else
+    notify_templates(self);
+  return !fault;
+}
+
+}  // namespace
+
+void install_template_signals(GstElementClass* klass) {
+  const auto install = [klass](const char* name, GCallback handler, GType result, auto... types) {
+    g_signal_new_class_handler(name, G_TYPE_FROM_CLASS(klass),
+                               static_cast<GSignalFlags>(G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION),
+                               handler, nullptr, nullptr, nullptr, result, sizeof...(types),
+                               types...);
+  };
+  /**
+   * GstCudaXCorr::add-template:
+   * @sample: a picture: raw video with caps
+   * @label: (nullable): its label, %NULL: `sample`
+   *
+   * Returns: the template's id, or 0 after a warning message
+   *
+   * Since: 0.1
+   */
+  install("add-template", G_CALLBACK(add_template), G_TYPE_UINT, GST_TYPE_SAMPLE, G_TYPE_STRING);
+  /**
+   * GstCudaXCorr::add-template-file:
+   * @file: an image file
+   * @label: (nullable): its label, %NULL: the file's name without extension
+   *
+   * Returns: the template's id, or 0 after a warning message
+   *
+   * Since: 0.1
+   */
+  install("add-template-file", G_CALLBACK(add_template_file), G_TYPE_UINT, G_TYPE_STRING,
+          G_TYPE_STRING);
+  /**
+   * GstCudaXCorr::capture-template:
+   * @x: left edge in pixels of the frame that passed last
+   * @y: top edge
+   * @width: width in pixels
+   * @height: height
+   *
+   * Adds a patch of that frame, labelled `captured`; `enable-capture` must be set.
+   *
+   * Returns: the template's id, or 0 after a warning message
+   *
+   * Since: 0.1
+   */
+  install("capture-template", G_CALLBACK(capture_template), G_TYPE_UINT, G_TYPE_INT, G_TYPE_INT,
+          G_TYPE_INT, G_TYPE_INT);
+  /**
+   * GstCudaXCorr::remove-template:
+   * @id: of a template, however it came
+   *
+   * Returns: %TRUE, or %FALSE after a warning message when there is no such template
+   *
+   * Since: 0.1
+   */
+  install("remove-template", G_CALLBACK(remove_template), G_TYPE_BOOLEAN, G_TYPE_UINT);
+}
+
+std::optional<Fault> set_templates(GstCudaXCorr* self, const Property& property,
+                                   const GValue* value) {
+  return change_templates(self, [&](Settings& settings, Bank* bank) -> std::optional<Fault> {
+    Fault fault;
+    if (!property.set(settings, value)) return malformed(property);
+    if (!bank ||
+        load(*bank, property.pictures, settings.templates, self->element->last_template_id, fault))
+      return std::nullopt;
+    return fault;
+  });
+}
+
+std::optional<Fault> load_templates(GstCudaXCorr* self) {
+  Element& element = *self->element;
+  const std::lock_guard changing(element.changing);
+  TemplateSettings settings;
+  {
+    const ObjectLock lock(self);
+    settings = element.shared.settings.templates;
+  }
+  auto bank = std::make_shared<Bank>();
+  Fault fault;
+  for (const auto list : Bank::lists)
+    if (!load(*bank, list, settings, element.last_template_id, fault)) return fault;
+  const ObjectLock lock(self);
+  element.shared.bank = std::move(bank);
+  return std::nullopt;
+}
+
+void notify_templates(GstCudaXCorr* self) {
+  for (const Property& property : properties())
+    if (property.pictures) g_object_notify_by_pspec(G_OBJECT(self), property.spec);
+}
+
+}  // namespace cudaxcorr

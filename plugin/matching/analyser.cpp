@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "matching/analyser.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "matching/current_context.h"
+#include "matching/frame.h"
+
+namespace cudaxcorr {
+namespace {
+
+std::string text_of(xcorr::Size size) {
+  return std::to_string(size.width) + "x" + std::to_string(size.height);
+}
+
+double sum_of_squares(const LumaImage& image) {
+  return std::transform_reduce(image.pixels.begin(), image.pixels.end(), 0.0, std::plus<>(),
+                               [](double pixel) { return pixel * pixel; });
+}
+
+/// What a black window scores: no match by any method.
+std::vector<double> black_scores(const std::vector<LumaImage>& images, xcorr::Method method) {
+  const xcorr::MethodInfo& info = xcorr::info(method);
+  std::vector<double> scores(images.size(), info.minimum ? 1 : 0);
+  if (info.minimum && !info.normed)
+    std::transform(images.begin(), images.end(), scores.begin(), sum_of_squares);
+  return scores;
+}
+
+std::string files_of(const Bank& bank) {
+  std::string text;
+  for (std::size_t i = 0; i < bank.size(); ++i) text += (i ? ", '" : "'") + bank[i].name() + "'";
+  return text;
+}
+
+xcorr::Result<xcorr::Device> open_device(const DeviceSettings& settings,
+                                         const PipelineContext& context, std::string& note) {
+  if (settings.backend == BackendChoice::cpu) return xcorr::open_device(xcorr::Backend::cpu);
+  auto gpu = xcorr::open_device(xcorr::Backend::cuda,
+                                context.exists() ? context.ordinal() : settings.cuda_device_id);
+  if (gpu.ok()) return gpu;
+  // A build without CUDA has no GPU to offer either.
+  if (settings.backend == BackendChoice::cuda)
+    return xcorr::Status(xcorr::Code::not_found, gpu.status().message());
+  note = gpu.status().message();
+  return xcorr::open_device(xcorr::Backend::cpu);
+}
+
+}  // namespace
+
+xcorr::Result<Analyser> Analyser::open(const DeviceSettings& settings,
+                                       const xcorr::MatchSettings& match,
+                                       const PipelineContext& context, std::string& note) {
+  auto device = open_device(settings, context, note);
+  if (!device.ok()) return device.status();
+  const CurrentContext current(device.value(), context);
+  if (!current.status().ok()) return current.status();
+  auto matcher = xcorr::Matcher::create(device.value());
+  if (!matcher.ok()) return matcher.status();
+  // Any frame will do to find out, before the first one comes, whether there is such a kernel.
+  if (auto status = matcher.value().prepare(xcorr::ElementType::u8, {1, 1}, match); !status.ok())
+    return status;
+  return Analyser(std::move(device.value()), context, std::move(matcher.value()));
+}
+
+Analyser::Analyser(xcorr::Device device, const PipelineContext& context, xcorr::Matcher matcher)
+    : device_(std::move(device)),
+      context_(context),
+      windows_(device_),
+      images_(std::make_shared<std::vector<LumaImage>>()),
+      followed_(images_) {
+  matchers_.push_back(std::move(matcher));
+  gst_video_info_init(&format_);
+}
+
+Analyser::~Analyser() {
+  // The matchers' memory goes back from whichever thread stops the element. A failure here was
+  // already reported by the calls before.
+  const CurrentContext current(device_, context_);
+  windows_.reset();
+  matchers_.clear();
+  live_.clear();
+}
+
+void Analyser::set_format(const GstVideoInfo& format) {
+  format_ = format;
+  follower_.replace_templates({});
+  followed_ = std::make_shared<std::vector<LumaImage>>();
+  loaded_.reset();
+  const CurrentContext current(device_, context_);  // for what nobody else has of them
+  std::ranges::fill(live_, nullptr);
+  ready_ = false;
+  told_.clear();
+}
+
+xcorr::Status Analyser::configure(const Task& task) {
+  if (is_ready_for(task)) return {};
+  const CurrentContext current(device_, context_);
+  if (!current.status().ok()) return current.status();
+  ready_ = false;
+  if (auto status = provide(task.search.max_in_flight()); !status.ok()) return status;
+  if (task.bank != loaded_ || (task.search.tracking.updates() && !live()))
+    if (auto status = load(task); !status.ok()) return status;
+  if (auto status = prepare(task); !status.ok()) return status;
+  keep_tracks();
+  follower_.configure(task.search.tracking, task.search.match,
+                      black_scores(*images_, task.search.match.method));
+  task_ = task;
+  ready_ = true;
+  check(task);
+  return {};
+}
+
+xcorr::Status Analyser::provide(std::size_t matchers) {
+  begun_ = finished_ = 0;
+  if (matchers == matchers_.size()) return {};
+  loaded_.reset();  // not all matchers have those templates
+  while (matchers_.size() > matchers) matchers_.pop_back();
+  while (matchers_.size() < matchers) {
+    auto matcher = xcorr::Matcher::create(device_);
+    if (!matcher.ok()) return matcher.status();
+    matchers_.push_back(std::move(matcher.value()));
+  }
+  return {};
+}
+
+xcorr::Status Analyser::prepare(const Task& task) {
+  const xcorr::Size frame{format_.width, format_.height};
+  for (xcorr::Matcher& matcher : matchers_)
+    if (auto status = matcher.prepare(xcorr::ElementType::u8, frame, task.search.match);
+        !status.ok())
+      return status;
+  if (!task.search.tracking.enabled) return {};
+  return windows_->prepare(frame, task.search.match, task.search.tracking.search_margin);
+}
+
+/// A template that was there before, with the same pixels, keeps its tracks.
+void Analyser::keep_tracks() {
+  if (images_ == followed_) return;
+  follower_.replace_templates(origins_of(*images_, *followed_));
+  followed_ = images_;
+}
+
+/// Templates that have begun to live go on, also while nothing updates them.
+xcorr::Status Analyser::load(const Task& task) {
+  const auto& bank = task.bank;
+  std::vector<LumaImage> images;
+  for (std::size_t i = 0; i < bank->size(); ++i) {
+    auto image = luma_in(format_, (*bank)[i]);
+    if (!image)
+      return {xcorr::Code::invalid_argument,
+              "Cannot convert the template '" + (*bank)[i].name() + "' to the frames' format"};
+    images.push_back(std::move(*image));
+  }
+  const auto told = [&](const xcorr::Status& status) {
+    return xcorr::Status(status.code(),
+                         status.message() + " (the templates are " + files_of(*bank) + ")");
+  };
+  LiveTemplates live(images.size());
+  if (task.search.tracking.updates() || this->live()) {
+    auto made = live_templates(device_, images, *images_, live_);
+    if (!made.ok()) return told(made.status());
+    live = std::move(made.value());
+  }
+  for (xcorr::Matcher& matcher : matchers_) {
+    const auto status = set_templates_of(matcher, images, live);
+    if (status.ok()) continue;
+    if (&matcher != &matchers_.front()) loaded_.reset();  // the first ones have the new bank
+    return told(status);
+  }
+  images_ = std::make_shared<std::vector<LumaImage>>(std::move(images));
+  live_ = std::move(live);
+  windows_->set_templates(images_, live_);
+  loaded_ = bank;
+  told_.clear();
+  return {};
+}
+
+void Analyser::check(const Task& task) {
+  const xcorr::Size area =
+      xcorr::searched_region({format_.width, format_.height}, task.search.match.search_region)
+          .size();
+  for (std::size_t i = 0; i < images_->size(); ++i) {
+    const LumaImage& image = (*images_)[i];
+    const std::string name = "The template '" + (*task.bank)[i].name() + "'";
+    if (image.size.width > area.width || image.size.height > area.height)
+      warn(name + " of " + text_of(image.size) + " pixels is larger than the " + text_of(area) +
+           " that are searched: it cannot match");
+    if (xcorr::info(task.search.match.method).centred && xcorr::is_flat(image.view()))
+      warn(name + " is flat: it has no contrast that the method '" +
+           xcorr::info(task.search.match.method).name + "' could match");
+  }
+}
+
+void Analyser::warn(std::string text) {
+  if (std::find(told_.begin(), told_.end(), text) != told_.end()) return;
+  told_.push_back(text);
+  warnings_.push_back(std::move(text));
+}
+
+std::vector<std::string> Analyser::take_warnings() { return std::exchange(warnings_, {}); }
+
+std::string Analyser::take_tuning() {
+  const std::string& tuning = matchers_.front().tuning();
+  if (tuning == told_tuning_) return {};
+  return told_tuning_ = tuning;
+}
+
+xcorr::Status Analyser::begin(const GstVideoFrame& frame, xcorr::Memory memory,
+                              std::uint64_t number) {
+  const CurrentContext current(device_, context_);
+  if (!current.status().ok()) return current.status();
+  const xcorr::MatrixView view = luma_view(frame, memory);
+  const auto status = task_->search.tracking.enabled
+                          ? begin_to_follow(view, number)
+                          : matchers_[begun_ % matchers_.size()].enqueue(view);
+  if (status.ok()) ++begun_;
+  return status;
+}
+
+xcorr::Status Analyser::finish(std::vector<Target>& targets) {
+  targets.clear();
+  xcorr::Matcher& matcher = matchers_[finished_++ % matchers_.size()];
+  const CurrentContext current(device_, context_);
+  if (!current.status().ok()) return current.status();
+  return task_->search.tracking.enabled ? finish_following(matcher, targets)
+                                        : finish_search(matcher, targets);
+}
+
+xcorr::Status Analyser::finish_search(xcorr::Matcher& matcher, std::vector<Target>& targets) {
+  if (auto status = matcher.collect(peaks_); !status.ok()) return status;
+  for (const xcorr::Peak& peak : peaks_) targets.push_back({peak});
+  kernel_ = matcher.kernel();
+  return {};
+}
+
+bool Analyser::respond(const GstVideoFrame& frame, xcorr::Memory memory,
+                       std::uint32_t template_index, xcorr::Response& response) {
+  const CurrentContext current(device_, context_);
+  const auto status = current.status().ok() ? matchers_.front().respond(luma_view(frame, memory),
+                                                                        template_index, response)
+                                            : current.status();
+  if (!status.ok()) warn("The pad 'response' has no picture: " + status.message());
+  return status.ok();
+}
+
+xcorr::Status Analyser::begin_to_follow(const xcorr::MatrixView& frame, std::uint64_t number) {
+  number_ = number;
+  frame_ = frame;
+  if (follower_.whole_frame_due())
+    if (auto status = matchers_.front().enqueue(frame); !status.ok()) return status;
+  return windows_->enqueue(frame, follower_.expectations(number));
+}
+
+xcorr::Status Analyser::finish_following(xcorr::Matcher& matcher, std::vector<Target>& targets) {
+  peaks_.clear();
+  const bool whole = follower_.whole_frame_due();
+  if (whole)
+    if (auto status = matcher.collect(peaks_); !status.ok()) return status;
+  if (auto status = windows_->collect(peaks_); !status.ok()) return status;
+
+  follower_.update(number_, peaks_);
+  if (auto status = update_templates(); !status.ok()) return status;
+  targets = follower_.targets();
+  if (whole)
+    kernel_ = matcher.kernel();
+  else if (windows_->any())
+    kernel_ = windows_->kernel();
+  return {};
+}
+
+/// The frame may go when this returned.
+xcorr::Status Analyser::update_templates() {
+  const std::vector<TemplatePlace> updates = follower_.template_updates();
+  for (const auto& [index, place] : updates)
+    if (auto status = live_[index]->blend(frame_, static_cast<int>(std::lround(place.x)),
+                                          static_cast<int>(std::lround(place.y)),
+                                          task_->search.tracking.update);
+        !status.ok())
+      return status;
+  for (const auto& update : updates)
+    if (auto status = live_[update.template_index]->wait(); !status.ok()) return status;
+  return {};
+}
+
+}  // namespace cudaxcorr

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "matching/capture.h"
+
+#include <cstdint>
+#include <string>
+
+#include <xcorr/match.hpp>
+
+#include "common/mapped_frame.h"
+#include "matching/frame.h"
+
+namespace cudaxcorr {
+namespace {
+
+std::string text_of(const xcorr::Rect& rect) {
+  return std::to_string(rect.width) + "x" + std::to_string(rect.height) + " pixels at " +
+         std::to_string(rect.x) + "," + std::to_string(rect.y);
+}
+
+/// Gray with the range and matrix of YUV frames has their luma; that of RGB is of full range, as
+/// gray is by default.
+Sample gray_sample(const xcorr::MatrixView& patch, const GstVideoInfo& frame) {
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_GRAY8, patch.size.width, patch.size.height);
+  if (!GST_VIDEO_INFO_IS_RGB(&frame)) info.colorimetry = frame.colorimetry;
+  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, info.size, nullptr);
+  if (MappedFrame mapped(info, buffer, GST_MAP_WRITE); mapped)
+    xcorr::copy_luma(patch,
+                     static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&mapped.frame, 0)),
+                     GST_VIDEO_FRAME_PLANE_STRIDE(&mapped.frame, 0));
+  GstCaps* caps = gst_video_info_to_caps(&info);
+  Sample sample = take_sample(gst_sample_new(buffer, caps, nullptr, nullptr));
+  gst_caps_unref(caps);
+  gst_buffer_unref(buffer);
+  return sample;
+}
+
+}  // namespace
+
+Sample capture(GstSample* frame, const xcorr::Rect& patch, Fault& fault) {
+  const auto refuse = [&](const std::string& text) {
+    fault = {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, "Cannot capture a template: " + text};
+    return nullptr;
+  };
+  GstVideoInfo info;
+  gst_video_info_from_caps(&info, gst_sample_get_caps(frame));
+  const auto inside = [](int begin, int length, int end) {
+    return begin >= 0 && length > 0 && begin < end && length <= end - begin;
+  };
+  if (!inside(patch.x, patch.width, info.width) || !inside(patch.y, patch.height, info.height)) {
+    return refuse(text_of(patch) + " are not inside the frame of " + std::to_string(info.width) +
+                  "x" + std::to_string(info.height));
+  }
+  const MappedFrame mapped(info, gst_sample_get_buffer(frame), GST_MAP_READ);
+  if (!mapped) return refuse("the frame cannot be mapped");
+  xcorr::MatrixView view = luma_view(mapped.frame);
+  view.data = static_cast<const std::uint8_t*>(view.data) + patch.y * view.pitch +
+              patch.x * view.element_bytes();
+  view.size = patch.size();
+  if (xcorr::is_flat(view)) return refuse(text_of(patch) + " are flat");
+  return gray_sample(view, info);
+}
+
+}  // namespace cudaxcorr

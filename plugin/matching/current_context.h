@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Makes the CUDA context that the element works in current in this thread for a scope: the
+// pipeline's or, where there is none, the device's primary one, which stays current. Nothing on the
+// CPU.
+#pragma once
+
+#include <xcorr/types.hpp>
+
+#include "matching/pipeline_context.h"
+
+namespace cudaxcorr {
+
+class CurrentContext {
+ public:
+  CurrentContext(const xcorr::Device& device, const PipelineContext& context);
+  CurrentContext(const CurrentContext&) = delete;
+  ~CurrentContext();
+
+  const xcorr::Status& status() const { return status_; }
+
+ private:
+  const PipelineContext* pushed_ = nullptr;
+  xcorr::Status status_;
+};
+
+}  // namespace cudaxcorr

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "matching/frame.h"
+
+namespace cudaxcorr {
+namespace {
+
+/// Positions are those of a component among a pixel's bytes.
+xcorr::PixelLayout layout_of(const GstVideoInfo& info) {
+  const int bytes = GST_VIDEO_INFO_COMP_PSTRIDE(&info, 0);
+  const auto position = [&](int component) {
+    return static_cast<int>(GST_VIDEO_INFO_COMP_POFFSET(&info, component));
+  };
+  return GST_VIDEO_INFO_IS_RGB(&info)
+             ? xcorr::packed_rgb(bytes, position(0), position(1), position(2))
+             : xcorr::packed_luma(bytes, position(0));
+}
+
+}  // namespace
+
+xcorr::MatrixView luma_view(const GstVideoFrame& frame, xcorr::Memory memory) {
+  return {GST_VIDEO_FRAME_PLANE_DATA(&frame, 0),
+          xcorr::ElementType::u8,
+          {GST_VIDEO_FRAME_WIDTH(&frame), GST_VIDEO_FRAME_HEIGHT(&frame)},
+          GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0),
+          memory,
+          layout_of(frame.info)};
+}
+
+}  // namespace cudaxcorr

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Where and how frames are searched: what the application sets and the analyser works by.
+#pragma once
+
+#include <xcorr/match.hpp>
+
+#include "tracking/tracker.h"
+
+namespace cudaxcorr {
+
+enum class BackendChoice { automatic, cuda, cpu };
+
+struct DeviceSettings {
+  BackendChoice backend = BackendChoice::automatic;
+  int cuda_device_id = -1;  ///< CUDA's number of the GPU; -1: any
+};
+
+struct SearchSettings {
+  xcorr::MatchSettings match;
+  TrackSettings tracking;
+  unsigned async_depth = 1;
+
+  bool operator==(const SearchSettings&) const = default;
+  /// How many frames may be in flight at once. With tracks it is one: where a track is searched
+  /// depends on the frame before.
+  unsigned max_in_flight() const { return tracking.enabled ? 1 : async_depth; }
+};
+
+}  // namespace cudaxcorr

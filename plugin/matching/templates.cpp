@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "matching/templates.h"
+
+#include <iterator>
+
+#include <xcorr/match.hpp>
+
+#include "common/mapped_frame.h"
+#include "matching/decode.h"
+#include "matching/frame.h"
+
+namespace cudaxcorr {
+namespace {
+
+std::string label_of(const std::string& file) {
+  gchar* base = g_path_get_basename(file.c_str());
+  const std::string name = base;
+  g_free(base);
+  const auto dot = name.rfind('.');
+  return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
+}
+
+SharedPicture make_picture(Picture picture) {
+  return std::make_shared<const Picture>(std::move(picture));
+}
+
+/// The pipeline's format at the picture's size.
+GstVideoInfo converted_info(const GstVideoInfo& format, const GstVideoInfo& picture) {
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, GST_VIDEO_INFO_FORMAT(&format), picture.width, picture.height);
+  info.colorimetry = format.colorimetry;
+  info.chroma_site = format.chroma_site;
+  info.fps_n = picture.fps_n;  // the converter refuses to change the rate
+  info.fps_d = picture.fps_d;
+  return info;
+}
+
+bool convert(const MappedFrame& from, MappedFrame& to) {
+  GstVideoConverter* converter = gst_video_converter_new(&from.frame.info, &to.frame.info, nullptr);
+  if (!converter) return false;
+  gst_video_converter_frame(converter, &from.frame, &to.frame);
+  gst_video_converter_free(converter);
+  return true;
+}
+
+LumaImage copy(const xcorr::MatrixView& view) {
+  LumaImage image{view.size, std::vector<std::uint8_t>(view.size.area())};
+  xcorr::copy_luma(view, image.pixels.data(), view.size.width);
+  return image;
+}
+
+}  // namespace
+
+std::size_t Bank::size() const {
+  std::size_t count = 0;
+  for (const auto list : lists) count += (this->*list).size();
+  return count;
+}
+
+const Picture& Bank::operator[](std::size_t index) const {
+  auto list = std::begin(lists);
+  for (; index >= (this->**list).size(); ++list) index -= (this->**list).size();
+  return *(this->**list)[index];
+}
+
+TemplateSettings settings_of(const Bank& bank) {
+  TemplateSettings settings;
+  if (!bank.single.empty()) settings.file = bank.single.front()->file;
+  for (const auto& picture : bank.several) settings.files.push_back(picture->file);
+  if (!bank.sampled.empty()) settings.sample = bank.sampled.front()->sample;
+  settings.added = bank.added;
+  return settings;
+}
+
+SharedPicture load_file(const std::string& file, const std::string& label, guint id, Fault& fault) {
+  std::string reason;
+  Sample sample = decode(file, reason);
+  if (!sample) {
+    fault = {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
+             "Cannot read the template file '" + file + "': " + reason};
+    return nullptr;
+  }
+  return make_picture({id, file, label.empty() ? label_of(file) : label, std::move(sample)});
+}
+
+SharedPicture copy_sample(GstSample* sample, const std::string& label, guint id, Fault& fault) {
+  const std::string name = label.empty() ? "sample" : label;
+  const auto refuse = [&](const char* reason) {
+    fault = {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+             "Cannot use the sample of the template '" + name + "': " + reason};
+    return nullptr;
+  };
+  GstBuffer* buffer = sample ? gst_sample_get_buffer(sample) : nullptr;
+  GstCaps* caps = sample ? gst_sample_get_caps(sample) : nullptr;
+  GstVideoInfo info;
+  if (!buffer) return refuse("it has no buffer");
+  if (!caps || !gst_caps_is_fixed(caps) || !gst_video_info_from_caps(&info, caps) ||
+      GST_VIDEO_INFO_FORMAT(&info) == GST_VIDEO_FORMAT_ENCODED)
+    return refuse("its caps are not those of raw video");
+  if (!MappedFrame(info, buffer, GST_MAP_READ))
+    return refuse("its buffer cannot be mapped, or is too small for its caps");
+  // A pool may wait for the buffer.
+  GstBuffer* copied = gst_buffer_copy_deep(buffer);
+  Sample kept = take_sample(gst_sample_new(copied, caps, nullptr, nullptr));
+  gst_buffer_unref(copied);
+  return make_picture({id, "", name, std::move(kept)});
+}
+
+bool load(Bank& bank, Pictures Bank::*list, const TemplateSettings& settings, guint& last_id,
+          Fault& fault) {
+  Pictures pictures;
+  const auto keep = [&](SharedPicture picture) {
+    pictures.push_back(std::move(picture));
+    return pictures.back() != nullptr;
+  };
+  if (list == &Bank::added) {
+    pictures = settings.added;
+  } else if (list == &Bank::sampled) {
+    if (settings.sample && !keep(copy_sample(settings.sample.get(), "", ++last_id, fault)))
+      return false;
+  } else {
+    std::vector<std::string> files = settings.files;
+    if (list == &Bank::single) files.assign(settings.file.empty() ? 0 : 1, settings.file);
+    for (const std::string& file : files)
+      if (!keep(load_file(file, "", ++last_id, fault))) return false;
+  }
+  bank.*list = std::move(pictures);
+  return true;
+}
+
+std::vector<std::optional<std::size_t>> origins_of(const std::vector<LumaImage>& after,
+                                                   const std::vector<LumaImage>& before) {
+  std::vector<bool> taken(before.size());
+  std::vector<std::optional<std::size_t>> origins(after.size());
+  for (std::size_t i = 0; i < after.size(); ++i)
+    for (std::size_t j = 0; j < before.size() && !origins[i]; ++j) {
+      if (taken[j] || before[j] != after[i]) continue;
+      origins[i] = j;
+      taken[j] = true;
+    }
+  return origins;
+}
+
+std::optional<LumaImage> luma_in(const GstVideoInfo& format, const Picture& picture) {
+  GstVideoInfo info;
+  if (!gst_video_info_from_caps(&info, gst_sample_get_caps(picture.sample.get())))
+    return std::nullopt;
+  info.interlace_mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE;  // the rows of a frame, in order
+  const GstVideoInfo wanted = converted_info(format, info);
+  const MappedFrame decoded(info, gst_sample_get_buffer(picture.sample.get()), GST_MAP_READ);
+  if (!decoded) return std::nullopt;
+
+  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, wanted.size, nullptr);
+  std::optional<LumaImage> image;
+  {
+    MappedFrame converted(wanted, buffer, GST_MAP_READWRITE);
+    if (converted && convert(decoded, converted)) image = copy(luma_view(converted.frame));
+  }
+  gst_buffer_unref(buffer);
+  return image;
+}
+
+}  // namespace cudaxcorr

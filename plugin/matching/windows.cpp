@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "matching/windows.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cudaxcorr {
+namespace {
+
+/// Of a window: its target, and others that come near.
+constexpr int most_peaks = 8;
+
+/// Where a window of that length begins when it is moved into the area, which is not shorter.
+int moved_inside(double begin, int length, int area_begin, int area_length) {
+  const double last = area_begin + area_length - length;
+  return static_cast<int>(std::lround(std::clamp<double>(begin, area_begin, last)));
+}
+
+}  // namespace
+
+void Windows::set_templates(Images images, LiveTemplates live) {
+  decltype(matchers_) matchers(images->size());
+  const auto origins = origins_of(*images, *images_);
+  for (std::size_t i = 0; i < origins.size(); ++i)
+    if (origins[i] && live[i] == live_[*origins[i]])
+      matchers[i] = std::move(matchers_[*origins[i]]);
+  images_ = std::move(images);
+  live_ = std::move(live);
+  matchers_ = std::move(matchers);
+  enqueued_.clear();
+}
+
+xcorr::Status Windows::prepare(xcorr::Size frame, const xcorr::MatchSettings& settings,
+                               int margin) {
+  frame_ = frame;
+  settings_ = settings;
+  settings_.max_peaks = std::min(settings.max_peaks, most_peaks);
+  // Each size of window would be tuned by itself, and the stream would wait for all of them.
+  if (settings.kernel == "tune") settings_.kernel = "auto";
+  area_ = xcorr::searched_region(frame, settings.search_region);
+  margin_ = margin;
+  for (std::uint32_t i = 0; i < matchers_.size(); ++i) {
+    if (!fits(i)) continue;
+    auto matcher = matcher_of(i, 0);
+    if (!matcher.ok()) return matcher.status();
+    if (auto status = prepare(*matcher.value(), region_round(i, {})); !status.ok()) return status;
+  }
+  return {};
+}
+
+bool Windows::fits(std::uint32_t index) const {
+  const xcorr::Size size = (*images_)[index].size;
+  return size.width <= area_.width && size.height <= area_.height;
+}
+
+xcorr::Rect Windows::region_round(std::uint32_t index, Point place) const {
+  const xcorr::Size size = (*images_)[index].size;
+  const int width = std::min(size.width + 2 * margin_, area_.width);
+  const int height = std::min(size.height + 2 * margin_, area_.height);
+  return {moved_inside(place.x - margin_, width, area_.x, area_.width),
+          moved_inside(place.y - margin_, height, area_.y, area_.height), width, height};
+}
+
+xcorr::Result<xcorr::Matcher*> Windows::matcher_of(std::uint32_t index, std::size_t which) {
+  auto& matchers = matchers_[index];
+  if (which == matchers.size()) {
+    auto matcher = xcorr::Matcher::create(device_);
+    if (!matcher.ok()) return matcher.status();
+    if (auto status =
+            set_templates_of(matcher.value(), {&(*images_)[index], 1}, {&live_[index], 1});
+        !status.ok())
+      return status;
+    matchers.push_back(std::make_unique<xcorr::Matcher>(std::move(matcher.value())));
+  }
+  return matchers[which].get();
+}
+
+xcorr::Status Windows::prepare(xcorr::Matcher& matcher, const xcorr::Rect& region) {
+  settings_.search_region = region;
+  return matcher.prepare(xcorr::ElementType::u8, frame_, settings_);
+}
+
+xcorr::Status Windows::enqueue(const xcorr::MatrixView& frame,
+                               std::span<const TemplatePlace> expectations) {
+  enqueued_.clear();
+  std::vector<std::size_t> used(matchers_.size());
+  for (const auto& [index, place] : expectations) {
+    if (!fits(index)) continue;
+    auto matcher = matcher_of(index, used[index]++);
+    if (!matcher.ok()) return matcher.status();
+    const xcorr::Rect region = region_round(index, place);
+    if (auto status = prepare(*matcher.value(), region); !status.ok()) return status;
+    if (auto status = matcher.value()->enqueue(frame); !status.ok()) return status;
+    enqueued_.push_back({index, region, matcher.value()});
+  }
+  return {};
+}
+
+xcorr::Status Windows::collect(std::vector<xcorr::Peak>& peaks) {
+  std::vector<xcorr::Peak> found;
+  for (const Window& window : enqueued_) {
+    if (auto status = window.matcher->collect(found); !status.ok()) return status;
+    for (xcorr::Peak& peak : found) {
+      if (at_inner_edge(peak, window.region)) continue;
+      peak.template_index = window.template_index;
+      peaks.push_back(peak);
+    }
+  }
+  return {};
+}
+
+/// There a peak may be the slope of one outside, and its place would be wrong. (At the edge of what
+/// is searched places are whole.)
+bool Windows::at_inner_edge(const xcorr::Peak& peak, const xcorr::Rect& region) const {
+  const auto at = [](double place, int extent, int begin, int length, int area_begin,
+                     int area_length) {
+    const int end = begin + length, area_end = area_begin + area_length;
+    return (place <= begin && begin > area_begin) || (place + extent >= end && end < area_end);
+  };
+  return at(peak.x, peak.width, region.x, region.width, area_.x, area_.width) ||
+         at(peak.y, peak.height, region.y, region.height, area_.y, area_.height);
+}
+
+}  // namespace cudaxcorr

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "overlay/marks.h"
+
+#include "gstcudaxcorrmeta.h"
+
+namespace cudaxcorr {
+namespace {
+
+std::string text_of(const gchar* text) { return text ? text : ""; }
+
+/// What a box does not say by itself.
+std::string state_of(const GstCudaXCorrPeak& peak) {
+  const std::string state = text_of(peak.state);
+  return state == "none" || state == "tracked" ? "" : state;
+}
+
+Mark mark_of(const GstCudaXCorrPeak& peak) {
+  return {peak.template_index,
+          text_of(peak.label),
+          peak.id,
+          peak.nx,
+          peak.ny,
+          peak.nwidth,
+          peak.nheight,
+          peak.score,
+          peak.lost != FALSE,
+          state_of(peak),
+          {}};
+}
+
+}  // namespace
+
+void Marks::update(const GstStructure* result, unsigned trail_length) {
+  gboolean analysed = FALSE;
+  gst_structure_get_boolean(result, "analysed", &analysed);
+  if (!analysed) return;
+  ++frame_;
+  drop_older(trail_length);
+  marks_.clear();
+  GstCudaXCorrPeak peak;
+  for (guint i = 0; gst_cuda_xcorr_get_peak(result, i, &peak); ++i) {
+    marks_.push_back(mark_of(peak));
+    if (peak.id != 0 && trail_length > 0) trace(marks_.back());
+  }
+}
+
+void Marks::trace(Mark& mark) {
+  std::deque<Past>& past = past_[mark.id];
+  if (!mark.lost) past.push_back({frame_, {mark.x + mark.width / 2, mark.y + mark.height / 2}});
+  for (const Past& place : past) mark.trail.push_back(place.centre);
+}
+
+/// By age, so that the trail of what is lost goes too.
+void Marks::drop_older(unsigned trail_length) {
+  for (auto& [id, past] : past_)
+    while (!past.empty() && past.front().frame + trail_length <= frame_) past.pop_front();
+  std::erase_if(past_, [](const auto& entry) { return entry.second.empty(); });
+}
+
+void Marks::forget() {
+  marks_.clear();
+  past_.clear();
+}
+
+}  // namespace cudaxcorr

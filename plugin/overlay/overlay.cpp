@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The element xcorroverlay towards GStreamer: a bin round GStreamer's own `overlaycomposition`,
+// which finds out whether a sink can blend, attaches or blends, and leaves frames alone when there
+// is nothing to draw. What is drawn is in marks.cpp, how in painter.cpp.
+
+/**
+ * SECTION:element-xcorroverlay
+ * @title: xcorroverlay
+ *
+ * Draws what #cudaxcorr found: a box round each place with the template's label, the track's
+ * number, the score and, of tracks, the way they came. What is lost has a dashed box where it was
+ * last.
+ *
+ * Where downstream can blend (glimagesink, say) the pictures go along with the frame as a
+ * #GstVideoOverlayCompositionMeta and the frame itself stays as it is; else they are drawn into it,
+ * into a copy when others hold the frame too. Frames without results pass untouched. A frame that
+ * was not analysed (see #cudaxcorr:interval) has the marks of the last one that was.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 filesrc location=clip.mp4 ! decodebin ! videoconvert ! \
+ *   cudaxcorr template=patch.png ! xcorroverlay ! videoconvert ! autovideosink
+ * ]| Watch a template being found.
+ *
+ * Since: 0.1
+ */
+#include "overlay/overlay.h"
+
+#include <climits>
+
+#include <gst/video/video.h>
+
+#include "common/fault.h"
+#include "common/field_properties.h"
+#include "common/property_flags.h"
+#include "gstcudaxcorrmeta.h"
+#include "overlay/painter.h"
+
+GST_DEBUG_CATEGORY_STATIC(gst_xcorr_overlay_debug);
+#define GST_CAT_DEFAULT gst_xcorr_overlay_debug
+
+namespace {
+
+using namespace cudaxcorr;
+
+struct Settings {
+  Look look;
+  unsigned trail_length = 25;
+  bool hide_lost = false;
+};
+
+const FieldProperties<Settings>& properties() {
+  static const Settings initial;
+  static const FieldProperties<Settings> table = {
+      field<Settings>(
+          g_param_spec_uint("line-width", "Line width", "Width of the lines in pixels", 1, 100,
+                            initial.look.line_width, playing),
+          [](auto& s) -> auto& { return s.look.line_width; }),
+      field<Settings>(
+          g_param_spec_uint("color", "Color",
+                            "Color of all marks, big-endian ARGB (0: a track, or template, has "
+                            "its own)",
+                            0, G_MAXUINT32, initial.look.color, playing),
+          [](auto& s) -> auto& { return s.look.color; }),
+      field<Settings>(
+          g_param_spec_string("font-desc", "Font description",
+                              "Pango description of the font, such as 'Sans Bold 14'",
+                              initial.look.font.c_str(), playing),
+          [](auto& s) -> auto& { return s.look.font; }),
+      field<Settings>(
+          g_param_spec_boolean("show-label", "Show label", "Write the template's label",
+                               initial.look.show_label, playing),
+          [](auto& s) -> auto& { return s.look.show_label; }),
+      field<Settings>(
+          g_param_spec_boolean("show-id", "Show ID", "Write the track's number, if there is one",
+                               initial.look.show_id, playing),
+          [](auto& s) -> auto& { return s.look.show_id; }),
+      field<Settings>(
+          g_param_spec_boolean("show-score", "Show score", "Write the score",
+                               initial.look.show_score, playing),
+          [](auto& s) -> auto& { return s.look.show_score; }),
+      field<Settings>(
+          g_param_spec_uint("trail-length", "Trail length",
+                            "Analysed frames whose places make a track's trail (0: no trail)", 0,
+                            10000, initial.trail_length, playing),
+          [](auto& s) -> auto& { return s.trail_length; }),
+      field<Settings>(
+          g_param_spec_boolean("hide-lost", "Hide lost", "Draw nothing of tracks that are lost",
+                               initial.hide_lost, playing),
+          [](auto& s) -> auto& { return s.hide_lost; }),
+  };
+  return table;
+}
+
+struct Element {
+  Settings settings;  ///< under the object lock
+  // Of the streaming thread.
+  Marks marks;
+  Painter painter;
+};
+
+}  // namespace
+
+struct _GstXCorrOverlay {
+  GstBin parent;
+  Element* element;
+};
+
+G_DEFINE_TYPE(GstXCorrOverlay, gst_xcorr_overlay, GST_TYPE_BIN)
+GST_ELEMENT_REGISTER_DEFINE(xcorroverlay, "xcorroverlay", GST_RANK_NONE, GST_TYPE_XCORR_OVERLAY)
+
+namespace {
+
+constexpr char caps_text[] =
+    GST_VIDEO_CAPS_MAKE(GST_VIDEO_OVERLAY_COMPOSITION_BLEND_FORMATS) "; "  //
+    GST_VIDEO_CAPS_MAKE_WITH_FEATURES("ANY", GST_VIDEO_OVERLAY_COMPOSITION_BLEND_FORMATS);
+GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(caps_text));
+GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(caps_text));
+
+// ---- frames ---------------------------------------------------------------------------------
+
+GstVideoOverlayComposition* paint(Element& element, const Settings& settings,
+                                  const GstVideoInfo& info) {
+  GstVideoOverlayComposition* all = nullptr;
+  for (const Mark& mark : element.marks.current()) {
+    if (mark.lost && settings.hide_lost) continue;
+    GstVideoOverlayRectangle* one =
+        element.painter.paint(mark, settings.look, info.width, info.height);
+    if (!one) continue;
+    if (!all) all = gst_video_overlay_composition_new(nullptr);
+    gst_video_overlay_composition_add_rectangle(all, one);
+    gst_video_overlay_rectangle_unref(one);
+  }
+  return all;
+}
+
+/// What is to be laid over the frame, or null: it then passes as it is.
+GstVideoOverlayComposition* draw(GstElement*, GstSample* sample, gpointer overlay) {
+  GstXCorrOverlay* self = GST_XCORR_OVERLAY(overlay);
+  const GstStructure* result = gst_cuda_xcorr_get_result(gst_sample_get_buffer(sample));
+  GstVideoInfo info;
+  if (!result || !gst_video_info_from_caps(&info, gst_sample_get_caps(sample))) return nullptr;
+  const Settings settings = copy_under_lock(self, self->element->settings);
+  self->element->marks.update(result, settings.trail_length);
+  return paint(*self->element, settings, info);
+}
+
+/// A segment begins every stream and follows every seek.
+GstPadProbeReturn on_event(GstPad*, GstPadProbeInfo* info, gpointer overlay) {
+  if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_SEGMENT)
+    GST_XCORR_OVERLAY(overlay)->element->marks.forget();
+  return GST_PAD_PROBE_OK;
+}
+
+// ---- the bin --------------------------------------------------------------------------------
+
+/// A pad of the bin's own, in front of the child's pad of that name when there is a child.
+GstPad* add_pad(GstXCorrOverlay* self, GstStaticPadTemplate& pad_template, GstElement* child) {
+  GstPadTemplate* made = gst_static_pad_template_get(&pad_template);
+  GstPad* pad = gst_ghost_pad_new_no_target_from_template(pad_template.name_template, made);
+  gst_object_unref(made);
+  if (child) {
+    GstPad* target = gst_element_get_static_pad(child, pad_template.name_template);
+    gst_ghost_pad_set_target(GST_GHOST_PAD(pad), target);
+    gst_object_unref(target);
+  }
+  gst_element_add_pad(GST_ELEMENT(self), pad);
+  return pad;
+}
+
+GstStateChangeReturn change_state(GstElement* base, GstStateChange transition) {
+  if (transition == GST_STATE_CHANGE_NULL_TO_READY && GST_BIN_NUMCHILDREN(base) == 0) {
+    post_error(base, {GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN,
+                      "The element 'overlaycomposition' of GStreamer's base plugins is missing"});
+    return GST_STATE_CHANGE_FAILURE;
+  }
+  return GST_ELEMENT_CLASS(gst_xcorr_overlay_parent_class)->change_state(base, transition);
+}
+
+void finalize(GObject* object) {
+  delete GST_XCORR_OVERLAY(object)->element;
+  G_OBJECT_CLASS(gst_xcorr_overlay_parent_class)->finalize(object);
+}
+
+}  // namespace
+
+static void gst_xcorr_overlay_init(GstXCorrOverlay* self) {
+  self->element = new Element;
+  GstElement* child = gst_element_factory_make("overlaycomposition", nullptr);
+  if (child) {
+    gst_bin_add(GST_BIN(self), child);
+    g_signal_connect(child, "draw", G_CALLBACK(draw), self);
+  }
+  GstPad* sink = add_pad(self, sink_template, child);
+  gst_pad_add_probe(sink, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_event, self, nullptr);
+  add_pad(self, src_template, child);
+}
+
+static void gst_xcorr_overlay_class_init(GstXCorrOverlayClass* klass) {
+  GST_DEBUG_CATEGORY_INIT(gst_xcorr_overlay_debug, "xcorroverlay", 0, "results drawn over video");
+
+  GObjectClass* object_class = G_OBJECT_CLASS(klass);
+  object_class->finalize = finalize;
+  install_properties<GstXCorrOverlay, properties>(object_class);
+
+  GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
+  gst_element_class_add_static_pad_template(element_class, &sink_template);
+  gst_element_class_add_static_pad_template(element_class, &src_template);
+  gst_element_class_set_static_metadata(
+      element_class, "Cross-correlation overlay", "Filter/Editor/Video",
+      "Draws what cudaxcorr found over the frames", "The cudaxcorr authors");
+  element_class->change_state = GST_DEBUG_FUNCPTR(change_state);
+}

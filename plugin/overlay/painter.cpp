@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "overlay/painter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace cudaxcorr {
+namespace {
+
+constexpr double text_margin = 3;  // pixels round the text
+constexpr double rim = 1;          // pixels beside a line, dark, so that it is seen on any ground
+
+struct Box {
+  double left, top, right, bottom;
+
+  Box outset(double by) const { return {left - by, top - by, right + by, bottom + by}; }
+  double width() const { return right - left; }
+  double height() const { return bottom - top; }
+};
+
+Box unite(const Box& a, const Box& b) {
+  return {std::min(a.left, b.left), std::min(a.top, b.top), std::max(a.right, b.right),
+          std::max(a.bottom, b.bottom)};
+}
+
+/// In whole pixels inside the frame.
+Box clip(const Box& box, int width, int height) {
+  return {std::max(0.0, std::floor(box.left)), std::max(0.0, std::floor(box.top)),
+          std::min<double>(width, std::ceil(box.right)),
+          std::min<double>(height, std::ceil(box.bottom))};
+}
+
+/// A mark laid out in pixels of the frame.
+struct Drawing {
+  Box box, text;  ///< the text's background; of no size: no text
+  std::vector<Mark::Point> trail;
+  guint32 color;  ///< ARGB
+  bool dashed;
+  double line_width;
+
+  double reach() const { return line_width + 2 * rim; }
+  /// All that is drawn, the lines' width included.
+  Box bounds() const {
+    Box all = box;
+    if (text.width() > 0) all = unite(all, text);
+    for (const Mark::Point& p : trail) all = unite(all, {p.x, p.y, p.x, p.y});
+    return all.outset(reach());
+  }
+};
+
+// ---- layout ---------------------------------------------------------------------------------
+
+/// Okabe and Ito's colours, which people of every kind of colour vision tell apart.
+guint32 color_of(const Mark& mark, const Look& look) {
+  static constexpr guint32 palette[] = {0xffe69f00, 0xff56b4e9, 0xff009e73, 0xfff0e442,
+                                        0xff0072b2, 0xffd55e00, 0xffcc79a7};
+  if (look.color != 0) return look.color;
+  const std::uint64_t index = mark.id ? mark.id - 1 : mark.template_index;
+  return palette[index % std::size(palette)];
+}
+
+/// Of what is lost the score is none of this frame.
+std::string text_of(const Mark& mark, const Look& look) {
+  std::string text;
+  const auto add = [&](const std::string& word) {
+    if (!word.empty()) text.append(text.empty() ? "" : " ").append(word);
+  };
+  if (look.show_label) add(mark.label);
+  if (look.show_id && mark.id) add(std::string("#").append(std::to_string(mark.id)));
+  if (look.show_score && !mark.lost) {
+    gchar score[G_ASCII_DTOSTR_BUF_SIZE];
+    add(g_ascii_formatd(score, sizeof score, "%.2f", mark.score));
+  }
+  if (!text.empty()) add(mark.state);
+  return text;
+}
+
+/// Above the box or, at the frame's top, below it; inside the frame if it fits at all.
+Box place_text(PangoLayout* layout, const Box& box, int frame_width, int frame_height) {
+  int text_width, text_height;
+  pango_layout_get_pixel_size(layout, &text_width, &text_height);
+  const double width = text_width + 2 * text_margin, height = text_height + 2 * text_margin;
+  const double x = std::max(0.0, std::min(box.left, frame_width - width));
+  double y = box.top - height;
+  if (y < 0) y = std::min(box.bottom, std::max(0.0, frame_height - height));
+  return {x, y, x + width, y + height};
+}
+
+// ---- drawing --------------------------------------------------------------------------------
+
+void set_color(cairo_t* cairo, guint32 argb) {
+  const auto channel = [argb](int shift) { return (argb >> shift & 0xff) / 255.0; };
+  cairo_set_source_rgba(cairo, channel(16), channel(8), channel(0), channel(24));
+}
+
+guint32 text_color(guint32 background) {
+  const guint32 r = background >> 16 & 0xff, g = background >> 8 & 0xff, b = background & 0xff;
+  return 77 * r + 150 * g + 29 * b > 128 * 256 ? 0xff000000 : 0xffffffff;
+}
+
+void stroke(cairo_t* cairo, const Drawing& drawing) {
+  cairo_set_line_width(cairo, drawing.line_width + 2 * rim);
+  cairo_set_source_rgba(cairo, 0, 0, 0, 0.4);
+  cairo_stroke_preserve(cairo);
+  cairo_set_line_width(cairo, drawing.line_width);
+  set_color(cairo, drawing.color);
+  cairo_stroke(cairo);
+}
+
+/// The lines are round what was found, not over it.
+void draw_box(cairo_t* cairo, const Drawing& drawing) {
+  const Box box = drawing.box.outset(drawing.reach() / 2);
+  const double dashes[] = {4 * drawing.line_width, 3 * drawing.line_width};
+  if (drawing.dashed) cairo_set_dash(cairo, dashes, 2, 0);
+  cairo_set_line_join(cairo, CAIRO_LINE_JOIN_MITER);
+  cairo_rectangle(cairo, box.left, box.top, box.width(), box.height());
+  stroke(cairo, drawing);
+}
+
+void draw_trail(cairo_t* cairo, const Drawing& drawing) {
+  if (drawing.trail.size() < 2) return;
+  cairo_set_line_join(cairo, CAIRO_LINE_JOIN_ROUND);
+  for (const Mark::Point& point : drawing.trail) cairo_line_to(cairo, point.x, point.y);
+  stroke(cairo, drawing);
+}
+
+void draw_text(cairo_t* cairo, const Drawing& drawing, PangoLayout* layout) {
+  const Box& text = drawing.text;
+  if (text.width() <= 0) return;
+  cairo_rectangle(cairo, text.left, text.top, text.width(), text.height());
+  set_color(cairo, drawing.color);
+  cairo_fill(cairo);
+  set_color(cairo, text_color(drawing.color));
+  cairo_move_to(cairo, text.left + text_margin, text.top + text_margin);
+  pango_cairo_show_layout(cairo, layout);
+}
+
+/// A picture of that part of the frame, into which `draw` draws in the frame's coordinates. Null
+/// when it is larger than Cairo's can be, or than there is memory for.
+template <class Draw>
+GstVideoOverlayRectangle* make_picture(const Box& part, Draw draw) {
+  const int width = static_cast<int>(part.width()), height = static_cast<int>(part.height());
+  const int stride = cairo_format_stride_for_width(CAIRO_FORMAT_ARGB32, width);
+  const gsize size = static_cast<gsize>(stride) * static_cast<gsize>(height);
+  GstBuffer* pixels = stride > 0 ? gst_buffer_new_allocate(nullptr, size, nullptr) : nullptr;
+  if (!pixels) {
+    GST_WARNING("no picture of %dx%d pixels", width, height);
+    return nullptr;
+  }
+  gst_buffer_memset(pixels, 0, 0, size);
+  gst_buffer_add_video_meta(pixels, GST_VIDEO_FRAME_FLAG_NONE,
+                            GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB, static_cast<guint>(width),
+                            static_cast<guint>(height));
+  GstMapInfo map;
+  gst_buffer_map(pixels, &map, GST_MAP_READWRITE);
+  cairo_surface_t* surface =
+      cairo_image_surface_create_for_data(map.data, CAIRO_FORMAT_ARGB32, width, height, stride);
+  cairo_surface_set_device_offset(surface, -part.left, -part.top);
+  cairo_t* cairo = cairo_create(surface);
+  draw(cairo);
+  cairo_destroy(cairo);
+  cairo_surface_destroy(surface);
+  gst_buffer_unmap(pixels, &map);
+  GstVideoOverlayRectangle* rectangle = gst_video_overlay_rectangle_new_raw(
+      pixels, static_cast<int>(part.left), static_cast<int>(part.top), static_cast<guint>(width),
+      static_cast<guint>(height), GST_VIDEO_OVERLAY_FORMAT_FLAG_PREMULTIPLIED_ALPHA);
+  gst_buffer_unref(pixels);
+  return rectangle;
+}
+
+}  // namespace
+
+GstVideoOverlayRectangle* Painter::paint(const Mark& mark, const Look& look, int width,
+                                         int height) {
+  Drawing drawing{{mark.x * width, mark.y * height, (mark.x + mark.width) * width,
+                   (mark.y + mark.height) * height},
+                  {},
+                  {},
+                  color_of(mark, look),
+                  mark.lost,
+                  static_cast<double>(look.line_width)};
+  for (const Mark::Point& point : mark.trail)
+    drawing.trail.push_back({point.x * width, point.y * height});
+  const std::string text = text_of(mark, look);
+  PangoLayout* set = text.empty() ? nullptr : layout(text, look.font);
+  if (set) drawing.text = place_text(set, drawing.box.outset(drawing.reach()), width, height);
+
+  const Box part = clip(drawing.bounds(), width, height);
+  if (part.width() <= 0 || part.height() <= 0) return nullptr;
+  return make_picture(part, [&](cairo_t* cairo) {
+    draw_trail(cairo, drawing);
+    draw_box(cairo, drawing);
+    draw_text(cairo, drawing, set);
+  });
+}
+
+/// With a font map of its own: the default one belongs to a thread.
+PangoLayout* Painter::layout(const std::string& text, const std::string& font) {
+  if (!layout_) {
+    const std::unique_ptr<PangoFontMap, Unref> fonts(pango_cairo_font_map_new());
+    const std::unique_ptr<PangoContext, Unref> context(pango_font_map_create_context(fonts.get()));
+    layout_.reset(pango_layout_new(context.get()));
+  }
+  PangoFontDescription* description = pango_font_description_from_string(font.c_str());
+  pango_layout_set_font_description(layout_.get(), description);
+  pango_font_description_free(description);
+  pango_layout_set_text(layout_.get(), text.c_str(), -1);
+  return layout_.get();
+}
+
+}  // namespace cudaxcorr

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Marks as small pictures, one each and no larger than what is drawn, which whoever shows the frame
+// blends over it. Cairo draws, Pango sets the text.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <gst/video/video.h>
+#include <pango/pangocairo.h>
+
+#include "overlay/marks.h"
+
+namespace cudaxcorr {
+
+struct Look {
+  unsigned line_width = 2;
+  unsigned color = 0;  ///< ARGB; 0: each track has its own
+  std::string font = "Sans 12";
+  bool show_label = true, show_id = true, show_score = true;
+};
+
+class Painter {
+ public:
+  /// The mark in a frame of that size; null when none of it is inside.
+  GstVideoOverlayRectangle* paint(const Mark& mark, const Look& look, int width, int height);
+
+ private:
+  struct Unref {
+    void operator()(gpointer object) const { g_object_unref(object); }
+  };
+
+  PangoLayout* layout(const std::string& text, const std::string& font);
+
+  std::unique_ptr<PangoLayout, Unref> layout_;
+};
+
+}  // namespace cudaxcorr
