@@ -8,17 +8,13 @@
 
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <mutex>
 #include <optional>
-#include <vector>
 
 #include <gst/video/video.h>
 
-#include <xcorr/match.hpp>
-
-#include "common/mapped_frame.h"
 #include "common/object_lock.h"
+#include "cudaxcorr/frame_in_flight.h"
 #include "cudaxcorr/gstcudaxcorr.h"
 #include "cudaxcorr/properties.h"
 #include "cudaxcorr/punctuality.h"
@@ -30,29 +26,6 @@ GST_DEBUG_CATEGORY_EXTERN(gst_cuda_xcorr_debug);
 
 namespace cudaxcorr {
 
-/// What the properties say, at one moment.
-struct Snapshot {
-  Settings settings;
-  std::shared_ptr<const Bank> bank;
-};
-
-using BufferPointer = std::unique_ptr<GstBuffer, decltype(&gst_buffer_unref)>;
-
-/// A frame in the element.
-struct FrameInWork {
-  explicit FrameInWork(GstBuffer* taken) : buffer(taken, gst_buffer_unref) {}
-
-  BufferPointer buffer;
-  Snapshot wanted;                    ///< when it came; without a bank it leaves as it came
-  bool due = false;                   ///< it is analysed
-  bool in_gpu_memory = false;         ///< and read there
-  std::optional<MappedFrame> mapped;  ///< until its analysis is finished
-  std::uint64_t processing_ns = 0;
-  std::string kernel;
-  std::vector<Target> targets;
-  BufferPointer picture{nullptr, gst_buffer_unref};  ///< for the pad `response`
-};
-
 struct Latency {
   bool live = false;     ///< the source, when the pipeline asked last
   GstClockTime own = 0;  ///< how long a frame is held
@@ -60,7 +33,7 @@ struct Latency {
 
 struct Element {
   // Under the object lock.
-  Snapshot shared;  ///< its bank is null while stopped
+  Snapshot shared;
   Report report;
   Sample last_frame;  ///< with `enable-capture`
   Latency latency;
@@ -71,8 +44,7 @@ struct Element {
   GstVideoInfo format{};
   PipelineContext context;  ///< changed under the object lock, since neighbours ask for it
   std::optional<Analyser> analyser;
-  Snapshot current;                ///< for the frame that comes
-  std::deque<FrameInWork> frames;  ///< oldest first
+  std::deque<FrameInFlight> frames;  ///< oldest first
   Punctuality punctuality;
   guint waited = G_MAXUINT;  ///< frames since the last analysed one began, with it; at first: due
   std::uint64_t number = 0;  ///< of the frame

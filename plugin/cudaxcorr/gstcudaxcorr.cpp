@@ -166,7 +166,6 @@ gboolean stop(GstBaseTransform* base) {
   Element& element = *self->element;
   discard(self);
   element.analyser.reset();
-  element.current = {};
   Sample frame;  // these go outside the lock
   PipelineContext context;
   {
@@ -257,26 +256,30 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
 
 // ---- frames ---------------------------------------------------------------------------------
 
-/// Here, since it decides whether the buffer is made writable.
-void before_transform(GstBaseTransform* base, GstBuffer* buffer) {
-  GstCudaXCorr* self = GST_CUDA_XCORR(base);
-  // The base class marks what leaves next as the discontinuity, which must be this buffer.
-  if (GST_BUFFER_IS_DISCONT(buffer)) drain(self);
-  gst_base_transform_set_passthrough(base, !take_settings(self, buffer));
-  update_latency(self);
-}
-
 /// That there is one lets the base class make buffers writable.
 GstFlowReturn transform_ip(GstBaseTransform*, GstBuffer*) { return GST_FLOW_OK; }
 
+/// Takes the buffer that has come from the base class, which makes it writable unless the frame
+/// passes as it is.
+GstFlowReturn take_queued(GstBaseTransform* base) {
+  GstCudaXCorr* self = GST_CUDA_XCORR(base);
+  // The base class marks what leaves next as the discontinuity, which must be this buffer.
+  if (GST_BUFFER_IS_DISCONT(base->queued_buf)) drain(self);
+  FrameInFlight frame = arrive(self, base->queued_buf);
+  gst_base_transform_set_passthrough(base, !frame.requested.has_templates());
+  update_latency(self, frame.requested.settings.search.max_in_flight());
+  GstBuffer* buffer = nullptr;
+  const GstFlowReturn flow =
+      GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_parent_class)->generate_output(base, &buffer);
+  if (!buffer) return flow;
+  frame.buffer.reset(buffer);
+  return begin(self, std::move(frame));
+}
+
 /// Called once with a new buffer and then until nothing leaves.
 GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** out) {
-  GstCudaXCorr* self = GST_CUDA_XCORR(base);
-  GstBuffer* arrived = nullptr;
-  GstFlowReturn flow =
-      GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_parent_class)->generate_output(base, &arrived);
-  if (arrived) flow = accept(self, arrived);
-  return flow == GST_FLOW_OK ? release(self, out) : flow;
+  const GstFlowReturn flow = base->queued_buf ? take_queued(base) : GST_FLOW_OK;
+  return flow == GST_FLOW_OK ? finish_oldest(GST_CUDA_XCORR(base), out) : flow;
 }
 
 /// The base class knows of one src pad.
@@ -345,7 +348,6 @@ static void gst_cuda_xcorr_class_init(GstCudaXCorrClass* klass) {
   base_class->stop = GST_DEBUG_FUNCPTR(stop);
   base_class->set_caps = GST_DEBUG_FUNCPTR(set_caps);
   base_class->sink_event = GST_DEBUG_FUNCPTR(sink_event);
-  base_class->before_transform = GST_DEBUG_FUNCPTR(before_transform);
   base_class->transform_ip = GST_DEBUG_FUNCPTR(transform_ip);
   base_class->generate_output = GST_DEBUG_FUNCPTR(generate_output);
   base_class->transform_ip_on_passthrough = FALSE;

@@ -7,25 +7,25 @@ namespace cudaxcorr {
 
 void answer_latency(GstCudaXCorr* self, GstQuery* query) {
   gboolean live;
-  GstClockTime least, most;
-  gst_query_parse_latency(query, &live, &least, &most);
+  GstClockTime min, max;
+  gst_query_parse_latency(query, &live, &min, &max);
   Latency latency;
   {
     const ObjectLock lock(self);
     self->element->latency.live = live;
     latency = self->element->latency;
   }
-  if (GST_CLOCK_TIME_IS_VALID(most)) most += latency.own;
-  gst_query_set_latency(query, live, least + latency.own, most);
+  if (GST_CLOCK_TIME_IS_VALID(max)) max += latency.own;
+  gst_query_set_latency(query, live, min + latency.own, max);
 }
 
-void update_latency(GstCudaXCorr* self) {
-  const Element& element = *self->element;
-  const unsigned held = element.current.settings.search.max_in_flight() - 1;
-  const GstVideoInfo& format = element.format;
+void update_latency(GstCudaXCorr* self, unsigned max_in_flight) {
+  const GstVideoInfo& format = self->element->format;
   // Of a variable frame rate nothing is known.
   const GstClockTime own =
-      format.fps_n > 0 ? gst_util_uint64_scale(held * GST_SECOND, format.fps_d, format.fps_n) : 0;
+      format.fps_n > 0
+          ? gst_util_uint64_scale((max_in_flight - 1) * GST_SECOND, format.fps_d, format.fps_n)
+          : 0;
   {
     const ObjectLock lock(self);
     if (std::exchange(self->element->latency.own, own) == own) return;
@@ -33,18 +33,18 @@ void update_latency(GstCudaXCorr* self) {
   gst_element_post_message(GST_ELEMENT(self), gst_message_new_latency(GST_OBJECT(self)));
 }
 
-bool is_late(GstCudaXCorr* self, GstBuffer* buffer) {
+bool is_late(GstCudaXCorr* self, const FrameInFlight& frame) {
   Element& element = *self->element;
-  const std::int64_t most = element.current.settings.max_lateness;
+  const std::int64_t max_lateness = frame.requested.settings.max_lateness;
   {
     const ObjectLock lock(self);
-    if (!element.latency.live || most < 0) return false;
+    if (!element.latency.live || max_lateness < 0) return false;
   }
   const GstClockTime running_time = gst_segment_to_running_time(
-      &GST_BASE_TRANSFORM(self)->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+      &GST_BASE_TRANSFORM(self)->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame.buffer.get()));
   const GstClockTime now = gst_element_get_current_running_time(GST_ELEMENT(self));
   return GST_CLOCK_TIME_IS_VALID(running_time) && GST_CLOCK_TIME_IS_VALID(now) &&
-         element.punctuality.is_late(running_time, now, most);
+         element.punctuality.is_late(running_time, now, max_lateness);
 }
 
 }  // namespace cudaxcorr

@@ -4,15 +4,16 @@
 // too late to be analysed.
 #pragma once
 
+#include "cudaxcorr/frame_in_flight.h"
 #include "cudaxcorr/gstcudaxcorr.h"
 
 namespace cudaxcorr {
 
 /// Adds the element's own latency to what upstream answered.
 void answer_latency(GstCudaXCorr* self, GstQuery* query);
-/// Tells the pipeline when the element's latency is another one from now on.
-void update_latency(GstCudaXCorr* self);
+/// So many frames may be in flight from now on: tells the pipeline when that changes the latency.
+void update_latency(GstCudaXCorr* self, unsigned max_in_flight);
 /// Whether analysis has fallen behind a live source so far that this frame must go without.
-bool is_late(GstCudaXCorr* self, GstBuffer* buffer);
+bool is_late(GstCudaXCorr* self, const FrameInFlight& frame);
 
 }  // namespace cudaxcorr

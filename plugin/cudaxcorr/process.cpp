@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The streaming thread's work on frames: each is accepted, is in work, alone or with others, and is
-// released. It works on its own copy of the settings; no message is posted and nothing is computed
-// under the object lock. Frames are mapped for reading only, so that those that others hold too,
-// after a `tee`, are not copied.
+// Frames are in flight, alone or with others, from begin() to finish_oldest(). No message is posted
+// and nothing is computed under the object lock. Frames are mapped for reading only, so that those
+// that others hold too, after a `tee`, are not copied.
 #include "cudaxcorr/process.h"
 
 #include "common/fault.h"
@@ -16,8 +15,8 @@
 namespace cudaxcorr {
 namespace {
 
-/// Waits for the frame's analysis, if it is in work.
-xcorr::Status finish(Element& element, FrameInWork& frame) {
+/// Waits for the frame's analysis, if there is one that was not waited for yet.
+xcorr::Status wait_for(Element& element, FrameInFlight& frame) {
   if (!frame.mapped) return {};
   const GstClockTime begin = gst_util_get_timestamp();
   const auto status = element.analyser->finish(frame.targets);
@@ -27,11 +26,11 @@ xcorr::Status finish(Element& element, FrameInWork& frame) {
   return status;
 }
 
-/// After it no frame is in work.
+/// Waits for the analysis of all frames.
 xcorr::Status settle(Element& element) {
   xcorr::Status first;
-  for (FrameInWork& frame : element.frames)
-    if (auto status = finish(element, frame); first.ok()) first = std::move(status);
+  for (FrameInFlight& frame : element.frames)
+    if (auto status = wait_for(element, frame); first.ok()) first = std::move(status);
   return first;
 }
 
@@ -61,10 +60,10 @@ void post_warnings(GstCudaXCorr* self) {
 
 /// Makes the analyser ready for this frame. A change that cannot be done is refused with a warning
 /// if there is something that worked before.
-xcorr::Status configure(GstCudaXCorr* self) {
+xcorr::Status configure(GstCudaXCorr* self, Snapshot& requested) {
   Element& element = *self->element;
-  Settings& settings = element.current.settings;
-  Task task{element.current.bank, settings.search};
+  SearchSettings& search = requested.settings.search;
+  Task task{requested.bank, search};
   if (element.analyser->is_ready_for(task)) return {};
   if (auto status = settle(element); !status.ok()) return status;
   xcorr::Status status = element.analyser->configure(task);
@@ -74,9 +73,10 @@ xcorr::Status configure(GstCudaXCorr* self) {
     const Task working = *last;
     post_warning(self, fault_of(status));
     refuse(self, task, working);
-    task.bank = element.current.bank = working.bank;
-    task.search.match.kernel = working.search.match.kernel;
-    task.search.async_depth = settings.search.async_depth = working.search.async_depth;
+    requested.bank = working.bank;
+    search.match.kernel = working.search.match.kernel;
+    search.async_depth = working.search.async_depth;
+    task = {requested.bank, search};
     status = element.analyser->configure(task);
   }
   post_warnings(self);
@@ -86,10 +86,10 @@ xcorr::Status configure(GstCudaXCorr* self) {
 }
 
 /// Without such a template, and without a pad, there is nothing to show.
-void respond(GstCudaXCorr* self, FrameInWork& frame, xcorr::Memory memory) {
+void respond(GstCudaXCorr* self, FrameInFlight& frame, xcorr::Memory memory) {
   Element& element = *self->element;
-  const unsigned index = element.current.settings.response_template;
-  if (!element.response.exists() || index >= element.current.bank->size()) return;
+  const unsigned index = frame.requested.settings.response_template;
+  if (!element.response.exists() || index >= frame.requested.bank->size()) return;
   xcorr::Response response;
   if (element.analyser->respond(frame.mapped->frame, memory, index, response))
     frame.picture.reset(element.response.draw(response, frame.buffer.get()));
@@ -98,12 +98,12 @@ void respond(GstCudaXCorr* self, FrameInWork& frame, xcorr::Memory memory) {
 }
 
 /// From now on, another CUDA context of the pipeline.
-xcorr::Status work_in(GstCudaXCorr* self, const PipelineContext& context) {
+xcorr::Status work_in(GstCudaXCorr* self, const PipelineContext& context,
+                      const Settings& settings) {
   Element& element = *self->element;
   if (auto status = settle(element); !status.ok()) return status;
   std::string note;
-  auto analyser = Analyser::open(element.current.settings.device,
-                                 element.current.settings.search.match, context, note);
+  auto analyser = Analyser::open(settings.device, settings.search.match, context, note);
   if (!analyser.ok()) return analyser.status();
   GST_INFO_OBJECT(self, "working in the CUDA context of the frames");
   element.analyser.emplace(std::move(analyser.value()));
@@ -116,7 +116,7 @@ xcorr::Status work_in(GstCudaXCorr* self, const PipelineContext& context) {
 
 /// A frame in CUDA memory is read where it lies, in the context that it belongs to; any other in
 /// host memory.
-xcorr::Status begin(GstCudaXCorr* self, FrameInWork& frame) {
+xcorr::Status begin_analysis(GstCudaXCorr* self, FrameInFlight& frame) {
   Element& element = *self->element;
   const GstClockTime begin = gst_util_get_timestamp();
   GstBuffer* buffer = frame.buffer.get();
@@ -124,10 +124,11 @@ xcorr::Status begin(GstCudaXCorr* self, FrameInWork& frame) {
   const bool on_gpu =
       context.exists() && element.analyser->device().backend == xcorr::Backend::cuda;
   if (on_gpu && context != element.context)
-    if (auto status = work_in(self, context); !status.ok()) return status;
-  if (auto status = configure(self); !status.ok()) return status;
+    if (auto status = work_in(self, context, frame.requested.settings); !status.ok()) return status;
+  if (auto status = configure(self, frame.requested); !status.ok()) return status;
 
-  frame.mapped.emplace(element.format, buffer, on_gpu ? flags_to_read_on_gpu() : GST_MAP_READ);
+  frame.mapped = std::make_unique<MappedFrame>(element.format, buffer,
+                                               on_gpu ? flags_to_read_on_gpu() : GST_MAP_READ);
   if (!*frame.mapped)
     return {xcorr::Code::invalid_argument, "Cannot map a frame: it is too small for its caps"};
   if (on_gpu) wait_for_writers(buffer);
@@ -139,7 +140,7 @@ xcorr::Status begin(GstCudaXCorr* self, FrameInWork& frame) {
   return status;
 }
 
-void record(GstCudaXCorr* self, const FrameInWork& frame) {
+void record(GstCudaXCorr* self, const FrameInFlight& frame) {
   Report& report = self->element->report;
   const ObjectLock lock(self);
   ++report.analysed;
@@ -149,17 +150,17 @@ void record(GstCudaXCorr* self, const FrameInWork& frame) {
   report.kernel = frame.kernel;
 }
 
-void publish(GstCudaXCorr* self, const FrameInWork& frame) {
+void publish(GstCudaXCorr* self, const FrameInFlight& frame) {
   const Element& element = *self->element;
   GstBuffer* buffer = frame.buffer.get();
-  const Settings& settings = frame.wanted.settings;
+  const Settings& settings = frame.requested.settings;
   const FrameResult result{{element.format.width, element.format.height},
                            GST_BUFFER_PTS(buffer),
                            frame.processing_ns,
                            element.analyser->device().backend,
                            frame.kernel,
                            frame.due,
-                           *frame.wanted.bank,
+                           *frame.requested.bank,
                            frame.targets};
   GST_LOG_OBJECT(self, "%" G_GSIZE_FORMAT " peaks in %" GST_TIME_FORMAT, frame.targets.size(),
                  GST_TIME_ARGS(frame.processing_ns));
@@ -176,23 +177,23 @@ void publish(GstCudaXCorr* self, const FrameInWork& frame) {
 }
 
 /// Keeps the frame for capture-template.
-void hold(GstCudaXCorr* self, GstBuffer* buffer) {
+void hold(GstCudaXCorr* self, const FrameInFlight& frame) {
   Element& element = *self->element;
-  Sample frame;
-  if (element.current.settings.enable_capture) {
+  Sample held;
+  if (frame.requested.settings.enable_capture) {
     GstCaps* caps = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(self));
-    frame = take_sample(gst_sample_new(buffer, caps, nullptr, nullptr));
+    held = take_sample(gst_sample_new(frame.buffer.get(), caps, nullptr, nullptr));
     gst_caps_unref(caps);
   }
   const ObjectLock lock(self);
-  std::swap(element.last_frame, frame);  // the one before goes outside the lock
+  std::swap(element.last_frame, held);  // the one before goes outside the lock
 }
 
-/// Whether `interval` and the clock let the frame that comes be analysed.
-bool is_due(GstCudaXCorr* self, GstBuffer* buffer) {
+/// Whether `interval` and the clock let the frame be analysed.
+bool is_due(GstCudaXCorr* self, const FrameInFlight& frame) {
   Element& element = *self->element;
-  bool due = element.waited >= element.current.settings.interval;
-  if (is_late(self, buffer) && due) {
+  bool due = element.waited >= frame.requested.settings.interval;
+  if (is_late(self, frame) && due) {
     due = false;
     const ObjectLock lock(self);
     ++element.report.late;
@@ -205,59 +206,52 @@ bool is_due(GstCudaXCorr* self, GstBuffer* buffer) {
 /// The oldest frame with its result, or null after an error, which is posted.
 GstBuffer* take_oldest(GstCudaXCorr* self) {
   Element& element = *self->element;
-  FrameInWork& frame = element.frames.front();
-  const auto status = finish(element, frame);
-  if (!status.ok())
-    post_error(self, fault_of(status));
-  else if (frame.wanted.bank)
-    publish(self, frame);
-  // Before the frame leaves, which may wait for a sink that waits for all of the pipeline.
-  if (status.ok()) element.response.push(frame.buffer.get(), frame.picture.release());
-  GstBuffer* buffer = status.ok() ? frame.buffer.release() : nullptr;
+  FrameInFlight frame = std::move(element.frames.front());
   element.frames.pop_front();
-  if (buffer) hold(self, buffer);
-  return buffer;
+  if (const auto status = wait_for(element, frame); !status.ok()) {
+    post_error(self, fault_of(status));
+    return nullptr;
+  }
+  if (frame.requested.has_templates()) publish(self, frame);
+  // Before the frame leaves, which may wait for a sink that waits for all of the pipeline.
+  element.response.push(frame.buffer.get(), frame.picture.release());
+  hold(self, frame);
+  return frame.buffer.release();
 }
 
 }  // namespace
 
-bool take_settings(GstCudaXCorr* self, GstBuffer* buffer) {
+FrameInFlight arrive(GstCudaXCorr* self, const GstBuffer* buffer) {
   Element& element = *self->element;
   const GstClockTime time = gst_segment_to_stream_time(&GST_BASE_TRANSFORM(self)->segment,
                                                        GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
   if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(self), time);
-  Snapshot taken;
-  {
-    const ObjectLock lock(self);
-    taken = element.shared;
-    ++element.report.frames;
-  }
-  element.current = std::move(taken);
-  return element.current.bank->size() > 0;
+  const ObjectLock lock(self);
+  ++element.report.frames;
+  return FrameInFlight(element.shared);
 }
 
-GstFlowReturn accept(GstCudaXCorr* self, GstBuffer* buffer) {
+GstFlowReturn begin(GstCudaXCorr* self, FrameInFlight frame) {
   Element& element = *self->element;
-  FrameInWork& frame = element.frames.emplace_back(buffer);
-  if (element.current.bank->size() == 0) return GST_FLOW_OK;
-  ++element.number;
-  if (GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DISCONT)) element.analyser->interrupt();
-  frame.due = is_due(self, buffer);
-  frame.kernel = element.analyser->kernel();
-  if (frame.due) {
-    if (const auto status = begin(self, frame); !status.ok()) {
+  if (frame.requested.has_templates()) {
+    ++element.number;
+    if (GST_BUFFER_IS_DISCONT(frame.buffer.get())) element.analyser->interrupt();
+    frame.due = is_due(self, frame);
+    frame.kernel = element.analyser->kernel();
+    const auto status = frame.due ? begin_analysis(self, frame) : xcorr::Status();
+    if (!status.ok()) {
       post_error(self, fault_of(status));
-      element.frames.pop_back();
       return GST_FLOW_ERROR;
     }
   }
-  frame.wanted = element.current;
+  element.frames.push_back(std::move(frame));
   return GST_FLOW_OK;
 }
 
-GstFlowReturn release(GstCudaXCorr* self, GstBuffer** out) {
-  Element& element = *self->element;
-  if (element.frames.size() < element.current.settings.search.max_in_flight()) return GST_FLOW_OK;
+GstFlowReturn finish_oldest(GstCudaXCorr* self, GstBuffer** out) {
+  const auto& frames = self->element->frames;
+  if (frames.empty() || frames.size() < frames.back().requested.settings.search.max_in_flight())
+    return GST_FLOW_OK;
   *out = take_oldest(self);
   return *out ? GST_FLOW_OK : GST_FLOW_ERROR;
 }

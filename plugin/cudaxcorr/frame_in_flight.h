@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A frame in the element, from its arrival until it leaves. The settings are taken once, when it
+// arrives, and go with it: what the application changes meanwhile is for the frames that follow.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gst/gst.h>
+
+#include "common/mapped_frame.h"
+#include "cudaxcorr/properties.h"
+#include "matching/templates.h"
+#include "tracking/tracker.h"
+
+namespace cudaxcorr {
+
+/// What the properties say, at one moment.
+struct Snapshot {
+  Settings settings;
+  std::shared_ptr<const Bank> bank;  ///< null while the element is stopped
+
+  bool has_templates() const { return bank && bank->size() > 0; }
+};
+
+using BufferPointer = std::unique_ptr<GstBuffer, decltype(&gst_buffer_unref)>;
+
+struct FrameInFlight {
+  explicit FrameInFlight(Snapshot taken) : requested(std::move(taken)) {}
+
+  Snapshot requested;  ///< without templates the frame passes as it is
+  BufferPointer buffer{nullptr, gst_buffer_unref};
+  bool due = false;                     ///< it is analysed
+  bool in_gpu_memory = false;           ///< and read there
+  std::unique_ptr<MappedFrame> mapped;  ///< until its analysis is finished
+  std::uint64_t processing_ns = 0;
+  std::string kernel;
+  std::vector<Target> targets;
+  BufferPointer picture{nullptr, gst_buffer_unref};  ///< for the pad `response`
+};
+
+}  // namespace cudaxcorr
