@@ -4,6 +4,7 @@
 // becomes a GStreamer error.
 #pragma once
 
+#include <source_location>
 #include <string>
 
 #include <gst/gst.h>
@@ -15,12 +16,14 @@ namespace cudaxcorr {
 struct Fault {
   GQuark domain;
   int code;
-  std::string text;  ///< names the thing that failed
+  std::string text;                                              ///< names the thing that failed
+  std::source_location where = std::source_location::current();  ///< for debugging: who said so
 };
 
-Fault fault_of(const xcorr::Status& status);
+Fault fault_of(const xcorr::Status& status,
+               std::source_location where = std::source_location::current());
 
-/// Not under the object lock.
+/// Messages on the bus. Not under the object lock.
 void post_error(gpointer element, const Fault& fault);
 void post_warning(gpointer element, const Fault& fault);
 

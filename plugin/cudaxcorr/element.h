@@ -2,17 +2,20 @@
 //
 // The element's state, which its files share: gstcudaxcorr.cpp answers GStreamer and the
 // application, template_changes.cpp the signals, process.cpp does the streaming thread's work on
-// frames, latency.cpp knows how long they are held. Settings, Report, Latency and the bank of
-// templates pass between threads and are guarded by the object lock.
+// frames, latency.cpp knows how long they are held, refusals.cpp warns of what was refused.
+// Settings, Report, Latency and the bank of templates pass between threads and are guarded by the
+// object lock.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include <gst/video/video.h>
 
+#include "common/fault.h"
 #include "common/object_lock.h"
 #include "cudaxcorr/frame_in_flight.h"
 #include "cudaxcorr/gstcudaxcorr.h"
@@ -35,7 +38,8 @@ struct Element {
   // Under the object lock.
   Snapshot shared;
   Report report;
-  Sample last_frame;  ///< with `enable-capture`
+  Sample last_frame;            ///< with `enable-capture`
+  std::vector<Fault> refusals;  ///< of the state NULL, told at the start
   Latency latency;
   // One change of the templates at a time; the object lock is not held while files are read.
   std::mutex changing;
@@ -46,6 +50,7 @@ struct Element {
   std::optional<Analyser> analyser;
   std::deque<FrameInFlight> frames;  ///< oldest first
   Punctuality punctuality;
+  bool warned_of_no_templates = false;
   guint waited = G_MAXUINT;  ///< frames since the last analysed one began, with it; at first: due
   std::uint64_t number = 0;  ///< of the frame
   ResponsePad response;

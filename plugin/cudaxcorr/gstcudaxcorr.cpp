@@ -65,11 +65,12 @@
 #include "common/fault.h"
 #include "cudaxcorr/element.h"
 #include "cudaxcorr/latency.h"
+#include "cudaxcorr/pad_templates.h"
 #include "cudaxcorr/pinned_pool.h"
 #include "cudaxcorr/process.h"
+#include "cudaxcorr/refusals.h"
 #include "cudaxcorr/results.h"
 #include "cudaxcorr/template_changes.h"
-#include "matching/frame.h"
 
 GST_DEBUG_CATEGORY(gst_cuda_xcorr_debug);
 
@@ -80,29 +81,12 @@ GST_ELEMENT_REGISTER_DEFINE(cudaxcorr, "cudaxcorr", GST_RANK_NONE, GST_TYPE_CUDA
 
 namespace {
 
-#define CUDAXCORR_SIZES \
-  ", width = (int) [ 1, max ], height = (int) [ 1, max ], framerate = (fraction) [ 0, max ]"
-constexpr char caps_text[] = "video/x-raw, format = (string) " CUDAXCORR_FORMATS CUDAXCORR_SIZES;
-constexpr char gpu_caps_text[] =
-    "video/x-raw(memory:CUDAMemory), format = (string) " CUDAXCORR_GPU_FORMATS CUDAXCORR_SIZES;
-
-/// Both pads take the same frames.
-void add_pad_templates(GstElementClass* element_class) {
-  GstCaps* caps = gst_caps_from_string(has_cuda_memory() ? gpu_caps_text : "EMPTY");
-  gst_caps_append(caps, gst_caps_from_string(caps_text));
-  gst_element_class_add_pad_template(
-      element_class, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
-  gst_element_class_add_pad_template(
-      element_class, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
-  gst_caps_unref(caps);
-}
-
 // ---- properties -----------------------------------------------------------------------------
 
 std::optional<Fault> set_value(GstCudaXCorr* self, const Property& property, const GValue* value) {
   const ObjectLock lock(self);
   if (property.set(self->element->shared.settings, value)) return std::nullopt;
-  return malformed(property);
+  return malformed(property, value);
 }
 
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
@@ -110,7 +94,7 @@ void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
   const Property& property = properties()[id - 1];
   const auto fault =
       property.pictures ? set_templates(self, property, value) : set_value(self, property, value);
-  if (fault) post_warning(self, *fault);
+  if (fault) warn_refused(self, *fault);
 }
 
 void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
@@ -132,6 +116,7 @@ void set_active_backend(GstCudaXCorr* self, BackendChoice backend) {
 gboolean start(GstBaseTransform* base) {
   GstCudaXCorr* self = GST_CUDA_XCORR(base);
   Element& element = *self->element;
+  post_refusals(self);
   Settings settings;
   {
     const ObjectLock lock(self);
@@ -152,6 +137,7 @@ gboolean start(GstBaseTransform* base) {
     return FALSE;
   }
   element.analyser.emplace(std::move(analyser.value()));
+  element.warned_of_no_templates = false;
   element.waited = G_MAXUINT;
   element.punctuality = {};
   element.response.restart();
@@ -331,7 +317,6 @@ static void gst_cuda_xcorr_class_init(GstCudaXCorrClass* klass) {
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
   install_template_signals(element_class);
   add_pad_templates(element_class);
-  gst_element_class_add_static_pad_template(element_class, &response_template);
   gst_element_class_set_static_metadata(
       element_class, "CUDA cross-correlation", "Filter/Analyzer/Video",
       "Finds templates in video frames by 2-D cross-correlation, on the GPU or the CPU",

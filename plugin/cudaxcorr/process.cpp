@@ -189,6 +189,15 @@ void hold(GstCudaXCorr* self, const FrameInFlight& frame) {
   std::swap(element.last_frame, held);  // the one before goes outside the lock
 }
 
+/// Once, since a pipeline in which nothing is ever found looks all right. With `enable-capture` the
+/// application is about to take a template from a frame.
+void warn_of_no_templates(GstCudaXCorr* self, const Settings& settings) {
+  if (settings.enable_capture || std::exchange(self->element->warned_of_no_templates, true)) return;
+  post_warning(self, {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+                      "There is no template, so frames pass and nothing is searched for: set "
+                      "'template' to an image file, or emit 'add-template-file'"});
+}
+
 /// Whether `interval` and the clock let the frame be analysed.
 bool is_due(GstCudaXCorr* self, const FrameInFlight& frame) {
   Element& element = *self->element;
@@ -243,6 +252,8 @@ GstFlowReturn begin(GstCudaXCorr* self, FrameInFlight frame) {
       post_error(self, fault_of(status));
       return GST_FLOW_ERROR;
     }
+  } else {
+    warn_of_no_templates(self, frame.requested.settings);
   }
   element.frames.push_back(std::move(frame));
   return GST_FLOW_OK;

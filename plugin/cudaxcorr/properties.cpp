@@ -240,10 +240,13 @@ const std::vector<Property>& properties() {
   return table;
 }
 
-Fault malformed(const Property& property) {
+Fault malformed(const Property& property, const GValue* value) {
+  gchar* text = gst_value_serialize(value);
+  const std::string given = text ? text : "";
+  g_free(text);
   return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-          std::string("The value given to '") + property.spec->name +
-              "' is malformed; the old one stays"};
+          std::string("'") + property.spec->name + "' cannot be " + given +
+              ", the old value stays. It is: " + g_param_spec_get_blurb(property.spec)};
 }
 
 void mark_property_types() {

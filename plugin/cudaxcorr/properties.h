@@ -49,7 +49,7 @@ struct Property {
 const std::vector<Property>& properties();
 
 /// What is told of a value that `set` refuses.
-Fault malformed(const Property& property);
+Fault malformed(const Property& property, const GValue* value);
 
 /// Marks the properties' own types as part of the plugin's interface, for its documentation.
 void mark_property_types();

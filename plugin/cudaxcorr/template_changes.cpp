@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cudaxcorr/element.h"
+#include "cudaxcorr/refusals.h"
 #include "matching/capture.h"
 
 namespace cudaxcorr {
@@ -11,8 +12,9 @@ namespace {
 
 std::string text_or_none(const gchar* text) { return text ? text : ""; }
 
-Fault unusable(const std::string& text) {
-  return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, text};
+Fault unusable(const std::string& text,
+               std::source_location where = std::source_location::current()) {
+  return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, text, where};
 }
 
 /// Changes settings and bank (null while stopped) together, if `change` gives no fault.
@@ -46,7 +48,7 @@ guint add(GstCudaXCorr* self, Make make) {
     settings.templates.added.push_back(std::move(picture));
     return std::nullopt;
   });
-  if (fault) post_warning(self, *fault);
+  if (fault) warn_refused(self, *fault);
   return id;
 }
 
@@ -97,7 +99,7 @@ gboolean remove_template(GstCudaXCorr* self, guint id) {
         return unusable("There is no template of the id " + std::to_string(id));
       });
   if (fault)
-    post_warning(self, *fault);
+    warn_refused(self, *fault);
   else
     notify_templates(self);
   return !fault;
@@ -163,7 +165,7 @@ std::optional<Fault> set_templates(GstCudaXCorr* self, const Property& property,
                                    const GValue* value) {
   return change_templates(self, [&](Settings& settings, Bank* bank) -> std::optional<Fault> {
     Fault fault;
-    if (!property.set(settings, value)) return malformed(property);
+    if (!property.set(settings, value)) return malformed(property, value);
     if (!bank ||
         load(*bank, property.pictures, settings.templates, self->element->last_template_id, fault))
       return std::nullopt;

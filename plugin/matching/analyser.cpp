@@ -180,6 +180,9 @@ xcorr::Status Analyser::load(const Task& task) {
 }
 
 void Analyser::check(const Task& task) {
+  const TrackSettings& tracking = task.search.tracking;
+  if (tracking.update > 0 && !tracking.enabled)
+    warn("'template-update' has no effect without 'track': the templates stay as they are");
   const xcorr::Size area =
       xcorr::searched_region({format_.width, format_.height}, task.search.match.search_region)
           .size();

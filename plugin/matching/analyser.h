@@ -58,8 +58,8 @@ class Analyser {
   /// The last task that could be done in this or an earlier format.
   const std::optional<Task>& task() const { return task_; }
 
-  /// What users should know of the task: templates that cannot match. Each is told once for a bank
-  /// and a format.
+  /// What users should know of the task: templates that cannot match, settings without effect.
+  /// Each is told once for a bank and a format.
   std::vector<std::string> take_warnings();
 
   /// What kernel=tune found out and has not told yet, for the log; empty: nothing.

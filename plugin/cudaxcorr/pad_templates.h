@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the element's pads take and give.
+#pragma once
+
+#include <gst/gst.h>
+
+namespace cudaxcorr {
+
+/// The sink and the source, which take the same frames, and the pad `response` on request.
+void add_pad_templates(GstElementClass* klass);
+
+}  // namespace cudaxcorr

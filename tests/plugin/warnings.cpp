@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What would go unnoticed: launch lines with a mistake in them are told on the pipeline's bus, and
+// messages say where in the element they come from.
+#include "support.hpp"
+
+namespace {
+
+struct Message {
+  std::string text, debug;
+};
+
+Message read(GstMessage* message) {
+  GError* error = nullptr;
+  gchar* debug = nullptr;
+  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error(message, &error, &debug);
+  else
+    gst_message_parse_warning(message, &error, &debug);
+  const Message read{error->message, debug};
+  g_error_free(error);
+  g_free(debug);
+  return read;
+}
+
+/// The warnings of three frames through a cudaxcorr with these properties, as in a launch line, and
+/// the error, if there is one.
+std::vector<Message> messages_of(const std::string& properties) {
+  const std::string launch =
+      std::string("videotestsrc num-buffers=3 ! video/x-raw,width=64,height=48 ! ") +
+      "cudaxcorr backend=" + backend() + " " + properties + " ! fakesink";
+  GstElement* pipeline = gst_parse_launch(launch.c_str(), nullptr);
+  fail_unless(pipeline != nullptr, "cannot make %s", launch.c_str());
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  GstBus* bus = gst_element_get_bus(pipeline);
+  std::vector<Message> messages;
+  for (bool ended = false; !ended;) {
+    GstMessage* message = gst_bus_timed_pop_filtered(
+        bus, 20 * GST_SECOND,
+        static_cast<GstMessageType>(GST_MESSAGE_WARNING | GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
+    fail_unless(message != nullptr, "no end of %s", launch.c_str());
+    if (GST_MESSAGE_TYPE(message) != GST_MESSAGE_EOS) messages.push_back(read(message));
+    ended = GST_MESSAGE_TYPE(message) != GST_MESSAGE_WARNING;
+    gst_message_unref(message);
+  }
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  gst_object_unref(bus);
+  gst_object_unref(pipeline);
+  return messages;
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+/// That these properties give this one message and no other.
+void assert_told(const std::string& properties, const std::vector<std::string>& parts) {
+  const std::vector<Message> messages = messages_of(properties);
+  fail_unless(messages.size() == 1, "%s: %d messages", properties.c_str(),
+              static_cast<int>(messages.size()));
+  for (const std::string& part : parts)
+    fail_unless(has(messages[0].text, part), "'%s' does not say '%s'", messages[0].text.c_str(),
+                part.c_str());
+}
+
+std::string patch() { return "template=" + save(texture(9, 9), "patch.png") + " "; }
+
+/// gst-launch-1.0 sets properties before the element is in a pipeline.
+GST_START_TEST(malformed_values_in_a_launch_line) {
+  for (const char* value : {"<0,0,100>", "<1,2,3,4,5>", "<1,2,-3,4>"})
+    assert_told(patch() + "search-region=" + value, {"search-region", "width, height"});
+  assert_told(patch() + "search-region=<7,8,9>", {"(int)7, (int)8, (int)9"});
+}
+GST_END_TEST
+
+/// It is told to whoever started the element, and once.
+GST_START_TEST(refusals_are_told_at_the_first_start) {
+  Finder finder(patch());
+  gst_element_set_state(finder.harness->element, GST_STATE_NULL);
+  finder.set("search-region", "<1,2,3>");
+  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr);
+  for (const bool told : {true, false}) {
+    gst_element_set_state(finder.harness->element, GST_STATE_PLAYING);
+    GstMessage* message = finder.message(GST_MESSAGE_WARNING);
+    fail_unless((message != nullptr) == told);
+    if (message) gst_message_unref(message);
+    gst_element_set_state(finder.harness->element, GST_STATE_NULL);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(no_template) {
+  assert_told("", {"no template", "'template'", "'add-template-file'"});
+  assert_equals_int(messages_of("enable-capture=true").size(), 0);
+  assert_equals_int(messages_of(patch()).size(), 0);
+}
+GST_END_TEST
+
+GST_START_TEST(template_update_without_track) {
+  assert_told(patch() + "template-update=0.1", {"template-update", "'track'"});
+  assert_equals_int(messages_of(patch() + "template-update=0.1 track=true").size(), 0);
+}
+GST_END_TEST
+
+GST_START_TEST(debug_names_the_file_that_failed) {
+  const auto assert_from = [](const std::string& properties, const char* file) {
+    const std::vector<Message> messages = messages_of(properties);
+    fail_unless(messages.size() == 1);
+    fail_unless(has(messages[0].debug, file), "%s: not of %s", messages[0].debug.c_str(), file);
+  };
+  assert_from("template=/no/such.png", "matching/templates.cpp");
+  assert_from("kernel=none", "cudaxcorr/gstcudaxcorr.cpp");
+  assert_from("", "cudaxcorr/process.cpp");
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("warnings");
+  TCase* cases = tcase_create("warnings");
+  suite_add_tcase(suite, cases);
+  tcase_add_test(cases, malformed_values_in_a_launch_line);
+  tcase_add_test(cases, refusals_are_told_at_the_first_start);
+  tcase_add_test(cases, no_template);
+  tcase_add_test(cases, template_update_without_track);
+  tcase_add_test(cases, debug_names_the_file_that_failed);
+  return suite;
+}
