@@ -13,4 +13,4 @@ static gboolean plugin_init(GstPlugin* plugin) {
 
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, cudaxcorr,
                   "Template matching by 2-D cross-correlation on the GPU and the CPU", plugin_init,
-                  PACKAGE_VERSION, "LGPL", "cudaxcorr", "cudaxcorr")
+                  PACKAGE_VERSION, "LGPL", PACKAGE, DOC_URL)

@@ -108,11 +108,15 @@ gboolean remove_template(GstCudaXCorr* self, guint id) {
 }  // namespace
 
 void install_template_signals(GstElementClass* klass) {
-  const auto install = [klass](const char* name, GCallback handler, GType result, auto... types) {
+  // GObject knows no names of arguments; gst-inspect-1.0 shows these.
+  std::string overview;
+  const auto install = [&](const char* name, const char* arguments, GCallback handler, GType result,
+                           auto... types) {
     g_signal_new_class_handler(name, G_TYPE_FROM_CLASS(klass),
                                static_cast<GSignalFlags>(G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION),
                                handler, nullptr, nullptr, nullptr, result, sizeof...(types),
                                types...);
+    overview.append(overview.empty() ? "" : ", ").append(name).append(arguments);
   };
   /**
    * GstCudaXCorr::add-template:
@@ -123,7 +127,8 @@ void install_template_signals(GstElementClass* klass) {
    *
    * Since: 0.1
    */
-  install("add-template", G_CALLBACK(add_template), G_TYPE_UINT, GST_TYPE_SAMPLE, G_TYPE_STRING);
+  install("add-template", "(sample, label)", G_CALLBACK(add_template), G_TYPE_UINT, GST_TYPE_SAMPLE,
+          G_TYPE_STRING);
   /**
    * GstCudaXCorr::add-template-file:
    * @file: an image file
@@ -133,8 +138,8 @@ void install_template_signals(GstElementClass* klass) {
    *
    * Since: 0.1
    */
-  install("add-template-file", G_CALLBACK(add_template_file), G_TYPE_UINT, G_TYPE_STRING,
-          G_TYPE_STRING);
+  install("add-template-file", "(file, label)", G_CALLBACK(add_template_file), G_TYPE_UINT,
+          G_TYPE_STRING, G_TYPE_STRING);
   /**
    * GstCudaXCorr::capture-template:
    * @x: left edge in pixels of the frame that passed last
@@ -148,8 +153,8 @@ void install_template_signals(GstElementClass* klass) {
    *
    * Since: 0.1
    */
-  install("capture-template", G_CALLBACK(capture_template), G_TYPE_UINT, G_TYPE_INT, G_TYPE_INT,
-          G_TYPE_INT, G_TYPE_INT);
+  install("capture-template", "(x, y, width, height)", G_CALLBACK(capture_template), G_TYPE_UINT,
+          G_TYPE_INT, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT);
   /**
    * GstCudaXCorr::remove-template:
    * @id: of a template, however it came
@@ -158,7 +163,8 @@ void install_template_signals(GstElementClass* klass) {
    *
    * Since: 0.1
    */
-  install("remove-template", G_CALLBACK(remove_template), G_TYPE_BOOLEAN, G_TYPE_UINT);
+  install("remove-template", "(id)", G_CALLBACK(remove_template), G_TYPE_BOOLEAN, G_TYPE_UINT);
+  gst_element_class_add_metadata(klass, "signals", overview.c_str());
 }
 
 std::optional<Fault> set_templates(GstCudaXCorr* self, const Property& property,

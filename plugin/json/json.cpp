@@ -134,6 +134,8 @@ static void gst_xcorr_json_class_init(GstXCorrJsonClass* klass) {
   gst_element_class_set_static_metadata(
       element_class, "Cross-correlation results as JSON", "Filter/Metadata/Video",
       "Writes what cudaxcorr found, a line for each frame", "The cudaxcorr authors");
+  gst_element_class_add_static_metadata(element_class, GST_ELEMENT_METADATA_DOC_URI,
+                                        DOC_URL "/gstreamer.md");
 
   GstBaseTransformClass* base_class = GST_BASE_TRANSFORM_CLASS(klass);
   base_class->start = GST_DEBUG_FUNCPTR(start);
