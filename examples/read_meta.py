@@ -5,37 +5,27 @@ and on the bus, where an application does. Both have the same fields.
 
     read_meta.py CLIP TEMPLATE
 
-Needs PyGObject and GStreamer's typelib (Debian: python3-gi, gir1.2-gstreamer-1.0), nothing else.
+Needs PyGObject with GStreamer's own additions to it (Debian: python3-gst-1.0), by which an array in
+a structure is a Python sequence.
 """
 import sys
-import warnings
 
 import gi
 
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst  # noqa: E402
 
-# GObject.ValueArray is the only way to an array in a structure that needs no overrides of PyGObject.
-warnings.filterwarnings("ignore", message="GObject.ValueArray")
-
 PIPELINE = ("filesrc name=clip ! decodebin ! videoconvert ! cudaxcorr name=finder ! "
             "fakesink name=end")
 
 
-def peaks_of(result):
-    """The peaks of a result, which is the structure of a meta or of a message. Copies: those in the
-    array go with it."""
-    found, array = result.get_array("peaks")
-    return [array.get_nth(i).copy() for i in range(array.n_values)] if found else []
-
-
 def show(where, result):
-    """A line for each peak, in one piece: both threads write."""
-    for peak in peaks_of(result):
+    """A line for each peak of a result, which is the structure of a meta or of a message. Each line
+    in one piece: both threads write."""
+    for peak in result["peaks"]:
         sys.stdout.write("%s %.3f %s id=%d x=%.2f y=%.2f score=%.4f\n" % (
-            where, result.get_value("pts") / Gst.SECOND, peak.get_value("label"),
-            peak.get_value("id"), peak.get_value("x"), peak.get_value("y"),
-            peak.get_value("score")))
+            where, result["pts"] / Gst.SECOND, peak["label"], peak["id"], peak["x"], peak["y"],
+            peak["score"]))
 
 
 def on_buffer(pad, info):

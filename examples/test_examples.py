@@ -26,15 +26,15 @@ FRAMES = 30
 SKIPPED = 77
 
 
-def run(command, **options):
-    """Standard output of a command; fails with its errors when it fails."""
+def run(command, errors_too=False, **options):
+    """Standard output of a command, and its errors on request; fails with both when it fails."""
     done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, text=True,
                           capture_output=True, **options)
     if done.returncode == SKIPPED:
         print(done.stderr, end="")
         sys.exit(SKIPPED)
     assert done.returncode == 0, f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr}"
-    return done.stdout
+    return done.stdout + done.stderr if errors_too else done.stdout
 
 
 def make_clip(programs, folder, backend="cpu", frames=FRAMES):
@@ -191,11 +191,12 @@ def test_click_to_track_fails(programs, source, folder):
 
 def python_with_gi():
     """Any that is there: the one that runs this may have no PyGObject where the system's has."""
-    check = "import gi; gi.require_version('Gst', '1.0'); from gi.repository import Gst"
+    check = ("import gi; gi.require_version('Gst', '1.0'); from gi.repository import Gst; "
+             "Gst.Structure.__getitem__")
     for python in (sys.executable, "/usr/bin/python3"):
         if subprocess.run([python, "-c", check], capture_output=True, check=False).returncode == 0:
             return python
-    print("there is no PyGObject with GStreamer here")
+    print("there is no PyGObject with GStreamer's additions here")
     sys.exit(SKIPPED)
 
 
@@ -203,8 +204,9 @@ def test_read_meta(programs, source, folder):
     """The meta and the message of every frame say the same, and the truth."""
     python = python_with_gi()
     truth, _ = make_clip(programs, folder)
-    printed = run([python, source / "examples/read_meta.py", folder / "clip.mp4",
-                   folder / "patch.png"])
+    printed = run([python, "-W", "always::DeprecationWarning", source / "examples/read_meta.py",
+                   "clip.mp4", "patch.png"], cwd=folder, errors_too=True)
+    assert "DeprecationWarning" not in printed, printed
     found = {where: re.findall(rf"^{where} (.*)$", printed, re.MULTILINE)
              for where in ("meta", "message")}
     assert found["meta"] == found["message"] and len(found["meta"]) == FRAMES, printed
