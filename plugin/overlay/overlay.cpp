@@ -54,8 +54,10 @@ const FieldProperties<Settings>& properties() {
   static const Settings initial;
   static const FieldProperties<Settings> table = {
       field<Settings>(
-          g_param_spec_uint("line-width", "Line width", "Width of the lines in pixels", 1, 100,
-                            initial.look.line_width, playing),
+          g_param_spec_uint(
+              "line-width", "Line width",
+              "Width of the lines in pixels of a frame 720 high; it scales with the height", 1, 100,
+              initial.look.line_width, playing),
           [](auto& s) -> auto& { return s.look.line_width; }),
       field<Settings>(
           g_param_spec_uint("color", "Color",
@@ -64,9 +66,11 @@ const FieldProperties<Settings>& properties() {
                             0, G_MAXUINT32, initial.look.color, playing),
           [](auto& s) -> auto& { return s.look.color; }),
       field<Settings>(
-          g_param_spec_string("font-desc", "Font description",
-                              "Pango description of the font, such as 'Sans Bold 14'",
-                              initial.look.font.c_str(), playing),
+          g_param_spec_string(
+              "font-desc", "Font description",
+              "Pango description of the font, such as 'Sans Bold 14': points in a frame 720 "
+              "high, which scale with the height, or pixels ('14px'), which do not",
+              initial.look.font.c_str(), playing),
           [](auto& s) -> auto& { return s.look.font; }),
       field<Settings>(
           g_param_spec_boolean("show-label", "Show label", "Write the template's label",

@@ -8,8 +8,16 @@
 namespace cudaxcorr {
 namespace {
 
-constexpr double text_margin = 3;  // pixels round the text
-constexpr double rim = 1;          // pixels beside a line, dark, so that it is seen on any ground
+/// The height of the frame that sizes are for.
+constexpr double reference_height = 720;
+/// Smaller text could not be read.
+constexpr double min_text_scale = 0.6;
+
+constexpr double text_margin = 3;  // round the text
+constexpr double rim_width = 1;    // beside a line, dark, so that it is seen on any ground
+
+/// In whole pixels, so that edges are sharp.
+double scaled(double size, double scale) { return std::max(1.0, std::round(size * scale)); }
 
 struct Box {
   double left, top, right, bottom;
@@ -37,7 +45,7 @@ struct Drawing {
   std::vector<Mark::Point> trail;
   guint32 color;  ///< ARGB
   bool dashed;
-  double line_width;
+  double line_width, rim, margin;  ///< pixels; the margin is the text's
 
   double reach() const { return line_width + 2 * rim; }
   /// All that is drawn, the lines' width included.
@@ -77,10 +85,11 @@ std::string text_of(const Mark& mark, const Look& look) {
 }
 
 /// Above the box or, at the frame's top, below it; inside the frame if it fits at all.
-Box place_text(PangoLayout* layout, const Box& box, int frame_width, int frame_height) {
+Box place_text(PangoLayout* layout, const Box& box, double margin, int frame_width,
+               int frame_height) {
   int text_width, text_height;
   pango_layout_get_pixel_size(layout, &text_width, &text_height);
-  const double width = text_width + 2 * text_margin, height = text_height + 2 * text_margin;
+  const double width = text_width + 2 * margin, height = text_height + 2 * margin;
   const double x = std::max(0.0, std::min(box.left, frame_width - width));
   double y = box.top - height;
   if (y < 0) y = std::min(box.bottom, std::max(0.0, frame_height - height));
@@ -100,7 +109,7 @@ guint32 text_color(guint32 background) {
 }
 
 void stroke(cairo_t* cairo, const Drawing& drawing) {
-  cairo_set_line_width(cairo, drawing.line_width + 2 * rim);
+  cairo_set_line_width(cairo, drawing.reach());
   cairo_set_source_rgba(cairo, 0, 0, 0, 0.4);
   cairo_stroke_preserve(cairo);
   cairo_set_line_width(cairo, drawing.line_width);
@@ -132,7 +141,7 @@ void draw_text(cairo_t* cairo, const Drawing& drawing, PangoLayout* layout) {
   set_color(cairo, drawing.color);
   cairo_fill(cairo);
   set_color(cairo, text_color(drawing.color));
-  cairo_move_to(cairo, text.left + text_margin, text.top + text_margin);
+  cairo_move_to(cairo, text.left + drawing.margin, text.top + drawing.margin);
   pango_cairo_show_layout(cairo, layout);
 }
 
@@ -173,18 +182,23 @@ GstVideoOverlayRectangle* make_picture(const Box& part, Draw draw) {
 
 GstVideoOverlayRectangle* Painter::paint(const Mark& mark, const Look& look, int width,
                                          int height) {
+  const double scale = height / reference_height, text_scale = std::max(scale, min_text_scale);
   Drawing drawing{{mark.x * width, mark.y * height, (mark.x + mark.width) * width,
                    (mark.y + mark.height) * height},
                   {},
                   {},
                   color_of(mark, look),
                   mark.lost,
-                  static_cast<double>(look.line_width)};
+                  scaled(look.line_width, scale),
+                  scaled(rim_width, scale),
+                  scaled(text_margin, text_scale)};
   for (const Mark::Point& point : mark.trail)
     drawing.trail.push_back({point.x * width, point.y * height});
   const std::string text = text_of(mark, look);
-  PangoLayout* set = text.empty() ? nullptr : layout(text, look.font);
-  if (set) drawing.text = place_text(set, drawing.box.outset(drawing.reach()), width, height);
+  PangoLayout* set = text.empty() ? nullptr : layout(text, look.font, text_scale);
+  if (set)
+    drawing.text =
+        place_text(set, drawing.box.outset(drawing.reach()), drawing.margin, width, height);
 
   const Box part = clip(drawing.bounds(), width, height);
   if (part.width() <= 0 || part.height() <= 0) return nullptr;
@@ -196,12 +210,15 @@ GstVideoOverlayRectangle* Painter::paint(const Mark& mark, const Look& look, int
 }
 
 /// With a font map of its own: the default one belongs to a thread.
-PangoLayout* Painter::layout(const std::string& text, const std::string& font) {
+PangoLayout* Painter::layout(const std::string& text, const std::string& font, double scale) {
   if (!layout_) {
     const std::unique_ptr<PangoFontMap, Unref> fonts(pango_cairo_font_map_new());
     const std::unique_ptr<PangoContext, Unref> context(pango_font_map_create_context(fonts.get()));
     layout_.reset(pango_layout_new(context.get()));
   }
+  // Dots per inch: sizes in points scale with them, sizes in pixels do not.
+  pango_cairo_context_set_resolution(pango_layout_get_context(layout_.get()), 96 * scale);
+  pango_layout_context_changed(layout_.get());
   PangoFontDescription* description = pango_font_description_from_string(font.c_str());
   pango_layout_set_font_description(layout_.get(), description);
   pango_font_description_free(description);

@@ -14,6 +14,7 @@
 
 namespace cudaxcorr {
 
+/// Sizes are those in a frame 720 pixels high; in others they scale with the height.
 struct Look {
   unsigned line_width = 2;
   unsigned color = 0;  ///< ARGB; 0: each track has its own
@@ -31,7 +32,7 @@ class Painter {
     void operator()(gpointer object) const { g_object_unref(object); }
   };
 
-  PangoLayout* layout(const std::string& text, const std::string& font);
+  PangoLayout* layout(const std::string& text, const std::string& font, double scale);
 
   std::unique_ptr<PangoLayout, Unref> layout_;
 };

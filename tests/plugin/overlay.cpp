@@ -116,8 +116,8 @@ GST_START_TEST(box_follows_a_scaling) {
   Overlay overlay(box_only);
   overlay.set_size(frame_width * 2, frame_height / 2);
   overlay.show({in_the_middle});
-  assert_equals_int(overlay.color(117, 35), orange);  // the place is 120,25 to 180,35
-  assert_equals_int(overlay.color(182, 30), orange);
+  assert_equals_int(overlay.color(150, 36), orange);  // the place is 120,25 to 180,35
+  assert_equals_int(overlay.color(181, 30), orange);
   fail_unless(overlay.is_ground(150, 30));
   fail_unless(overlay.is_ground(75, 47));
 }
@@ -136,9 +136,34 @@ GST_START_TEST(each_track_has_its_color) {
 GST_END_TEST
 
 GST_START_TEST(line_width) {
-  Overlay overlay(box_only + "line-width=6");
+  Overlay overlay(box_only + "line-width=36");
   overlay.show({in_the_middle});
   assert_equals_int(overlay.count(orange, 75, 40, 1, 10), 6);
+}
+GST_END_TEST
+
+/// Widths of the line and heights of the text, with its ground, in frames of several heights.
+GST_START_TEST(lines_and_text_scale_with_the_frame) {
+  struct Sizes {
+    int line, text;
+  };
+  const auto sizes = [](int height, const std::string& properties) {
+    Overlay overlay("show-id=false show-score=false " + properties);
+    overlay.set_size(height * frame_width / frame_height, height);
+    overlay.show({in_the_middle});
+    const int left = height * 60 / frame_height, top = height * 50 / frame_height;
+    return Sizes{overlay.count(orange, left - 20, height / 2, 20, 1),
+                 overlay.count(orange, left - 3, 0, 1, top)};
+  };
+  const Sizes reference = sizes(720, ""), twice = sizes(1440, ""), small = sizes(180, "");
+  assert_equals_int(reference.line, 2);
+  assert_equals_int(twice.line, 4);
+  assert_equals_int(small.line, 1);
+  fail_unless(std::abs(twice.text - 2 * reference.text) <= 3, "%d and %d pixels of text",
+              twice.text, reference.text);
+  fail_unless(small.text >= 10 && small.text <= 20, "%d pixels of text", small.text);
+  const std::string pixels = "font-desc=\"Sans 16px\"";
+  fail_unless(sizes(1440, pixels).text < 1.5 * sizes(720, pixels).text);
 }
 GST_END_TEST
 
@@ -212,7 +237,7 @@ GST_END_TEST
 GST_START_TEST(draws_what_is_found) {
   const Gray scene = texture(frame_width, frame_height);
   const std::string file = save(crop(scene, 70, 40, 24, 16), "patch.png");
-  Finder finder("template=" + file + " ! xcorroverlay show-label=false show-score=false");
+  Finder finder("template=" + file + " ! xcorroverlay " + box_only);
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
   for (int run = 0; run < 2; ++run) {
     GstBuffer* out = finder.pass(make_frame(GST_VIDEO_FORMAT_GRAY8, scene));
@@ -242,6 +267,7 @@ Suite* suite() {
   tcase_add_test(cases, box_follows_a_scaling);
   tcase_add_test(cases, each_track_has_its_color);
   tcase_add_test(cases, line_width);
+  tcase_add_test(cases, lines_and_text_scale_with_the_frame);
   tcase_add_test(cases, lost_is_dashed);
   tcase_add_test(cases, marks_stay_on_frames_that_were_not_analysed);
   tcase_add_test(cases, strange_places);

@@ -13,7 +13,9 @@ inline constexpr int frame_width = 160, frame_height = 120;
 /// Colours of the first track and the second.
 inline constexpr guint32 orange = 0xe69f00, sky_blue = 0x56b4e9;
 inline constexpr MadePeak in_the_middle = {60, 50, 30, 20};
-inline const std::string box_only = "show-label=false show-id=false show-score=false ";
+/// Lines of two pixels at that size.
+inline const std::string box_only =
+    "show-label=false show-id=false show-score=false line-width=12 ";
 
 class Overlay {
  public:

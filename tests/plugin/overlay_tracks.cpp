@@ -57,7 +57,7 @@ GST_END_TEST
 // ---- text -----------------------------------------------------------------------------------
 
 GST_START_TEST(text_is_above_the_box) {
-  Overlay overlay("show-id=false show-score=false");
+  Overlay overlay("show-id=false show-score=false font-desc=\"Sans 16px\"");
   overlay.show({in_the_middle});
   const int ground = overlay.count(orange, 56, 20, 60, 25), ink = overlay.count(0, 56, 20, 60, 25);
   fail_unless(ground > 300, "%d pixels of the text's ground", ground);
