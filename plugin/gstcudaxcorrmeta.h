@@ -3,9 +3,9 @@
  * Reading what the element `cudaxcorr` found: plain C, inline, needs nothing but GStreamer.
  *
  * The element attaches a custom meta "GstCudaXCorrMeta" to each frame, which is a GstStructure and
- * can be read without this header too (from Python, say). Being bound to no size it passes through
- * videoconvert, videoscale, tee and queues as it is: the peaks stay in pixels of the frame that was
- * analysed, see gst_cuda_xcorr_peak_rescale().
+ * can be read without this header too (from Python, say). Since it has no tags, videoconvert,
+ * videoscale, tee and queues pass it on unchanged: the peaks stay in pixels of the analysed frame,
+ * see gst_cuda_xcorr_peak_rescale().
  *
  *   const GstStructure *result = gst_cuda_xcorr_get_result (buffer);
  *   guint n = gst_cuda_xcorr_get_n_peaks (result);
@@ -39,21 +39,21 @@ G_BEGIN_DECLS
 /**
  * GstCudaXCorrPeak:
  * @template_index: which template, counted from 0 among those that there were then
- * @template_id: the template's own number, from 1, which it keeps when others come or go; that
- * which `add-template` and `capture-template` gave
+ * @template_id: the template's own number, from 1, which it keeps when others are added or removed; the
+ *     one that `add-template` and `capture-template` return
  * @label: (transfer none): the template's label, of a file its name without extension; lives as
  *     long as the result
  * @id: number of the track that this peak belongs to, 0: none, without `track`
- * @x: left edge in pixels of the analysed frame, to a part of a pixel with `subpixel`
+ * @x: left edge in pixels of the analysed frame, to a fraction of a pixel with `subpixel`
  * @y: top edge
  * @width: the template's width in pixels of the analysed frame
  * @height: the template's height
- * @nx: left edge as a share of the frame's width
- * @ny: top edge as a share of the frame's height
- * @nwidth: width as a share of the frame's
- * @nheight: height as a share of the frame's
- * @score: the method's score at the whole-pixel position; a black window's when @lost
- * @lost: %TRUE when the track was not seen in this frame: the place is the last one known
+ * @nx: left edge as a fraction of the frame's width
+ * @ny: top edge as a fraction of the frame's height
+ * @nwidth: width as a fraction of the frame's
+ * @nheight: height as a fraction of the frame's
+ * @score: the method's score at the whole-pixel position; that of a window of zeros when @lost
+ * @lost: %TRUE if the track was not detected in this frame: the place is the last one known
  * @state: (transfer none): "tentative", "tracked" or "lost" for a track, else "none"; lives as long
  *     as the result
  *
@@ -139,7 +139,7 @@ static inline gboolean gst_cuda_xcorr_get_peak(const GstStructure* result, guint
  * @height: the buffer's present height
  *
  * Expresses the peak's place and size in pixels of a frame that was scaled as a whole since the
- * analysis. Cropping and turning cannot be undone so.
+ * analysis. Cropping and rotation cannot be undone this way.
  *
  * Since: 0.1
  */

@@ -16,8 +16,9 @@ namespace cudaxcorr {
 struct Fault {
   GQuark domain;
   int code;
-  std::string text;                                              ///< names the thing that failed
-  std::source_location where = std::source_location::current();  ///< for debugging: who said so
+  std::string text;  ///< names the thing that failed
+  std::source_location where =
+      std::source_location::current();  ///< for debugging: where it was noticed
 };
 
 Fault fault_of(const xcorr::Status& status,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Properties that are fields of a struct `Settings`, as one table: a new one is a row of it and a
-// field. For elements whose properties need nothing done when they are set; the struct is guarded
-// by the object lock.
+// A table of properties that are fields of a struct `Settings`: a new property is a row and a
+// field. For elements that need not react when a property is set; the object lock guards the
+// struct.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A video frame, mapped for a scope. Frames in GPU memory are brought to the host by it.
+// A video frame, mapped for a scope. Without GST_MAP_CUDA in the flags, frames in GPU memory are
+// downloaded.
 #pragma once
 
 #include <gst/video/video.h>

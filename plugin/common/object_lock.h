@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// GStreamer's object lock, held for a scope. What the application sets and reads while frames flow
-// is guarded by it; nothing is posted and nothing slow is done under it.
+// GStreamer's object lock, held for a scope. It guards what the application sets and reads while
+// frames flow; nothing is posted and nothing slow is done while it is held.
 #pragma once
 
 #include <gst/gst.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Between a GValue and a field of Settings, one pair of overloads for each type of field: assign()
-// is false when the value is malformed and then changes nothing.
+// Converts between a GValue and a field of Settings, by a pair of overloads for each type of field.
+// assign() returns false if the value is malformed, and then changes nothing.
 #pragma once
 
 #include <string>
@@ -50,7 +50,7 @@ inline bool assign(std::int64_t& field, const GValue* value) {
 }
 inline void put(const std::int64_t& field, GValue* value) { g_value_set_int64(value, field); }
 
-/// The library counts in int; a property of such a field may be uint, and then ends at INT_MAX.
+/// The library counts in int. The property may be uint, and then its maximum is INT_MAX.
 inline bool assign(int& field, const GValue* value) {
   field = G_VALUE_HOLDS_UINT(value) ? static_cast<int>(g_value_get_uint(value))
                                     : g_value_get_int(value);
@@ -69,7 +69,7 @@ inline bool assign(Sample& field, const GValue* value) {
 }
 inline void put(const Sample& field, GValue* value) { g_value_set_boxed(value, field.get()); }
 
-/// Null is the empty string, and back.
+/// A null string is the empty string, and vice versa.
 inline bool assign(std::string& field, const GValue* value) {
   const gchar* text = g_value_get_string(value);
   field = text ? text : "";

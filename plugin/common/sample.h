@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A GstSample that several own.
+// A GstSample with shared ownership.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// When a frame is: the fields of time that the element message has, and the lines of xcorrjson.
+// The times of a frame, as the element message and the lines of xcorrjson have them.
 #pragma once
 
 #include <gst/gst.h>
@@ -8,7 +8,7 @@
 namespace cudaxcorr {
 
 /// A structure with timestamp, stream-time, running-time and duration (guint64, ns;
-/// GST_CLOCK_TIME_NONE where unknown), of a buffer of that segment.
+/// GST_CLOCK_TIME_NONE where unknown) of a buffer in that segment.
 GstStructure* describe_times(const char* name, const GstSegment& segment, GstBuffer* buffer);
 
 }  // namespace cudaxcorr

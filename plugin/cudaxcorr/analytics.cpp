@@ -10,13 +10,13 @@
 namespace cudaxcorr {
 namespace {
 
-/// 1: as good as an exact copy. Sums have no scale, but they have passed the threshold.
+/// 1 means as good as an exact copy. Unnormed scores have no scale, but have passed the threshold.
 float confidence_of(double score, const xcorr::MethodInfo& method) {
   if (!method.normed) return 1;
   return static_cast<float>(std::clamp(method.minimum ? 1 - score : score, 0.0, 1.0));
 }
 
-/// When it was seen first is not known here.
+/// The time of the first detection is not known here.
 void add_tracking(GstAnalyticsRelationMeta* relations, const Target& target, GstClockTime now,
                   GstAnalyticsTrackingMtd& tracking) {
   gst_analytics_relation_meta_add_tracking_mtd(relations, target.id, GST_CLOCK_TIME_NONE,
@@ -38,7 +38,7 @@ void add_detection(GstAnalyticsRelationMeta* relations, const xcorr::Peak& peak,
 
 void attach_analytics(GstBuffer* buffer, const FrameResult& result, xcorr::Method method) {
   if (result.targets.empty()) return;
-  // A buffer has one: it may be another element's.
+  // A buffer has at most one, possibly another element's; this returns it.
   GstAnalyticsRelationMeta* const relations = gst_buffer_add_analytics_relation_meta(buffer);
   for (const Target& target : result.targets) {
     GstAnalyticsTrackingMtd tracking;

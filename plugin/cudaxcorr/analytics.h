@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Targets in GStreamer's own vocabulary for analytics, from GStreamer 1.24 on: an object detection
-// for each that was seen in the frame, related to a tracking that has the id. In builds without
-// that library nothing is attached (analytics_absent.cpp).
+// Targets as GstAnalytics metas, from GStreamer 1.24 on: an object detection for each target that
+// is in the frame, related to a tracking with its id. Builds without that library attach nothing
+// (analytics_absent.cpp).
 #pragma once
 
 #include <gst/gst.h>
@@ -13,7 +13,7 @@
 
 namespace cudaxcorr {
 
-/// Scores of `method` become confidences. The buffer must be writable.
+/// Confidences are derived from the scores of `method`. The buffer must be writable.
 void attach_analytics(GstBuffer* buffer, const FrameResult& result, xcorr::Method method);
 
 }  // namespace cudaxcorr

@@ -30,7 +30,7 @@ GST_DEBUG_CATEGORY_EXTERN(gst_cuda_xcorr_debug);
 namespace cudaxcorr {
 
 struct Latency {
-  bool live = false;     ///< the source, when the pipeline asked last
+  bool live = false;     ///< whether the source is, by the last query
   GstClockTime own = 0;  ///< how long a frame is held
 };
 
@@ -39,20 +39,21 @@ struct Element {
   Snapshot shared;
   Report report;
   Sample last_frame;            ///< with `enable-capture`
-  std::vector<Fault> refusals;  ///< of the state NULL, told at the start
+  std::vector<Fault> refusals;  ///< from the state NULL, posted at the start
   Latency latency;
-  // One change of the templates at a time; the object lock is not held while files are read.
+  // Serialises changes of the templates, as the object lock is not held while files are read.
   std::mutex changing;
   guint last_template_id = 0;  ///< under that mutex
   // Of the streaming thread.
   GstVideoInfo format{};
-  PipelineContext context;  ///< changed under the object lock, since neighbours ask for it
+  PipelineContext context;  ///< changed under the object lock: neighbours query it
   std::optional<Analyser> analyser;
   std::deque<FrameInFlight> frames;  ///< oldest first
   Punctuality punctuality;
   bool warned_of_no_templates = false;
-  guint waited = G_MAXUINT;  ///< frames since the last analysed one began, with it; at first: due
-  std::uint64_t number = 0;  ///< of the frame
+  guint waited =
+      G_MAXUINT;  ///< frames since the last analysed one, inclusive; at first the maximum: due
+  std::uint64_t number = 0;  ///< of the latest frame
   ResponsePad response;
   GstPadChainFunction base_chain = nullptr;  ///< the base class's
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A frame in the element, from its arrival until it leaves. The settings are taken once, when it
-// arrives, and go with it: what the application changes meanwhile is for the frames that follow.
+// A frame in the element, from its arrival until it leaves. Its settings are taken once, on
+// arrival: what the application changes later applies to later frames.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace cudaxcorr {
 
-/// What the properties say, at one moment.
+/// The properties at one moment.
 struct Snapshot {
   Settings settings;
   std::shared_ptr<const Bank> bank;  ///< null while the element is stopped
@@ -32,10 +32,10 @@ using BufferPointer = std::unique_ptr<GstBuffer, decltype(&gst_buffer_unref)>;
 struct FrameInFlight {
   explicit FrameInFlight(Snapshot taken) : requested(std::move(taken)) {}
 
-  Snapshot requested;  ///< without templates the frame passes as it is
+  Snapshot requested;  ///< without templates the frame passes unchanged
   BufferPointer buffer{nullptr, gst_buffer_unref};
-  bool due = false;                     ///< it is analysed
-  bool in_gpu_memory = false;           ///< and read there
+  bool due = false;                     ///< to be analysed
+  bool in_gpu_memory = false;           ///< and read there, not downloaded
   std::unique_ptr<MappedFrame> mapped;  ///< until its analysis is finished
   std::uint64_t processing_ns = 0;
   std::string kernel;

@@ -25,7 +25,7 @@
  *   (string: a file's is its name without extension), `id` (guint64: the track's number),
  *   `x`, `y`, `width`, `height` (gdouble, pixels), `nx`, `ny`, `nwidth`, `nheight` (gdouble, 0..1
  *   of the frame), `score` (gdouble), and for tracks `state` (string: none, tentative, tracked,
- *   lost) and `lost` (gboolean: not seen in this frame)
+ *   lost) and `lost` (gboolean: not detected in this frame)
  *
  * The message has `timestamp`, `stream-time`, `running-time` and `duration` (guint64) besides.
  *
@@ -53,7 +53,7 @@
  * |[
  * gst-launch-1.0 -m filesrc location=clip.mp4 ! qtdemux ! h264parse ! nvh264dec ! \
  *   cudaxcorr template=patch.png async-depth=4 ! fakesink
- * ]| Frames stay on the GPU, four of them in work at once.
+ * ]| Frames stay on the GPU, four of them in flight.
  * |[
  * gst-launch-1.0 filesrc location=clip.mp4 ! decodebin ! queue ! \
  *   cudaxcorr name=match template=patch.png ! fakesink \
@@ -152,7 +152,7 @@ gboolean stop(GstBaseTransform* base) {
   Element& element = *self->element;
   discard(self);
   element.analyser.reset();
-  Sample frame;  // these go outside the lock
+  Sample frame;  // these are released outside the lock
   PipelineContext context;
   {
     const ObjectLock lock(self);
@@ -175,7 +175,7 @@ void set_context(GstElement* base, GstContext* context) {
   GST_ELEMENT_CLASS(gst_cuda_xcorr_parent_class)->set_context(base, context);
 }
 
-/// Neighbours ask for the context that the element works in.
+/// Neighbours query the context that the element works in.
 bool answer_context(GstCudaXCorr* self, GstQuery* query) {
   PipelineContext context;
   {
@@ -188,7 +188,7 @@ bool answer_context(GstCudaXCorr* self, GstQuery* query) {
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
   GstCudaXCorr* self = GST_CUDA_XCORR(base);
   if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT && answer_context(self, query)) return TRUE;
-  // Such as one that asks for all buffers back.
+  // Such as DRAIN, which asks for all buffers back.
   if (direction == GST_PAD_SINK && GST_QUERY_IS_SERIALIZED(query)) drain(self);
   if (!GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_parent_class)->query(base, direction, query))
     return FALSE;
@@ -196,7 +196,7 @@ gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* quer
   return TRUE;
 }
 
-/// What downstream proposes, since frames pass; else memory that a GPU uploads from fast.
+/// Frames pass through, so what downstream proposes; otherwise memory that a GPU uploads from fast.
 gboolean propose_allocation(GstBaseTransform* base, GstQuery* decided, GstQuery* query) {
   const Element& element = *GST_CUDA_XCORR(base)->element;
   guint held;
@@ -233,7 +233,7 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
     element.punctuality = {};
     element.analyser->interrupt();
   } else if (GST_EVENT_IS_SERIALIZED(event)) {
-    drain(self);  // it stays behind the frames that came before it
+    drain(self);  // the event must not overtake earlier frames
   }
   if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT) element.punctuality = {};
   element.response.handle_event(event);
@@ -242,11 +242,11 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
 
 // ---- frames ---------------------------------------------------------------------------------
 
-/// That there is one lets the base class make buffers writable.
+/// Does nothing, but must exist for the base class to make buffers writable.
 GstFlowReturn transform_ip(GstBaseTransform*, GstBuffer*) { return GST_FLOW_OK; }
 
-/// Takes the buffer that has come from the base class, which makes it writable unless the frame
-/// passes as it is.
+/// Takes over the base class's queued buffer. The base class makes it writable unless the frame
+/// passes through unchanged.
 GstFlowReturn take_queued(GstBaseTransform* base) {
   GstCudaXCorr* self = GST_CUDA_XCORR(base);
   // The base class marks what leaves next as the discontinuity, which must be this buffer.
@@ -268,7 +268,7 @@ GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** out) {
   return flow == GST_FLOW_OK ? finish_oldest(GST_CUDA_XCORR(base), out) : flow;
 }
 
-/// The base class knows of one src pad.
+/// The base class knows only one src pad.
 GstFlowReturn chain(GstPad* pad, GstObject* parent, GstBuffer* buffer) {
   Element& element = *GST_CUDA_XCORR(parent)->element;
   return element.response.combine(element.base_chain(pad, parent, buffer));

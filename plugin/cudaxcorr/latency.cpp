@@ -21,7 +21,7 @@ void answer_latency(GstCudaXCorr* self, GstQuery* query) {
 
 void update_latency(GstCudaXCorr* self, unsigned max_in_flight) {
   const GstVideoInfo& format = self->element->format;
-  // Of a variable frame rate nothing is known.
+  // Unknown for variable frame rates.
   const GstClockTime own =
       format.fps_n > 0
           ? gst_util_uint64_scale((max_in_flight - 1) * GST_SECOND, format.fps_d, format.fps_n)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How long the element holds frames, told to the pipeline, and whether frames of a live source come
+// Tells the pipeline how long the element holds frames, and whether frames of a live source arrive
 // too late to be analysed.
 #pragma once
 
@@ -9,11 +9,11 @@
 
 namespace cudaxcorr {
 
-/// Adds the element's own latency to what upstream answered.
+/// Adds the element's own latency to upstream's answer.
 void answer_latency(GstCudaXCorr* self, GstQuery* query);
-/// So many frames may be in flight from now on: tells the pipeline when that changes the latency.
+/// That many frames may be in flight from now on; notifies the pipeline if the latency changes.
 void update_latency(GstCudaXCorr* self, unsigned max_in_flight);
-/// Whether analysis has fallen behind a live source so far that this frame must go without.
+/// Whether analysis has fallen so far behind a live source that this frame must be skipped.
 bool is_late(GstCudaXCorr* self, const FrameInFlight& frame);
 
 }  // namespace cudaxcorr

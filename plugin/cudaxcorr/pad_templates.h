@@ -7,7 +7,7 @@
 
 namespace cudaxcorr {
 
-/// The sink and the source, which take the same frames, and the pad `response` on request.
+/// The sink and the source, with the same caps, and the request pad `response`.
 void add_pad_templates(GstElementClass* klass);
 
 }  // namespace cudaxcorr

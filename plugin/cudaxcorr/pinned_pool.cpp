@@ -11,7 +11,7 @@
 
 namespace {
 
-/// Where the memory is pinned; the allocator and each piece of memory keep it.
+/// The device and context of pinned memory, shared by the allocator and all its memory.
 struct Place {
   xcorr::Device device;
   cudaxcorr::PipelineContext context;
@@ -39,12 +39,12 @@ void release(gpointer data) {
   if (current.status().ok()) xcorr::release_host(pinned->place->device, pinned->data);
 }
 
-/// Ordinary memory, when the system will not pin more.
+/// Falls back to pageable memory if the system refuses to pin more.
 GstMemory* allocate(GstAllocator* allocator, gsize size, GstAllocationParams* params) {
   const auto& place = *reinterpret_cast<GstCudaXCorrAllocator*>(allocator)->place;
   const gsize whole = size + params->prefix + params->padding;
   const cudaxcorr::CurrentContext current(place->device, place->context);
-  // It begins with a page, so any alignment is kept.
+  // It is page-aligned, which satisfies any alignment.
   const auto data = current.status().ok() ? xcorr::allocate_host(place->device, whole)
                                           : xcorr::Result<void*>(current.status());
   if (!data.ok()) {
@@ -111,10 +111,9 @@ bool propose_pinned_pool(GstQuery* query, const xcorr::Device& device,
 void reserve_buffers(GstQuery* query, guint count) {
   for (guint i = 0; i < gst_query_get_n_allocation_pools(query); ++i) {
     GstBufferPool* pool = nullptr;
-    guint size, least, most;
-    gst_query_parse_nth_allocation_pool(query, i, &pool, &size, &least, &most);
-    gst_query_set_nth_allocation_pool(query, i, pool, size, least + count,
-                                      most > 0 ? most + count : 0);
+    guint size, min, max;
+    gst_query_parse_nth_allocation_pool(query, i, &pool, &size, &min, &max);
+    gst_query_set_nth_allocation_pool(query, i, pool, size, min + count, max > 0 ? max + count : 0);
     gst_clear_object(&pool);
   }
 }

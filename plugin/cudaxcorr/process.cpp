@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Frames are in flight, alone or with others, from begin() to finish_oldest(). No message is posted
-// and nothing is computed under the object lock. Frames are mapped for reading only, so that those
-// that others hold too, after a `tee`, are not copied.
+// Frames are in flight from begin() to finish_oldest(). Nothing is posted or computed under the
+// object lock. Frames are mapped read-only, so that those shared with others, after a `tee`, are
+// not copied.
 #include "cudaxcorr/process.h"
 
 #include "common/fault.h"
@@ -15,7 +15,7 @@
 namespace cudaxcorr {
 namespace {
 
-/// Waits for the frame's analysis, if there is one that was not waited for yet.
+/// Waits for the frame's analysis, if one is pending.
 xcorr::Status wait_for(Element& element, FrameInFlight& frame) {
   if (!frame.mapped) return {};
   const GstClockTime begin = gst_util_get_timestamp();
@@ -34,7 +34,7 @@ xcorr::Status settle(Element& element) {
   return first;
 }
 
-/// Puts templates, kernel and depth back to what worked, where nobody has changed them since.
+/// Resets templates, kernel and depth to what worked, unless they have been changed again since.
 void refuse(GstCudaXCorr* self, const Task& refused, const Task& working) {
   Snapshot& shared = self->element->shared;
   {
@@ -52,14 +52,14 @@ void refuse(GstCudaXCorr* self, const Task& refused, const Task& working) {
   notify_templates(self);
 }
 
-/// The analyser's.
+/// Posts the analyser's warnings.
 void post_warnings(GstCudaXCorr* self) {
   for (const std::string& text : self->element->analyser->take_warnings())
     post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, text});
 }
 
-/// Makes the analyser ready for this frame. A change that cannot be done is refused with a warning
-/// if there is something that worked before.
+/// Configures the analyser for this frame. A change that fails is refused with a warning if there
+/// is an earlier state to return to.
 xcorr::Status configure(GstCudaXCorr* self, Snapshot& requested) {
   Element& element = *self->element;
   SearchSettings& search = requested.settings.search;
@@ -67,7 +67,7 @@ xcorr::Status configure(GstCudaXCorr* self, Snapshot& requested) {
   if (element.analyser->is_ready_for(task)) return {};
   if (auto status = settle(element); !status.ok()) return status;
   xcorr::Status status = element.analyser->configure(task);
-  // After an error of the device nothing can be expected to work.
+  // After an error of the device no other settings would work either.
   const bool refusable = !status.ok() && status.code() != xcorr::Code::device_error;
   if (const auto& last = element.analyser->task(); refusable && last && *last != task) {
     const Task working = *last;
@@ -85,7 +85,7 @@ xcorr::Status configure(GstCudaXCorr* self, Snapshot& requested) {
   return status;
 }
 
-/// Without such a template, and without a pad, there is nothing to show.
+/// Computes the picture for the pad `response`, if there is that pad and that template.
 void respond(GstCudaXCorr* self, FrameInFlight& frame, xcorr::Memory memory) {
   Element& element = *self->element;
   const unsigned index = frame.requested.settings.response_template;
@@ -97,7 +97,7 @@ void respond(GstCudaXCorr* self, FrameInFlight& frame, xcorr::Memory memory) {
     post_warnings(self);
 }
 
-/// From now on, another CUDA context of the pipeline.
+/// Switches to another CUDA context of the pipeline.
 xcorr::Status work_in(GstCudaXCorr* self, const PipelineContext& context,
                       const Settings& settings) {
   Element& element = *self->element;
@@ -114,8 +114,8 @@ xcorr::Status work_in(GstCudaXCorr* self, const PipelineContext& context,
   return {};
 }
 
-/// A frame in CUDA memory is read where it lies, in the context that it belongs to; any other in
-/// host memory.
+/// Frames in CUDA memory are read in place, in the context that they belong to; all others in host
+/// memory.
 xcorr::Status begin_analysis(GstCudaXCorr* self, FrameInFlight& frame) {
   Element& element = *self->element;
   const GstClockTime begin = gst_util_get_timestamp();
@@ -176,7 +176,7 @@ void publish(GstCudaXCorr* self, const FrameInFlight& frame) {
         make_message(GST_OBJECT(self), GST_BASE_TRANSFORM(self)->segment, buffer, result));
 }
 
-/// Keeps the frame for capture-template.
+/// Keeps the frame for `capture-template`.
 void hold(GstCudaXCorr* self, const FrameInFlight& frame) {
   Element& element = *self->element;
   Sample held;
@@ -186,11 +186,11 @@ void hold(GstCudaXCorr* self, const FrameInFlight& frame) {
     gst_caps_unref(caps);
   }
   const ObjectLock lock(self);
-  std::swap(element.last_frame, held);  // the one before goes outside the lock
+  std::swap(element.last_frame, held);  // the previous one is released outside the lock
 }
 
-/// Once, since a pipeline in which nothing is ever found looks all right. With `enable-capture` the
-/// application is about to take a template from a frame.
+/// Once: a pipeline that never finds anything looks healthy. Not with `enable-capture`, where the
+/// application is going to take a template from a frame.
 void warn_of_no_templates(GstCudaXCorr* self, const Settings& settings) {
   if (settings.enable_capture || std::exchange(self->element->warned_of_no_templates, true)) return;
   post_warning(self, {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
@@ -198,7 +198,7 @@ void warn_of_no_templates(GstCudaXCorr* self, const Settings& settings) {
                       "'template' to an image file, or emit 'add-template-file'"});
 }
 
-/// Whether `interval` and the clock let the frame be analysed.
+/// Whether the frame is to be analysed, by `interval` and by the clock.
 bool is_due(GstCudaXCorr* self, const FrameInFlight& frame) {
   Element& element = *self->element;
   bool due = element.waited >= frame.requested.settings.interval;
@@ -212,7 +212,7 @@ bool is_due(GstCudaXCorr* self, const FrameInFlight& frame) {
   return due;
 }
 
-/// The oldest frame with its result, or null after an error, which is posted.
+/// The oldest frame with its result, or null after posting an error.
 GstBuffer* take_oldest(GstCudaXCorr* self) {
   Element& element = *self->element;
   FrameInFlight frame = std::move(element.frames.front());
@@ -222,7 +222,7 @@ GstBuffer* take_oldest(GstCudaXCorr* self) {
     return nullptr;
   }
   if (frame.requested.has_templates()) publish(self, frame);
-  // Before the frame leaves, which may wait for a sink that waits for all of the pipeline.
+  // Before the frame itself is pushed: that may block in a sink that waits for this picture's.
   element.response.push(frame.buffer.get(), frame.picture.release());
   hold(self, frame);
   return frame.buffer.release();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The way of a frame through the element, in the streaming thread: arrive(), begin(), and when as
-// many are held as may be in flight, finish_oldest().
+// The way of a frame through the element, in the streaming thread: arrive(), begin() and, once as
+// many are in flight as may be, finish_oldest().
 #pragma once
 
 #include "cudaxcorr/frame_in_flight.h"
@@ -9,17 +9,17 @@
 
 namespace cudaxcorr {
 
-/// Takes the settings for the frame that this buffer is; the buffer itself is put in later.
+/// Takes the settings for a frame whose buffer has come; the caller puts the buffer in later.
 FrameInFlight arrive(GstCudaXCorr* self, const GstBuffer* buffer);
 
-/// Takes the frame in and begins its analysis if it is due. With templates its buffer must be
-/// writable; the buffer's memory is only read.
+/// Accepts the frame and starts its analysis if it is due. If there are templates its buffer must
+/// be writable, for the metas; the memory in it is only read.
 GstFlowReturn begin(GstCudaXCorr* self, FrameInFlight frame);
 
-/// Gives the oldest frame with its result, or null while more may be in flight.
+/// Gives the oldest frame with its result, or null if more frames may be in flight first.
 GstFlowReturn finish_oldest(GstCudaXCorr* self, GstBuffer** out);
 
-/// Pushes all frames that are held.
+/// Finishes and pushes all frames in flight.
 void drain(GstCudaXCorr* self);
 /// Drops them.
 void discard(GstCudaXCorr* self);

@@ -9,10 +9,10 @@
 namespace cudaxcorr {
 namespace {
 
-/// Twice it and a template is still an int.
+/// Twice this plus a template still fits an int.
 constexpr guint max_search_margin = 1 << 20;
 
-/// Each frame in work has device memory of its own.
+/// Each frame in flight has device memory of its own.
 constexpr guint max_async_depth = 32;
 
 GParamSpec* array_of(const char* name, const char* nick, const char* blurb, GParamSpec* element) {
@@ -74,7 +74,7 @@ std::vector<Property> make_table() {
   return {
       row(
           g_param_spec_string("template", "Template",
-                              "Image file with the template to look for (none: frames pass)",
+                              "Image file with the template to search for (none: frames pass)",
                               nullptr, playing),
           [](auto& s) -> auto& { return s.templates.file; }, &Bank::single),
       row(
@@ -99,19 +99,21 @@ std::vector<Property> make_table() {
           [](auto& s) -> auto& { return s.search.match.method; }),
       row(
           g_param_spec_double("threshold", "Threshold",
-                              "How close a match must be, as a share of an exact copy's score; "
-                              "for sqdiff methods scores up to (1 - threshold) of a black window's",
+                              "How close a match must be, as a fraction of an exact copy's score; "
+                              "for sqdiff methods scores up to (1 - threshold) of a zero window's",
                               -1, 1, initial.search.match.threshold, controllable),
           [](auto& s) -> auto& { return s.search.match.threshold; }),
       row(
-          g_param_spec_uint("max-peaks", "Maximum peaks", "Most peaks reported of each template", 1,
-                            1024, initial.search.match.max_peaks, playing),
+          g_param_spec_uint("max-peaks", "Maximum peaks",
+                            "Maximum number of peaks reported for each template", 1, 1024,
+                            initial.search.match.max_peaks, playing),
           [](auto& s) -> auto& { return s.search.match.max_peaks; }),
       row(
-          g_param_spec_uint("min-peak-distance", "Minimum peak distance",
-                            "Least distance of two peaks of a template in pixels, across and down "
-                            "(0: half the template's width and height)",
-                            0, INT_MAX, initial.search.match.min_peak_distance, playing),
+          g_param_spec_uint(
+              "min-peak-distance", "Minimum peak distance",
+              "Minimum distance between two peaks of a template in pixels, across and down "
+              "(0: half the template's width and height)",
+              0, INT_MAX, initial.search.match.min_peak_distance, playing),
           [](auto& s) -> auto& { return s.search.match.min_peak_distance; }),
       row(
           g_param_spec_boolean("subpixel", "Sub-pixel", "Refine positions to a part of a pixel",
@@ -138,7 +140,7 @@ std::vector<Property> make_table() {
           [](auto& s) -> auto& { return s.search.tracking.enabled; }),
       row(
           g_param_spec_uint("search-margin", "Search margin",
-                            "With 'track', pixels round the expected place that are searched", 1,
+                            "With 'track', pixels around the expected place that are searched", 1,
                             max_search_margin, initial.search.tracking.search_margin, playing),
           [](auto& s) -> auto& { return s.search.tracking.search_margin; }),
       row(
@@ -148,38 +150,42 @@ std::vector<Property> make_table() {
                             1, INT_MAX, initial.search.tracking.redetect_interval, playing),
           [](auto& s) -> auto& { return s.search.tracking.redetect_interval; }),
       row(
-          g_param_spec_uint("min-frames-for-lost", "Minimum frames for lost",
-                            "With 'track', a target is lost when it was not seen in so many "
-                            "analysed frames in a row",
-                            1, INT_MAX, initial.search.tracking.min_frames_for_lost, playing),
+          g_param_spec_uint(
+              "min-frames-for-lost", "Minimum frames for lost",
+              "With 'track', a target is lost after this many analysed frames in a row "
+              "without a detection",
+              1, INT_MAX, initial.search.tracking.min_frames_for_lost, playing),
           [](auto& s) -> auto& { return s.search.tracking.min_frames_for_lost; }),
       row(
-          g_param_spec_double("template-update", "Template update",
-                              "With 'track', the share of what was found that a template takes up "
-                              "after each frame in which its target is tracked (0: it never "
-                              "changes)",
-                              0, 1, initial.search.tracking.update, controllable),
+          g_param_spec_double(
+              "template-update", "Template update",
+              "With 'track', the weight at which the matched patch is blended into the "
+              "template after each frame in which its target is tracked (0: the "
+              "template never changes)",
+              0, 1, initial.search.tracking.update, controllable),
           [](auto& s) -> auto& { return s.search.tracking.update; }),
       row(
-          g_param_spec_double("template-update-score", "Template update score",
-                              "How close a match must be, as 'threshold' says it, for "
-                              "'template-update' to take it up",
-                              -1, 1, initial.search.tracking.update_score, controllable),
+          g_param_spec_double(
+              "template-update-score", "Template update score",
+              "How close a match must be for 'template-update' to blend it in, on the "
+              "scale of 'threshold'",
+              -1, 1, initial.search.tracking.update_score, controllable),
           [](auto& s) -> auto& { return s.search.tracking.update_score; }),
       row(
           g_param_spec_uint("interval", "Interval", "Analyse every Nth frame, pass the others", 1,
                             G_MAXUINT, initial.interval, playing),
           [](auto& s) -> auto& { return s.interval; }),
       row(
-          g_param_spec_uint("async-depth", "Asynchronous depth",
-                            "Frames in work at once; each leaves when so many, with it, have come "
-                            "(1: at once). With 'track' it is 1",
-                            1, max_async_depth, initial.search.async_depth, playing),
+          g_param_spec_uint(
+              "async-depth", "Asynchronous depth",
+              "Maximum number of frames in flight; each leaves when that many, itself "
+              "included, have arrived (1: at once). With 'track' it is 1",
+              1, max_async_depth, initial.search.async_depth, playing),
           [](auto& s) -> auto& { return s.search.async_depth; }),
       row(
           g_param_spec_int64("max-lateness", "Maximum lateness",
-                             "Pass a live source's frame unanalysed when it comes so many "
-                             "nanoseconds later than they usually do (-1: never)",
+                             "Pass a live source's frame unanalysed if it arrives more nanoseconds "
+                             "than this later than usual (-1: never)",
                              -1, G_MAXINT64, initial.max_lateness, playing),
           [](auto& s) -> auto& { return s.max_lateness; }),
       row(

@@ -15,7 +15,7 @@
 
 namespace cudaxcorr {
 
-/// What the user wants. Guarded by the object lock.
+/// What the application sets. Guarded by the object lock.
 struct Settings {
   TemplateSettings templates;
   bool enable_capture = false;
@@ -28,27 +28,27 @@ struct Settings {
   bool attach_roi_meta = true;
 };
 
-/// What the element tells. Guarded by the object lock.
+/// What the element reports. Guarded by the object lock.
 struct Report {
   BackendChoice active_backend = BackendChoice::automatic;  ///< automatic: not started
   std::uint64_t frames = 0, analysed = 0, in_gpu_memory = 0, late = 0;
-  std::uint64_t total_ns = 0, last_ns = 0;  ///< spent on the analysed ones
+  std::uint64_t total_ns = 0, last_ns = 0;  ///< spent on analysed frames
   std::string kernel;
 };
 
 struct Property {
   GParamSpec* spec;
-  /// Null: read-only. False: the value is malformed and nothing was changed.
+  /// Null if read-only. Returns false if the value is malformed, and then changes nothing.
   bool (*set)(Settings& settings, const GValue* value);
   void (*get)(const Settings& settings, const Report& report, GValue* value);
-  /// The templates that this property names, or null.
+  /// The list of templates that this property sets, or null.
   Pictures Bank::*pictures = nullptr;
 };
 
 /// The table; a property's id is its index plus one.
 const std::vector<Property>& properties();
 
-/// What is told of a value that `set` refuses.
+/// The warning for a value that `set` has refused.
 Fault malformed(const Property& property, const GValue* value);
 
 /// Marks the properties' own types as part of the plugin's interface, for its documentation.

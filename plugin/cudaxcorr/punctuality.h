@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Whether frames of a live source come later and later, because work on them takes longer than
-// there is time. Each comes with a delay, of capture, network and decoding; what counts is how much
-// longer it is than the shortest one. Passing frames on makes up for lost time at once, so a delay
-// that stays all the same has another cause, and is the usual one from then on.
+// Detects that frames of a live source arrive later and later because analysis takes longer than
+// there is time. Each frame has some delay from capture, network and decoding; what counts is by
+// how much it exceeds the shortest one seen. Passing frames unanalysed makes up for lost time
+// quickly, so a delay that persists has another cause and becomes the usual one.
 #pragma once
 
 #include <optional>
@@ -14,13 +14,13 @@ namespace cudaxcorr {
 
 class Punctuality {
  public:
-  /// Whether the frame of that running time, which comes now, is late by more than `most`. Then no
-  /// work must be done on it.
-  bool is_late(GstClockTime running_time, GstClockTime now, GstClockTimeDiff most) {
+  /// Whether the frame of that running time, arriving now, is late by more than `max_lateness`; if
+  /// so it must not be analysed.
+  bool is_late(GstClockTime running_time, GstClockTime now, GstClockTimeDiff max_lateness) {
     const GstClockTimeDiff delay = GST_CLOCK_DIFF(running_time, now);
     const bool given_up = late_since_ && now > *late_since_ + patience;
     if (!usual_delay_ || delay < *usual_delay_ || given_up) usual_delay_ = delay;
-    const bool late = delay - *usual_delay_ > most;
+    const bool late = delay - *usual_delay_ > max_lateness;
     if (!late)
       late_since_.reset();
     else if (!late_since_)

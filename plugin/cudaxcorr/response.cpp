@@ -32,7 +32,7 @@ bool draw_into(GstBuffer* picture, const GstVideoInfo& format, const xcorr::Resp
   return true;
 }
 
-/// Pictures are held as long as their frames.
+/// Pictures are held as long as their frames, so the latency is the main stream's.
 gboolean query(GstPad* pad, GstObject* parent, GstQuery* query) {
   if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY)
     return gst_pad_query(static_cast<GstPad*>(gst_pad_get_element_private(pad)), query);
@@ -64,14 +64,14 @@ GstPad* ResponsePad::add(GstElement* element, GstPadTemplate* pad_template) {
   if (!gst_element_add_pad(element, pad)) return nullptr;
   const std::lock_guard lock(mutex_);
   pad_ = pad;
-  untold_ = {};
+  pending_ = {};
   gst_flow_combiner_add_pad(combiner_, pad);
   return pad;
 }
 
 void ResponsePad::remove(GstElement* element, GstPad* pad) {
   {
-    // First, so that what a push into it gives from now on stops nothing.
+    // First, so that a failing push into it from now on does not stop the stream.
     const std::lock_guard lock(mutex_);
     if (pad != pad_) return;
     pad_ = nullptr;
@@ -86,7 +86,7 @@ bool ResponsePad::exists() {
   return pad_ != nullptr;
 }
 
-/// The caller's, or null.
+/// A new reference, or null.
 GstPad* ResponsePad::pad() {
   const std::lock_guard lock(mutex_);
   return pad_ ? GST_PAD_CAST(gst_object_ref(pad_)) : nullptr;
@@ -97,7 +97,7 @@ GstPad* ResponsePad::pad() {
 void ResponsePad::restart() {
   format_ = {};
   const std::lock_guard lock(mutex_);
-  untold_ = {};
+  pending_ = {};
   gst_flow_combiner_reset(combiner_);
 }
 
@@ -108,20 +108,20 @@ void ResponsePad::set_format(const GstVideoInfo& frames) {
   format_.par_n = frames.par_n;
   format_.par_d = frames.par_d;
   const std::lock_guard lock(mutex_);
-  untold_.caps = true;
+  pending_.caps = true;
 }
 
-/// False when the pad has been removed meanwhile: it may not have been told of its stream, and
-/// nothing more may go there.
+/// Sends the pending sticky events. False if the pad has been removed meanwhile: it may lack them,
+/// so nothing more may be pushed there.
 bool ResponsePad::announce(GstPad* pad) {
-  Untold untold;
+  Pending pending;
   {
     const std::lock_guard lock(mutex_);
     if (pad != pad_) return false;
-    untold = std::exchange(untold_, {false, false, false});
+    pending = std::exchange(pending_, {false, false, false});
   }
   GstEvent* event = gst_pad_get_sticky_event(sink_, GST_EVENT_STREAM_START, 0);
-  if (untold.stream && event) {
+  if (pending.stream && event) {
     GstElement* element = GST_PAD_PARENT(sink_);
     gchar* id = gst_pad_create_stream_id(pad, element, name);
     GstEvent* start = gst_event_new_stream_start(id);
@@ -130,13 +130,13 @@ bool ResponsePad::announce(GstPad* pad) {
     gst_pad_push_event(pad, start);
   }
   gst_clear_event(&event);
-  if (untold.caps && format_.finfo) {
+  if (pending.caps && format_.finfo) {
     GstCaps* caps = gst_video_info_to_caps(&format_);
     gst_pad_push_event(pad, gst_event_new_caps(caps));
     gst_caps_unref(caps);
   }
   event = gst_pad_get_sticky_event(sink_, GST_EVENT_SEGMENT, 0);
-  if (untold.segment && event) gst_pad_push_event(pad, gst_event_ref(event));
+  if (pending.segment && event) gst_pad_push_event(pad, gst_event_ref(event));
   gst_clear_event(&event);
   return true;
 }
@@ -154,18 +154,18 @@ void ResponsePad::handle_event(GstEvent* event) {
   switch (GST_EVENT_TYPE(event)) {
     case GST_EVENT_STREAM_START: {
       const std::lock_guard lock(mutex_);
-      untold_.stream = true;
+      pending_.stream = true;
       return;
     }
     case GST_EVENT_SEGMENT: {
       const std::lock_guard lock(mutex_);
-      untold_.segment = true;
+      pending_.segment = true;
       return;
     }
     case GST_EVENT_FLUSH_STOP: {
       push_event(event);
       const std::lock_guard lock(mutex_);
-      untold_.segment = true;
+      pending_.segment = true;
       gst_flow_combiner_reset(combiner_);
       return;
     }
@@ -173,7 +173,7 @@ void ResponsePad::handle_event(GstEvent* event) {
     case GST_EVENT_GAP:
     case GST_EVENT_EOS:
       return push_event(event);
-    default:  // speaks of the frames themselves, such as tags
+    default:  // about the frames themselves, such as tags
       return;
   }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The pad `response`: a gray video of what one template scores at every place, of the frames' size,
-// for tuning thresholds by eye. It may come and go while frames flow: the application's threads add
-// and remove it, the streaming thread pushes, and a mutex guards which pad there is. What a new pad
-// has to be told first (stream, caps, segment) the streaming thread sends before anything else.
+// The pad `response`: a gray video of one template's scores at every place, of the frames' size,
+// for choosing thresholds by eye. It can be requested and released while frames flow: the
+// application's threads add and remove it, the streaming thread pushes, and a mutex guards the
+// pointer. The sticky events of a new pad (stream, caps, segment) are sent by the streaming thread
+// before anything else.
 #pragma once
 
 #include <mutex>
@@ -23,36 +24,36 @@ class ResponsePad {
   ResponsePad(const ResponsePad&) = delete;
   ~ResponsePad();
 
-  /// The element's always pads, once, before all else.
+  /// The element's always pads; called once, first.
   void set_element_pads(GstPad* sink, GstPad* src);
 
   // ---- any thread ---------------------------------------------------------------------------
 
-  /// Null when there is one already.
+  /// Null if the pad exists already.
   GstPad* add(GstElement* element, GstPadTemplate* pad_template);
   void remove(GstElement* element, GstPad* pad);
-  /// Whether there is a pad, and so whether pictures are worth their computing.
+  /// Whether the pad exists, and so whether pictures are worth computing.
   bool exists();
 
   // ---- the streaming thread, but for flushes ------------------------------------------------
 
-  /// Nothing has been sent yet.
+  /// The element starts: nothing has been sent yet.
   void restart();
   void set_format(const GstVideoInfo& frames);
-  /// Takes its part of what came to the sink pad.
+  /// Forwards what concerns this pad of an event at the sink pad.
   void handle_event(GstEvent* event);
-  /// The picture that goes with that frame, for the caller; null: it cannot be drawn. Pixel (x, y)
-  /// is the score of a match whose top-left corner lies there: 255 times the greatest threshold
-  /// that it reaches, 0 below and where none can lie.
+  /// The picture for that frame, owned by the caller; null if it cannot be drawn. Pixel (x, y) is
+  /// the score of a match with its top-left corner there: 255 times the highest threshold that it
+  /// reaches, 0 below and where no match fits.
   GstBuffer* draw(const xcorr::Response& response, GstBuffer* frame) const;
-  /// Sends the picture, which it takes; without one, that there is nothing for the frame's time.
+  /// Pushes the picture, taking ownership; without one a gap event for the frame's time.
   void push(GstBuffer* frame, GstBuffer* picture);
-  /// The flow of both streams, from the main one's.
+  /// Combines the main stream's flow with this pad's.
   GstFlowReturn combine(GstFlowReturn flow);
 
  private:
-  /// What the pad has not been told.
-  struct Untold {
+  /// Sticky events that are still to be sent.
+  struct Pending {
     bool stream = true, caps = true, segment = true;
   };
 
@@ -65,7 +66,7 @@ class ResponsePad {
   std::mutex mutex_;  ///< guards the next three
   GstPad* pad_ = nullptr;
   GstFlowCombiner* combiner_ = gst_flow_combiner_new();
-  Untold untold_;
+  Pending pending_;
   GstVideoInfo format_{};  ///< of the pictures
 };
 

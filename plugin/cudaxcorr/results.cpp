@@ -59,7 +59,7 @@ void fill(GstStructure* structure, const FrameResult& result) {
   gst_structure_take_value(structure, "peaks", &peaks);
 }
 
-/// A whole pixel, at which `extent` pixels still lie inside `limit`: ROI metas are unsigned.
+/// The nearest whole pixel at which `extent` pixels lie inside `limit`: ROI metas are unsigned.
 guint clamp_corner(double position, int extent, int limit) {
   return static_cast<guint>(
       std::clamp<long>(std::lround(position), 0, std::max(0, limit - extent)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// From targets to what leaves the element: the custom meta with all of it, region-of-interest metas
-// for elements that know only those, and the bus message. The fields are documented in
+// How results leave the element: as the custom meta with all fields, as region-of-interest metas
+// for elements that know only those, and as the bus message. The fields are documented in
 // gstcudaxcorrmeta.h and written in one place, fill().
 #pragma once
 
@@ -29,15 +29,15 @@ struct FrameResult {
   std::span<const Target> targets;
 };
 
-/// Makes the custom meta known to GStreamer.
+/// Registers the custom meta.
 void register_meta();
 
 /// The buffer must be writable (its memory need not be).
 void attach_meta(GstBuffer* buffer, const FrameResult& result);
-/// Of what was seen in this frame: readers of these metas know nothing of lost targets.
+/// Only of targets detected in this frame: readers of these metas know nothing of lost ones.
 void attach_roi_metas(GstBuffer* buffer, const FrameResult& result);
 
-/// The element message `cudaxcorr`, for a buffer of that segment.
+/// The element message `cudaxcorr` for a buffer in that segment.
 GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer* buffer,
                          const FrameResult& result);
 

@@ -17,26 +17,26 @@ Fault unusable(const std::string& text,
   return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, text, where};
 }
 
-/// Changes settings and bank (null while stopped) together, if `change` gives no fault.
+/// Changes settings and bank (null while stopped) together, unless `change` returns a fault.
 template <class Change>
 std::optional<Fault> change_templates(GstCudaXCorr* self, Change change) {
   Element& element = *self->element;
   const std::lock_guard changing(element.changing);
-  Snapshot wanted;
+  Snapshot changed;
   {
     const ObjectLock lock(self);
-    wanted = element.shared;
+    changed = element.shared;
   }
-  const auto bank = wanted.bank ? std::make_shared<Bank>(*wanted.bank) : nullptr;
-  if (const auto fault = change(wanted.settings, bank.get())) return fault;
-  if (bank) bank->added = wanted.settings.templates.added;
-  const ObjectLock lock(self);  // what is replaced goes outside of it
-  std::swap(element.shared.settings.templates, wanted.settings.templates);
-  if (element.shared.bank) wanted.bank = std::exchange(element.shared.bank, bank);
+  const auto bank = changed.bank ? std::make_shared<Bank>(*changed.bank) : nullptr;
+  if (const auto fault = change(changed.settings, bank.get())) return fault;
+  if (bank) bank->added = changed.settings.templates.added;
+  const ObjectLock lock(self);  // what is replaced is released outside of it
+  std::swap(element.shared.settings.templates, changed.settings.templates);
+  if (element.shared.bank) changed.bank = std::exchange(element.shared.bank, bank);
   return std::nullopt;
 }
 
-/// Adds what `make(id, fault)` makes and gives its id; 0 after a warning.
+/// Adds the picture that `make(id, fault)` returns. Gives its id, or 0 after a warning.
 template <class Make>
 guint add(GstCudaXCorr* self, Make make) {
   guint id = 0;
@@ -108,7 +108,7 @@ gboolean remove_template(GstCudaXCorr* self, guint id) {
 }  // namespace
 
 void install_template_signals(GstElementClass* klass) {
-  // GObject knows no names of arguments; gst-inspect-1.0 shows these.
+  // GObject has no names for arguments, so this text goes to gst-inspect-1.0.
   std::string overview;
   const auto install = [&](const char* name, const char* arguments, GCallback handler, GType result,
                            auto... types) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The element xcorrjson towards GStreamer: frames pass as they are, and each makes a line. What a
+// The element xcorrjson as GStreamer sees it: frames pass unchanged, and each makes a line. What a
 // line looks like is in json_text.cpp, how it reaches the disk in line_file.cpp.
 
 /**
@@ -81,7 +81,7 @@ GstStaticPadTemplate sink_template =
 GstStaticPadTemplate src_template =
     GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
 
-/// Whether all went well; posts what did not.
+/// Posts the fault, if there is one. Whether there is none.
 bool check(GstXCorrJson* self, const std::optional<Fault>& fault) {
   if (fault) post_error(self, *fault);
   return !fault;

@@ -30,7 +30,7 @@ void add_array(JsonBuilder* builder, const GValue* array) {
   json_builder_end_array(builder);
 }
 
-/// JSON-GLib counts to G_MAXINT64; what is beyond is GST_CLOCK_TIME_NONE.
+/// JSON-GLib has integers up to G_MAXINT64; only GST_CLOCK_TIME_NONE is beyond.
 void add_unsigned(JsonBuilder* builder, guint64 number) {
   if (number <= G_MAXINT64)
     json_builder_add_int_value(builder, static_cast<gint64>(number));
@@ -45,7 +45,7 @@ void add_double(JsonBuilder* builder, double number) {
     json_builder_add_null_value(builder);
 }
 
-/// Of a type that JSON has nothing like: as in a launch line.
+/// A type without a counterpart in JSON: written as in a launch line.
 void add_serialized(JsonBuilder* builder, const GValue* value) {
   gchar* text = gst_value_serialize(value);
   json_builder_add_string_value(builder, text);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Structures as JSON. Every field is taken as it comes, so what is new in a structure is in the
-// text by itself.
+// Structures as JSON. All fields are converted by their types, so new ones need no change here.
 #pragma once
 
 #include <initializer_list>
@@ -12,7 +11,7 @@
 namespace cudaxcorr {
 
 /// One object, on one line, with the fields of all these structures, of which some may be null.
-/// Times that are not known (GST_CLOCK_TIME_NONE) and numbers that JSON does not have are null.
+/// Unknown times (GST_CLOCK_TIME_NONE) and numbers that JSON does not have are null.
 std::string json_text(std::initializer_list<const GstStructure*> structures);
 
 }  // namespace cudaxcorr

@@ -45,7 +45,7 @@ Fault LineFile::failed(int code, const char* what) const {
           std::string("Cannot ") + what + " " + name_ + ": " + g_strerror(errno)};
 }
 
-/// Where it cannot be done, in a pipe, a reader has the bytes already.
+/// Impossible in a pipe, where a reader has the bytes already.
 void LineFile::take_back(std::size_t bytes) {
   const off_t whole = lseek(file_, -static_cast<off_t>(bytes), SEEK_CUR);
   if (bytes > 0 && whole >= 0 && ftruncate(file_, whole) != 0)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A file of whole lines: each is given to the system as soon as it is written, and what a full disk
-// left of the last one is cut off again. No stream of the standard library or of GIO takes a
-// half-written line back.
+// A file of whole lines. Each line is handed to the system at once, and if the disk becomes full
+// the incomplete last line is cut off again, which no stream of the standard library or GIO does.
 #pragma once
 
 #include <optional>
@@ -21,7 +20,7 @@ class LineFile {
   /// Empties the file or makes it; an empty path is standard output.
   std::optional<Fault> open(const std::string& path);
   std::optional<Fault> write(std::string line);
-  /// What some file systems could not write is said only here.
+  /// Some file systems report a failed write only here.
   std::optional<Fault> close();
 
  private:

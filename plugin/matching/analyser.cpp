@@ -21,8 +21,8 @@ double sum_of_squares(const LumaImage& image) {
                                [](double pixel) { return pixel * pixel; });
 }
 
-/// What a black window scores: no match by any method.
-std::vector<double> black_scores(const std::vector<LumaImage>& images, xcorr::Method method) {
+/// What a window of zeros scores: the value that means no match, for each method.
+std::vector<double> zero_window_scores(const std::vector<LumaImage>& images, xcorr::Method method) {
   const xcorr::MethodInfo& info = xcorr::info(method);
   std::vector<double> scores(images.size(), info.minimum ? 1 : 0);
   if (info.minimum && !info.normed)
@@ -60,7 +60,7 @@ xcorr::Result<Analyser> Analyser::open(const DeviceSettings& settings,
   if (!current.status().ok()) return current.status();
   auto matcher = xcorr::Matcher::create(device.value());
   if (!matcher.ok()) return matcher.status();
-  // Any frame will do to find out, before the first one comes, whether there is such a kernel.
+  // Any size of frame will tell whether the kernel exists, before the first frame arrives.
   if (auto status = matcher.value().prepare(xcorr::ElementType::u8, {1, 1}, match); !status.ok())
     return status;
   return Analyser(std::move(device.value()), context, std::move(matcher.value()));
@@ -77,8 +77,8 @@ Analyser::Analyser(xcorr::Device device, const PipelineContext& context, xcorr::
 }
 
 Analyser::~Analyser() {
-  // The matchers' memory goes back from whichever thread stops the element. A failure here was
-  // already reported by the calls before.
+  // Whichever thread stops the element releases the memory. If this fails, an earlier call has
+  // reported it.
   const CurrentContext current(device_, context_);
   windows_.reset();
   matchers_.clear();
@@ -90,7 +90,7 @@ void Analyser::set_format(const GstVideoInfo& format) {
   follower_.replace_templates({});
   followed_ = std::make_shared<std::vector<LumaImage>>();
   loaded_.reset();
-  const CurrentContext current(device_, context_);  // for what nobody else has of them
+  const CurrentContext current(device_, context_);  // may release the last reference to them
   std::ranges::fill(live_, nullptr);
   ready_ = false;
   told_.clear();
@@ -107,7 +107,7 @@ xcorr::Status Analyser::configure(const Task& task) {
   if (auto status = prepare(task); !status.ok()) return status;
   keep_tracks();
   follower_.configure(task.search.tracking, task.search.match,
-                      black_scores(*images_, task.search.match.method));
+                      zero_window_scores(*images_, task.search.match.method));
   task_ = task;
   ready_ = true;
   check(task);
@@ -137,14 +137,14 @@ xcorr::Status Analyser::prepare(const Task& task) {
   return windows_->prepare(frame, task.search.match, task.search.tracking.search_margin);
 }
 
-/// A template that was there before, with the same pixels, keeps its tracks.
+/// A template whose pixels are unchanged keeps its tracks.
 void Analyser::keep_tracks() {
   if (images_ == followed_) return;
   follower_.replace_templates(origins_of(*images_, *followed_));
   followed_ = images_;
 }
 
-/// Templates that have begun to live go on, also while nothing updates them.
+/// Templates once made live stay live, even while updates are switched off.
 xcorr::Status Analyser::load(const Task& task) {
   const auto& bank = task.bank;
   std::vector<LumaImage> images;
@@ -275,7 +275,7 @@ xcorr::Status Analyser::finish_following(xcorr::Matcher& matcher, std::vector<Ta
   return {};
 }
 
-/// The frame may go when this returned.
+/// The frame is no longer needed when this returns.
 xcorr::Status Analyser::update_templates() {
   const std::vector<TemplatePlace> updates = follower_.template_updates();
   for (const auto& [index, place] : updates)

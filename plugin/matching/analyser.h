@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The work of the streaming thread: templates in the pipeline's format, Matchers for whole frames,
-// one for each frame in work, and others for the windows of tracks, kept ready; what they find, as
-// targets. Knows nothing of the element, its lock or its bus.
+// What the streaming thread computes. Converts the templates to the pipeline's format, keeps
+// Matchers prepared, one for each whole frame in flight and others for the windows of tracks, and
+// turns what they find into targets. Independent of the element, its lock and its bus.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@
 
 namespace cudaxcorr {
 
-/// What the frames are matched against, and how.
+/// What to search for, and how.
 struct Task {
   std::shared_ptr<const Bank> bank;
   SearchSettings search;
@@ -34,8 +34,8 @@ struct Task {
 
 class Analyser {
  public:
-  /// Opens the backend and checks that it has the kernel asked for. `note` is set when there is no
-  /// GPU and the CPU stands in for it.
+  /// Opens the backend and checks that it has the requested kernel. `note` says why, if there is no
+  /// GPU and the CPU is used instead.
   static xcorr::Result<Analyser> open(const DeviceSettings& device,
                                       const xcorr::MatchSettings& match,
                                       const PipelineContext& context, std::string& note);
@@ -44,39 +44,40 @@ class Analyser {
   ~Analyser();
 
   const xcorr::Device& device() const { return device_; }
-  /// That searched the frame finished last.
+  /// The kernel that searched the frame finished last.
   const std::string& kernel() const { return kernel_; }
 
-  /// Ends all tracks. Not while frames are in work.
+  /// Ends all tracks. There must be no frames in flight.
   void set_format(const GstVideoInfo& format);
 
-  /// Whether the task is the one made ready.
+  /// Whether configure() has succeeded for this task and the present format.
   bool is_ready_for(const Task& task) const { return ready_ && task == task_; }
-  /// Makes everything ready for a task; nothing to do while it and the format stay the same, else
-  /// not while frames are in work. When it fails, the next frame needs a task that succeeds.
+  /// Prepares everything for a task. Does nothing if that has been done already; otherwise there
+  /// must be no frames in flight. After a failure another task must succeed before the next
+  /// begin().
   xcorr::Status configure(const Task& task);
-  /// The last task that could be done in this or an earlier format.
+  /// The last task that was configured successfully, in this or an earlier format.
   const std::optional<Task>& task() const { return task_; }
 
-  /// What users should know of the task: templates that cannot match, settings without effect.
-  /// Each is told once for a bank and a format.
+  /// New warnings about the task: templates that cannot match, settings without effect. Each is
+  /// given once per bank and format.
   std::vector<std::string> take_warnings();
 
-  /// What kernel=tune found out and has not told yet, for the log; empty: nothing.
+  /// What kernel=tune has measured since the last call, for the log; empty: nothing new.
   std::string take_tuning();
 
-  /// The stream has a gap before the next frame: where the targets of the tracks are then is open.
+  /// The stream has a gap before the next frame, so tracked targets may be anywhere in it.
   void interrupt() { follower_.interrupt(); }
 
-  /// Begins to look for what is in a frame that is mapped in that memory; fewer than the task's
-  /// depth are in work. It stays mapped until it is finished. The numbers grow from frame to frame,
-  /// by one if none is left out.
+  /// Starts searching a frame that is mapped in that memory and stays so until it is finished.
+  /// Fewer than max_in_flight() may be in flight before. Frame numbers grow, by one if no frame is
+  /// left out.
   xcorr::Status begin(const GstVideoFrame& frame, xcorr::Memory memory, std::uint64_t number);
-  /// Waits for what is in the frame that has been in work longest, which there must be.
+  /// Waits for the oldest frame in flight, which must exist.
   xcorr::Status finish(std::vector<Target>& targets);
 
-  /// What that template of the bank scores everywhere in a frame that was begun. False: nothing,
-  /// and a warning says why.
+  /// The scores of one template of the bank at every place of a frame that was begun. False if that
+  /// fails; a warning says why.
   bool respond(const GstVideoFrame& frame, xcorr::Memory memory, std::uint32_t template_index,
                xcorr::Response& response);
 
@@ -100,10 +101,10 @@ class Analyser {
   std::size_t begun_ = 0, finished_ = 0;  ///< frames, since matchers_ changed
   std::optional<Windows> windows_;
   Follower follower_;
-  std::uint64_t number_ = 0;  ///< of the frame in work, with tracks
-  xcorr::MatrixView frame_;   ///< it
+  std::uint64_t number_ = 0;  ///< of the frame in flight, with tracks
+  xcorr::MatrixView frame_;   ///< that frame
   GstVideoInfo format_;
-  std::shared_ptr<const Bank> loaded_;  ///< the bank whose luma the matcher holds
+  std::shared_ptr<const Bank> loaded_;  ///< the bank whose luma the matchers hold
   Images images_;
   LiveTemplates live_;  ///< of the images
   Images followed_;     ///< those that the follower's tracks are of

@@ -17,8 +17,8 @@ std::string text_of(const xcorr::Rect& rect) {
          std::to_string(rect.x) + "," + std::to_string(rect.y);
 }
 
-/// Gray with the range and matrix of YUV frames has their luma; that of RGB is of full range, as
-/// gray is by default.
+/// For YUV frames the gray picture takes over range and matrix, so that its luma means the same.
+/// The luma of RGB frames has full range, as gray has by default.
 Sample gray_sample(const xcorr::MatrixView& patch, const GstVideoInfo& frame) {
   GstVideoInfo info;
   gst_video_info_set_format(&info, GST_VIDEO_FORMAT_GRAY8, patch.size.width, patch.size.height);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A template from a patch of a frame. Only the luma is taken, so that any rectangle can be, also in
-// formats whose colours are of fewer pixels.
+// A template from a patch of a frame. Only the luma is copied, so the rectangle needs no alignment
+// in formats with subsampled chroma.
 #pragma once
 
 #include <xcorr/types.hpp>
@@ -11,8 +11,8 @@
 
 namespace cudaxcorr {
 
-/// The patch as gray, with the frame's luma. Null with `fault` (LIBRARY/SETTINGS) when it does not
-/// lie wholly inside the frame, or is flat.
+/// The patch as a gray picture of the frame's luma. Null with `fault` (LIBRARY/SETTINGS) if it is
+/// not wholly inside the frame, or is flat.
 Sample capture(GstSample* frame, const xcorr::Rect& patch, Fault& fault);
 
 }  // namespace cudaxcorr

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Makes the CUDA context that the element works in current in this thread for a scope: the
-// pipeline's or, where there is none, the device's primary one, which stays current. Nothing on the
-// CPU.
+// Makes the element's CUDA context current in this thread for a scope: the pipeline's or, without
+// one, the device's primary context, which then stays current. Does nothing on the CPU.
 #pragma once
 
 #include <xcorr/types.hpp>

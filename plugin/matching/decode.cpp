@@ -26,9 +26,9 @@ std::string take_text(GError* error) {
   return text;
 }
 
-/// The whole file as one buffer: not every decoder puts pieces together. Null with the reason.
+/// The whole file as one buffer, since not every decoder reassembles pieces. Null with the reason.
 GstBuffer* read_file(const std::string& file, std::string& reason) {
-  // Opening a pipe could wait for ever.
+  // Opening a pipe could block for ever.
   if (g_access(file.c_str(), R_OK) == 0 && !g_file_test(file.c_str(), G_FILE_TEST_IS_REGULAR)) {
     reason = "not a regular file";
     return nullptr;
@@ -42,19 +42,19 @@ GstBuffer* read_file(const std::string& file, std::string& reason) {
   return nullptr;
 }
 
-/// A JPEG file that ends before its end-of-image marker. Earlier markers can be those of an
-/// embedded thumbnail, hence the last scan's.
+/// Whether a JPEG file ends before its end-of-image marker. Only the marker after the last scan
+/// counts: earlier ones may be an embedded thumbnail's.
 bool is_cut_off_jpeg(std::string_view bytes) {
   const auto scan = bytes.rfind("\xff\xda");
   return scan == bytes.npos || bytes.find("\xff\xd9", scan) == bytes.npos;
 }
 
-/// A BMP file shorter than its header says: bytes 2 to 5.
+/// Whether a BMP file is shorter than its header says (bytes 2 to 5).
 bool is_cut_off_bmp(std::string_view bytes) {
   return bytes.size() < 6 || bytes.size() < GST_READ_UINT32_LE(bytes.data() + 2);
 }
 
-/// Some decoders paint what is missing gray, or black, and say nothing.
+/// Some decoders paint what is missing gray or black and report nothing.
 bool is_cut_off(std::string_view bytes) {
   if (bytes.starts_with("\xff\xd8\xff")) return is_cut_off_jpeg(bytes);
   return bytes.starts_with("BM") && is_cut_off_bmp(bytes);
@@ -74,14 +74,14 @@ std::string reason_of(GstMessage* message) {
     gst_message_parse_error(message, &error, nullptr);
   else
     gst_message_parse_warning(message, &error, nullptr);
-  // The decoded stream was of no use to the sink of pictures.
+  // What was decoded is not video, so it could not be linked to the sink.
   const bool no_link = error->domain == GST_PARSE_ERROR;
   const std::string text = take_text(error);
   return no_link ? "there is no picture in it" : text;
 }
 
-/// Waits until the pipeline is prerolled or has failed; then the reason is set. Decoders warn of
-/// damaged pictures: that is a failure here.
+/// Waits until the pipeline has prerolled, or has failed and the reason is set. Decoders warn of
+/// damaged pictures, which counts as a failure here.
 void wait_for_preroll(GstElement* pipeline, std::string& reason) {
   const Ref<GstBus> bus(gst_element_get_bus(pipeline));
   GstMessage* message = gst_bus_timed_pop_filtered(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pictures from files, decoded by whichever GStreamer decoder knows the format.
+// Pictures from files, by whichever of GStreamer's decoders knows the format.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace cudaxcorr {
 
-/// The file's first picture, as raw video. Null with the reason when there is none or not all of
-/// it. Blocks for as long as decoding takes, at most ten seconds.
+/// The file's first picture, as raw video. Null with the reason if there is none or it is not
+/// complete. Blocks while it is decoded, ten seconds at most.
 Sample decode(const std::string& file, std::string& reason);
 
 }  // namespace cudaxcorr

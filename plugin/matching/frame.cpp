@@ -4,7 +4,7 @@
 namespace cudaxcorr {
 namespace {
 
-/// Positions are those of a component among a pixel's bytes.
+/// Where a pixel's components are among its bytes.
 xcorr::PixelLayout layout_of(const GstVideoInfo& info) {
   const int bytes = GST_VIDEO_INFO_COMP_PSTRIDE(&info, 0);
   const auto position = [&](int component) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A mapped video frame as a matrix of pixels whose luma counts. It is used where it lies, in host
-// memory or on the GPU: the library reads luma from between other components and makes that of
-// packed RGB.
+// The luma of a mapped video frame as the library's view of a matrix. Nothing is copied, in host
+// memory or on the GPU: the library picks the luma out of interleaved components, and computes it
+// from packed RGB.
 #pragma once
 
 #include <gst/video/video.h>
@@ -11,17 +11,17 @@
 
 namespace cudaxcorr {
 
-/// The formats of system memory that the element takes, for caps.
+/// The formats that the element takes in system memory, for caps.
 #define CUDAXCORR_FORMATS                                                                       \
   "{ GRAY8, NV12, NV21, I420, YV12, Y42B, Y444, YUY2, UYVY, RGB, BGR, RGBx, xRGB, BGRx, xBGR, " \
   "RGBA, ARGB, BGRA, ABGR }"
 
-/// Of these, those that GStreamer's CUDA memory has, by version 1.22.
+/// Those of them that GStreamer 1.22 has in CUDA memory.
 #define CUDAXCORR_GPU_FORMATS                                                                  \
   "{ NV12, NV21, I420, YV12, Y42B, Y444, YUY2, UYVY, RGB, BGR, RGBx, BGRx, RGBA, ARGB, BGRA, " \
   "ABGR }"
 
-/// Of a frame of these formats mapped in that memory; valid while it is.
+/// The frame, of one of these formats, is mapped in that memory; the view is valid while it is.
 xcorr::MatrixView luma_view(const GstVideoFrame& frame, xcorr::Memory memory = xcorr::Memory::host);
 
 }  // namespace cudaxcorr

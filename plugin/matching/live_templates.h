@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The templates that take up what is found of them (`template-update`), beside the pictures that
-// they began as. One lives on the device for all matchers of it, and for as long as its picture
-// stays.
+// Templates that adapt to what is found (`template-update`), alongside the pictures that they
+// started from. A live template is kept on the device, shared by all matchers that use it, for as
+// long as its picture is in the bank.
 #pragma once
 
 #include <memory>
@@ -15,16 +15,17 @@
 
 namespace cudaxcorr {
 
-/// One a picture; null: it stays as it is. All of them are, or none is.
+/// One entry per picture. Either all pictures have a live template, or all entries are null.
 using LiveTemplates = std::vector<std::shared_ptr<xcorr::LiveTemplate>>;
 
-/// Those of `images`: of a picture that was there before what it has become, if it is there.
+/// Live templates for `images`. Those of pictures that are unchanged are carried over from `before`
+/// with what they have learnt; the others start from their pictures.
 xcorr::Result<LiveTemplates> live_templates(const xcorr::Device& device,
                                             const std::vector<LumaImage>& images,
                                             const std::vector<LumaImage>& images_before,
                                             const LiveTemplates& before);
 
-/// Gives a matcher the templates as they live, or else the pictures.
+/// Gives a matcher the live templates or, where there are none, the pictures.
 xcorr::Status set_templates_of(xcorr::Matcher& matcher, std::span<const LumaImage> images,
                                std::span<const std::shared_ptr<xcorr::LiveTemplate>> live);
 

@@ -9,7 +9,7 @@
 namespace cudaxcorr {
 namespace {
 
-/// Null for memory of another kind. A frame in CUDA memory is one piece.
+/// Null for other kinds of memory. A frame in CUDA memory is a single block.
 GstCudaMemory* cuda_memory(GstBuffer* frame) {
   if (gst_buffer_n_memory(frame) != 1) return nullptr;
   GstMemory* memory = gst_buffer_peek_memory(frame, 0);
@@ -59,7 +59,7 @@ GstMapFlags flags_to_read_on_gpu() { return static_cast<GstMapFlags>(GST_MAP_REA
 void wait_for_writers([[maybe_unused]] GstBuffer* frame) {
 #if GST_CHECK_VERSION(1, 24, 0)
   gst_cuda_memory_sync(cuda_memory(frame));
-#endif  // before, elements gave frames away only when they were written
+#endif  // earlier versions push frames only after they are written
 }
 
 }  // namespace cudaxcorr

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The CUDA context that the pipeline's elements share, by GStreamer's CUDA library: one context for
-// all of them costs less memory and no switching, and their frames can be read where they lie. A
-// build without that library (pipeline_context_absent.cpp) has none, and the device's primary
-// context serves.
+// The CUDA context that the pipeline's elements share through GStreamer's CUDA library. A single
+// context saves memory and context switches, and lets the element read frames in GPU memory in
+// place. Builds without that library (pipeline_context_absent.cpp) use the device's primary context
+// instead.
 #pragma once
 
 #include <utility>
@@ -14,7 +14,7 @@ typedef struct _GstCudaContext GstCudaContext;
 
 namespace cudaxcorr {
 
-/// A reference; copies are of the same context.
+/// A reference; copies refer to the same context.
 class PipelineContext {
  public:
   PipelineContext() = default;
@@ -28,17 +28,17 @@ class PipelineContext {
   ~PipelineContext() { release(); }
   bool operator==(const PipelineContext&) const = default;
 
-  /// That of a frame in CUDA memory; of others none.
+  /// The context of a frame in CUDA memory; none for other frames.
   static PipelineContext of(GstBuffer* frame);
 
-  /// Takes the context of a neighbour or the application, or makes one. False when there is none to
-  /// be had: no such library, no driver, no such device.
+  /// Takes the context of a neighbour or the application, or else creates one. False if that is not
+  /// possible: no library, no driver, no such device.
   bool ensure(GstElement* element, int cuda_device_id);
   void release();
 
-  /// Whether there is one.
+  /// Whether this refers to a context.
   bool exists() const { return context_ != nullptr; }
-  /// CUDA's number of its device.
+  /// CUDA's ordinal of its device.
   int ordinal() const;
 
   /// The element's `set_context`, and its answer to a CONTEXT query: true when answered.
@@ -53,12 +53,12 @@ class PipelineContext {
   GstCudaContext* context_ = nullptr;
 };
 
-/// Whether elements here can exchange frames in CUDA memory: there is the library and a driver.
+/// Whether elements can exchange frames in CUDA memory: needs the library and a driver.
 bool has_cuda_memory();
 
-/// To map a frame in CUDA memory for reading on the GPU.
+/// Flags to map a frame in CUDA memory for reading on the GPU.
 GstMapFlags flags_to_read_on_gpu();
-/// Waits until what others write to a mapped frame in CUDA memory is there.
+/// Waits until pending writes to a mapped frame in CUDA memory have completed.
 void wait_for_writers(GstBuffer* frame);
 
 }  // namespace cudaxcorr

@@ -99,7 +99,7 @@ SharedPicture copy_sample(GstSample* sample, const std::string& label, guint id,
     return refuse("its caps are not those of raw video");
   if (!MappedFrame(info, buffer, GST_MAP_READ))
     return refuse("its buffer cannot be mapped, or is too small for its caps");
-  // A pool may wait for the buffer.
+  // The buffer may belong to a pool that waits for its return.
   GstBuffer* copied = gst_buffer_copy_deep(buffer);
   Sample kept = take_sample(gst_sample_new(copied, caps, nullptr, nullptr));
   gst_buffer_unref(copied);
@@ -145,15 +145,15 @@ std::optional<LumaImage> luma_in(const GstVideoInfo& format, const Picture& pict
   GstVideoInfo info;
   if (!gst_video_info_from_caps(&info, gst_sample_get_caps(picture.sample.get())))
     return std::nullopt;
-  info.interlace_mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE;  // the rows of a frame, in order
-  const GstVideoInfo wanted = converted_info(format, info);
+  info.interlace_mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE;  // its rows are a frame's, in order
+  const GstVideoInfo target = converted_info(format, info);
   const MappedFrame decoded(info, gst_sample_get_buffer(picture.sample.get()), GST_MAP_READ);
   if (!decoded) return std::nullopt;
 
-  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, wanted.size, nullptr);
+  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, target.size, nullptr);
   std::optional<LumaImage> image;
   {
-    MappedFrame converted(wanted, buffer, GST_MAP_READWRITE);
+    MappedFrame converted(target, buffer, GST_MAP_READWRITE);
     if (converted && convert(decoded, converted)) image = copy(luma_view(converted.frame));
   }
   gst_buffer_unref(buffer);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The templates' pictures: files, samples, patches of frames. They are kept as they came and
-// converted to the pipeline's own format and colorimetry when that is known, so that their luma
-// comes about as the frames' does and an exact copy scores 1 in every format.
+// The templates' pictures: files, samples, patches of frames. They are kept in their original
+// format and converted to the pipeline's format and colorimetry once that is known. Their luma is
+// then computed as the frames' is, and an exact copy scores 1 in every format.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@
 namespace cudaxcorr {
 
 struct Picture {
-  guint id;           ///< from 1; no other template of the element ever has it
-  std::string file;   ///< empty: it came as a sample
-  std::string label;  ///< a file's base name without its extension, if nobody gave another
+  guint id;           ///< from 1; never reused by the same element
+  std::string file;   ///< empty: given as a sample
+  std::string label;  ///< by default a file's base name without extension
   Sample sample;
 
   const std::string& name() const { return file.empty() ? label : file; }
@@ -32,7 +32,7 @@ struct Picture {
 using SharedPicture = std::shared_ptr<const Picture>;
 using Pictures = std::vector<SharedPicture>;
 
-/// What the application wants of templates. Files are not read before the element starts.
+/// The templates that the application has set. Files are read when the element starts.
 struct TemplateSettings {
   std::string file;                ///< `template`
   std::vector<std::string> files;  ///< `templates`
@@ -50,16 +50,17 @@ struct Bank {
   const Picture& operator[](std::size_t index) const;
 };
 
-/// The settings that lead to a bank.
+/// The settings from which this bank would be loaded.
 TemplateSettings settings_of(const Bank& bank);
 
-/// Fills one of the bank's lists anew; ids come after `last_id`. Blocks for as long as decoding
-/// takes. False, and the bank is as it was, with `fault` when a file cannot be read (RESOURCE/
-/// OPEN_READ) or a sample not be used (LIBRARY/SETTINGS).
+/// Replaces one of the bank's lists by what the settings name; new ids follow `last_id`. Blocks
+/// while files are decoded. If a file cannot be read (RESOURCE/OPEN_READ) or a sample cannot be
+/// used (LIBRARY/SETTINGS), sets `fault`, returns false and leaves the bank unchanged.
 bool load(Bank& bank, Pictures Bank::*list, const TemplateSettings& settings, guint& last_id,
           Fault& fault);
 
-/// One picture. An empty label: that of a file, or `sample`. Null with `fault`, as above.
+/// One picture. An empty label stands for the default: the file's name, or `sample`. Null with
+/// `fault`, as above.
 SharedPicture load_file(const std::string& file, const std::string& label, guint id, Fault& fault);
 SharedPicture copy_sample(GstSample* sample, const std::string& label, guint id, Fault& fault);
 
@@ -74,11 +75,11 @@ struct LumaImage {
   }
 };
 
-/// For each of `after` which one of `before` it equals, if any; each is taken once.
+/// For each image of `after`, the index of an equal one in `before`, if any. Each is used once.
 std::vector<std::optional<std::size_t>> origins_of(const std::vector<LumaImage>& after,
                                                    const std::vector<LumaImage>& before);
 
-/// The luma that the picture has in a pipeline of that format. Empty when it cannot be converted.
+/// The picture's luma as a pipeline of that format has it. Empty if it cannot be converted.
 std::optional<LumaImage> luma_in(const GstVideoInfo& format, const Picture& picture);
 
 }  // namespace cudaxcorr

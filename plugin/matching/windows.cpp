@@ -7,10 +7,10 @@
 namespace cudaxcorr {
 namespace {
 
-/// Of a window: its target, and others that come near.
-constexpr int most_peaks = 8;
+/// Peaks of one window: its target, and others that come close.
+constexpr int max_window_peaks = 8;
 
-/// Where a window of that length begins when it is moved into the area, which is not shorter.
+/// Where a window of that length begins once shifted into the area, which is at least as long.
 int moved_inside(double begin, int length, int area_begin, int area_length) {
   const double last = area_begin + area_length - length;
   return static_cast<int>(std::lround(std::clamp<double>(begin, area_begin, last)));
@@ -34,8 +34,8 @@ xcorr::Status Windows::prepare(xcorr::Size frame, const xcorr::MatchSettings& se
                                int margin) {
   frame_ = frame;
   settings_ = settings;
-  settings_.max_peaks = std::min(settings.max_peaks, most_peaks);
-  // Each size of window would be tuned by itself, and the stream would wait for all of them.
+  settings_.max_peaks = std::min(settings.max_peaks, max_window_peaks);
+  // Tuning would stall the stream once for every size of window.
   if (settings.kernel == "tune") settings_.kernel = "auto";
   area_ = xcorr::searched_region(frame, settings.search_region);
   margin_ = margin;
@@ -43,7 +43,7 @@ xcorr::Status Windows::prepare(xcorr::Size frame, const xcorr::MatchSettings& se
     if (!fits(i)) continue;
     auto matcher = matcher_of(i, 0);
     if (!matcher.ok()) return matcher.status();
-    if (auto status = prepare(*matcher.value(), region_round(i, {})); !status.ok()) return status;
+    if (auto status = prepare(*matcher.value(), region_around(i, {})); !status.ok()) return status;
   }
   return {};
 }
@@ -53,7 +53,7 @@ bool Windows::fits(std::uint32_t index) const {
   return size.width <= area_.width && size.height <= area_.height;
 }
 
-xcorr::Rect Windows::region_round(std::uint32_t index, Point place) const {
+xcorr::Rect Windows::region_around(std::uint32_t index, Point place) const {
   const xcorr::Size size = (*images_)[index].size;
   const int width = std::min(size.width + 2 * margin_, area_.width);
   const int height = std::min(size.height + 2 * margin_, area_.height);
@@ -88,7 +88,7 @@ xcorr::Status Windows::enqueue(const xcorr::MatrixView& frame,
     if (!fits(index)) continue;
     auto matcher = matcher_of(index, used[index]++);
     if (!matcher.ok()) return matcher.status();
-    const xcorr::Rect region = region_round(index, place);
+    const xcorr::Rect region = region_around(index, place);
     if (auto status = prepare(*matcher.value(), region); !status.ok()) return status;
     if (auto status = matcher.value()->enqueue(frame); !status.ok()) return status;
     enqueued_.push_back({index, region, matcher.value()});
@@ -109,8 +109,8 @@ xcorr::Status Windows::collect(std::vector<xcorr::Peak>& peaks) {
   return {};
 }
 
-/// There a peak may be the slope of one outside, and its place would be wrong. (At the edge of what
-/// is searched places are whole.)
+/// A peak at an edge inside the searched area may be the slope of a larger one beyond it, so its
+/// place would be wrong. (At the edge of the searched area places are whole pixels.)
 bool Windows::at_inner_edge(const xcorr::Peak& peak, const xcorr::Rect& region) const {
   const auto at = [](double place, int extent, int begin, int length, int area_begin,
                      int area_length) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Searches small windows of a frame, each for one template: a Matcher a window. A window has the
-// size of its template and the margin on all sides, in every frame; near an edge it is moved inside
-// instead of being cut, since a matcher takes a new place for nothing, but not a new size.
+// Searches small windows of a frame, each for one template with a Matcher of its own. A window is
+// its template's size plus the margin on each side. Near an edge of the frame it is shifted inwards
+// rather than clipped: moving a prepared matcher is free, resizing it is not.
 #pragma once
 
 #include <memory>
@@ -24,21 +24,21 @@ class Windows {
  public:
   explicit Windows(xcorr::Device device) : device_(std::move(device)) {}
 
-  /// What was prepared for those that were there before, with the same pixels, stays.
+  /// Matchers of templates whose pixels are unchanged are kept.
   void set_templates(Images images, LiveTemplates live);
 
-  /// Makes a window a template ready; further ones come when they are needed. The margin is in
-  /// pixels. What the settings' search region leaves out is not searched.
+  /// Prepares one window per template; further ones are made as needed. The margin is in pixels.
+  /// Windows stay inside the settings' search region.
   xcorr::Status prepare(xcorr::Size frame, const xcorr::MatchSettings& settings, int margin);
 
-  /// Enqueues the search of all windows, so that a GPU works on them at once.
+  /// Enqueues the search of all windows, so that a GPU works on them concurrently.
   xcorr::Status enqueue(const xcorr::MatrixView& frame,
                         std::span<const TemplatePlace> expectations);
 
   /// Adds the peaks of the windows enqueued.
   xcorr::Status collect(std::vector<xcorr::Peak>& peaks);
 
-  /// Whether windows were enqueued last, and the correlate variant of the first of them.
+  /// Whether the last enqueue() had any windows, and the kernel of the first of them.
   bool any() const { return !enqueued_.empty(); }
   std::string kernel() const { return enqueued_.front().matcher->kernel(); }
 
@@ -50,7 +50,7 @@ class Windows {
   };
 
   bool fits(std::uint32_t index) const;
-  xcorr::Rect region_round(std::uint32_t index, Point place) const;
+  xcorr::Rect region_around(std::uint32_t index, Point place) const;
   xcorr::Result<xcorr::Matcher*> matcher_of(std::uint32_t index, std::size_t which);
   xcorr::Status prepare(xcorr::Matcher& matcher, const xcorr::Rect& region);
   bool at_inner_edge(const xcorr::Peak& peak, const xcorr::Rect& region) const;
@@ -59,10 +59,10 @@ class Windows {
   Images images_ = std::make_shared<std::vector<LumaImage>>();
   LiveTemplates live_;
   xcorr::Size frame_;
-  xcorr::Rect area_;  ///< in which windows lie
+  xcorr::Rect area_;  ///< all windows lie inside
   xcorr::MatchSettings settings_;
   int margin_ = 0;
-  std::vector<std::vector<std::unique_ptr<xcorr::Matcher>>> matchers_;  ///< of each template
+  std::vector<std::vector<std::unique_ptr<xcorr::Matcher>>> matchers_;  ///< by template
   std::vector<Window> enqueued_;
 };
 

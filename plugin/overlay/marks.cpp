@@ -8,7 +8,7 @@ namespace {
 
 std::string text_of(const gchar* text) { return text ? text : ""; }
 
-/// What a box does not say by itself.
+/// The state, if the box alone does not show it.
 std::string state_of(const GstCudaXCorrPeak& peak) {
   const std::string state = text_of(peak.state);
   return state == "none" || state == "tracked" ? "" : state;
@@ -50,7 +50,7 @@ void Marks::trace(Mark& mark) {
   for (const Past& place : past) mark.trail.push_back(place.centre);
 }
 
-/// By age, so that the trail of what is lost goes too.
+/// By age, so that trails of lost targets fade as well.
 void Marks::drop_older(unsigned trail_length) {
   for (auto& [id, past] : past_)
     while (!past.empty() && past.front().frame + trail_length <= frame_) past.pop_front();

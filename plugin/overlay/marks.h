@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What there is to see of the results: the marks of the last analysed frame and, for each track,
-// the places where it has been. All in shares of the frame, so that no scaling on the way matters.
+// What to draw: the marks of the last analysed frame and, for each track, the places where it has
+// been. Everything in fractions of the frame, so that scaling between the elements does not matter.
 #pragma once
 
 #include <cstdint>
@@ -25,18 +25,18 @@ struct Mark {
   double x, y, width, height;
   double score;
   bool lost;
-  std::string state;         ///< of the track; empty: there is nothing to say
+  std::string state;         ///< of the track; empty: none to show
   std::vector<Point> trail;  ///< centres in earlier frames and this one, oldest first
 };
 
 class Marks {
  public:
-  /// Takes the result of the frame that is to be drawn. One that was not analysed changes nothing:
-  /// marks would flicker otherwise. A trail has the places of the last `trail_length` analysed
-  /// frames.
+  /// Takes the result of the frame to be drawn. A frame that was not analysed changes nothing,
+  /// since marks would flicker otherwise. A trail has the places of the last `trail_length`
+  /// analysed frames.
   void update(const GstStructure* result, unsigned trail_length);
   const std::vector<Mark>& current() const { return marks_; }
-  /// The next frame has nothing to do with those before.
+  /// The next frame is unrelated to those before.
   void forget();
 
  private:

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The element xcorroverlay towards GStreamer: a bin round GStreamer's own `overlaycomposition`,
-// which finds out whether a sink can blend, attaches or blends, and leaves frames alone when there
-// is nothing to draw. What is drawn is in marks.cpp, how in painter.cpp.
+// The element xcorroverlay as GStreamer sees it: a bin around GStreamer's own `overlaycomposition`,
+// which finds out whether a sink can blend, attaches the pictures or blends them, and passes frames
+// on untouched if there is nothing to draw. What is drawn is in marks.cpp, how in painter.cpp.
 
 /**
  * SECTION:element-xcorroverlay
  * @title: xcorroverlay
  *
- * Draws what #cudaxcorr found: a box round each place with the template's label, the track's
- * number, the score and, of tracks, the way they came. What is lost has a dashed box where it was
- * last.
+ * Draws what #cudaxcorr found: a box around each place with the template's label, the track's
+ * number, the score and, for tracks, a trail of where they have been. Lost targets have a dashed
+ * box where they were last.
  *
  * Where downstream can blend (glimagesink, say) the pictures go along with the frame as a
  * #GstVideoOverlayCompositionMeta and the frame itself stays as it is; else they are drawn into it,
@@ -141,7 +141,7 @@ GstVideoOverlayComposition* paint(Element& element, const Settings& settings,
   return all;
 }
 
-/// What is to be laid over the frame, or null: it then passes as it is.
+/// What to blend over the frame, or null to pass it unchanged.
 GstVideoOverlayComposition* draw(GstElement*, GstSample* sample, gpointer overlay) {
   GstXCorrOverlay* self = GST_XCORR_OVERLAY(overlay);
   const GstStructure* result = gst_cuda_xcorr_get_result(gst_sample_get_buffer(sample));
@@ -152,7 +152,7 @@ GstVideoOverlayComposition* draw(GstElement*, GstSample* sample, gpointer overla
   return paint(*self->element, settings, info);
 }
 
-/// A segment begins every stream and follows every seek.
+/// A segment starts every stream and follows every seek.
 GstPadProbeReturn on_event(GstPad*, GstPadProbeInfo* info, gpointer overlay) {
   if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_SEGMENT)
     GST_XCORR_OVERLAY(overlay)->element->marks.forget();
@@ -161,7 +161,7 @@ GstPadProbeReturn on_event(GstPad*, GstPadProbeInfo* info, gpointer overlay) {
 
 // ---- the bin --------------------------------------------------------------------------------
 
-/// A pad of the bin's own, in front of the child's pad of that name when there is a child.
+/// A ghost pad of the bin for the child's pad of that name, if there is a child.
 GstPad* add_pad(GstXCorrOverlay* self, GstStaticPadTemplate& pad_template, GstElement* child) {
   GstPadTemplate* made = gst_static_pad_template_get(&pad_template);
   GstPad* pad = gst_ghost_pad_new_no_target_from_template(pad_template.name_template, made);

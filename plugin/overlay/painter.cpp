@@ -10,11 +10,11 @@ namespace {
 
 /// The height of the frame that sizes are for.
 constexpr double reference_height = 720;
-/// Smaller text could not be read.
+/// Smaller text would be illegible.
 constexpr double min_text_scale = 0.6;
 
-constexpr double text_margin = 3;  // round the text
-constexpr double rim_width = 1;    // beside a line, dark, so that it is seen on any ground
+constexpr double text_margin = 3;  // around the text
+constexpr double rim_width = 1;    // dark, beside a line, for contrast on any background
 
 /// In whole pixels, so that edges are sharp.
 double scaled(double size, double scale) { return std::max(1.0, std::round(size * scale)); }
@@ -32,7 +32,7 @@ Box unite(const Box& a, const Box& b) {
           std::max(a.bottom, b.bottom)};
 }
 
-/// In whole pixels inside the frame.
+/// Rounded outwards to whole pixels, inside the frame.
 Box clip(const Box& box, int width, int height) {
   return {std::max(0.0, std::floor(box.left)), std::max(0.0, std::floor(box.top)),
           std::min<double>(width, std::ceil(box.right)),
@@ -41,7 +41,7 @@ Box clip(const Box& box, int width, int height) {
 
 /// A mark laid out in pixels of the frame.
 struct Drawing {
-  Box box, text;  ///< the text's background; of no size: no text
+  Box box, text;  ///< the text's background; empty: no text
   std::vector<Mark::Point> trail;
   guint32 color;  ///< ARGB
   bool dashed;
@@ -59,7 +59,7 @@ struct Drawing {
 
 // ---- layout ---------------------------------------------------------------------------------
 
-/// Okabe and Ito's colours, which people of every kind of colour vision tell apart.
+/// Okabe and Ito's palette, which can be told apart with any kind of colour vision.
 guint32 color_of(const Mark& mark, const Look& look) {
   static constexpr guint32 palette[] = {0xffe69f00, 0xff56b4e9, 0xff009e73, 0xfff0e442,
                                         0xff0072b2, 0xffd55e00, 0xffcc79a7};
@@ -68,7 +68,7 @@ guint32 color_of(const Mark& mark, const Look& look) {
   return palette[index % std::size(palette)];
 }
 
-/// Of what is lost the score is none of this frame.
+/// Without the score for lost targets, which have none in this frame.
 std::string text_of(const Mark& mark, const Look& look) {
   std::string text;
   const auto add = [&](const std::string& word) {
@@ -117,7 +117,7 @@ void stroke(cairo_t* cairo, const Drawing& drawing) {
   cairo_stroke(cairo);
 }
 
-/// The lines are round what was found, not over it.
+/// The lines are around the place, not over it.
 void draw_box(cairo_t* cairo, const Drawing& drawing) {
   const Box box = drawing.box.outset(drawing.reach() / 2);
   const double dashes[] = {4 * drawing.line_width, 3 * drawing.line_width};
@@ -145,8 +145,8 @@ void draw_text(cairo_t* cairo, const Drawing& drawing, PangoLayout* layout) {
   pango_cairo_show_layout(cairo, layout);
 }
 
-/// A picture of that part of the frame, into which `draw` draws in the frame's coordinates. Null
-/// when it is larger than Cairo's can be, or than there is memory for.
+/// A picture of that part of the frame; `draw` uses the frame's coordinates. Null if it is too
+/// large for Cairo or for memory.
 template <class Draw>
 GstVideoOverlayRectangle* make_picture(const Box& part, Draw draw) {
   const int width = static_cast<int>(part.width()), height = static_cast<int>(part.height());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Marks as small pictures, one each and no larger than what is drawn, which whoever shows the frame
-// blends over it. Cairo draws, Pango sets the text.
+// Renders each mark as a picture no larger than what is drawn, to be blended over the frame. Cairo
+// draws, Pango sets the text.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ struct Look {
 
 class Painter {
  public:
-  /// The mark in a frame of that size; null when none of it is inside.
+  /// The mark in a frame of that size; null if no part of it is inside.
   GstVideoOverlayRectangle* paint(const Mark& mark, const Look& look, int width, int height);
 
  private:

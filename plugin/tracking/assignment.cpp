@@ -31,17 +31,17 @@ class Assignment {
 
   struct Reached {
     double cost = std::numeric_limits<double>::infinity();
-    int before = none;  ///< the column that the row which wants this one gives up
+    int before = none;  ///< the column given up by the row that takes this one
     bool final = false;
   };
 
-  /// Behind the real columns there is one for each row that may stay alone.
+  /// After the real columns there is a virtual one per row, taken by rows that stay alone.
   double cost(int row, int column) const {
     if (column >= columns_) return alone_;
     return std::min(costs_[static_cast<std::size_t>(row) * columns_ + column], alone_ + 1);
   }
 
-  /// Dijkstra's search from a new row to the nearest column that nobody has.
+  /// Dijkstra's search from a new row to the nearest free column.
   void add(int start) {
     std::vector<Reached> reached(columns_ + rows_);
     int row = start, column = none;
@@ -68,7 +68,7 @@ class Assignment {
     return nearest;
   }
 
-  /// Keeps every cost less its prices at 0 or above, and at 0 along the path.
+  /// Keeps all reduced costs non-negative, and zero along the path.
   void reprice(int start, const std::vector<Reached>& reached, double length) {
     row_price_[start] += length;
     for (int column = 0; column < columns_ + rows_; ++column) {
@@ -90,7 +90,7 @@ class Assignment {
   int columns_, rows_;
   double alone_;
   std::vector<double> row_price_, column_price_;
-  std::vector<int> row_of_;  ///< who has the column
+  std::vector<int> row_of_;  ///< by column
 };
 
 }  // namespace

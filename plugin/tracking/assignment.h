@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The assignment problem: who gets what, so that the sum of the costs is least. The Hungarian
-// method (Kuhn 1955, Munkres 1957) in its form with shortest augmenting paths: rows are added one
-// at a time, each by the cheapest chain of exchanges, measured in costs less the prices that rows
-// and columns have so far. For r rows and c columns it takes r^2 (r + c) steps at most.
+// The assignment problem: pairs rows with columns so that the sum of the costs is minimal. The
+// Hungarian method (Kuhn 1955, Munkres 1957) with shortest augmenting paths: rows are added one at
+// a time, each by the cheapest chain of exchanges in reduced costs, which are the costs minus the
+// prices of rows and columns so far. For r rows and c columns it takes at most r^2 (r + c) steps.
 #pragma once
 
 #include <span>
@@ -11,9 +11,9 @@
 
 namespace cudaxcorr {
 
-/// `costs` has a row of `columns` (at least 1) finite costs for each who wants something. Gives
-/// each row its column, or -1: a row stays alone at the cost `alone`, and does so rather than take
-/// a column that costs more.
+/// `costs` has rows of `columns` (at least 1) finite costs. Returns the column of each row, or -1
+/// for a row that is left alone, which costs `alone`; no row gets a column that costs more than
+/// that.
 std::vector<int> assign(std::span<const double> costs, int columns, double alone);
 
 }  // namespace cudaxcorr

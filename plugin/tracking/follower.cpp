@@ -12,15 +12,15 @@ bool better(const xcorr::Peak& a, const xcorr::Peak& b, bool minimum) {
   return minimum ? a.score < b.score : a.score > b.score;
 }
 
-/// Of peaks closer than the least distance only the best stays, as within a single search. The
-/// order is theirs: best first within a template.
+/// Non-maximum suppression across searches, as each does within itself: of peaks closer than the
+/// minimum distance only the best is kept. They come best first.
 std::vector<xcorr::Peak> distinct(std::span<const xcorr::Peak> peaks, int min_distance) {
   std::vector<xcorr::Peak> kept;
   for (const xcorr::Peak& peak : peaks) {
-    const auto least = [&](int extent) { return min_distance ? min_distance : extent / 2; };
+    const auto limit = [&](int extent) { return min_distance ? min_distance : extent / 2; };
     const auto near = [&](const xcorr::Peak& other) {
-      return std::abs(peak.x - other.x) < std::max(1, least(peak.width)) &&
-             std::abs(peak.y - other.y) < std::max(1, least(peak.height));
+      return std::abs(peak.x - other.x) < std::max(1, limit(peak.width)) &&
+             std::abs(peak.y - other.y) < std::max(1, limit(peak.height));
     };
     if (std::none_of(kept.begin(), kept.end(), near)) kept.push_back(peak);
   }
@@ -30,9 +30,9 @@ std::vector<xcorr::Peak> distinct(std::span<const xcorr::Peak> peaks, int min_di
 }  // namespace
 
 void Follower::configure(const TrackSettings& settings, const xcorr::MatchSettings& match,
-                         std::vector<double> black_scores) {
+                         std::vector<double> zero_window_scores) {
   rules_ = {settings, match.max_peaks, xcorr::info(match.method).minimum};
-  black_scores_ = std::move(black_scores);
+  zero_window_scores_ = std::move(zero_window_scores);
   min_peak_distance_ = match.min_peak_distance;
   if (!settings.enabled) {
     std::ranges::fill(trackers_, Tracker());
@@ -72,18 +72,18 @@ void Follower::update(std::uint64_t frame, std::vector<xcorr::Peak> peaks) {
   for (std::uint32_t i = 0; i < trackers_.size(); ++i) {
     const auto last = std::find_if(first, peaks.end(),
                                    [i](const xcorr::Peak& p) { return p.template_index != i; });
-    rules_.black_score = black_scores_[i];
+    rules_.zero_window_score = zero_window_scores_[i];
     trackers_[i].update(frame, distinct({first, last}, min_peak_distance_), rules_, last_id_);
     first = last;
   }
   schedule();
 }
 
-/// A whole frame is due as soon as something is missing, and then again and again.
+/// A whole frame is due as soon as something is missing, and then at regular intervals.
 void Follower::schedule() {
   const bool was_incomplete =
       std::exchange(incomplete_, std::ranges::any_of(trackers_, [this](const Tracker& tracker) {
-                      return !tracker.complete(rules_.most);
+                      return !tracker.complete(rules_.max_targets);
                     }));
   if (incomplete_ && (!was_incomplete || since_whole_frame_ >= rules_.settings.redetect_interval))
     whole_frame_due_ = true;
@@ -112,8 +112,8 @@ std::vector<Target> Follower::targets() const {
     for (const Track& track : trackers_[i].tracks()) {
       targets.push_back(track.target);
       xcorr::Peak& peak = targets.back().peak;
-      peak.template_index = i;  // it may have had another number when it was seen
-      if (track.target.lost) peak.score = black_scores_[i];
+      peak.template_index = i;  // it may have had another index when it was detected
+      if (track.target.lost) peak.score = zero_window_scores_[i];
     }
     std::sort(targets.begin() + first, targets.end(), [this](const Target& a, const Target& b) {
       if (a.lost != b.lost) return b.lost;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The assignment problem against all its solutions tried in turn.
+// The assignment problem against exhaustive search.
 #include "tracking/assignment.h"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ TEST(Assignment, IsAsCheapAsTheBestOfAll) {
 }
 
 TEST(Assignment, GivesWayWhereThatIsCheaperInAll) {
-  // Each wants the first column, but the second row has nothing else.
+  // Both rows prefer the first column, but the second row has no alternative.
   EXPECT_EQ(assign(std::vector<double>{1, 2, 1, 9}, 2, 10), (std::vector{1, 0}));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// All templates' targets on made-up peaks: when whole frames are searched, where else, in which
-// order targets are told, and what becomes of them when the templates change.
+// The targets of all templates on synthetic peaks: when whole frames are searched and where else,
+// in which order targets are reported, and what happens to them when the templates change.
 #include "tracking/follower.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class FollowerTest : public testing::Test {
 
   void configure() { follower_.configure(settings_, match_, {0.25, 0.5, 0.75}); }
 
-  /// The next frame; says whether it was searched in whole.
+  /// The next frame. Returns whether all of it was searched.
   bool see(std::vector<xcorr::Peak> peaks) {
     const bool whole = follower_.whole_frame_due();
     follower_.update(++frame_, std::move(peaks));
@@ -57,7 +57,7 @@ TEST_F(FollowerTest, WholeFramesNowAndThenWhileOneIsLost) {
   start(1);
   for (int i = 0; i < 20; ++i) see({peak(0, 10, 10)});
   for (int i = 1; i <= 30; ++i)
-    // Missed three times it is lost; from the frame after that on.
+    // After three misses it is lost, from the next frame on.
     EXPECT_EQ(see({}), i >= 4 && (i - 4) % 7 == 0) << i;
   EXPECT_EQ(follower_.expectations(frame_).size(), 1);  // it may return where it was lost
   see({peak(0, 500, 300)});
@@ -80,7 +80,7 @@ TEST_F(FollowerTest, AWholeFrameAfterAnInterruption) {
   EXPECT_FALSE(follower_.whole_frame_due());
 }
 
-/// Windows overlap, and a whole frame has them all.
+/// Windows overlap each other and the whole frame.
 TEST_F(FollowerTest, WhatWasFoundTwiceCountsOnce) {
   start(1, 4);
   see({peak(0, 10, 10), peak(0, 10, 10), peak(0, 40, 10), peak(0, 45, 13, 0.7), peak(0, 40, 10)});
@@ -106,7 +106,8 @@ TEST_F(FollowerTest, TargetsAreInOrder) {
   EXPECT_EQ(targets[3].peak.x, 90);
 }
 
-/// What templates take up: of each the best target that is tracked, seen and good enough.
+/// Which matches templates are updated from: for each, the best target that is tracked, detected
+/// and good enough.
 TEST_F(FollowerTest, TemplatesTakeUpTheBest) {
   const auto found = [](std::uint32_t index, double x, double closeness) {
     xcorr::Peak p = peak(index, x, 10, closeness);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// One template's targets on made-up peaks: who gets which id, which state, and where it is
+// The targets of one template on synthetic peaks: their ids, their states, and where they are
 // expected.
 #include "tracking/tracker.h"
 
@@ -21,7 +21,7 @@ xcorr::Peak peak(double x, double y, double score = 0.95) { return {0, x, y, siz
 /// A tracker and its count of frames.
 class Session {
  public:
-  explicit Session(int most = 1) { rules.most = most; }
+  explicit Session(int max_targets = 1) { rules.max_targets = max_targets; }
 
   /// The next frame, with these peaks in any order.
   void see(std::vector<xcorr::Peak> peaks) {
@@ -107,8 +107,8 @@ TEST(Tracker, FollowsACircle) {
   }
 }
 
-/// Two targets on straight ways. Where they are closer than half a template only the better peak
-/// is there, as from a search.
+/// Two targets on straight paths. While they are closer than half a template there is only the
+/// better peak, as after non-maximum suppression.
 void expect_no_swap(Point a, Point a_speed, Point b, Point b_speed, double jitter_size) {
   Session run(2);
   std::mt19937 random(5);
@@ -177,8 +177,8 @@ TEST(Tracker, ASecondTargetHasItsOwnIdWhileTheFirstIsLost) {
   expect_at(run.with_id(1), 110, 100);
 }
 
-/// With as many targets as there may be, one that was lost is known again wherever it comes back,
-/// the nearer one first.
+/// With the maximum number of targets, a lost one is recognised wherever it reappears, the nearest
+/// first.
 TEST(Tracker, LostOnesReturnAnywhereWhenThereAreNoOthers) {
   Session run(2);
   for (int i = 0; i < 3; ++i) run.see({peak(100, 100, 0.99), peak(900, 100, 0.98)});
@@ -198,7 +198,7 @@ TEST(Tracker, LostOnesReturnWithAnyScore) {
   EXPECT_FALSE(run.only().lost);
 }
 
-/// Near where it was lost a place is better than one of a higher score far away.
+/// A place near where it was lost is better than a higher score far away.
 TEST(Tracker, ALostOnePrefersItsNeighbourhood) {
   Session run;
   for (int i = 0; i < 3; ++i) run.see({peak(100, 100)});
@@ -211,7 +211,7 @@ TEST(Tracker, AFalsePeakNearByIsNotTaken) {
   Session run;
   for (int i = 0; i < 20; ++i) {
     const double x = 4.0 * i;
-    // Nearer to where the target is expected than the target, which speeds up.
+    // Closer to the expected place than the target itself, which accelerates.
     run.see(i < 10 ? std::vector{peak(x, 50), peak(x + 30, 60, 0.55)}
                    : std::vector{peak(x + 0.1 * (i - 9), 50), peak(x, 50.01 + size, 0.6)});
     ASSERT_NEAR(run.only().peak.y, 50, 1e-9) << i;
@@ -229,8 +229,8 @@ TEST(Tracker, APeakBeyondTheMarginIsNotTaken) {
   EXPECT_FALSE(run.only().lost);
 }
 
-/// The one that is missing does not push the other off its peak.
-/// Of two one is always a poor match.
+/// A missing target does not push the other off its peak.
+/// One of the two is always a poor match.
 TEST(Tracker, APoorMatchIsFollowedBesideAGoodOne) {
   Session run(2);
   for (int i = 0; i < 30; ++i) {
@@ -296,7 +296,7 @@ TEST(Tracker, FewerTargetsAreAllowedThanThereAre) {
   Session run(3);
   for (int i = 0; i < 5; ++i) run.see({peak(50, 50, 0.99), peak(300, 90, 0.98), peak(90, 400)});
   for (int i = 0; i < 5; ++i) run.see({peak(300, 90), peak(90, 400)});
-  run.rules.most = 2;
+  run.rules.max_targets = 2;
   run.see({peak(300, 90), peak(90, 400)});
   EXPECT_EQ(run.count(), 2);
   EXPECT_FALSE(run.with_id(2).lost);
@@ -306,7 +306,7 @@ TEST(Tracker, FewerTargetsAreAllowedThanThereAre) {
 TEST(Tracker, ASmallerScoreIsBetterWhereTheMethodSaysSo) {
   Session run;
   run.rules.minimum = true;
-  run.rules.black_score = 1;
+  run.rules.zero_window_score = 1;
   for (int i = 0; i < 10; ++i) run.see({peak(8.0 * i, 50, 0.02), peak(8.0 * i - 5, 70, 0.4)});
   expect_at(run.only(), 72, 50);
   EXPECT_EQ(run.only().id, 1);
