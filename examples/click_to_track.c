@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A window with a video, in which one drags a box, or clicks, and sees what is there followed. The
- * video sink sends the mouse upstream as GstNavigation events; where they reach cudaxcorr, the box
- * becomes its template by `capture-template`. Another box takes its place, another button ends it.
+ * Shows a video in a window; drag a box in it, or click, and what is there is followed. The video
+ * sink sends mouse events upstream as GstNavigation events. At cudaxcorr the box becomes the
+ * template, by `capture-template`. A new box replaces it, another mouse button removes it.
  *
  *   click-to-track clip.mp4
  *   click-to-track --source "v4l2src ! decodebin"
@@ -49,7 +49,7 @@ static void follow(App* app, const GstVideoRectangle* box) {
     g_print("template %u: %dx%d at %d,%d\n", app->template_id, box->w, box->h, box->x, box->y);
 }
 
-/* The part of the dragged box that lies in the frame. */
+/* The part of the dragged box that is inside the frame. */
 static gboolean box_of(App* app, GstPad* pad, GstVideoRectangle* box) {
   GstVideoInfo info;
   GstCaps* caps = gst_pad_get_current_caps(pad);
@@ -71,7 +71,7 @@ static gboolean box_of(App* app, GstPad* pad, GstVideoRectangle* box) {
   return TRUE;
 }
 
-/* Called in the window's thread for each event that comes up from the sink. */
+/* Called in the window's thread for each event that the sink sends upstream. */
 static GstPadProbeReturn on_event(GstPad* pad, GstPadProbeInfo* info, gpointer user_data) {
   App* app = user_data;
   GstEvent* event = GST_PAD_PROBE_INFO_EVENT(info);
@@ -104,7 +104,7 @@ static GstPadProbeReturn on_event(GstPad* pad, GstPadProbeInfo* info, gpointer u
   return GST_PAD_PROBE_OK;
 }
 
-/* Called in the streaming thread for each frame: the box while it is dragged. */
+/* Called in the streaming thread for each frame: draws the box while it is dragged. */
 static void on_draw(GstElement* overlay, cairo_t* cairo, guint64 timestamp, guint64 duration,
                     gpointer user_data) {
   App* app = user_data;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The main job from end to end: encodes a clip of the scene (H.264 in MP4) and its target (PNG),
- * follows the target through the clip with cudaxcorr, also when it hides for a while, and compares
- * each position found with the true one. Then the same once more for people: a clip with what was
- * found drawn into it, and a contact sheet of that.
+ * The main task from end to end: encodes a clip of the scene (H.264 in MP4) and its target (PNG),
+ * follows the target through the clip with cudaxcorr, across a while in which it is hidden, and
+ * compares each position found with the true one. Then makes something to look at: the clip with
+ * the results drawn into it, and a contact sheet of that.
  */
 #include <glib/gstdio.h>
 #include <gst/gst.h>
@@ -29,7 +29,7 @@ typedef struct {
   char *clip, *patch, *truth, *annotated, *sheet;
 } Files;
 
-/* What became of the clip. */
+/* The result for the clip. */
 typedef struct {
   int frames, found, wrong, lost;
   int ids;             /* different ones */
@@ -54,7 +54,7 @@ static gboolean write_truth(int frames, const char* file) {
 
 /* ---- following the target ------------------------------------------------------------------- */
 
-/* Ids grow, so another one than the last is a new one. */
+/* Ids only grow, so one that differs from the last is new. */
 static void note_track(const GstCudaXCorrPeak* peak, Summary* summary) {
   if (peak->id > summary->id) {
     summary->id = peak->id;
@@ -69,7 +69,7 @@ static void note_track(const GstCudaXCorrPeak* peak, Summary* summary) {
   }
 }
 
-/* What is found must be where the target is, and what can be seen in whole must be found. */
+/* What is found must be where the target is, and a target in full view must be found. */
 static void report_frame(GstBuffer* buffer, Summary* summary) {
   const GstStructure* result = gst_cuda_xcorr_get_result(buffer);
   GstCudaXCorrPeak peak;
@@ -105,8 +105,8 @@ static GstPadProbeReturn on_frame(GstPad* pad, GstPadProbeInfo* info, gpointer u
   return GST_PAD_PROBE_OK;
 }
 
-/* A pipeline that follows the target through the clip, and after that does what `rest` says. NULL:
- * it cannot be made. */
+/* A pipeline that follows the target through the clip, continued by `rest`. NULL if it cannot be
+ * made. */
 static GstElement* following(const Files* files, const Options* options, const char* rest) {
   char* description = g_strdup_printf("filesrc name=source ! decodebin ! cudaxcorr name=" MATCH_NAME
                                       " track=true redetect-interval=1 ! %s",
@@ -151,11 +151,11 @@ static int make_clip(const Files* files, const Options* options) {
   return result;
 }
 
-/* The last line, which programs read. False when the clip was not followed as it should be. */
+/* The last line, which is for programs to read. FALSE if the target was not followed correctly. */
 static gboolean summarise(const Summary* summary, const Options* options) {
   double seconds = (double)(summary->last_us - summary->first_us) / G_USEC_PER_SEC;
   double fps = seconds > 0 ? (summary->frames - 1) / seconds : 0;
-  /* Lost and not seen again is right only when the clip ends before that could be. */
+  /* The target may stay lost only if the clip ends before it reappears. */
   gboolean missing = summary->lost_id != 0 && scene_target_visible(options->frames - 1) == 1;
   g_print(
       "frames=%d found=%d max_error_px=%.3f backend=%s fps=%.1f ids=%d lost_frames=%d "

@@ -24,7 +24,7 @@ static int wait_for_end(GstElement* pipeline) {
     const char* element = GST_OBJECT_NAME(GST_MESSAGE_SRC(message));
     gst_message_parse_error(message, &error, NULL);
     g_printerr("demo: %s: %s\n", element, error->message);
-    /* Files that are not found are another thing. */
+    /* Missing files have another code. */
     gboolean no_device = g_str_equal(element, MATCH_NAME) &&
                          g_error_matches(error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND);
     result = no_device ? EXIT_NO_DEVICE : EXIT_WRONG;
@@ -58,7 +58,7 @@ void pipeline_add_probe(GstElement* pipeline, const char* name, const char* pad,
   gst_object_unref(element);
 }
 
-/* What an appsrc is filled with, one picture each time that it needs data. */
+/* The pictures for an appsrc, one each time that it needs data. */
 typedef struct {
   const Pictures* pictures;
   int fps, next;

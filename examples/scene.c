@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * All textures are value noise: random values on grids of several widths, smoothed between the
- * grid's points and added up, coarse ones strongest. Everything is a function of the frame's index
- * and of fixed seeds, so a clip is the same on each run.
+ * All textures are value noise: random values on grids of several widths, interpolated smoothly
+ * and added up, coarse grids strongest. Everything is a function of the frame's index
+ * and of fixed seeds, so every run makes the same clip.
  */
 #include "scene.h"
 
@@ -41,7 +41,7 @@ static float noise(guint32 seed, float x, float y) {
   return mix(top, bottom, ty);
 }
 
-/* `coarsest`: the widest grid, pixels; each further one is half as wide and 0.7 as strong. */
+/* `coarsest`: the widest grid in pixels; each further one is half as wide and 0.7 as strong. */
 static Texture texture_new(int width, int height, guint32 seed, float coarsest) {
   Texture texture = {width, height, g_new(float, (gsize)width* height* CHANNELS)};
   for (int y = 0; y < height; y++)
@@ -53,14 +53,14 @@ static Texture texture_new(int width, int height, guint32 seed, float coarsest) 
                  noise(seed + (guint32)c + (guint32)grid * 8, (float)x / grid, (float)y / grid);
           total += strength;
         }
-        /* Sums of noise crowd round the middle: stretch them. */
+        /* Sums of noise are concentrated around the mean: stretch them. */
         float value = 128 + (sum / total - 0.5f) * 480;
         texture.values[((gsize)y * width + x) * CHANNELS + c] = CLAMP(value, 0, 255);
       }
   return texture;
 }
 
-/* Bilinear, and black with no weight outside: returns how much of the pixel the texture covers. */
+/* Bilinear; outside it is black. Returns how much of the pixel the texture covers, 0 to 1. */
 static float sample(const Texture* texture, double x, double y, float rgb[CHANNELS]) {
   int x0 = (int)floor(x), y0 = (int)floor(y);
   float tx = (float)(x - x0), ty = (float)(y - y0), covered = 0;
@@ -103,7 +103,7 @@ double scene_target_visible(int index) {
   return CLAMP((x + TARGET_WIDTH - POST_WIDTH) / TARGET_WIDTH, 0, 1);
 }
 
-/* The world's point in the frame's top-left corner: a slow pan and a hand's shake. */
+/* The point of the world at the frame's top-left corner: a slow pan with the shake of a hand. */
 static void camera_position(int index, double* x, double* y) {
   double t = index / (double)SCENE_FPS;
   *x = (WORLD_WIDTH - SCENE_WIDTH) * (0.5 + 0.45 * sin(0.8 * t)) + 2.5 * sin(17 * t);

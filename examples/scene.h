@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The demo's scene: a textured world seen by a camera that pans, shakes and changes its exposure,
- * and a target that moves over it on a path of its own. Once it hides for a second, in frames 85 to
- * 114, behind a post at the picture's left edge. Where the target is, is known exactly.
+ * and a target that moves over it on its own path. For a second, in frames 85 to 114, it is hidden
+ * behind a post at the picture's left edge. The target's true position is known exactly.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ void scene_free(Scene* scene);
 /* The target's top-left corner in frame `index`, pixels, with a fraction. */
 void scene_target_position(int index, double* x, double* y);
 
-/* How much of it the post leaves to be seen in frame `index`, 0 to 1. */
+/* How much of the target is visible beside the post in frame `index`, 0 to 1. */
 double scene_target_visible(int index);
 
 /* Draws frame `index`: SCENE_WIDTH x SCENE_HEIGHT pixels of 4 bytes, R G B and an unused one. */

@@ -274,13 +274,13 @@ def check_properties(element):
 
 MESSAGE = "cudaxcorr, timestamp="
 
-# What stands in for a device that no test machine has, and for what comes with its decoder.
+# Replacements for devices that test machines lack, and for what belongs to their decoders.
 STAND_INS = {"v4l2src": ["videotestsrc", f"num-buffers={FRAMES}"], "autovideosink": ["fakesink"],
              "nvh264dec": ["decodebin"], "h264parse": ["identity"]}
 
 
 def in_test(element):
-    """The element, checked for being there with the properties named, or what stands in for it."""
+    """The element, after a check that it exists with these properties, or its replacement."""
     if element[0] not in STAND_INS:
         return element
     if has_element(element[0]):
@@ -318,7 +318,7 @@ def test_readme_rtsp(programs, source, folder):
         line = [f"location={url}" if word.startswith("location=rtsp:") else word for word in line]
         with subprocess.Popen(line, cwd=folder, stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE) as client:
-            # A camera's stream has no end; a test's would, but not before all packets have come.
+            # A camera's stream never ends, so stop after enough messages.
             messages = 0
             for printed in client.stdout:
                 messages += MESSAGE in printed

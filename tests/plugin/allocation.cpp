@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the element answers to elements upstream that ask for buffers to fill: what downstream
-// proposes, or else, on a GPU, pinned memory.
+// The answer to elements upstream that ask for buffers to fill: what downstream proposes or else,
+// on a GPU, pinned memory.
 #include "support.hpp"
 
 namespace {
@@ -10,7 +10,7 @@ bool on_gpu() { return std::string(backend()) == "cuda"; }
 
 struct Answer {
   GstBufferPool* pool = nullptr;
-  guint size = 0, least = 0, most = 0;
+  guint size = 0, min = 0, max = 0;
   bool answered = false;
 };
 
@@ -20,7 +20,7 @@ GstPad* sink_pad(Finder& finder) {
   return pad;
 }
 
-/// The first pool of the answer; the caller's.
+/// The first pool of the answer, owned by the caller.
 Answer ask(Finder& finder) {
   GstCaps* caps = gst_pad_get_current_caps(sink_pad(finder));
   GstQuery* query = gst_query_new_allocation(caps, TRUE);
@@ -28,8 +28,8 @@ Answer ask(Finder& finder) {
   Answer answer;
   answer.answered = gst_pad_query(sink_pad(finder), query);
   if (gst_query_get_n_allocation_pools(query) > 0)
-    gst_query_parse_nth_allocation_pool(query, 0, &answer.pool, &answer.size, &answer.least,
-                                        &answer.most);
+    gst_query_parse_nth_allocation_pool(query, 0, &answer.pool, &answer.size, &answer.min,
+                                        &answer.max);
   gst_query_unref(query);
   return answer;
 }
@@ -98,7 +98,7 @@ GST_START_TEST(buffers_outlive_the_element) {
 }
 GST_END_TEST
 
-/// It knows where the frames go; but some of its buffers are in work here.
+/// Downstream proposes a pool, which must be larger by the frames in flight here.
 GST_START_TEST(pool_of_downstream_is_passed_on) {
   GstBufferPool* pool = gst_buffer_pool_new();
   const auto propose = +[](GstPad*, GstPadProbeInfo* info, gpointer pool) {
@@ -116,8 +116,8 @@ GST_START_TEST(pool_of_downstream_is_passed_on) {
   fail_unless(answer.answered);
   fail_unless(answer.pool == pool);
   assert_equals_int(answer.size, 5400);
-  assert_equals_int(answer.least, 2 + 2);
-  assert_equals_int(answer.most, 4 + 2);
+  assert_equals_int(answer.min, 2 + 2);
+  assert_equals_int(answer.max, 4 + 2);
   gst_object_unref(answer.pool);
   gst_object_unref(pool);
 }

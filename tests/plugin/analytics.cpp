@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// GstAnalytics' metas: a detection for what is seen, a tracking for what has an id.
+// GstAnalytics metas: a detection for each target in the frame, a tracking for each id.
 #define GST_USE_UNSTABLE_API
 #include <gst/analytics/analytics.h>
 
@@ -62,7 +62,7 @@ Analytics analytics_of(GstBuffer* buffer) {
   return found;
 }
 
-/// The scene, its patch at 41,22 of 16x12, and the element that looks for it.
+/// A scene, a patch of 16x12 at 41,22 of it, and the element that searches for that.
 struct Example {
   explicit Example(const std::string& properties)
       : finder(properties + " template=" + save(crop(scene, 41, 22, 16, 12), "left.png")) {
@@ -118,7 +118,7 @@ GST_START_TEST(tracking_and_its_loss) {
 }
 GST_END_TEST
 
-/// Each detection is related to its own tracking, also when another target is lost.
+/// Each detection is related to its own tracking, even if another target is lost.
 GST_START_TEST(two_targets) {
   const Gray other = texture(16, 12, 5);
   Example example("track=true templates=\"<" + save(other, "right.png") + ">\"");
@@ -158,7 +158,7 @@ GST_START_TEST(nothing_where_nothing_is) {
 }
 GST_END_TEST
 
-/// Beside what another element has attached.
+/// In addition to what another element has attached.
 GST_START_TEST(others_stay) {
   Example example("");
   GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, example.scene);

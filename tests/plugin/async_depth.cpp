@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Several frames in work at once: which frames leave when, in which order among each other and
-// among events, with whose results; what becomes of those in work when something changes or ends.
+// Several frames in flight: which frames leave when, in which order relative to each other and to
+// events, and with which results; what happens to them when something changes or ends.
 #include <sstream>
 
 #include "moving_patch.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr GstClockTime frame_time = 40 * GST_MSECOND;  // the harness's 25 frames/s
 
-/// Frame n has the patch at place_of(n) and the time n * frame_time.
+/// Frame n shows the patch at place_of(n) and has the timestamp n * frame_time.
 Place place_of(int n) { return {10 + 17 * n % 290, 20 + 11 * n % 160}; }
 
 class Stream {
@@ -48,7 +48,7 @@ class Stream {
     return text;
   }
 
-  /// Takes the next frame that left, which must be that one, with what was found in it.
+  /// Takes the next frame that left, which must be this one, and what was found in it.
   Found pull(int n) {
     GstBuffer* buffer = gst_harness_try_pull(finder_.harness);
     fail_unless(buffer != nullptr, "frame %d did not come", n);
@@ -166,7 +166,7 @@ GST_START_TEST(new_caps_come_after_the_old_frames) {
 }
 GST_END_TEST
 
-/// The flag stays with the frame that has it.
+/// The flag stays with its frame.
 GST_START_TEST(discontinuity) {
   Stream stream(with_patch("async-depth=3"));
   stream.push(0, 4);
@@ -216,7 +216,7 @@ GST_START_TEST(depth_changes_while_playing) {
 }
 GST_END_TEST
 
-/// A frame is analysed by what the settings were when it came.
+/// A frame is analysed by the settings at its arrival.
 GST_START_TEST(templates_change_with_frames_in_work) {
   const Gray other = texture(patch_size, patch_size, 77);
   const std::string other_file = save(other, "other.png");
@@ -283,7 +283,7 @@ GST_START_TEST(error_with_frames_in_work) {
 }
 GST_END_TEST
 
-/// Its searches depend on each other: frames leave at once.
+/// With tracks each search depends on the one before, so frames leave at once.
 GST_START_TEST(tracks_have_one_frame_in_work) {
   const World world;
   Finder finder(settings_for(world, "async-depth=4"));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Settings, formats and frames that cannot be: each has its clear error or warning.
+// Impossible settings, formats and frames: each gives a clear error or warning.
 #include "support.hpp"
 
 namespace {
 
-/// Runs a pipeline to its error.
+/// Runs a pipeline until it fails.
 GstMessage* error_of(const std::string& launch) {
   GstElement* pipeline = gst_parse_launch(launch.c_str(), nullptr);
   fail_unless(pipeline != nullptr);
@@ -25,11 +25,11 @@ void assert_contains(const std::string& text, const char* part) {
   fail_unless(text.find(part) != text.npos, "'%s' does not name %s", text.c_str(), part);
 }
 
-/// A number that no GPU has: the same everywhere, with a GPU and without.
+/// An ordinal that no GPU has, so the result is the same with a GPU and without.
 GST_START_TEST(no_such_gpu) {
   refused_at_start({{"backend", "cuda"}, {"cuda-device-id", "4095"}}, GST_RESOURCE_ERROR,
                    GST_RESOURCE_ERROR_NOT_FOUND);
-  // The CPU stands in when it may.
+  // With `auto` the CPU is used instead.
   Finder finder("backend=auto cuda-device-id=4095");
   gst_element_set_state(finder.element, GST_STATE_READY);
   assert_equals_int(gst_element_set_state(finder.element, GST_STATE_PAUSED),
@@ -54,7 +54,7 @@ GST_START_TEST(caps_it_cannot_take) {
 }
 GST_END_TEST
 
-/// Before any frame and with nothing to look for.
+/// Before any frame, and without a template.
 GST_START_TEST(unknown_kernel_at_start) {
   const std::string text =
       refused_at_start({{"kernel", "no_such"}}, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
@@ -78,7 +78,7 @@ GST_START_TEST(unknown_kernel_while_playing) {
 }
 GST_END_TEST
 
-/// An array of a wrong length or type changes nothing.
+/// An array of the wrong length or type changes nothing.
 GST_START_TEST(malformed_region) {
   Finder finder("search-region=\"<1,2,30,40>\"");
   for (const char* value : {"<1,2,3>", "<1,2,3,4,5>", "<1,2,-3,4>"}) {
@@ -91,14 +91,14 @@ GST_START_TEST(malformed_region) {
 }
 GST_END_TEST
 
-/// GObject complains, by a critical warning from GLib 2.75 on.
+/// GObject warns; from GLib 2.75 on the warning is critical.
 #if GLIB_CHECK_VERSION(2, 75, 0)
 #define ASSERT_COMPLAINT ASSERT_CRITICAL
 #else
 #define ASSERT_COMPLAINT ASSERT_WARNING
 #endif
 
-/// The value stays.
+/// The old value stays.
 GST_START_TEST(sigma_out_of_range) {
   Finder finder("prefilter-sigma=1.5");
   for (const char* value : {"11", "-1", "nan"}) {
@@ -118,7 +118,7 @@ GST_START_TEST(frame_smaller_than_its_caps) {
 }
 GST_END_TEST
 
-/// More than the largest template that the library takes.
+/// Larger than the largest template that the library accepts.
 GST_START_TEST(template_of_too_many_pixels) {
   const std::string file = save(Gray(4000, 3000, 1), "huge.png");
   const std::string text =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Template files that are of no use: an error naming the file at the start, a warning while
-// playing, after which the old templates stay. Templates that cannot match: a warning, once.
+// Unusable template files: an error that names the file at the start; while playing, a warning, and
+// the old templates stay. Templates that cannot match: a single warning.
 #include <filesystem>
 
 #include <sys/stat.h>
@@ -46,7 +46,7 @@ std::string pipe_without_writer() {
   mkfifo(temporary("pipe.png").c_str(), 0600);
   return temporary("pipe.png");
 }
-/// For root, who can read everything, it is missing instead.
+/// For root, who can read any file, a missing one instead.
 std::string unreadable() {
   const std::string path = written("unreadable.png", "");
   chmod(path.c_str(), 0);
@@ -58,7 +58,7 @@ std::string half_a_png() { return cut(save(texture(80, 60), "a.png"), 2000); }
 std::string head_of_jpeg() { return cut(save(texture(80, 60), "a.jpg"), 300); }
 std::string half_a_jpeg() { return cut(save(texture(200, 200), "a.jpg"), 9000); }
 std::string half_a_bmp() { return cut(save(texture(80, 60), "a.bmp"), 7000); }
-/// A header that says 0x0.
+/// The header says 0x0.
 std::string bmp_of_no_size() {
   std::string bytes = read_file(save(texture(4, 4), "a.bmp"));
   bytes.replace(18, 8, 8, '\0');
@@ -90,8 +90,8 @@ GST_START_TEST(bad_one_of_templates_at_start) {
 }
 GST_END_TEST
 
-/// GdkPixbuf's decoder says nothing of what a BMP file lacks. Releases of GStreamer rank it
-/// differently: here first of all.
+/// GdkPixbuf's decoder does not report truncated BMP files. Its rank depends on the release of
+/// GStreamer, so here it is raised above all others.
 GST_START_TEST(half_a_bmp_for_a_silent_decoder) {
   GstPluginFeature* decoder = gst_registry_lookup_feature(gst_registry_get(), "gdkpixbufdec");
   const guint rank = gst_plugin_feature_get_rank(decoder);
@@ -124,7 +124,7 @@ GST_START_TEST(bad_template_while_playing) {
 }
 GST_END_TEST
 
-/// While stopped nothing is read: the file may still come.
+/// Nothing is read while stopped: the file may appear later.
 GST_START_TEST(bad_template_between_two_runs) {
   const Gray scene = texture(60, 40);
   Finder finder("template=" + save(crop(scene, 9, 9, 16, 12), "good.png"));
@@ -139,7 +139,7 @@ GST_START_TEST(bad_template_between_two_runs) {
 }
 GST_END_TEST
 
-/// Three frames give one warning, no match and no change; other settings matter nothing.
+/// Three frames give one warning and no match; changes of other settings do not repeat it.
 void assert_warned_once_without_match(Finder& finder, const Gray& scene, const std::string& file) {
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, scene.width, scene.height);
   for (int i = 0; i < 3; ++i) {
@@ -186,7 +186,7 @@ GST_START_TEST(flat_template) {
 }
 GST_END_TEST
 
-/// A frame that has become too small stops the matches, one that is large again brings them back.
+/// Matches stop while frames are too small, and return with larger ones.
 GST_START_TEST(frame_becomes_smaller_than_the_template) {
   const Gray scene = texture(60, 40);
   Finder finder("subpixel=false template=" + save(crop(scene, 9, 9, 32, 24), "patch.png"));
@@ -198,7 +198,7 @@ GST_START_TEST(frame_becomes_smaller_than_the_template) {
 }
 GST_END_TEST
 
-/// The other templates of a bank match nevertheless.
+/// The other templates of the bank still match.
 GST_START_TEST(one_of_the_bank_is_too_large) {
   const Gray scene = texture(60, 40);
   const std::string good = save(crop(scene, 9, 9, 16, 12), "good.png");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A template is found at its known place in every format, whatever the frame's size and pitch and
-// whatever the template file's format.
+// A template is found at its known place in every format, for any size and pitch of the frame and
+// any format of the template file.
 #include "support.hpp"
 
 namespace {
@@ -43,7 +43,7 @@ GST_START_TEST(padded_strides) {
 }
 GST_END_TEST
 
-/// What is searched begins anywhere in a row.
+/// The searched part begins at any byte of a row.
 GST_START_TEST(any_region) {
   const Gray scene = texture(96, 64);
   const std::string file = save(crop(scene, 41, 22, 16, 12), "patch.png");
@@ -56,7 +56,7 @@ GST_START_TEST(any_region) {
 }
 GST_END_TEST
 
-/// Colours that differ in hue as well as in brightness, in the file as in the frame.
+/// Colours that differ in hue as well as in brightness, both in the file and in the frame.
 GST_START_TEST(colour) {
   if (!is_rgb(all_formats[__i__])) return;
   const Gray red = texture(80, 60, 1), green = texture(80, 60, 2), blue = texture(80, 60, 3);
@@ -81,7 +81,7 @@ GST_START_TEST(luma_of_rgb) {
 }
 GST_END_TEST
 
-/// What videoconvert makes of a colour picture, it makes of the template too.
+/// The template is converted exactly as videoconvert converts the frames.
 GST_START_TEST(colour_converted_to_yuv) {
   const Gray red = texture(80, 60, 1), green = texture(80, 60, 2), blue = texture(80, 60, 3);
   const auto part = [](const Gray& plane) { return crop(plane, 33, 18, 14, 13); };
@@ -110,7 +110,7 @@ GST_START_TEST(bmp_template) {
 }
 GST_END_TEST
 
-/// A BMP file of many pieces.
+/// A BMP file that is read in several pieces.
 GST_START_TEST(large_bmp_template) {
   const Gray scene = texture(210, 140);
   Finder finder("subpixel=false template=" + save(crop(scene, 5, 6, 201, 130), "patch.bmp"));
@@ -128,7 +128,7 @@ GST_START_TEST(jpeg_template) {
 }
 GST_END_TEST
 
-/// gst-libav has one; that of gst-plugins-good is ranked too low in some releases.
+/// gst-libav has a decoder; the one of gst-plugins-good is ranked too low in some releases.
 bool has_bmp_decoder() {
   GList* decoders =
       gst_element_factory_list_get_elements(GST_ELEMENT_FACTORY_TYPE_DECODER, GST_RANK_MARGINAL);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The CUDA context that elements share and that frames belong to, and changes between contexts and
+// The CUDA context that elements share and that frames belong to; changes between contexts and
 // kinds of memory.
 #include "gpu_frames.hpp"
 
 namespace {
 
-/// The element's CUDA context, as a neighbour would get it; compared only.
+/// The element's CUDA context, as a neighbour would get it; only for comparison.
 gpointer context_of(GstElement* element) {
   GstQuery* query = gst_query_new_context("gst.cuda.context");
   gpointer found = nullptr;
@@ -34,7 +34,7 @@ class Uploader {
     row_.push(picture);
     return row_.pull();
   }
-  /// Those of the last frame. The caller's.
+  /// The peaks of the last frame.
   GstCaps* caps() { return gst_pad_get_current_caps(row_.harness()->sinkpad); }
 
  private:
@@ -58,7 +58,7 @@ GST_START_TEST(neighbours_share_one_context) {
 }
 GST_END_TEST
 
-/// A cudaxcorr alone, which has a context of its own, gets frames of another one.
+/// A cudaxcorr with a context of its own receives frames of another context.
 GST_START_TEST(kind_of_memory_changes_while_playing) {
   const World world;
   for (const char* depth : {"1", "4"}) {
@@ -68,7 +68,7 @@ GST_START_TEST(kind_of_memory_changes_while_playing) {
     int place = 20;
     const auto expect = [&](GstBuffer* frame) {
       assert_equals_int(gst_harness_push(element.harness, frame), GST_FLOW_OK);
-      GstQuery* query = gst_query_new_drain();  // gets frames in work out
+      GstQuery* query = gst_query_new_drain();  // flushes the frames in flight out
       gst_pad_query(pad_of(element.element, "sink"), query);
       gst_query_unref(query);
       GstBuffer* out = gst_harness_try_pull(element.harness);
@@ -130,7 +130,7 @@ GST_START_TEST(elements_come_and_go) {
   for (int i = 0; i < 8; ++i) {
     Row gpu(upload + finder("async-depth=3"));
     gpu.set_format(GST_VIDEO_FORMAT_NV12);
-    for (int n = 0; n < 2; ++n) gpu.push(world.frame({{20, 30}}));  // still in work at the end
+    for (int n = 0; n < 2; ++n) gpu.push(world.frame({{20, 30}}));  // still in flight at the end
   }
 }
 GST_END_TEST

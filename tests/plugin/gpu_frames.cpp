@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Frames in CUDA memory: searched where they lie, in every format, with the results of frames in
-// system memory. They come from GStreamer's cudaupload and nvh264dec.
+// Frames in CUDA memory, from GStreamer's cudaupload and nvh264dec: searched in place, in every
+// format, with the same results as in system memory.
 #include "gpu_frames.hpp"
 
 namespace {
 
 /// GST_CUDA_MEMORY_TRANSFER_NEED_DOWNLOAD, without CUDA's headers: what was written on the GPU has
-/// not been brought to the host.
+/// not been downloaded.
 constexpr guint need_download = GST_MEMORY_FLAG_LAST;
 
-/// What the element takes of CUDA memory.
+/// The formats that the element takes in CUDA memory.
 constexpr GstVideoFormat gpu_formats[] = {
     GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_NV21, GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_YV12,
     GST_VIDEO_FORMAT_Y42B, GST_VIDEO_FORMAT_Y444, GST_VIDEO_FORMAT_YUY2, GST_VIDEO_FORMAT_UYVY,
@@ -67,7 +67,7 @@ GST_START_TEST(results_are_those_of_system_memory) {
 }
 GST_END_TEST
 
-/// Each component counts by its own weight.
+/// Each component has its own weight.
 GST_START_TEST(colours_are_those_of_system_memory) {
   const GstVideoFormat format = gpu_formats[__i__];
   if (!GST_VIDEO_FORMAT_INFO_IS_RGB(gst_video_format_get_info(format))) return;
@@ -91,7 +91,7 @@ GST_START_TEST(colours_are_those_of_system_memory) {
 }
 GST_END_TEST
 
-/// Pitches are others than in system memory.
+/// Pitches differ from those in system memory.
 GST_START_TEST(any_size) {
   const World world;
   const std::pair<GstVideoFormat, int> kinds[] = {
@@ -106,7 +106,7 @@ GST_START_TEST(any_size) {
 }
 GST_END_TEST
 
-/// What is read begins anywhere in a row.
+/// The part that is read begins at any byte of a row.
 GST_START_TEST(any_region) {
   const World world;
   for (const auto format : {GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_RGB, GST_VIDEO_FORMAT_BGRx})
@@ -193,7 +193,7 @@ GST_START_TEST(patch_of_a_frame_becomes_a_template) {
 }
 GST_END_TEST
 
-/// They come to the host for it, by GStreamer.
+/// GStreamer downloads them for that.
 GST_START_TEST(cpu_backend_takes_them_too) {
   const World world;
   Row row(upload + "cudaxcorr name=finder backend=cpu subpixel=false template=" + world.file);
@@ -229,7 +229,7 @@ GST_START_TEST(behind_a_decoder) {
 }
 GST_END_TEST
 
-/// Nothing in the line asks for GPU memory, and yet it is that of all frames.
+/// Nothing in the launch line asks for GPU memory, yet all frames are in it.
 GST_START_TEST(between_decoder_and_fakesink) {
   if (!can_decode()) return;
   const std::string launch =

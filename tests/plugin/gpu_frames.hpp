@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the tests of frames in CUDA memory share: rows of elements that begin with an upload, and
-// where frames were searched.
+// Shared by the tests of frames in CUDA memory: chains of elements that begin with an upload, and
+// checks of where frames were searched.
 #pragma once
 
 #include <cstdio>
@@ -28,11 +28,11 @@ inline bool has_gpu_caps(GstElement* element) {
   return on_gpu;
 }
 
-/// Left to itself cudaupload passes on what the next element takes too, memory of the system.
+/// By default cudaupload passes on system memory if the next element takes that too.
 inline const std::string upload =
     "cudaupload ! capsfilter caps=\"video/x-raw(memory:CUDAMemory)\" ! ";
 
-/// Elements in a row of which one is `finder`, a cudaxcorr.
+/// A chain of elements with a cudaxcorr named `finder`.
 class Row {
  public:
   explicit Row(const std::string& launch) : harness_(gst_harness_new_parse(launch.c_str())) {
@@ -77,7 +77,7 @@ class Row {
   GstVideoFormat format_ = GST_VIDEO_FORMAT_UNKNOWN;
 };
 
-/// All frames so far were searched where they lay.
+/// Checks that all frames so far were searched in place.
 inline void assert_searched_on_gpu(GstElement* finder, guint64 frames) {
   fail_unless(has_gpu_caps(finder));
   assert_equals_uint64(stat_of(finder, "analysed"), frames);
@@ -88,7 +88,7 @@ inline std::string finder(const std::string& more) {
   return "cudaxcorr name=finder backend=cuda subpixel=false template=" + World().file + " " + more;
 }
 
-/// Ends the program, as skipped, where nothing gets into CUDA memory: there is no driver.
+/// Ends the program as skipped if there is no CUDA memory, for lack of a driver.
 inline void skip_without_uploads() {
   if (gst_element_factory_find("cudaupload")) return;
   std::printf("SKIPPED: there is no cudaupload\n");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// xcorrjson: what a line says, that lines are whole and written at once, and what happens when the
-// file cannot be written.
+// xcorrjson: the contents of a line, that lines are complete and written at once, and what happens
+// if the file cannot be written.
 #include <cmath>
 #include <csignal>
 #include <memory>
@@ -37,7 +37,7 @@ class Writer {
   }
   Writer(const Writer&) = delete;
 
-  /// The frames come out as they are.
+  /// The frames come out unchanged.
   void pass(GstBuffer* buffer) {
     GstBuffer* out = gst_harness_push_and_pull(harness, gst_buffer_ref(buffer));
     fail_unless(out == buffer);
@@ -100,7 +100,7 @@ void assert_fields(const GstStructure* structure, JsonObject* object) {
   gst_structure_foreach(structure, assert_same, object);
 }
 
-/// A field of the meta is in the object, by the same name and with the same value.
+/// Each field of the meta is in the object under the same name with the same value.
 gboolean assert_same(GQuark quark, const GValue* value, gpointer data) {
   JsonObject* object = static_cast<JsonObject*>(data);
   const gchar* name = g_quark_to_string(quark);
@@ -124,7 +124,7 @@ gboolean assert_same(GQuark quark, const GValue* value, gpointer data) {
   return TRUE;
 }
 
-/// Whatever cudaxcorr attaches, now or later.
+/// Whatever fields cudaxcorr attaches.
 GST_START_TEST(line_has_all_of_the_meta) {
   const Gray scene = texture(frame_width, frame_height);
   const std::string file = save(crop(scene, 41, 22, 16, 12), "patch.png");
@@ -221,7 +221,7 @@ GST_START_TEST(lines_are_written_at_once) {
 }
 GST_END_TEST
 
-GST_START_TEST(file_begins_anew_with_each_start) {
+GST_START_TEST(each_start_empties_the_file) {
   Writer writer;
   writer.pass(make_buffer());
   writer.pass(make_buffer());
@@ -271,7 +271,7 @@ GST_START_TEST(full_disk) {
 }
 GST_END_TEST
 
-/// Room for some lines and a half.
+/// Room for several lines and part of another.
 GST_START_TEST(disk_gets_full) {
   Writer writer;
   writer.pass(make_buffer());
@@ -305,7 +305,7 @@ Suite* suite() {
   tcase_add_test(cases, stream_that_has_no_times);
   tcase_add_test(cases, what_json_has_not);
   tcase_add_test(cases, lines_are_written_at_once);
-  tcase_add_test(cases, file_begins_anew_with_each_start);
+  tcase_add_test(cases, each_start_empties_the_file);
   tcase_add_test(cases, standard_output);
   tcase_add_test(cases, cannot_be_opened);
   tcase_add_test(cases, full_disk);

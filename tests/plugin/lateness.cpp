@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Frames of a live source that come too late pass unanalysed, and only those. The clock is the
+// Frames of a live source that arrive too late pass unanalysed, and only those. The clock is the
 // harness's, which stands still until it is set.
 #include "support.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 
 constexpr GstClockTime frame_time = 40 * GST_MSECOND;
 
-/// A stream of which a frame comes every frame_time.
+/// A stream with a frame every frame_time.
 class Live {
  public:
   explicit Live(const std::string& more = "", bool live = true)
@@ -18,7 +18,7 @@ class Live {
     gst_harness_query_latency(finder_.harness);  // as a pipeline does when it begins to play
   }
 
-  /// Whether the next frame was, which comes so long after its own time.
+  /// Whether the next frame was analysed, arriving this long after its own time.
   bool analysed(GstClockTime delay) {
     GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, scene_);
     GST_BUFFER_PTS(frame) = now_ - delay;
@@ -56,7 +56,7 @@ GST_START_TEST(late_frames_pass_unanalysed) {
 }
 GST_END_TEST
 
-/// What a network and a decoder take is no lateness.
+/// A constant delay, by a network or a decoder, is not lateness.
 GST_START_TEST(usual_delay_does_not_count) {
   Live live;
   for (int i = 0; i < 50; ++i) fail_unless(live.analysed(700 * GST_MSECOND + i % 5 * GST_MSECOND));
@@ -64,7 +64,7 @@ GST_START_TEST(usual_delay_does_not_count) {
 }
 GST_END_TEST
 
-/// Passing frames does not help against it, so analysis goes on.
+/// Skipping frames does not reduce such a delay, so analysis continues.
 GST_START_TEST(delay_that_stays_becomes_usual) {
   Live live;
   fail_unless(live.analysed(0));
@@ -91,7 +91,7 @@ GST_START_TEST(frames_of_no_live_source_are_never_late) {
 }
 GST_END_TEST
 
-/// A late frame that was due is made up for by the next one.
+/// If a late frame was due, the next one is analysed in its place.
 GST_START_TEST(interval_goes_on_after_a_late_frame) {
   Live live("interval=3");
   fail_unless(live.analysed(0));

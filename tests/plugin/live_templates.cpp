@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Templates that come and go while frames flow: samples, patches captured from frames, removal.
+// Templates added and removed while frames flow: samples, patches captured from frames.
 #include <atomic>
 #include <set>
 #include <thread>
@@ -37,7 +37,7 @@ GST_START_TEST(ids_stay_when_others_go) {
 }
 GST_END_TEST
 
-/// Those of properties can be removed too, and the properties say so.
+/// Templates set by properties can be removed too, and the properties reflect it.
 GST_START_TEST(templates_of_properties_removed) {
   const Gray scene = texture(160, 120);
   const std::string files[] = {save(crop(scene, 10, 20, 16, 12), "a.png"),
@@ -74,7 +74,7 @@ GST_START_TEST(sample_of_every_format) {
 }
 GST_END_TEST
 
-/// Rate and interlacing need not be the pipeline's.
+/// Frame rate and interlacing may differ from the pipeline's.
 GST_START_TEST(sample_of_another_stream) {
   const Gray scene = texture(96, 64);
   const Sample frame = sample_of(crop(scene, 41, 23, 16, 12));
@@ -90,7 +90,7 @@ GST_START_TEST(sample_of_another_stream) {
 }
 GST_END_TEST
 
-/// Of an odd rectangle, also in formats whose colours are of fewer pixels.
+/// An odd rectangle, also in formats with subsampled chroma.
 GST_START_TEST(capture_in_every_format) {
   const Gray scene = texture(97, 65);
   Finder finder(exact + std::string("enable-capture=true"));
@@ -101,7 +101,7 @@ GST_START_TEST(capture_in_every_format) {
 }
 GST_END_TEST
 
-/// Its pixels are those that came, whatever became of the frame downstream.
+/// The pixels are those that arrived, even if elements downstream write into the frame.
 GST_START_TEST(capture_of_a_frame_written_into) {
   const Gray scene = texture(96, 64);
   Finder finder(exact + std::string("enable-capture=true"));
@@ -117,7 +117,7 @@ GST_START_TEST(capture_of_a_frame_written_into) {
 }
 GST_END_TEST
 
-/// Of the frame that left last, not of those in work.
+/// From the frame that left last, not from those in flight.
 GST_START_TEST(capture_while_frames_are_in_work) {
   const Gray scenes[] = {texture(96, 64, 1), texture(96, 64, 2)};
   Finder finder(exact + std::string("enable-capture=true async-depth=2"));
@@ -157,7 +157,7 @@ GST_START_TEST(tracks_of_the_others_stay) {
 }
 GST_END_TEST
 
-/// Added while stopped, and kept through a stop.
+/// Added while stopped, and kept when stopped again.
 GST_START_TEST(added_templates_outlive_a_stop) {
   const Gray scene = texture(96, 64);
   Finder finder(exact);
@@ -176,7 +176,7 @@ GST_START_TEST(added_templates_outlive_a_stop) {
 }
 GST_END_TEST
 
-/// Templates come and go in two threads while frames flow in a third.
+/// Two threads add and remove templates while frames flow in a third.
 GST_START_TEST(changes_from_other_threads) {
   const Gray scene = texture(96, 64);
   Finder finder(exact + std::string("enable-capture=true template=") +
@@ -213,7 +213,7 @@ GST_START_TEST(changes_from_other_threads) {
 }
 GST_END_TEST
 
-/// Bytes in use, after so many frames with a change before each.
+/// Bytes in use after that many frames with a change before each.
 std::size_t bytes_after(Finder& finder, const Gray& scene, int changes) {
   for (int i = 0; i < changes; ++i) {
     const guint added = add(finder, sample_of(crop(scene, i % 50, 9, 16, 12)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the tests of templates that come and go share: samples, the element's signals, and checks of
-// what was found and told.
+// Shared by the tests of changing templates: samples, the element's signals, and checks of what was
+// found and reported.
 #pragma once
 
 #include <memory>
@@ -49,7 +49,7 @@ inline bool remove(Finder& finder, guint id) {
   return removed;
 }
 
-/// There is one warning, which says that.
+/// Checks that there is exactly one warning, containing this text.
 inline void assert_warned(Finder& finder, const char* text, GQuark domain = GST_LIBRARY_ERROR,
                           int code = GST_LIBRARY_ERROR_SETTINGS) {
   const std::string told = text_of(finder.message(GST_MESSAGE_WARNING), domain, code);

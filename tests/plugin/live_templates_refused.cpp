@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Templates that cannot come, or go: what is told, and that nothing else is lost by it.
+// Templates that cannot be added or removed: the warning, and that nothing else is lost.
 #include <array>
 
 #include "live_templates.hpp"
@@ -92,7 +92,7 @@ GST_START_TEST(removal_of_none) {
 }
 GST_END_TEST
 
-/// The library takes no template as large as this: the bank before stays.
+/// The library accepts no template this large: the previous bank stays.
 GST_START_TEST(an_added_template_that_is_refused) {
   const Gray scene = texture(96, 64);
   Finder finder(exact + ("template=" + save(crop(scene, 41, 23, 16, 12), "a.png")));

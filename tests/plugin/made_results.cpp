@@ -3,7 +3,7 @@
 
 namespace {
 
-/// It is the element's class that makes the meta known.
+/// The element's class registers the meta.
 void register_meta() { gst_object_unref(gst_element_factory_make("cudaxcorr", nullptr)); }
 
 GstStructure* structure_of(const MadePeak& peak, int frame_width, int frame_height) {

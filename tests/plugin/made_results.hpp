@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Results as cudaxcorr attaches them, made here: for tests of the elements that read them.
+// Synthetic results as cudaxcorr attaches them, for tests of the elements that read them.
 #pragma once
 
 #include <vector>
@@ -15,6 +15,6 @@ struct MadePeak {
   const char* label = "patch";
 };
 
-/// Attaches the result of a frame of that size and gives its structure, which may be changed.
+/// Attaches the result for a frame of that size. Returns its structure, which may be modified.
 GstStructure* attach_result(GstBuffer* buffer, int frame_width, int frame_height,
                             const std::vector<MadePeak>& peaks, bool analysed = true);

@@ -11,7 +11,7 @@
 
 namespace {
 
-/// Whether the element starts, and if not, prints why.
+/// Whether the element starts; prints why not.
 bool starts() {
   GstElement* element = gst_element_factory_make("cudaxcorr", nullptr);
   if (!element) return true;  // the tests then fail and say so
@@ -34,7 +34,7 @@ bool starts() {
   return started;
 }
 
-/// In a process of its own: CUDA cannot be used after a fork, which is how each test is run.
+/// In a child process: each test runs in a fork, and CUDA cannot be used after forking.
 bool starts_in_child() {
   const pid_t child = fork();
   if (child == 0) _exit(starts() ? 0 : 1);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What leaves the element: the custom meta and its fields, region-of-interest metas, messages, and
-// how metas fare further down a pipeline. The frames themselves stay as they are.
+// What leaves the element: the custom meta and its fields, region-of-interest metas, messages; what
+// becomes of metas further down a pipeline. The frames themselves are unchanged.
 #include "support.hpp"
 
 namespace {
 
 constexpr int frame_width = 96, frame_height = 64;
 
-/// The scene, its patch at 41,22 of 16x12, and the launch line's end for them.
+/// A scene, a patch of 16x12 at 41,22 of it, and the end of the launch line for them.
 struct Example {
   Gray scene = texture(frame_width, frame_height);
   std::string file = save(crop(scene, 41, 22, 16, 12), "left.eye.png");
@@ -124,7 +124,7 @@ GST_START_TEST(roi_meta) {
 }
 GST_END_TEST
 
-/// A match in the very corner, where a part of a pixel may point outside the frame.
+/// A match in the very corner, where the sub-pixel place may be outside the frame.
 GST_START_TEST(roi_stays_inside) {
   const Gray scene = texture(frame_width, frame_height);
   const struct { int x, y; } corners[] = {{0, 0}, {frame_width - 16, frame_height - 12}};
@@ -152,7 +152,7 @@ GST_START_TEST(roi_meta_can_be_off) {
 }
 GST_END_TEST
 
-/// Through a conversion, a scaling by two, a tee and a queue the meta stays, and rescales.
+/// The meta survives conversion, scaling by two, a tee and a queue, and can be rescaled.
 GST_START_TEST(meta_survives_and_rescales) {
   const Example example;
   Finder finder("subpixel=false template=" + example.file +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the tests of tracks share: frames of a texture with a patch at given places, and checks of
+// Shared by the tests of tracks: frames of a texture with a patch at given places, and checks of
 // the targets found in them.
 #pragma once
 
@@ -30,7 +30,7 @@ struct World {
 
 inline Gray black() { return Gray(frame_width, frame_height); }
 
-/// The launch line's end for exact places of few pixels' margin.
+/// The end of the launch line, for exact places and a margin of few pixels.
 inline std::string settings_for(const World& world, const std::string& more = "") {
   return "track=true subpixel=false threshold=0.9 search-margin=12 template=" + world.file + " " +
          more;
@@ -55,7 +55,7 @@ inline const Peak& with_id(const Found& found, guint64 id) {
   return found.peaks.front();
 }
 
-/// Frames of a patch at rest, until it is tracked.
+/// Shows a patch at rest until it is tracked.
 inline void settle(Finder& finder, const World& world, Place place) {
   for (int i = 0; i < 3; ++i) finder.find(world.frame({place}));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// xcorroverlay: boxes where they belong, and frames that are left alone otherwise.
+// xcorroverlay: boxes are where they belong, and nothing else is touched.
 #include <cmath>
 
 #include "overlay_harness.hpp"
@@ -111,7 +111,7 @@ GST_START_TEST(formats) {
 }
 GST_END_TEST
 
-/// The result is of a frame of 160x120; the frame was scaled since.
+/// The result is of a frame of 160x120, which has been scaled since.
 GST_START_TEST(box_follows_a_scaling) {
   Overlay overlay(box_only);
   overlay.set_size(frame_width * 2, frame_height / 2);
@@ -142,7 +142,7 @@ GST_START_TEST(line_width) {
 }
 GST_END_TEST
 
-/// Widths of the line and heights of the text, with its ground, in frames of several heights.
+/// The width of the line and the height of the text's background in frames of several heights.
 GST_START_TEST(lines_and_text_scale_with_the_frame) {
   struct Sizes {
     int line, text;

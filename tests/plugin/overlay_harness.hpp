@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// xcorroverlay in a harness, for its files of tests: gray frames with made results go in, and what
-// comes out is read back by pixel.
+// xcorroverlay in a harness: gray frames with synthetic results go in, and the pixels that come out
+// are read back.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 #include "made_results.hpp"
 
 inline constexpr int frame_width = 160, frame_height = 120;
-/// Colours of the first track and the second.
+/// The colours of the first track and the second.
 inline constexpr guint32 orange = 0xe69f00, sky_blue = 0x56b4e9;
 inline constexpr MadePeak in_the_middle = {60, 50, 30, 20};
-/// Lines of two pixels at that size.
+/// With lines of two pixels in frames of that height.
 inline const std::string box_only =
     "show-label=false show-id=false show-score=false line-width=12 ";
 
@@ -66,7 +66,7 @@ class Overlay {
     return static_cast<guint32>(value(0, x, y) << 16 | value(1, x, y) << 8 | value(2, x, y));
   }
   bool is_ground(int x, int y) const { return color(x, y) == 0x646464; }
-  /// How many pixels of that colour a rectangle of the frame has.
+  /// The number of pixels of that colour in a rectangle of the frame.
   int count(guint32 wanted, int x0, int y0, int width, int height) const {
     int found = 0;
     for (int y = y0; y < y0 + height; ++y)

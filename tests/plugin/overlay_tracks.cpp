@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// xcorroverlay: what it says of tracks, by trails and by text.
+// xcorroverlay: what it shows of tracks, in trails and in text.
 #include "overlay_harness.hpp"
 
 namespace {
 
 // ---- trails ---------------------------------------------------------------------------------
 
-/// A track that goes to the right, 20 pixels a frame; its boxes are 6 pixels wide.
+/// A track that moves right by 20 pixels per frame; its boxes are 6 pixels wide.
 void go_right(Overlay& overlay, int from, int to) {
   for (int x = from; x <= to; x += 20) overlay.show({{x - 3.0, 57, 6, 6, 1}});
 }
@@ -42,7 +42,7 @@ GST_START_TEST(trail_can_be_off_and_needs_a_track) {
 }
 GST_END_TEST
 
-/// What is lost stays where it was, and its trail goes with time.
+/// A lost target's box stays where it was, and its trail fades.
 GST_START_TEST(trail_of_the_lost_fades) {
   Overlay overlay(box_only + "trail-length=3");
   go_right(overlay, 20, 80);
@@ -66,7 +66,7 @@ GST_START_TEST(text_is_above_the_box) {
 }
 GST_END_TEST
 
-/// How wide the text is at a box of that track; 0: there is none.
+/// The width of the text at a box of that track; 0: there is none.
 int text_width(const std::string& properties, const MadePeak& peak) {
   Overlay overlay(properties + " font-desc=\"Sans 8\"");
   overlay.show({peak});
@@ -112,7 +112,7 @@ GST_END_TEST
 
 // ---- with cudaxcorr -------------------------------------------------------------------------
 
-/// A target that goes to the right and down, 4 and 2 pixels a frame.
+/// A target that moves right and down, by 4 and 2 pixels per frame.
 GST_START_TEST(trail_of_a_real_track) {
   const Gray target = texture(16, 16, 7);
   const std::string file = save(target, "target.png");

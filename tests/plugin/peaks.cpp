@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which peaks are reported: banks, threshold, number, suppression, regions, methods, scores of the
-// extreme pictures, parts of a pixel.
+// Which peaks are reported: banks, threshold, number, non-maximum suppression, regions, methods,
+// scores of extreme pictures, fractions of a pixel.
 #include <algorithm>
 #include <cmath>
 
@@ -99,7 +99,7 @@ GST_START_TEST(distance_suppresses) {
   for (int x = 0; x < scene.width; x += 16) paste(scene, tile, x, 0);
   Finder finder("max-peaks=20 threshold=0.9 template=" + save(tile, "tile.png"));
   assert_equals_int(finder.find(scene).peaks.size(), 10);
-  // Of ten equal peaks the left one of all that are closer than 17 pixels counts.
+  // Of equal peaks closer than 17 pixels the leftmost counts.
   finder.set("min-peak-distance", "17");
   assert_equals_int(finder.find(scene).peaks.size(), 1);
 }
@@ -127,7 +127,7 @@ GST_END_TEST
 GST_START_TEST(every_method_finds_the_copy) {
   const char* const methods[] = {"sqdiff",       "sqdiff-normed", "ccorr",
                                  "ccorr-normed", "ccoeff",        "ccoeff-normed"};
-  // Strong contrast on weak: the sums that are not normed are greatest there too.
+  // A patch of strong contrast on a weak background also has the greatest unnormed sums.
   Gray scene = texture(96, 64);
   for (auto& pixel : scene.pixels) pixel = static_cast<std::uint8_t>(64 + pixel / 16);
   Gray patch = texture(16, 16, 5);
@@ -161,7 +161,7 @@ GST_START_TEST(sqdiff_of_equal_whites_is_zero) {
 }
 GST_END_TEST
 
-/// Nothing without variance matches by the default method, at any threshold above nothing.
+/// Without variance nothing matches by the default method at any threshold above zero.
 GST_START_TEST(flat_frame_has_no_match) {
   Finder finder("threshold=0.01 template=" + save(texture(16, 16), "patch.png"));
   for (const int value : {0, 77, 255})
@@ -187,7 +187,7 @@ GST_START_TEST(template_equal_to_the_frame) {
 }
 GST_END_TEST
 
-/// A band-limited pattern, moved by dx, dy.
+/// A band-limited pattern, shifted by dx, dy.
 Gray waves(int width, int height, double dx, double dy) {
   constexpr double waves[][3] = {{0.21, 0.13, 0.3},
                                  {-0.17, 0.24, 1.1},
@@ -217,7 +217,7 @@ GST_START_TEST(parts_of_a_pixel) {
 }
 GST_END_TEST
 
-/// Broad blobs, and as much noise again of each pixel by itself.
+/// Broad blobs plus equally strong noise, independent for each pixel.
 GST_START_TEST(smoothing_finds_what_noise_hides) {
   const Gray blobs = texture(30, 20, 4);
   Gray scene(180, 120);
@@ -242,7 +242,7 @@ GST_START_TEST(smoothing_finds_what_noise_hides) {
 }
 GST_END_TEST
 
-/// What is read around a region is the frame's, wherever the region lies.
+/// The filter reads the frame's own pixels around a region, wherever that lies.
 GST_START_TEST(smoothing_a_region_is_that_of_the_frame) {
   const Gray scene = texture(120, 90);
   Finder finder("prefilter-sigma=1.5 template=" + save(crop(scene, 60, 40, 20, 16), "patch.png"));

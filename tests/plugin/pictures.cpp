@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Template files and frames, for support.hpp.
+// The template files and frames of support.hpp.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -11,7 +11,7 @@
 
 namespace {
 
-/// Removed when the process that made it ends, not when a forked one does.
+/// Removed when the process that created it ends, not when a fork of it does.
 class Directory {
  public:
   Directory() : owner_(getpid()) {
@@ -35,7 +35,7 @@ GstVideoInfo info_of(GstVideoFormat format, const Gray& picture) {
   return info;
 }
 
-/// Writes a component where the mapped frame has it; chroma is smaller than the frame.
+/// Writes a component into the mapped frame; chroma may be subsampled.
 void fill(GstVideoFrame& frame, int component, const auto& value_at) {
   auto* data = static_cast<guint8*>(GST_VIDEO_FRAME_COMP_DATA(&frame, component));
   const int step = GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, component);
@@ -101,7 +101,7 @@ std::string bmp(const Gray& picture) {
   return bytes;
 }
 
-/// Makes room after each row and before the first, and says so in a meta.
+/// Adds padding after each row and before the first, described in a video meta.
 GstBuffer* padded_buffer(const GstVideoInfo& info, int padding) {
   gsize offset[GST_VIDEO_MAX_PLANES] = {}, end = static_cast<gsize>(padding);
   gint stride[GST_VIDEO_MAX_PLANES] = {};

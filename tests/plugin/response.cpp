@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The pad `response`: its pictures, stream and flow, and its coming and going beside the main
-// stream.
+// The pad `response`: its pictures, its stream and flow, and adding and removing it while the main
+// stream flows.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -25,7 +25,7 @@ std::string patch(Place place = here) {
               "at" + std::to_string(place.x) + ".png");
 }
 
-/// ccoeff-normed by its formula.
+/// ccoeff-normed, by its formula.
 double score(const Gray& frame, Place at, const Gray& pattern) {
   const double n = pattern.width * pattern.height;
   double f = 0, t = 0, ff = 0, tt = 0, ft = 0;
@@ -60,7 +60,7 @@ GST_START_TEST(pixels_are_the_scores) {
 }
 GST_END_TEST
 
-/// With every method an exact copy is white.
+/// By every method an exact copy is white.
 GST_START_TEST(white_is_an_exact_copy) {
   for (const char* method :
        {"sqdiff", "sqdiff-normed", "ccorr", "ccorr-normed", "ccoeff", "ccoeff-normed"}) {
@@ -126,7 +126,7 @@ GST_START_TEST(times_and_gaps) {
 }
 GST_END_TEST
 
-/// Frames that are held bring theirs when they leave; at the end all do.
+/// Pictures of frames in flight leave with their frames, at the latest at the end.
 GST_START_TEST(with_several_frames_in_work) {
   Finder finder("async-depth=3 template=" + patch());
   Screen screen(finder.element);
@@ -147,7 +147,7 @@ GST_START_TEST(with_several_frames_in_work) {
 }
 GST_END_TEST
 
-/// So that a sink has something to start with.
+/// So that a sink can preroll.
 GST_START_TEST(without_templates_there_are_gaps) {
   Finder finder("");
   Screen screen(finder.element);

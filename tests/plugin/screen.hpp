@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A sink for the pad `response`: keeps the pictures and events that come, and gives the flow that
-// the test wants.
+// A sink for the pad `response`: keeps the pictures and events that arrive, and returns the flow
+// that the test asks for.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 inline GstStaticPadTemplate screen_template =
     GST_STATIC_PAD_TEMPLATE("screen", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
 
-/// Linked to the pad; keeps what comes. All but its end is called by the streaming thread.
+/// Linked to the pad. All but the destructor is called by the streaming thread.
 class Screen {
  public:
   explicit Screen(GstElement* element)

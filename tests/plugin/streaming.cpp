@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The element as a citizen of pipelines: renegotiation, changes while playing, flushes, restarts,
-// threads, latency, statistics.
+// The element in pipelines: renegotiation, changes while playing, flushes, restarts, threads,
+// latency, statistics.
 #include <atomic>
 #include <thread>
 
@@ -51,7 +51,7 @@ GST_START_TEST(templates_swapped_while_playing) {
 }
 GST_END_TEST
 
-/// The same name again reads the file again.
+/// Setting the same name again rereads the file.
 GST_START_TEST(template_file_rewritten_while_playing) {
   const Gray scene = texture(120, 90);
   Finder finder("subpixel=false template=" + patch_file(scene, 10, 20));
@@ -121,7 +121,7 @@ GST_START_TEST(restarts) {
 }
 GST_END_TEST
 
-/// Each has a context of its own on a GPU; nothing that one leaves behind may serve the next.
+/// Each has its own context on a GPU; nothing that one leaves behind may be used by the next.
 GST_START_TEST(elements_come_and_go) {
   const Gray scene = texture(400, 300);
   const std::string file = patch_file(scene, 231, 122);
@@ -200,8 +200,7 @@ GST_START_TEST(latency_is_unchanged) {
 }
 GST_END_TEST
 
-/// Built with GStreamer's CUDA library, the element on a GPU gives neighbours the context it works
-/// in.
+/// Built with GStreamer's CUDA library, the element on a GPU shares its context with neighbours.
 GST_START_TEST(neighbours_get_the_cuda_context) {
   const bool shares = g_strcmp0(g_getenv("XCORR_TEST_GST_CUDA"), "1") == 0;
   const Gray scene = texture(120, 90);
@@ -215,7 +214,7 @@ GST_START_TEST(neighbours_get_the_cuda_context) {
 }
 GST_END_TEST
 
-/// Memory of the pipeline's other CUDA elements lies in the same context; frames come through them.
+/// The pipeline's other CUDA elements use the same context, and frames pass through them.
 GST_START_TEST(between_other_cuda_elements) {
   if (std::string(backend()) != "cuda" || !gst_element_factory_find("cudaupload")) return;
   const Gray scene = texture(120, 90);
@@ -278,7 +277,7 @@ GST_START_TEST(stats_count) {
 }
 GST_END_TEST
 
-/// The values of a property read as they were written.
+/// The values of a property read back as they were written.
 GST_START_TEST(properties_read_back) {
   Finder finder("");
   for (const auto& [name, value] :

@@ -31,8 +31,8 @@ void paste(Gray& onto, const Gray& picture, int x, int y) {
 }
 
 const char* backend() {
-  const char* wish = std::getenv("XCORR_TEST_BACKEND");
-  return wish && *wish ? wish : "cpu";
+  const char* requested = std::getenv("XCORR_TEST_BACKEND");
+  return requested && *requested ? requested : "cpu";
 }
 
 Found found_in(GstBuffer* buffer) {
@@ -45,7 +45,7 @@ Found found_in(GstBuffer* buffer) {
   for (guint i = 0; i < gst_cuda_xcorr_get_n_peaks(result); ++i) {
     Peak peak;
     fail_unless(gst_cuda_xcorr_get_peak(result, i, &peak));
-    // Those go with the buffer.
+    // These live as long as the buffer.
     peak.label = peak.GstCudaXCorrPeak::label;
     peak.state = peak.GstCudaXCorrPeak::state;
     found.peaks.push_back(peak);

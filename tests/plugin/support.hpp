@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the tests of the element share: pictures made here, frames of every format, template files
-// written by GStreamer, and Finder, which sends frames through the element and gives what it found.
+// Shared by the tests of the elements: synthetic pictures, frames of every format, template files
+// written by GStreamer, and Finder, which sends frames through the element and returns what it
+// found.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 
 #include <gstcudaxcorrmeta.h>
 
-/// What the element takes.
+/// The formats that the element takes.
 inline constexpr GstVideoFormat all_formats[] = {
     GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_NV21, GST_VIDEO_FORMAT_I420,
     GST_VIDEO_FORMAT_YV12,  GST_VIDEO_FORMAT_Y42B, GST_VIDEO_FORMAT_Y444, GST_VIDEO_FORMAT_YUY2,
@@ -35,7 +36,7 @@ struct Gray {
   std::uint8_t at(int x, int y) const { return pixels[static_cast<std::size_t>(y) * width + x]; }
 };
 
-/// Smooth random texture in which no place is like another.
+/// A smooth random texture in which every place is different.
 Gray texture(int width, int height, unsigned seed = 1);
 Gray crop(const Gray& from, int x, int y, int width, int height);
 void paste(Gray& onto, const Gray& picture, int x, int y);
@@ -43,9 +44,9 @@ void paste(Gray& onto, const Gray& picture, int x, int y);
 /// The backend under test: XCORR_TEST_BACKEND, or cpu.
 const char* backend();
 
-/// A path in this process's own directory, which is removed at the end.
+/// A path in a directory of this process, which is removed at the end.
 std::string temporary(const std::string& name);
-/// Writes a template file; the extension (png, jpg, bmp) says how. Gives its path.
+/// Writes a template file in the format of the extension (png, jpg, bmp). Returns its path.
 std::string save(const Gray& picture, const std::string& name);
 std::string save(const Gray& red, const Gray& green, const Gray& blue, const std::string& name);
 /// The value of a property that is an array of strings.
@@ -53,8 +54,8 @@ std::string array_of(const std::vector<std::string>& items);
 void write_file(const std::string& path, const std::string& bytes);
 std::string read_file(const std::string& path);
 
-/// A frame whose luma is the picture and which has no colour. Rows are `padding` bytes longer than
-/// they need be, and the first does not begin at the buffer's start.
+/// A frame with the picture as its luma, and no colour. Rows have `padding` extra bytes, and then
+/// the first does not begin at the buffer's start.
 GstBuffer* make_frame(GstVideoFormat format, const Gray& picture, int padding = 0);
 /// A frame of a packed RGB format.
 GstBuffer* make_frame(GstVideoFormat format, const Gray& red, const Gray& green, const Gray& blue);
@@ -68,10 +69,10 @@ struct Found {
   std::vector<Peak> peaks;
 };
 
-/// What the buffer's meta says; fails the test when it has none.
+/// The contents of the buffer's meta; fails the test if there is none.
 Found found_in(GstBuffer* buffer);
 
-/// Like assert_equals_string, which would read a temporary string after its end.
+/// Like assert_equals_string, which would use a temporary string after its lifetime.
 void assert_text(const std::string& text, const std::string& expected);
 
 void assert_at(const Peak& peak, double x, double y, double tolerance = 0);
@@ -83,12 +84,12 @@ class Finder {
   ~Finder();
   Finder(const Finder&) = delete;
 
-  /// Frames of that format and size follow.
+  /// The format and size of the frames that follow.
   void set_format(GstVideoFormat format, int width, int height);
 
-  /// Sends a buffer, which it takes, and gives the one that comes out (the caller's).
+  /// Sends a buffer, taking ownership, and returns the one that comes out, owned by the caller.
   GstBuffer* pass(GstBuffer* buffer);
-  /// Sends the picture as a frame of the format set, GRAY8 by default, and reads the meta.
+  /// Sends the picture as a frame in the format that was set, GRAY8 by default, and reads the meta.
   Found find(const Gray& picture);
   Found find(GstBuffer* buffer);
 
@@ -96,7 +97,7 @@ class Finder {
   void set(const char* property, const std::string& value);
   std::string get(const char* property);
 
-  /// The next message of those types, or null when there is none. The caller's.
+  /// The next message of those types, owned by the caller, or null.
   GstMessage* message(GstMessageType types);
 
   GstHarness* harness;
@@ -111,15 +112,15 @@ class Finder {
 /// One of the counts in the property `stats`.
 guint64 stat_of(GstElement* element, const char* field);
 
-/// The text of an error or a warning; checks its domain and code, and takes the message.
+/// The text of an error or a warning. Checks its domain and code, and takes ownership.
 std::string text_of(GstMessage* message, GQuark domain, int code);
 
-/// Starts the element, which it takes. Expects that it does not start, with this one error, and
-/// gives the error's text.
+/// Starts the element, taking ownership. Expects it to fail with exactly this error, whose text is
+/// returned.
 std::string refused_at_start(GstElement* element, GQuark domain, int code);
-/// The same of a cudaxcorr with these properties, as in a launch line.
+/// The same for a cudaxcorr with these properties, as in a launch line.
 std::string refused_at_start(std::initializer_list<std::pair<const char*, std::string>> properties,
                              GQuark domain, int code);
 
-/// A file of tests: its cases.
+/// Each file of tests defines its cases here.
 Suite* suite();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Templates that take up what is found of them: targets that change their looks slowly are held by
-// it, and what must not be taken up is not.
+// Templates that adapt: targets whose looks change slowly are kept, and templates are not updated
+// from what they should not be.
 #include <algorithm>
 
 #include "moving_patch.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int changes = 60;  ///< frames in which a patch becomes another one
 
-/// A patch that becomes another one while it moves.
+/// A patch that turns into another one while it moves.
 struct Changing : World {
   Gray other = texture(patch_size, patch_size, 70);
 
@@ -36,7 +36,7 @@ std::string updating(const World& world, const std::string& more = "") {
   return settings_for(world, "threshold=0.7 template-update=0.1 " + more);
 }
 
-/// Lets the target become the other patch, which it is after that at place(changes).
+/// Turns the target into the other patch, complete at place(changes).
 void change(Finder& finder, const Changing& world) {
   for (int i = 0; i <= changes; ++i) {
     const Peak peak = only(finder.find(world.at(i)));
@@ -50,7 +50,7 @@ GST_START_TEST(a_target_that_changes_is_held) {
   for (const char* depth : {"1", "4"}) {
     Finder finder(updating(world, std::string("async-depth=") + depth));
     change(finder, world);
-    // What the template began as is no match any more.
+    // The original template no longer matches.
     fail_unless(only(finder.find(world.with(world.patch, {200, 100}))).lost);
   }
 }
@@ -74,7 +74,7 @@ GST_START_TEST(every_method_holds_it) {
 }
 GST_END_TEST
 
-/// What is worse than the score is followed, not taken up.
+/// A match below the score is followed, but the template is not updated from it.
 GST_START_TEST(no_update_below_the_score) {
   const Changing world;
   const Gray frame = world.with(world.look(changes / 4), {200, 100});
@@ -95,7 +95,7 @@ GST_START_TEST(no_update_below_the_score) {
 }
 GST_END_TEST
 
-/// Neither what is not yet believed nor what was lost.
+/// Templates are updated neither from tentative nor from lost targets.
 GST_START_TEST(only_tracked_targets_update) {
   const Changing world;
   Finder finder(updating(world,
@@ -150,7 +150,7 @@ GST_START_TEST(templates_that_come_and_go_leave_it) {
 }
 GST_END_TEST
 
-/// Several targets of a template: the best one is taken up, wherever it is.
+/// With several targets the template is updated from the best one, wherever it is.
 GST_START_TEST(of_several_targets_the_best_counts) {
   const Changing world;
   Finder finder(updating(world, "max-peaks=2 template-update=0.5 redetect-interval=1"));
@@ -165,7 +165,7 @@ GST_START_TEST(of_several_targets_the_best_counts) {
 }
 GST_END_TEST
 
-/// Its pixels are those of the caps before.
+/// The live template has the pixels of the previous caps.
 GST_START_TEST(other_caps_begin_with_the_picture) {
   const Changing world;
   Finder finder(updating(world));

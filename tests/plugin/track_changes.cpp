@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tracks through what happens to a pipeline: gaps, other caps, templates and settings, changes that
-// are refused; and what of them leaves the element.
+// Tracks across events in a pipeline: gaps, new caps, changes of templates and settings, refused
+// changes; and how tracks are reported.
 #include "moving_patch.hpp"
 
 namespace {
@@ -35,7 +35,7 @@ GST_START_TEST(after_a_flush_or_a_gap_it_is_sought_everywhere) {
 }
 GST_END_TEST
 
-GST_START_TEST(other_caps_begin_anew) {
+GST_START_TEST(new_caps_end_all_tracks) {
   const World world;
   Finder finder(settings_for(world));
   settle(finder, world, {200, 100});
@@ -46,7 +46,7 @@ GST_START_TEST(other_caps_begin_anew) {
 }
 GST_END_TEST
 
-/// Of the templates set while playing, those that were there before keep their targets.
+/// When templates are set while playing, those that were there before keep their targets.
 GST_START_TEST(templates_changed_while_playing) {
   const World world;
   const Gray other = texture(20, 12, 51);
@@ -64,7 +64,7 @@ GST_START_TEST(templates_changed_while_playing) {
   assert_track(both.peaks[1], 2, "tentative");
   for (int i = 0; i < 2; ++i) finder.find(picture);
 
-  // Both files are read again, in another order.
+  // Both files are reread, in another order.
   finder.set("template", "");
   finder.set("templates", array_of({other_file, world.file}));
   const Found swapped = finder.find(picture);
@@ -79,7 +79,7 @@ GST_START_TEST(templates_changed_while_playing) {
 }
 GST_END_TEST
 
-/// A change that cannot be done leaves the tracks as they are.
+/// A refused change leaves the tracks as they are.
 GST_START_TEST(refused_changes_lose_no_track) {
   const World world;
   Finder finder(settings_for(world));
@@ -117,7 +117,7 @@ GST_START_TEST(settings_changed_while_playing) {
 }
 GST_END_TEST
 
-/// A lost target's score is one that no match has.
+/// A lost target has a score that no match can have.
 GST_START_TEST(the_score_of_a_lost_target) {
   const World world;
   double squares = 0;
@@ -195,7 +195,7 @@ Suite* suite() {
   TCase* cases = tcase_create("track changes");
   suite_add_tcase(suite, cases);
   tcase_add_test(cases, after_a_flush_or_a_gap_it_is_sought_everywhere);
-  tcase_add_test(cases, other_caps_begin_anew);
+  tcase_add_test(cases, new_caps_end_all_tracks);
   tcase_add_test(cases, templates_changed_while_playing);
   tcase_add_test(cases, refused_changes_lose_no_track);
   tcase_add_test(cases, settings_changed_while_playing);

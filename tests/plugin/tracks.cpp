@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The property `track` on real frames: patches that move over a texture, cross, hide, jump and
-// return.
+// reappear.
 #include <cmath>
 #include <map>
 
@@ -22,7 +22,7 @@ GST_START_TEST(a_moving_patch_keeps_its_id) {
 }
 GST_END_TEST
 
-/// In windows peaks are what they are in whole frames, to the last bit, also near the edges.
+/// Peaks in windows equal those in whole frames to the last bit, also near the edges.
 GST_START_TEST(windows_and_whole_frames_agree) {
   const World world;
   for (const char* more : {"", "prefilter-sigma=1.2", "method=sqdiff-normed"}) {
@@ -39,7 +39,7 @@ GST_START_TEST(windows_and_whole_frames_agree) {
 }
 GST_END_TEST
 
-/// A copy outside the window is not looked at, though a whole frame would show it first.
+/// A copy outside the window is ignored, though in a whole frame it would come first.
 GST_START_TEST(elsewhere_is_not_searched) {
   const World world;
   Finder finder(settings_for(world));
@@ -78,7 +78,7 @@ GST_START_TEST(two_that_cross_keep_their_ids) {
   Finder finder(settings_for(world, "max-peaks=2 redetect-interval=3"));
   std::map<guint64, int> direction;
   for (int i = 0; i < 40; ++i) {
-    // The first lies over the second, which cannot be seen meanwhile.
+    // The first hides the second meanwhile.
     const Place first{280 - 7 * i, 80}, second{10 + 7 * i, 80 + i / 8};
     const Found found = finder.find(world.frame({second, first}));
     if (i == 0)
@@ -161,7 +161,7 @@ GST_START_TEST(interval_skips_frames) {
 }
 GST_END_TEST
 
-/// What lies outside the region is lost; windows stay inside.
+/// A target outside the region is lost; windows stay inside.
 GST_START_TEST(search_region_bounds_the_windows) {
   const World world;
   Finder finder(settings_for(world, "search-region=<100,50,80,60>"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// kernel=tune in the element: what it found is in a file and is used the next time, the log says
-// so, and stopping does not wait for long.
+// kernel=tune in the element: its result is cached in a file, used the next time and logged;
+// stopping does not take long.
 #include <chrono>
 #include <future>
 #include <mutex>
@@ -11,7 +11,7 @@
 
 namespace {
 
-/// What the element logs at INFO while it lives.
+/// Collects what the element logs at INFO during its lifetime.
 class Log {
  public:
   Log() {
@@ -42,14 +42,14 @@ void assert_contains(const std::string& text, const std::string& part) {
               part.c_str());
 }
 
-/// A new cache folder; gives the file that is to be in it.
+/// Creates a cache folder. Returns the path of the file expected in it.
 std::string use_cache(const std::string& name) {
   const std::string folder = temporary(name);
   g_setenv("XDG_CACHE_HOME", folder.c_str(), TRUE);
   return folder + "/cudaxcorr/tuned-kernels.txt";
 }
 
-/// Finds the patch with kernel=tune; gives the kernel that did it.
+/// Finds the patch with kernel=tune. Returns the kernel that was used.
 std::string kernel_that_finds(const Gray& scene, const std::string& file) {
   Finder finder("kernel=tune subpixel=false template=" + file);
   for (int i = 0; i < 2; ++i) assert_at(finder.find(scene).peaks.at(0), 31, 22);
@@ -79,7 +79,7 @@ GST_START_TEST(measures_once_and_remembers) {
   std::string text = read_file(file);
   assert_contains(text, answer);
 
-  // The file decides, here for another kernel; it stays as it is.
+  // The file, changed to another kernel, decides, and is not rewritten.
   const std::string other = kernel == "fft" ? "direct" : "fft";
   const bool has_other = std::string(backend()) == "cpu" || other == "fft";
   const std::string planted = has_other ? other : "overlap_wise";
@@ -104,7 +104,7 @@ GST_START_TEST(works_without_a_cache_folder) {
 }
 GST_END_TEST
 
-/// By the definition, which is one of the kernels, a frame takes many seconds on a CPU.
+/// One of the kernels follows the plain definition, which takes many seconds per frame on a CPU.
 GST_START_TEST(stopping_waits_for_the_time_at_most) {
   if (g_strcmp0(g_getenv("CK_FORK"), "no") == 0) return;  // valgrind has another clock
   use_cache("slow");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What would go unnoticed: launch lines with a mistake in them are told on the pipeline's bus, and
-// messages say where in the element they come from.
+// Mistakes that would go unnoticed: those in launch lines are reported on the pipeline's bus, and
+// messages name the source file that they come from.
 #include "support.hpp"
 
 namespace {
@@ -51,7 +51,7 @@ std::vector<Message> messages_of(const std::string& properties) {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
-/// That these properties give this one message and no other.
+/// Checks that these properties give exactly one message, with these parts.
 void assert_told(const std::string& properties, const std::vector<std::string>& parts) {
   const std::vector<Message> messages = messages_of(properties);
   fail_unless(messages.size() == 1, "%s: %d messages", properties.c_str(),
@@ -71,7 +71,7 @@ GST_START_TEST(malformed_values_in_a_launch_line) {
 }
 GST_END_TEST
 
-/// It is told to whoever started the element, and once.
+/// Posted when the element starts, and only once.
 GST_START_TEST(refusals_are_told_at_the_first_start) {
   Finder finder(patch());
   gst_element_set_state(finder.harness->element, GST_STATE_NULL);
