@@ -67,7 +67,7 @@ def check_annotated(folder, truth):
         x, y = truth[frame]
         differing = [(i % width, i // width) for i, (a, b) in enumerate(
             zip(plain[frame], drawn[frame])) if abs(a - b) > 60]
-        assert len(differing) > 200, (frame, len(differing))
+        assert len(differing) > 100, (frame, len(differing))
         in_box = sum(-near < px - x < 2 * near and -near < py - y < 2 * near
                      for px, py in differing)
         assert in_box > 0.7 * len(differing), (frame, in_box, len(differing))

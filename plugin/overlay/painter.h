@@ -16,7 +16,7 @@ namespace cudaxcorr {
 
 /// Sizes are those in a frame 720 pixels high; in others they scale with the height.
 struct Look {
-  unsigned line_width = 2;
+  unsigned line_width = 3;
   unsigned color = 0;  ///< ARGB; 0: each track has its own
   std::string font = "Sans 12";
   bool show_label = true, show_id = true, show_score = true;

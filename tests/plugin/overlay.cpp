@@ -156,8 +156,8 @@ GST_START_TEST(lines_and_text_scale_with_the_frame) {
                  overlay.count(orange, left - 3, 0, 1, top)};
   };
   const Sizes reference = sizes(720, ""), twice = sizes(1440, ""), small = sizes(180, "");
-  assert_equals_int(reference.line, 2);
-  assert_equals_int(twice.line, 4);
+  assert_equals_int(reference.line, 3);
+  assert_equals_int(twice.line, 6);
   assert_equals_int(small.line, 1);
   fail_unless(std::abs(twice.text - 2 * reference.text) <= 3, "%d and %d pixels of text",
               twice.text, reference.text);
