@@ -96,12 +96,12 @@ void Tracker::update(std::uint64_t frame, std::span<const xcorr::Peak> peaks,
   for (Track& track : tracks_) track.target.lost = true;
   Detections detections;
   for (const xcorr::Peak& peak : peaks) detections.push_back(&peak);
-  associate(Choosers::followed, frame, detections, rules);
+  associate(Candidates::followed, frame, detections, rules);
   count_missed(rules);
-  associate(Choosers::lost_nearby, frame, detections, rules);
+  associate(Candidates::lost_nearby, frame, detections, rules);
   // With all targets in use, a peak left over must be a lost one.
   if (static_cast<int>(tracks_.size()) >= rules.max_targets)
-    associate(Choosers::lost_anywhere, frame, detections, rules);
+    associate(Candidates::lost_anywhere, frame, detections, rules);
   for (const xcorr::Peak* peak : detections) {
     if (static_cast<int>(tracks_.size()) >= rules.max_targets) break;
     tracks_.push_back({{*peak, ++last_id, TrackState::tentative}, {}, frame});
@@ -130,18 +130,18 @@ void Tracker::keep_at_most(int max_targets) {
   tracks_.erase(tracks_.begin() + max_targets, tracks_.end());
 }
 
-void Tracker::associate(Choosers choosers, std::uint64_t frame, Detections& detections,
+void Tracker::associate(Candidates which, std::uint64_t frame, Detections& detections,
                         const TrackRules& rules) {
   std::vector<Track*> candidates;
   for (Track& track : tracks_)
-    if (track.target.lost && track.is_lost() == (choosers != Choosers::followed))
+    if (track.target.lost && track.is_lost() == (which != Candidates::followed))
       candidates.push_back(&track);
   if (candidates.empty() || detections.empty()) return;
 
   std::vector<double> costs;
   for (const Track* track : candidates) {
     const double limit =
-        choosers == Choosers::lost_anywhere ? unlimited : reach(*track, frame, rules);
+        which == Candidates::lost_anywhere ? unlimited : reach(*track, frame, rules);
     for (const xcorr::Peak* peak : detections)
       costs.push_back(cost(*track, *peak, frame, limit, rules));
   }

@@ -84,9 +84,9 @@ class Tracker {
 
  private:
   using Detections = std::vector<const xcorr::Peak*>;
-  enum class Choosers { followed, lost_nearby, lost_anywhere };
+  enum class Candidates { followed, lost_nearby, lost_anywhere };
   void keep_at_most(int max_targets);
-  void associate(Choosers choosers, std::uint64_t frame, Detections& detections,
+  void associate(Candidates which, std::uint64_t frame, Detections& detections,
                  const TrackRules& rules);
   void count_missed(const TrackRules& rules);
 
