@@ -39,8 +39,8 @@ G_BEGIN_DECLS
 /**
  * GstCudaXCorrPeak:
  * @template_index: which template, counted from 0 among those that there were then
- * @template_id: the template's own number, from 1, which it keeps when others are added or removed; the
- *     one that `add-template` and `capture-template` return
+ * @template_id: the template's own number, from 1, which it keeps when others are added or removed;
+ *     the one that `add-template` and `capture-template` return
  * @label: (transfer none): the template's label, of a file its name without extension; lives as
  *     long as the result
  * @id: number of the track that this peak belongs to, 0: none, without `track`
