@@ -3,48 +3,51 @@
 """Figures of what compare.py measured: plot_compare.py CSV --output docs/images/
 
     comparison.svg   time against the template's size, the number of templates, the frame's size
-    speed.svg        the first of the three alone
+    speed.svg        the first of the three, with fewer programs
 
-Frames are enqueued back to back, as in a stream; match() is also drawn one frame at a time. Greys and
-colours are of middle lightness on no background, so that they are legible on light and on dark pages. The
-same CSV gives the same files.
+Each curve has its name at its end. Grey and colours are of middle lightness on no background, so that they
+are legible on light and on dark pages. The same CSV gives the same files.
 """
 import argparse
 import csv
 import pathlib
 
 import matplotlib
-import numpy as np
 
 matplotlib.use('svg')
 # pylint: disable=wrong-import-position
 from matplotlib import pyplot  # noqa: E402
 from matplotlib.ticker import FuncFormatter, NullLocator  # noqa: E402
 
-GREY = '#6e7781'
+GREY = '#768390'
 OURS = 'cudaxcorr'
-# program: (what it is for a reader, colour, marker)
-PROGRAMS = {
-    OURS: ('cudaxcorr: peaks', '#e8590c', 'o'),
+PROGRAMS = {  # program: (its name and what it computes, colour, marker)
+    OURS: ('cudaxcorr: scores and peaks', '#e8590c', 'o'),
     'npp-normlevel': ('NPP NormLevel: scores', '#2f9e44', 's'),
-    'npp-norm': ('NPP Norm: scores', '#66a80f', 'D'),
-    'cufft': ('cuFFT: products', '#1c7ed6', '^'),
-    'torch-fft': ('PyTorch FFT: products', '#1098ad', 'v'),
-    'torch-conv-fp32': ('PyTorch conv2d: products', '#9c5ed6', '<'),
+    'npp-norm': ('NPP Norm: scores', '#74940f', 'D'),
+    'cufft': ('cuFFT: products', '#2b80d8', '^'),
+    'torch-fft': ('PyTorch FFT: products', '#15929f', 'v'),
+    'torch-conv-fp32': ('PyTorch conv2d: products', '#9a62dd', '<'),
     'torch-conv-fp16': ('PyTorch conv2d fp16: products', '#d6498b', '>'),
-    'opencv': ('OpenCV on the CPU: scores', '#868e96', 'x'),
+    'opencv': ('OpenCV on the CPU: scores', '#8a7f76', 'x'),
 }
-AXES = {  # sweep: (title, the axis, a row's place on it and name there, what all its rows have)
-    'side': ('template size', 'side of the template, pixels', lambda row: int(row['side']),
-             lambda row: row['side'], '{templates} template in {width}x{height}'),
-    'count': ('number of templates', 'templates', lambda row: int(row['templates']),
-              lambda row: row['templates'], '{side}x{side} in {width}x{height}'),
-    'frame': ('frame size', 'frame', lambda row: int(row['width']) * int(row['height']),
+FEWER = [OURS, 'npp-normlevel', 'cufft', 'torch-conv-fp32', 'opencv']
+SCOPE = ('Scores: no search for peaks. Products: neither normalised nor searched. '
+         'All in device memory but OpenCV.')
+AXES = {  # sweep: (the axis, a row's place on it and name there, what all its rows have)
+    'side': ('side of the template, pixels', lambda row: int(row['side']), lambda row: row['side'],
+             '{templates} template in a frame of {width}x{height}'),
+    'count': ('number of templates', lambda row: int(row['templates']), lambda row: row['templates'],
+              'templates of {side}x{side} in a frame of {width}x{height}'),
+    'frame': ('size of the frame', lambda row: int(row['width']) * int(row['height']),
               lambda row: f'{row["width"]}x{row["height"]}', '{templates} template of {side}x{side}'),
 }
+LABEL_HEIGHT = 12.5  # points
 STYLE = {
-    'svg.hashsalt': 'cudaxcorr', 'font.size': 10, 'axes.titlesize': 11, 'axes.linewidth': 0.8,
-    'axes.spines.top': False, 'legend.frameon': False, 'lines.markersize': 5, 'lines.linewidth': 1.4,
+    'svg.hashsalt': 'cudaxcorr', 'svg.fonttype': 'none', 'figure.dpi': 72,  # an SVG's points
+    'font.sans-serif': ['DejaVu Sans', 'Verdana', 'sans-serif'], 'font.size': 10,
+    'axes.titlesize': 10, 'axes.titlelocation': 'left', 'axes.linewidth': 0.8, 'axes.spines.top': False,
+    'axes.spines.right': False, 'lines.markersize': 4.5, 'lines.linewidth': 1.4,
     **{name: GREY for name in ('text.color', 'axes.edgecolor', 'axes.labelcolor', 'xtick.color', 'ytick.color')},
 }
 
@@ -56,68 +59,66 @@ def read(path):
     return notes[0], list(csv.DictReader(line for line in lines if not line.startswith('#')))
 
 
-def of_sweep(rows, sweep):
-    return [row for row in rows if sweep in row['sweeps'].split()]
+def spread(places, gap):
+    """Places in ascending order, moved as little as possible until none is nearer than gap to the next."""
+    groups = []  # [mean of the places, each less the gaps below it; how many]
+    for index, place in enumerate(places):
+        groups.append([place - index * gap, 1])
+        while len(groups) > 1 and groups[-2][0] > groups[-1][0]:
+            mean, count = groups.pop()
+            below = groups[-1]
+            below[:] = (below[0] * below[1] + mean * count) / (below[1] + count), below[1] + count
+    moved = [mean for mean, count in groups for _ in range(count)]
+    return [mean + index * gap for index, mean in enumerate(moved)]
 
 
-def draw(axes, rows, sweep):
-    title, label, place, name, common = AXES[sweep]
-    rows = sorted(of_sweep(rows, sweep), key=place)
+def name_curves(axes, ends):
+    """ends: {program: its last point}. Writes each name right of it, apart from the others."""
+    pixels = {program: axes.transData.transform(end) for program, end in ends.items()}
+    order = sorted(ends, key=lambda program: pixels[program][1])
+    heights = spread([pixels[program][1] for program in order], LABEL_HEIGHT)
+    for program, height in zip(order, heights):
+        text, colour, _ = PROGRAMS[program]
+        x, y = pixels[program]
+        axes.annotate(text, ends[program], (x + 20, height), textcoords='figure pixels', color=colour, va='center',
+                      fontweight='bold' if program == OURS else 'normal',
+                      arrowprops={'arrowstyle': '-', 'color': colour, 'linewidth': 0.6, 'relpos': (0, 0.5),
+                                  'shrinkA': 0, 'shrinkB': 4})
 
-    def line(program, column, **style):
-        mine = [row for row in rows if row['program'] == program]
-        axes.plot([place(row) for row in mine], [float(row[column]) for row in mine], **style)
 
-    for program in (program for program in PROGRAMS if any(row['program'] == program for row in rows)):
-        text, colour, marker = PROGRAMS[program]
-        line(program, 'stream_ms', label=text, color=colour, marker=marker,
-             **({'linewidth': 2.6, 'zorder': 3} if program == OURS else {}))
-        if program == OURS:
-            line(program, 'latency_ms', label=f'{OURS}, one frame at a time', color=colour, linestyle=':', zorder=3)
-    axes.set(title=f'Time against {title}', xlabel=f'{label} ({common.format(**rows[0])})', xscale='log', yscale='log')
+def draw(axes, rows, sweep, programs):
+    label, place, name, common = AXES[sweep]
+    rows = sorted((row for row in rows if sweep in row['sweeps'].split()), key=place)
+    axes.set(title=common.format(**rows[0]), xlabel=label, ylabel='milliseconds a frame', xscale='log', yscale='log')
+    ends = {}
+    for program in programs:
+        points = [(place(row), float(row['stream_ms'])) for row in rows if row['program'] == program]
+        if points:
+            _, colour, marker = PROGRAMS[program]
+            axes.plot(*zip(*points), color=colour, marker=marker,
+                      **({'linewidth': 2.6, 'zorder': 3} if program == OURS else {}))
+            ends[program] = points[-1]
     ticks = {place(row): name(row) for row in rows}
     axes.set_xticks(list(ticks), list(ticks.values()))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f'{y:g}'))
+    axes.yaxis.set_minor_locator(NullLocator())
     axes.grid(which='major', color=GREY, alpha=0.3, linewidth=0.6)
+    name_curves(axes, ends)
 
 
-def rate_axis(axes):
-    def reciprocal(values):  # matplotlib asks for 0, too
-        return 1000 / np.maximum(values, 1e-12)
-
-    rates = axes.secondary_yaxis('right', functions=(reciprocal, reciprocal))
-    rates.set_ylabel('frames a second')
-    rates.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: f'{rate:,.0f}' if rate >= 1 else f'{rate:g}'))
-
-
-def save(figure, path, title):
-    figure.savefig(path, transparent=True, bbox_inches='tight',
-                   metadata={'Title': title, 'Date': None, 'Creator': None})
+def figure_of(rows, note, sweeps, programs, path):
+    sweeps = [sweep for sweep in sweeps if any(sweep in row['sweeps'].split() for row in rows)]
+    height = 3.6 * len(sweeps) + 0.7  # inches
+    figure, panels = pyplot.subplots(len(sweeps), 1, figsize=(8.6, height), squeeze=False)
+    figure.subplots_adjust(left=0.09, right=0.69, top=1 - 0.55 / height, bottom=0.95 / height, hspace=0.42)
+    figure.suptitle('Time to match templates in 8-bit video', x=0.09, y=1 - 0.1 / height, ha='left', va='top',
+                    fontsize=12, fontweight='bold')
+    for axes, sweep in zip(panels[:, 0], sweeps):
+        draw(axes, rows, sweep, programs)
+    figure.text(0.09, 0.08 / height, f'{SCOPE}\n{note}', fontsize=8.5, va='bottom', linespacing=1.4)
+    figure.savefig(path, transparent=True, metadata={'Title': 'Time to match templates', 'Date': None, 'Creator': None})
     pyplot.close(figure)
-
-
-def all_sweeps(rows, note, path):
-    sweeps = [sweep for sweep in AXES if of_sweep(rows, sweep)]
-    figure, panels = pyplot.subplots(1, len(sweeps), figsize=(5 * len(sweeps), 4.6), sharey=True, squeeze=False)
-    for axes, sweep in zip(panels[0], sweeps):
-        draw(axes, rows, sweep)
-    panels[0][0].set_ylabel('ms a frame')
-    rate_axis(panels[0][-1])
-    figure.tight_layout(rect=(0, 0.17, 1, 1))
-    figure.legend(*panels[0][0].get_legend_handles_labels(), loc='lower center', ncol=5, bbox_to_anchor=(0.5, 0.05))
-    figure.text(0.5, 0.02, note, ha='center', fontsize=8)
-    save(figure, path, 'Template matching: time against template size, number of templates and frame size')
-
-
-def one_sweep(rows, note, path):
-    figure, axes = pyplot.subplots(figsize=(8, 4.4))
-    draw(axes, rows, 'side')
-    axes.set(title='Template matching on 8-bit video', ylabel='ms a frame')
-    rate_axis(axes)
-    axes.legend(loc='center left', bbox_to_anchor=(1.14, 0.5), labelspacing=0.8)
-    figure.text(0.5, -0.04, note, ha='center', fontsize=8)
-    save(figure, path, 'Template matching: time against template size')
 
 
 def main():
@@ -129,8 +130,8 @@ def main():
     folder = pathlib.Path(options.output)
     folder.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context({**matplotlib.rcParamsDefault, **STYLE, 'backend': 'svg'}):
-        all_sweeps(rows, note, folder / 'comparison.svg')
-        one_sweep(rows, note, folder / 'speed.svg')
+        figure_of(rows, note, AXES, PROGRAMS, folder / 'comparison.svg')
+        figure_of(rows, note, ['side'], FEWER, folder / 'speed.svg')
 
 
 if __name__ == '__main__':

@@ -136,6 +136,7 @@ class Compare(unittest.TestCase):
         self.assertEqual(pictures[0], pictures[1])
         for text in pictures[0].values():
             self.assertIn('#e8590c', text)  # a line of ours
+            self.assertIn('>cudaxcorr: scores and peaks<', text)  # its name, as text
             self.assertNotIn('dc:date', text)
 
 
