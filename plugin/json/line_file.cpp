@@ -14,7 +14,7 @@ std::optional<Fault> LineFile::open(const std::string& path) {
   name_ = path.empty() ? "standard output" : "'" + path + "'";
   file_ = path.empty() ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
                        : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file_ < 0) return failed(GST_RESOURCE_ERROR_OPEN_WRITE, "open");
+  if (file_ < 0) return failed(GST_RESOURCE_ERROR_OPEN_WRITE, "Cannot open ");
   return std::nullopt;
 }
 
@@ -26,7 +26,7 @@ std::optional<Fault> LineFile::write(std::string line) {
     if (count >= 0) {
       rest.remove_prefix(static_cast<std::size_t>(count));
     } else if (errno != EINTR) {
-      const Fault fault = failed(GST_RESOURCE_ERROR_WRITE, "write to");
+      const Fault fault = failed(GST_RESOURCE_ERROR_WRITE, "Cannot write to ");
       take_back(line.size() - rest.size());
       return fault;
     }
@@ -36,13 +36,12 @@ std::optional<Fault> LineFile::write(std::string line) {
 
 std::optional<Fault> LineFile::close() {
   const int file = std::exchange(file_, -1);
-  if (file >= 0 && ::close(file) != 0) return failed(GST_RESOURCE_ERROR_WRITE, "write to");
+  if (file >= 0 && ::close(file) != 0) return failed(GST_RESOURCE_ERROR_WRITE, "Cannot write to ");
   return std::nullopt;
 }
 
-Fault LineFile::failed(int code, const char* what) const {
-  return {GST_RESOURCE_ERROR, code,
-          std::string("Cannot ") + what + " " + name_ + ": " + g_strerror(errno)};
+Fault LineFile::failed(int code, const std::string& what) const {
+  return {GST_RESOURCE_ERROR, code, what + name_ + ": " + g_strerror(errno)};
 }
 
 /// Impossible in a pipe, where a reader has the bytes already.

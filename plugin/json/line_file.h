@@ -24,7 +24,7 @@ class LineFile {
   std::optional<Fault> close();
 
  private:
-  Fault failed(int code, const char* what) const;
+  Fault failed(int code, const std::string& what) const;
   void take_back(std::size_t bytes);
 
   int file_ = -1;
