@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs the examples and the README's launch lines as a user would, on a clip that the demo makes.
+"""Runs the examples as a user would, on a clip that the demo makes.
 
     test_examples.py NAME PROGRAMS SOURCE
 
@@ -8,7 +8,6 @@ NAME is one of the functions test_* below, PROGRAMS the folder with the built ex
 checkout. Exits with 77, Meson's code for a skipped test, when something of the system is missing.
 """
 import csv
-import functools
 import os
 import re
 import shlex
@@ -19,7 +18,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rtsp_server import RtspServer
 from screen import Screen, have_screen
 
 FRAMES = 30
@@ -189,6 +187,10 @@ def test_click_to_track_fails(programs, source, folder):
     assert done.returncode == 1 and "no such.mp4" in done.stderr, done
 
 
+def has_element(name):
+    return subprocess.run(["gst-inspect-1.0", "--exists", name], check=False).returncode == 0
+
+
 def python_with_gi():
     """Any that is there: the one that runs this may have no PyGObject where the system's has."""
     check = ("import gi; gi.require_version('Gst', '1.0'); from gi.repository import Gst; "
@@ -220,112 +222,6 @@ def test_read_meta_fails(programs, source, folder):
     done = subprocess.run([python_with_gi(), str(source / "examples/read_meta.py"), "clip.mp4",
                            "no such.png"], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 1 and "no such.png" in done.stderr, done
-
-
-def launch_lines(source):
-    """The gst-launch-1.0 commands in the README's code blocks, as words."""
-    text = (source / "README.md").read_text()
-    blocks = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
-    commands = blocks.replace("\\\n", " ").splitlines()
-    return [shlex.split(c, comments=True) for c in commands if c.startswith("gst-launch-1.0")]
-
-
-def properties_of(element):
-    """Its own, without those of its base class."""
-    inspected = run(["gst-inspect-1.0", element])
-    inspected = inspected[inspected.index("Element Properties:"):]
-    return set(re.findall(r"^  ([\w-]+) *: ", inspected, re.MULTILINE)) - {
-        "name", "parent", "qos", "async-handling", "message-forward"}
-
-
-def test_readme_properties(programs, source, folder):
-    """The README's tables of properties name those there are."""
-    text = (source / "README.md").read_text()
-    for element, heading in {"cudaxcorr": "### Properties",
-                             "xcorroverlay": "### Drawing it: `xcorroverlay`",
-                             "xcorrjson": "### Writing it: `xcorrjson`"}.items():
-        section = re.split(r"^#+ ", text.split(heading, 1)[1], flags=re.MULTILINE)[0]
-        rows = re.findall(r"^\| (`[^|]*) \|", section, re.MULTILINE)
-        named = set(re.findall(r"`([\w-]+)`", " ".join(rows)))
-        assert named == properties_of(element), (element, named ^ properties_of(element))
-
-
-def has_element(name):
-    return subprocess.run(["gst-inspect-1.0", "--exists", name], check=False).returncode == 0
-
-
-def split_at_links(words):
-    """[[element, property=value, ...], ...]"""
-    elements = [[]]
-    for word in words:
-        if word == "!":
-            elements.append([])
-        else:
-            elements[-1].append(word)
-    return elements
-
-
-def check_properties(element):
-    known = run(["gst-inspect-1.0", element[0]])
-    for setting in element[1:]:
-        name = setting.split("=")[0]
-        assert re.search(rf"^  {re.escape(name)} +: ", known, re.MULTILINE), (element[0], name)
-
-
-MESSAGE = "cudaxcorr, timestamp="
-
-# Replacements for devices that test machines lack, and for what belongs to their decoders.
-STAND_INS = {"v4l2src": ["videotestsrc", f"num-buffers={FRAMES}"], "autovideosink": ["fakesink"],
-             "nvh264dec": ["decodebin"], "h264parse": ["identity"]}
-
-
-def in_test(element):
-    """The element, after a check that it exists with these properties, or its replacement."""
-    if element[0] not in STAND_INS:
-        return element
-    if has_element(element[0]):
-        check_properties(element)
-    return STAND_INS[element[0]]
-
-
-def readme_lines(programs, source, folder, network):
-    """The launch lines with or without rtspsrc, ready to run in the folder."""
-    make_clip(programs, folder)
-    for copy in ("left.png", "right.png"):
-        (folder / copy).write_bytes((folder / "patch.png").read_bytes())
-    for words in launch_lines(source):
-        if ("rtspsrc" in words) == network:
-            elements = map(in_test, split_at_links(words[words.index("-m") + 1:]))
-            yield ["gst-launch-1.0", "-m", *functools.reduce(lambda a, b: [*a, "!", *b], elements)]
-
-
-def test_readme(programs, source, folder):
-    """The README's lines for files and cameras run to their end."""
-    lines = list(readme_lines(programs, source, folder, network=False))
-    assert len(lines) >= 2, lines
-    for line in lines:
-        printed = run(line, cwd=folder)
-        assert printed.count(MESSAGE) == FRAMES, (line, printed)
-
-
-def test_readme_rtsp(programs, source, folder):
-    """The README's line for a network camera, with a camera of the test's own."""
-    if not has_element("rtspsrc"):
-        print("there is no rtspsrc here")
-        sys.exit(SKIPPED)
-    (line,) = readme_lines(programs, source, folder, network=True)
-    with RtspServer(folder / "clip.mp4") as url:
-        line = [f"location={url}" if word.startswith("location=rtsp:") else word for word in line]
-        with subprocess.Popen(line, cwd=folder, stdin=subprocess.DEVNULL, text=True,
-                              stdout=subprocess.PIPE) as client:
-            # A camera's stream never ends, so stop after enough messages.
-            messages = 0
-            for printed in client.stdout:
-                messages += MESSAGE in printed
-                if messages == FRAMES // 2:
-                    break
-            client.terminate()
-    assert messages == FRAMES // 2, messages
 
 
 def test_installed_library(programs, source, folder):

@@ -1,0 +1,20 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""docs/images/make.py makes the pictures that the pages show: pictures_test.py SOURCE
+
+It checks the positions that it draws by itself. Exits with 77, a skip, without NumPy.
+"""
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+IMAGES = pathlib.Path(sys.argv[1], 'docs', 'images').resolve()
+
+if not importlib.util.find_spec('numpy'):
+    print('there is no NumPy here')
+    sys.exit(77)
+with tempfile.TemporaryDirectory(prefix='cudaxcorr docs ') as folder:
+    subprocess.run([sys.executable, IMAGES / 'make.py', folder], check=True)
+    assert sorted(path.name for path in pathlib.Path(folder).iterdir()) == ['found.jpg', 'response.jpg']
