@@ -87,9 +87,10 @@ def check_rtsp(line, folder):
 def need(commands):
     """Ends the test where the page needs what is not here."""
     if 'read_meta.py' in commands:
-        check = "import gi; gi.require_version('Gst', '1.0'); from gi.repository import Gst"
+        check = ("import gi; gi.require_version('Gst', '1.0'); from gi.repository import Gst; "
+                 'Gst.Structure.__getitem__')
         if subprocess.run(['python3', '-c', check], capture_output=True, check=False, env=ENVIRONMENT).returncode:
-            skip('there is no PyGObject with GStreamer here')
+            skip("there is no PyGObject with GStreamer's additions here")
     needed = {'rtspsrc': 'rtspsrc', 'click-to-track': 'cairooverlay'}
     for word, element in needed.items():
         if word in commands and subprocess.run(['gst-inspect-1.0', '--exists', element], check=False).returncode:
