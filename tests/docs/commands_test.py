@@ -19,12 +19,15 @@ from rtsp_server import RtspServer
 FRAMES = 30
 SKIPPED = 77
 MESSAGE = 'cudaxcorr, timestamp='
-# Where there are several, the system's python3 is the one that has PyGObject.
-ENVIRONMENT = {**os.environ, 'PATH': f"/usr/bin:{os.environ['PATH']}"}
+# That of a new user, who has to be told where the plugin is. Where there are several, the system's python3 is the one
+# that has PyGObject.
+ENVIRONMENT = {**{name: value for name, value in os.environ.items() if name != 'GST_PLUGIN_PATH_1_0'},
+               'PATH': f"/usr/bin:{os.environ['PATH']}"}
 SCRIPTS = ('scripts/demo.sh', 'scripts/setup.sh', 'scripts/test.sh')
 STAND_INS = {  # pattern: replacement
     r'git clone \S+ cudaxcorr': 'mv checkout cudaxcorr',
-    r'^scripts/demo\.sh$': f'build-demo/examples/demo --out=build-demo/demo --frames={FRAMES}',
+    r'^scripts/demo\.sh$': 'GST_PLUGIN_PATH_1_0=build-demo/plugin '
+                           f'build-demo/examples/demo --out=build-demo/demo --frames={FRAMES}',
     r'^scripts/(setup|test)\.sh$|^meson (setup|compile|install) .*$': ':',
     r'\bautovideosink\b': 'fakesink',
     r'\bv4l2src device=/dev/video0\b': f'videotestsrc num-buffers={FRAMES}',
