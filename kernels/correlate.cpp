@@ -28,7 +28,7 @@ Status check_problem(const Problem& p) {
 
 }  // namespace
 
-struct Correlator::Impl {
+struct __attribute__((visibility("hidden"))) Correlator::Impl {
   stage::Correlate::Problem problem;
   Device device;
   const Variant<stage::Correlate>* variant;

@@ -41,7 +41,7 @@ Result<AxisWeights> gaussian_weights(double sigma) {
   return weights;
 }
 
-struct Filter::Impl {
+struct __attribute__((visibility("hidden"))) Filter::Impl {
   FilterWeights weights;
   stage::Filter::Problem problem;
   Device device;

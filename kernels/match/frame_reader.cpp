@@ -10,7 +10,7 @@ Result<FrameReader> FrameReader::make(const Device& device, ElementType type, Si
   reader.device_ = device;
   reader.most_ = most;
   if (type == ElementType::u8) {
-    auto variant = select_variant<stage::Luma>({most}, device);
+    auto variant = select_variant<stage::Luma>({most, {}}, device);
     if (!variant.ok()) return variant.status();
     reader.luma_of_pixels_ = variant.value();
   }

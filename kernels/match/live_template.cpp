@@ -44,7 +44,7 @@ std::vector<float> averages_of(const BankTemplate& t) {
 
 }  // namespace
 
-struct LiveTemplate::Impl {
+struct __attribute__((visibility("hidden"))) LiveTemplate::Impl {
   Device device;
   const Runtime* runtime = nullptr;
   Stream stream;

@@ -45,7 +45,7 @@ Rect searched_region(Size frame, const Rect& region) {
           end(region.y, region.height, frame.height) - y};
 }
 
-struct Matcher::Impl {
+struct __attribute__((visibility("hidden"))) Matcher::Impl {
   Device device;
   Stream own_stream;
   std::vector<BankTemplate> bank;

@@ -6,7 +6,7 @@
 
 #include <gst/gst.h>
 
-#include <xcorr/types.hpp>
+#include <xcorr/device.hpp>
 
 #include "matching/pipeline_context.h"
 

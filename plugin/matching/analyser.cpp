@@ -6,6 +6,8 @@
 #include <functional>
 #include <numeric>
 
+#include <xcorr/image.hpp>
+
 #include "matching/current_context.h"
 #include "matching/frame.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include <xcorr/match.hpp>
+#include <xcorr/image.hpp>
 
 #include "common/mapped_frame.h"
 #include "matching/frame.h"

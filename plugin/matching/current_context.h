@@ -4,7 +4,7 @@
 // one, the device's primary context, which then stays current. Does nothing on the CPU.
 #pragma once
 
-#include <xcorr/types.hpp>
+#include <xcorr/device.hpp>
 
 #include "matching/pipeline_context.h"
 

@@ -3,7 +3,7 @@
 
 #include <iterator>
 
-#include <xcorr/match.hpp>
+#include <xcorr/image.hpp>
 
 #include "common/mapped_frame.h"
 #include "matching/decode.h"

@@ -70,7 +70,7 @@ constexpr Variant<stage::Correlate> variant() {
   return {{name<threads>.text, Backend::cuda, definition_features}, supports, launch<threads>};
 }
 
-constexpr Variant<stage::Correlate> table[] = {variant<128>(), variant<256>(), variant<512>()};
+constexpr Variant<stage::Correlate> table[] = {variant<128>(), variant<512>()};
 
 }  // namespace
 

@@ -51,8 +51,6 @@ struct Row {
 constexpr Row rows[] = {
     {8, 1, 8, 32},
     {32, 1, 4, 16},
-    {32, 4, 1, 16},
-    {16, 4, 1, 16},
 };
 // clang-format on
 

@@ -22,12 +22,10 @@ template <int overlaps, int rows>
 using Grouped = WarpTile<1, 1, overlaps, rows>;
 
 constexpr Variant<stage::Correlate> table[] = {
-    warp_shuffle_variant<Name, Grouped<2, 1>>(),    warp_shuffle_variant<Name, Grouped<4, 1>>(),
-    warp_shuffle_variant<Name, Grouped<8, 1>>(),    warp_shuffle_variant<Name, Grouped<2, 2>>(),
-    warp_shuffle_variant<Name, Grouped<2, 8>>(),    warp_shuffle_variant<Name, Grouped<3, 3>>(),
-    warp_shuffle_variant<Name, Grouped<4, 2>>(),    warp_shuffle_variant<Name, Grouped<4, 4>>(),
+    warp_shuffle_variant<Name, Grouped<4, 1>>(),    warp_shuffle_variant<Name, Grouped<2, 8>>(),
+    warp_shuffle_variant<Name, Grouped<3, 3>>(),    warp_shuffle_variant<Name, Grouped<4, 4>>(),
     warp_shuffle_variant<Name, Grouped<4, 4>, 8>(), warp_shuffle_variant<Name, Grouped<4, 8>>(),
-    warp_shuffle_variant<Name, Grouped<8, 4>>(),    warp_shuffle_variant<Name, Grouped<8, 8>>(),
+    warp_shuffle_variant<Name, Grouped<8, 8>>(),
 };
 
 }  // namespace

@@ -19,20 +19,12 @@ struct Name {
 constexpr auto rectangle = Distribution::rectangle, triangle = Distribution::triangle;
 
 constexpr Variant<stage::Correlate> table[] = {
-    warp_shuffle_variant<Name, WarpTile<2, 2>>(),
-    warp_shuffle_variant<Name, WarpTile<2, 4>>(),
     warp_shuffle_variant<Name, WarpTile<4, 4>>(),
     warp_shuffle_variant<Name, WarpTile<2, 4>, 4, triangle, 4>(),
     warp_shuffle_variant<Name, WarpTile<4, 4>, 4, triangle, 2>(),
     warp_shuffle_variant<Name, WarpTile<4, 4>, 4, triangle, 8>(),
-    warp_shuffle_variant<Name, WarpTile<4, 4>, 4, rectangle, 8>(),
-    warp_shuffle_variant<Name, WarpTile<2, 2, 4, 1>>(),
     warp_shuffle_variant<Name, WarpTile<2, 2, 2, 2>>(),
-    warp_shuffle_variant<Name, WarpTile<2, 4, 2, 2>>(),
     warp_shuffle_variant<Name, WarpTile<2, 4, 4, 4>>(),
-    warp_shuffle_variant<Name, WarpTile<4, 4, 2, 2>>(),
-    warp_shuffle_variant<Name, WarpTile<4, 4, 2, 4>>(),
-    warp_shuffle_variant<Name, WarpTile<4, 4, 4, 2>>(),
     warp_shuffle_variant<Name, WarpTile<4, 4, 4, 4>>(),
     warp_shuffle_variant<Name, WarpTile<4, 4, 4, 4>, 8>(),
 };

@@ -21,24 +21,15 @@ using Rights = WarpTile<1, rights, overlaps, rows>;
 constexpr auto rectangle = Distribution::rectangle, triangle = Distribution::triangle;
 
 constexpr Variant<stage::Correlate> table[] = {
-    warp_shuffle_variant<Name, Rights<2>>(),
     warp_shuffle_variant<Name, Rights<4>>(),
-    warp_shuffle_variant<Name, Rights<8>>(),
     warp_shuffle_variant<Name, Rights<2>, 4, triangle, 1>(),
     warp_shuffle_variant<Name, Rights<4>, 4, triangle, 1>(),
     warp_shuffle_variant<Name, Rights<4>, 4, triangle, 2>(),
-    warp_shuffle_variant<Name, Rights<4>, 4, triangle, 4>(),
-    warp_shuffle_variant<Name, Rights<4>, 4, rectangle, 4>(),
     warp_shuffle_variant<Name, Rights<8>, 4, triangle, 1>(),
     warp_shuffle_variant<Name, Rights<8>, 4, triangle, 2>(),
     warp_shuffle_variant<Name, Rights<8>, 4, triangle, 4>(),
-    warp_shuffle_variant<Name, Rights<8>, 4, triangle, 8>(),
-    warp_shuffle_variant<Name, Rights<8>, 8, triangle, 8>(),
-    warp_shuffle_variant<Name, Rights<4, 4, 1>>(),
-    warp_shuffle_variant<Name, Rights<4, 2, 2>>(),
     warp_shuffle_variant<Name, Rights<8, 2, 2>>(),
     warp_shuffle_variant<Name, Rights<2, 4, 4>>(),
-    warp_shuffle_variant<Name, Rights<2, 4, 4>, 8>(),
     warp_shuffle_variant<Name, Rights<4, 4, 4>>(),
     warp_shuffle_variant<Name, Rights<4, 4, 4>, 8>(),
 };

@@ -23,16 +23,11 @@ using Single = WarpTile<1, 1>;
 constexpr auto rectangle = Distribution::rectangle, triangle = Distribution::triangle;
 
 constexpr Variant<stage::Correlate> table[] = {
-    warp_shuffle_variant<Name, Single, 4, rectangle, 1>(),
     warp_shuffle_variant<Name, Single, 4, rectangle, 4>(),
-    warp_shuffle_variant<Name, Single, 4, rectangle, 16>(),
-    warp_shuffle_variant<Name, Single, 4, triangle, 1>(),
     warp_shuffle_variant<Name, Single, 4, triangle, 2>(),
     warp_shuffle_variant<Name, Single, 4, triangle, 4>(),
     warp_shuffle_variant<Name, Single, 4, triangle, 8>(),
-    warp_shuffle_variant<Name, Single, 4, triangle, 16>(),
     warp_shuffle_variant<Name, Single, 8, triangle, 1>(),
-    warp_shuffle_variant<Name, Single, 8, triangle, 4>(),
 };
 
 }  // namespace

@@ -93,16 +93,9 @@ constexpr Variant<stage::Correlate> variant() {
 constexpr auto rectangle = Distribution::rectangle, triangle = Distribution::triangle;
 
 constexpr Variant<stage::Correlate> table[] = {
-    variant<serial, 4>(),
     variant<serial, 8>(),
-    variant<serial, 16>(),
     variant<simple, 8>(),
-    variant<simple, 16>(),
     variant<serial, 8, rectangle, 8>(),
-    variant<serial, 8, triangle, 4>(),
-    variant<serial, 8, triangle, 10>(),
-    variant<serial, 8, triangle, 32>(),
-    variant<simple, 8, rectangle, 16>(),
     variant<simple, 8, triangle, 16>(),
 };
 

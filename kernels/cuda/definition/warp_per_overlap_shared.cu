@@ -234,19 +234,9 @@ constexpr Variant<stage::Correlate> variant() {
 }
 
 constexpr Variant<stage::Correlate> table[] = {
-    variant<Tuning{128, 16, 16}>(),
-    variant<Tuning{128, 16, 16, 1, false, true}>(),
-    variant<Tuning{128, 16, 16, 1, true, false}>(),
-    variant<Tuning{128, 16, 16, 1, true, true}>(),
-    variant<Tuning{64, 16, 16}>(),
-    variant<Tuning{64, 8, 8, 1, true, false}>(),
-    variant<Tuning{32, 32, 16}>(),
-    variant<Tuning{32, 16, 16, 1, true, false}>(),
-    variant<Tuning{64, 16, 16, 4}>(),
-    variant<Tuning{64, 16, 16, 4, true, false}>(),
-    variant<Tuning{32, 16, 16, 8}>(),
-    variant<Tuning{32, 16, 16, 8, true, false}>(),
-    variant<Tuning{64, 8, 8, 8, false, true}>(),
+    variant<Tuning{128, 16, 16}>(),   variant<Tuning{128, 16, 16, 1, true, true}>(),
+    variant<Tuning{32, 32, 16}>(),    variant<Tuning{32, 16, 16, 1, true, false}>(),
+    variant<Tuning{32, 16, 16, 8}>(), variant<Tuning{32, 16, 16, 8, true, false}>(),
 };
 
 }  // namespace

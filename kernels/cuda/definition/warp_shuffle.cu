@@ -18,7 +18,6 @@ using Single = WarpTile<1, 1>;
 
 constexpr Variant<stage::Correlate> table[] = {
     warp_shuffle_variant<Name, Single, 4>(),
-    warp_shuffle_variant<Name, Single, 8>(),
 };
 
 }  // namespace

@@ -61,10 +61,7 @@ struct Row {
 // Names: y, warps one below the other; k, warps that share outputs; s, steps.
 // clang-format off
 constexpr Row rows[] = {
-    {4, 1, 8, 9, 3},
-    {2, 2, 8, 5, 3},
     {2, 2, 8, 9, 3},
-    {2, 2, 8, 13, 3},
     {1, 4, 8, 9, 3},
     {1, 4, 8, 17, 3},
 };

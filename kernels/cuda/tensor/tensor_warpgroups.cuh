@@ -80,12 +80,10 @@ using WarpgroupTilings = Tilings<  //
     WarpgroupTiling<2, 4, 2, 8, 2>,
     WarpgroupTiling<3, 4, 1, 4, 4>,
     WarpgroupTiling<3, 4, 2, 8, 2>,
-    WarpgroupTiling<3, 8, 1, 8, 2>,
     WarpgroupTiling<4, 4, 1, 4, 4>,
     WarpgroupTiling<4, 4, 2, 8, 2>,
     WarpgroupTiling<5, 4, 1, 4, 4>,
-    WarpgroupTiling<5, 4, 2, 8, 2>,
-    WarpgroupTiling<5, 8, 1, 8, 2>>;
+    WarpgroupTiling<5, 4, 2, 8, 2>>;
 // clang-format on
 
 /// A round is a piece of the left for each of a group's tiles, the first of which begins with the

@@ -73,7 +73,6 @@ struct WarpTiling {
 using WarpTilings = Tilings<  //
     WarpTiling<2, 1, 2, 4, 4>,
     WarpTiling<2, 2, 1, 1, 4>,
-    WarpTiling<2, 4, 1, 1, 3>,
     WarpTiling<2, 4, 1, 1, 4>,
     WarpTiling<2, 4, 2, 1, 3>,
     WarpTiling<2, 4, 2, 1, 4>,

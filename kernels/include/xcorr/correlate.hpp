@@ -7,6 +7,7 @@
 #include <memory>
 #include <string_view>
 
+#include <xcorr/export.hpp>
 #include <xcorr/device.hpp>
 #include <xcorr/types.hpp>
 
@@ -96,7 +97,7 @@ constexpr Problem dense_problem(ElementType type, Form form, Size left, Size rig
 
 /// A plan for one problem on one device. It owns what outlives a call (transform plans, the
 /// rights' spectra); the caller owns everything else. One plan serves one thread at a time.
-class Correlator {
+class XCORR_API Correlator {
  public:
   /// `kernel` is a variant's name (`fft`, `overlap_wise`, ...) or "auto". Errors:
   /// invalid_argument for a malformed problem, unsupported when no such kernel can do it,

@@ -3,6 +3,7 @@
 // Where work runs: devices, streams, and host memory that a device copies from fast.
 #pragma once
 
+#include <xcorr/export.hpp>
 #include <xcorr/types.hpp>
 
 namespace xcorr {
@@ -27,17 +28,17 @@ struct Device {
 ///
 /// The library works in the CUDA context that is current in the calling thread, and where none
 /// is, in the device's primary one; see make_current.
-Result<Device> open_device(Backend backend, int ordinal = -1);
+XCORR_API Result<Device> open_device(Backend backend, int ordinal = -1);
 
 /// Makes the device's primary CUDA context current in the calling thread: needed once in each
 /// thread that calls the library and has no context of its own. Nothing on the CPU.
-Status make_current(const Device& device);
+XCORR_API Status make_current(const Device& device);
 
 /// Host memory that the device copies from fast and beside other work (pinned, for CUDA). Errors:
 /// out_of_memory, device_error.
-Result<void*> allocate_host(const Device& device, std::size_t bytes);
+XCORR_API Result<void*> allocate_host(const Device& device, std::size_t bytes);
 /// With the CUDA context current that was so when it was allocated.
-void release_host(const Device& device, void* memory);
+XCORR_API void release_host(const Device& device, void* memory);
 
 /// A cudaStream_t as an opaque pointer; null is the default stream. Ignored on the CPU, where
 /// every call returns when its work is done.

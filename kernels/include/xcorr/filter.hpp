@@ -8,6 +8,7 @@
 #include <memory>
 #include <string_view>
 
+#include <xcorr/export.hpp>
 #include <xcorr/device.hpp>
 #include <xcorr/types.hpp>
 
@@ -27,7 +28,7 @@ struct AxisWeights {
 
 /// exp(-i^2 / (2 sigma^2)) for |i| <= ceil(3 sigma), with a sum of 1; 0 gives the one weight 1.
 /// Errors: invalid_argument for a sigma below 0 or whose radius is above max_filter_radius.
-Result<AxisWeights> gaussian_weights(double sigma);
+XCORR_API Result<AxisWeights> gaussian_weights(double sigma);
 
 /// What to compute. With w = across and v = down, the result at (x, y) is the convolution
 ///   r[y][x] = sum over (i, j) of v[j] w[i] f[y - j][x - i],
@@ -64,7 +65,7 @@ constexpr FilterProblem dense_filter(ElementType type, Size size, const AxisWeig
 }
 
 /// A plan for one problem on one device. One plan serves one thread at a time.
-class Filter {
+class XCORR_API Filter {
  public:
   /// `kernel` is a variant's name or "auto". Errors: invalid_argument for a malformed problem,
   /// unsupported when no such kernel can do it.

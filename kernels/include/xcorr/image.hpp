@@ -3,16 +3,17 @@
 // What there is to know of a picture in host memory before it becomes a template.
 #pragma once
 
+#include <xcorr/export.hpp>
 #include <xcorr/types.hpp>
 
 namespace xcorr {
 
 /// True when all its pixels are equal: such a template has no variance and can match nothing by
 /// ccoeff. `view` is in host memory.
-bool is_flat(const MatrixView& view);
+XCORR_API bool is_flat(const MatrixView& view);
 
 /// Writes the luma of u8 pixels of any layout, row by row, `pitch` bytes from one to the next. All
 /// in host memory.
-void copy_luma(const MatrixView& view, std::uint8_t* to, std::ptrdiff_t pitch);
+XCORR_API void copy_luma(const MatrixView& view, std::uint8_t* to, std::ptrdiff_t pitch);
 
 }  // namespace xcorr

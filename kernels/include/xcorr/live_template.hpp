@@ -8,13 +8,14 @@
 #include <cstdint>
 #include <memory>
 
+#include <xcorr/export.hpp>
 #include <xcorr/device.hpp>
 #include <xcorr/types.hpp>
 
 namespace xcorr {
 
 /// Not for several threads at once, the matchers of it included.
-class LiveTemplate {
+class XCORR_API LiveTemplate {
  public:
   /// Copies the pixels (host memory, of a type and size that Matcher::set_templates takes). Errors:
   /// invalid_argument, out_of_memory, device_error.

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <xcorr/export.hpp>
 #include <xcorr/device.hpp>
 #include <xcorr/live_template.hpp>
 #include <xcorr/methods.hpp>
@@ -54,7 +55,7 @@ struct MatchSettings {
 /// What a search region comes to in a frame: an empty one (the default) is the whole frame; of
 /// others what reaches over the frame's edge is cut off, to a width or height of 0 where nothing is
 /// left.
-Rect searched_region(Size frame, const Rect& region);
+XCORR_API Rect searched_region(Size frame, const Rect& region);
 
 struct Peak {
   std::uint32_t template_index;  ///< position in the bank
@@ -74,7 +75,7 @@ struct Response {
 
 /// Follows a bank of templates through frames of one size. Not for several threads at once; one
 /// object a thread is fine.
-class Matcher {
+class XCORR_API Matcher {
  public:
   static Result<Matcher> create(const Device& device);
   Matcher(Matcher&&) noexcept;

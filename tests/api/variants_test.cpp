@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What variants promise as data: names, features, ranks.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "select/select.hpp"
+#include "stages/filter.hpp"
+#include "stages/luma.hpp"
+
+namespace {
+
+using namespace xcorr;
+
+constexpr Feature of_the_future = Feature(feature_count);
+
+/// No call of these tests reaches a device.
+Device a_device(Backend backend) {
+  return backend == Backend::cpu ? Device{} : Device{backend, 0, 90, 132, "a GPU"};
+}
+
+MatchProblem match_of(ElementType type, Size templates, int count = 2, int max_peaks = 1) {
+  MatchProblem p;
+  const Size region{200, 150};
+  p.correlate = dense_problem(type, Form::one_to_many, region, templates, 1, count,
+                              valid_shifts(region, templates));
+  p.products = p.correlate.output_type();
+  p.max_peaks = max_peaks;
+  p.distance_x = p.distance_y = 8;
+  return p;
+}
+
+TEST(Variants, NamesAreUniqueInAStageAndBackend) {
+  std::set<std::string> ids;
+  for (const auto& [stage, variant] : all_variants()) {
+    const std::string id = std::string(stage) + '/' + name_of(variant->backend) + '/' +
+                           variant->name;
+    EXPECT_TRUE(ids.insert(id).second) << id;
+  }
+}
+
+TEST(Variants, NoneKnowsAFeatureThatDoesNotExist) {
+  for (const auto& [stage, variant] : all_variants())
+    EXPECT_FALSE(variant->knows.has(of_the_future)) << stage << ' ' << variant->name;
+}
+
+/// A problem that a variant can do, with a feature more that it never heard of: it must refuse. The
+/// names of those that could do the problem go to `tried`.
+template <class Stage>
+void ask_for_more(const typename Stage::Problem& problem, std::set<const VariantInfo*>& tried) {
+  for (const auto* variant : variants_of<Stage>()) {
+    const Device device = a_device(variant->backend);
+    if (!variant->able(problem, device)) continue;
+    tried.insert(variant);
+    EXPECT_FALSE(variant->able(problem, problem.features().with(of_the_future), device))
+        << Stage::name << ' ' << variant->name;
+  }
+}
+
+TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
+  std::set<const VariantInfo*> tried;
+  for (const ElementType type : {ElementType::u8, ElementType::f32})
+    for (const Size templates : {Size{16, 16}, Size{48, 48}, Size{80, 80}, Size{100, 100}}) {
+      const MatchProblem p = match_of(type, templates);
+      ask_for_more<stage::Correlate>(p.correlation(), tried);
+      ask_for_more<stage::WindowSums>(p.window_sums(), tried);
+      ask_for_more<stage::Normalise>(p.normalisation(), tried);
+      ask_for_more<stage::Peaks>(p.peaks(), tried);
+      ask_for_more<stage::Refine>(p.refinement(), tried);
+      ask_for_more<stage::Search>(p.search(), tried);
+      ask_for_more<stage::TemplateSums>(p.template_sums(), tried);
+    }
+  stage::Correlate::Problem many{{match_of(ElementType::u8, {16, 16}).correlate},
+                                 ElementType::u32};
+  many.correlate.form = Form::n_to_m;
+  many.correlate.lefts = 8;
+  many.correlate.rights = 8;
+  ask_for_more<stage::Correlate>(many, tried);
+  ask_for_more<stage::Blend>({ElementType::u8, {16, 16}, 16, 0.5f}, tried);
+  ask_for_more<stage::Luma>({{16, 16}, packed_rgb(4, 0, 1, 2), 64, 16}, tried);
+  const auto axis = gaussian_weights(1).value();
+  const auto weights = filter_weights(ElementType::u8, axis, axis, ElementType::f32).value();
+  ask_for_more<stage::Filter>(
+      {ElementType::u8, {64, 64}, {0, 0, 64, 64}, 1, 64, 4096, 0, 0, &weights}, tried);
+  // Those that are left want cuFFT, or weights or sizes of their own.
+  EXPECT_GE(tried.size() * 10, all_variants().size() * 9);
+}
+
+template <class Stage>
+std::string winner(const typename Stage::Problem& problem, Backend backend) {
+  const auto variant = select_variant<Stage>(problem, a_device(backend));
+  return variant.ok() ? variant.value()->name : variant.status().message();
+}
+
+stage::Filter::Problem filter_of(const FilterWeights& weights) {
+  return {ElementType::u8, {640, 480}, {0, 0, 640, 480}, 1, 640, 0, 0, 0, &weights};
+}
+
+/// Where several are able and nothing is measured, the rank decides.
+TEST(Variants, WinnersByRank) {
+  const MatchProblem u8 = match_of(ElementType::u8, {16, 16}),
+                     f32 = match_of(ElementType::f32, {16, 16});
+  EXPECT_EQ(winner<stage::WindowSums>(u8.window_sums(), Backend::cpu), "window_sums");
+  EXPECT_EQ(winner<stage::Refine>(u8.refinement(), Backend::cpu), "refine");
+  EXPECT_EQ(winner<stage::Peaks>(u8, Backend::cpu), "peaks");
+  EXPECT_EQ(winner<stage::Normalise>(u8.normalisation(), Backend::cpu), "normalise");
+  const auto narrow = gaussian_weights(1).value(), wide = gaussian_weights(3).value();
+  const auto r3 = filter_weights(ElementType::u8, narrow, narrow, ElementType::f32).value();
+  const auto r9 = filter_weights(ElementType::u8, wide, wide, ElementType::f32).value();
+  EXPECT_EQ(winner<stage::Filter>(filter_of(r3), Backend::cpu), "separable");
+  if (variants_on<stage::Search>(Backend::cuda).empty()) GTEST_SKIP() << "built without CUDA";
+  EXPECT_EQ(winner<stage::WindowSums>(u8.window_sums(), Backend::cuda), "strips");
+  EXPECT_EQ(winner<stage::WindowSums>(f32.window_sums(), Backend::cuda), "window_sums");
+  EXPECT_EQ(winner<stage::Refine>(u8.refinement(), Backend::cuda), "refine_bytes");
+  EXPECT_EQ(winner<stage::Refine>(f32.refinement(), Backend::cuda), "refine");
+  EXPECT_EQ(winner<stage::Filter>(filter_of(r3), Backend::cuda), "separable.fused_r3");
+  EXPECT_EQ(winner<stage::Filter>(filter_of(r9), Backend::cuda), "separable.fused");
+}
+
+}  // namespace
