@@ -85,7 +85,7 @@ class Session {
         "# host memory %.1f to %.1f MiB, device memory %.1f to %.1f MiB, %d changes of templates\n",
         host.first_mib, host.last_mib, gpu.first_mib, gpu.last_mib, turnover.changes());
     const bool changed = turnover.changes() == (frames - 1) / TemplateTurnover::interval;
-    return right && changed && std::max(host.rise_mib, gpu.rise_mib) < most_rise_mib;
+    return right && changed && std::max(host.rise_mib, gpu.rise_mib) < max_rise_mib;
   }
 
   bool decode() {

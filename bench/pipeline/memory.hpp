@@ -35,6 +35,6 @@ class MemoryWatch {
 
 /// Of one sample to the next a page may come to stay; nothing that is leaked a frame or a template
 /// remains below it in an hour's frames.
-constexpr double most_rise_mib = 4;
+constexpr double max_rise_mib = 4;
 
 }  // namespace bench

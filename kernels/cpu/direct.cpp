@@ -277,10 +277,10 @@ struct Cut {
     const std::int64_t least = std::int64_t{p.lefts} * columns * least_rows;
     rights_each = ceil_div(rights, std::clamp<std::int64_t>(ceil_div(wanted, least), 1, rights));
     groups = ceil_div(rights, rights_each);
-    const int most_rows = ceil_div(p.shifts.height, 2 * row_group);
+    const int max_rows = ceil_div(p.shifts.height, 2 * row_group);
     rows_each = ceil_div(p.shifts.height,
                          std::clamp<std::int64_t>(ceil_div(wanted * least_rows, least * groups),
-                                                  least_rows, std::max(least_rows, most_rows)));
+                                                  least_rows, std::max(least_rows, max_rows)));
     rows_each = std::min<int>(tile_rows, ceil_div(rows_each, row_group) * row_group);
     rows = ceil_div(p.shifts.height, rows_each);
   }

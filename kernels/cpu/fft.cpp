@@ -28,9 +28,9 @@ struct Sizes {
   std::size_t surface, spectrum, lines;
 
   explicit Sizes(const Tiling& t)
-      : surface(sizeof(Complex) * (t.rows + most_lanes) * t.columns),
+      : surface(sizeof(Complex) * (t.rows + max_lanes) * t.columns),
         spectrum(sizeof(Complex) * t.points()),
-        lines(sizeof(Complex) * 2 * most_lanes * std::max(t.rows, t.columns)) {}
+        lines(sizeof(Complex) * 2 * max_lanes * std::max(t.rows, t.columns)) {}
 
   /// Of one pair of tiles. A spectrum is kept when several rights use it.
   std::size_t pair(bool kept) const { return surface + (kept ? spectrum : 0); }

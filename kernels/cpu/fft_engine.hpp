@@ -28,7 +28,7 @@ struct Target {
   int columns = 0, rows = 0;
 };
 
-constexpr int most_lanes = 8;  ///< columns or rows of a group, at most
+constexpr int max_lanes = 8;  ///< columns or rows of a group, at most
 
 /// The transforms of a tile, in steps on some of its columns or rows (a group, as many as a vector
 /// has lanes), so that groups can run in parallel. A surface is what lies between the steps by

@@ -130,14 +130,29 @@ constexpr Runtime cuda_runtime = {
     create_timer, destroy_timer, start,         stop,      elapsed,
 };
 
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+/// Why no device can be counted.
+Status no_device(cudaError_t error) {
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
+    return {Code::not_found, "there is no NVIDIA driver on this machine"};
+  if (error == cudaErrorInsufficientDriver)
+    return {Code::not_found, "the NVIDIA driver is too old: it supports CUDA " +
+                                 version_text(driver) + ", this build needs CUDA " +
+                                 version_text(CUDART_VERSION)};
+  return {Code::not_found, check(error, "no CUDA device").message()};
+}
+
 }  // namespace
 
 const Runtime& runtime() { return cuda_runtime; }
 
 Result<Device> open_device(int ordinal) {
   int count = 0;
-  if (cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess)
-    return Status(Code::not_found, check(error, "no CUDA device").message());
+  if (cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) return no_device(error);
   if (count == 0 || ordinal >= count)
     return Status(Code::not_found, "no CUDA device " + std::to_string(ordinal) + ", there are " +
                                        std::to_string(count));

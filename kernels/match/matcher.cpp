@@ -120,6 +120,19 @@ Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& setti
   return {};
 }
 
+Status Matcher::all_fit() const {
+  const auto text_of = [](Size size) {
+    return std::to_string(size.width) + "x" + std::to_string(size.height);
+  };
+  if (!impl_->plan) return {Code::invalid_argument, "prepare() has not been called"};
+  for (std::size_t i = 0; i < impl_->bank.size(); ++i)
+    if (const Size size = impl_->bank[i].size; impl_->plan->places(size).empty())
+      return {Code::invalid_argument, "template " + std::to_string(i) + " of " + text_of(size) +
+                                          " does not fit into the search region of " +
+                                          text_of(impl_->plan->region())};
+  return {};
+}
+
 Status Matcher::enqueue(const MatrixView& frame, Stream stream) {
   if (Status status = check_frame(impl_->plan, frame); !status.ok()) return status;
   impl_->pending = stream.handle ? stream : impl_->own_stream;

@@ -53,6 +53,7 @@ class MatchPlan {
   const char* kernel() const { return groups_.empty() ? "" : groups_.front().kernel()->name; }
   ElementType type() const { return type_; }
   Size frame() const { return frame_; }
+  Size region() const { return region_.size(); }
 
  private:
   Status allocate();

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using Line = std::pair<std::string, TuneAnswer>;
 
 /// The oldest go first, so that the file does not grow for ever.
-constexpr std::size_t most_lines = 1000;
+constexpr std::size_t max_lines = 1000;
 
 constexpr char heading[] =
     "# What kernel=tune of cudaxcorr found fastest. Delete lines, or the file, to have it measured "
@@ -97,7 +97,7 @@ std::error_code add_answers(const fs::path& file, const TuneAnswers& answers) {
   std::vector<Line> lines = read(file);
   std::erase_if(lines, [&](const Line& line) { return answers.contains(line.first); });
   lines.insert(lines.end(), answers.begin(), answers.end());
-  if (lines.size() > most_lines) lines.erase(lines.begin(), lines.end() - most_lines);
+  if (lines.size() > max_lines) lines.erase(lines.begin(), lines.end() - max_lines);
 
   fs::path temporary;
   if ((error = make_temporary(file, temporary))) return error;

@@ -20,7 +20,7 @@ constexpr double enough_seconds = 0.01;  ///< of runs
 constexpr double enough_seconds_first = 0.05;
 
 /// A first run may load code and touch new memory, which takes this and a few times as long.
-constexpr double most_loading_seconds = 0.01, most_first_ratio = 4;
+constexpr double max_loading_seconds = 0.01, max_first_ratio = 4;
 constexpr double clearly_slower = 1.3;
 /// What two runs of the same kernel may differ by: less is no reason to leave the better guess.
 constexpr double noise = 0.97;
@@ -110,7 +110,7 @@ class Trial {
 
 /// Whether further runs of a candidate could still make it the best.
 bool is_hopeless(double least, int runs, double best) {
-  return runs == 1 ? least > most_first_ratio * best + most_loading_seconds
+  return runs == 1 ? least > max_first_ratio * best + max_loading_seconds
                    : least > clearly_slower * best;
 }
 

@@ -11,7 +11,7 @@ namespace xcorr {
 namespace {
 
 /// Of the weights of u8 pictures, see FilterProblem.
-constexpr int most_fraction_bits = 11;
+constexpr int max_fraction_bits = 11;
 
 /// In units of 2^-bits. From each end inwards a weight's rounding is carried to the next one, and
 /// the middle one brings the sum to the rounded true sum.
@@ -45,7 +45,7 @@ AxisWeights scaled(AxisWeights weights, int exponent) {
 }
 
 std::optional<FilterWeights> in_fixed_point(const AxisWeights& across, const AxisWeights& down) {
-  for (int bits = most_fraction_bits; bits >= 0; --bits) {
+  for (int bits = max_fraction_bits; bits >= 0; --bits) {
     const AxisWeights w = rounded(across, bits), v = rounded(down, bits);
     const double largest = 255 * magnitude(w) * magnitude(v) + std::ldexp(0.5, 2 * bits);
     if (largest <= std::numeric_limits<std::int32_t>::max())

@@ -27,7 +27,7 @@ double defined_score(Method method, const Image<T>& frame, int x, int y, const I
 }
 
 /// The threshold times what an exact copy scores, out of reach when that is nothing; for the
-/// minimum methods, of what a black window scores.
+/// minimum methods, of what a zero window scores.
 template <class T>
 double defined_limit(const MatchSettings& settings, const Image<T>& pattern) {
   const Image<T> black(pattern.size, 0);

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "support.hpp"
 #include "stages/filter.hpp"
+#include "support.hpp"
 
 namespace api {
 namespace {

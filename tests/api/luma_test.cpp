@@ -87,8 +87,8 @@ class LumaTest : public testing::TestWithParam<Backend> {
     const auto variant = select_variant<stage::Luma>(problem, device);
     ASSERT_TRUE(variant.ok()) << variant.status().message();
     const auto done = variant.value()->launch(
-        problem, device,
-        {{}, static_cast<const std::uint8_t*>(view.data), to.as<std::uint8_t>()}, nullptr);
+        problem, device, {{}, static_cast<const std::uint8_t*>(view.data), to.as<std::uint8_t>()},
+        nullptr);
     ASSERT_TRUE(done.ok()) << done.message();
     std::vector<std::uint8_t> got(untouched.size());
     ASSERT_TRUE(

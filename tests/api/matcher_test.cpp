@@ -111,6 +111,25 @@ TEST_F(MatcherTest, TemplateLargerThanTheFrameNeverMatches) {
   EXPECT_NE(matcher.kernel(), "");
 }
 
+TEST_F(MatcherTest, SaysWhichTemplateDoesNotFit) {
+  EXPECT_EQ(matcher.all_fit().code(), Code::invalid_argument) << "before prepare()";
+  const Bytes large = random_image<std::uint8_t>({61, 9}, 2);
+  ASSERT_TRUE(set({pattern.view(), large.view()}).ok());
+  ASSERT_TRUE(prepare().ok());
+  const Status status = matcher.all_fit();
+  EXPECT_EQ(status.code(), Code::invalid_argument);
+  EXPECT_EQ(status.message(), "template 1 of 61x9 does not fit into the search region of 60x44");
+  ASSERT_TRUE(set({pattern.view(), second.view()}).ok());
+  ASSERT_TRUE(prepare().ok());
+  EXPECT_TRUE(matcher.all_fit().ok());
+}
+
+TEST_F(MatcherTest, SaysWhichElementTypesTemplatesMayHave) {
+  const Image<double> doubles({4, 4}, 1.0);
+  EXPECT_EQ(set({doubles.view()}).message(),
+            "template 0 has elements of type f64; templates are of u8 or f32");
+}
+
 TEST_F(MatcherTest, SettingsChangeBetweenFrames) {
   ASSERT_TRUE(set({pattern.view()}).ok());
   MatchSettings settings = whole_pixels();

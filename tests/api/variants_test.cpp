@@ -36,8 +36,8 @@ MatchProblem match_of(ElementType type, Size templates, int count = 2, int max_p
 TEST(Variants, NamesAreUniqueInAStageAndBackend) {
   std::set<std::string> ids;
   for (const auto& [stage, variant] : all_variants()) {
-    const std::string id = std::string(stage) + '/' + name_of(variant->backend) + '/' +
-                           variant->name;
+    const std::string id =
+        std::string(stage) + '/' + name_of(variant->backend) + '/' + variant->name;
     EXPECT_TRUE(ids.insert(id).second) << id;
   }
 }
@@ -73,8 +73,7 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
       ask_for_more<stage::Search>(p.search(), tried);
       ask_for_more<stage::TemplateSums>(p.template_sums(), tried);
     }
-  stage::Correlate::Problem many{{match_of(ElementType::u8, {16, 16}).correlate},
-                                 ElementType::u32};
+  stage::Correlate::Problem many{{match_of(ElementType::u8, {16, 16}).correlate}, ElementType::u32};
   many.correlate.form = Form::n_to_m;
   many.correlate.lefts = 8;
   many.correlate.rights = 8;

@@ -309,13 +309,13 @@ constexpr Case table[] = {
 };
 // clang-format on
 
-constexpr int most_width = 130;
+constexpr int max_width = 130;
 
 /// The table, and rights of bytes of every width: words, steps and bands begin and end anywhere.
 class AllCases {
  public:
   AllCases() : cases_(std::begin(table), std::end(table)) {
-    for (int width = 1; width <= most_width; ++width) {
+    for (int width = 1; width <= max_width; ++width) {
       names_[width] = "width-" + std::to_string(width);
       cases_.push_back({.name = names_[width].c_str(),
                         .left = {width + 4, 4},
@@ -327,7 +327,7 @@ class AllCases {
   std::span<const Case> cases() const { return cases_; }
 
  private:
-  std::array<std::string, most_width + 1> names_;
+  std::array<std::string, max_width + 1> names_;
   std::vector<Case> cases_;
 };
 

@@ -21,12 +21,12 @@ void name_what_aborts(int signal) {
   std::raise(signal);
 }
 
-/// Whether --most-products and --sample leave a check in: of a large case by chance, which another
+/// Whether --max-products and --sample leave a check in: of a large case by chance, which another
 /// seed throws anew.
 bool is_affordable(const Options& options, const Case& c, const std::string& id) {
   const Problem p = problem_of(c);
   const auto most = static_cast<double>(p.outputs() * p.shifts.size().area() * p.right.area());
-  if (most <= static_cast<double>(options.most_products)) return true;
+  if (most <= static_cast<double>(options.max_products)) return true;
   if (!options.sample) return false;
   std::uint64_t hash = options.seed + 0xcbf29ce484222325;  // FNV-1a
   for (const char letter : id) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
@@ -35,7 +35,7 @@ bool is_affordable(const Options& options, const Case& c, const std::string& id)
 
 /// Every form that a case may be tried in. Methods come last: what was made without one is kept.
 std::vector<Trial> all_trials() {
-  std::vector<Trial> trials = {{.centred = false}, {.centred = true}};
+  std::vector<Trial> trials = {{false, {}, false}, {true, {}, false}};
   for (const auto& method : xcorr::methods()) {
     trials.push_back({true, method.method, true});
     trials.push_back({true, method.method, false});

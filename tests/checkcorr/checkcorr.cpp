@@ -40,7 +40,7 @@ constexpr char help[] =
     "  --list              the ids of all checks (with --bench, of all timings), and stop\n"
     "  --filter=GLOB       only ids that match: backend/stage/variant/type/case[/method[/...]]\n"
     "  --backend=B         cpu, cuda or all (default)\n"
-    "  --most-products=N   of larger cases none, or as many as --sample says: for slow devices\n"
+    "  --max-products=N   of larger cases none, or as many as --sample says: for slow devices\n"
     "  --sample=N          of cases of more products a share of the variants that costs N each\n"
     "  --seed=N            of the random fills (default 1)\n"
     "  --bench             time the bench cases instead; the reference only where the filter names "
@@ -99,7 +99,7 @@ Options parse(int argc, char** argv) {
   static const option known[] = {{"list", no_argument, nullptr, 'l'},
                                  {"filter", required_argument, nullptr, 'f'},
                                  {"backend", required_argument, nullptr, 'b'},
-                                 {"most-products", required_argument, nullptr, 'p'},
+                                 {"max-products", required_argument, nullptr, 'p'},
                                  {"sample", required_argument, nullptr, 'a'},
                                  {"seed", required_argument, nullptr, 's'},
                                  {"bench", no_argument, nullptr, 't'},
@@ -124,7 +124,7 @@ Options parse(int argc, char** argv) {
         options.seed = parse_number("seed", optarg);
         break;
       case 'p':
-        options.most_products = parse_number("number of products", optarg);
+        options.max_products = parse_number("number of products", optarg);
         break;
       case 'a':
         options.sample = parse_number("number of products", optarg);

@@ -23,8 +23,8 @@ enum class Level : std::uint8_t { kernel, run, steps, match };
 
 struct Options {
   std::string filter = "*";
-  std::optional<xcorr::Backend> backend;            ///< none: all
-  std::uint64_t most_products = ~std::uint64_t{0};  ///< of a case that every variant gets
+  std::optional<xcorr::Backend> backend;           ///< none: all
+  std::uint64_t max_products = ~std::uint64_t{0};  ///< of a case that every variant gets
   std::uint64_t sample = 0;  ///< a larger case is for a share sample / products of the variants
   std::uint64_t seed = 1;
   Output output = Output::console;

@@ -24,8 +24,8 @@ struct Trial {
   bool with_error = false;  ///< see Scenario::set_method()
 };
 
-/// Whether it is in the form that matches take unless an FFT makes their products: plain sums of u8,
-/// centred ones of f32.
+/// Whether it is in the form that matches take unless an FFT makes their products: plain sums of
+/// u8, centred ones of f32.
 inline bool is_usual(const Case& c, const Trial& trial) {
   return trial.centred == (c.type != ElementType::u8) && !trial.with_error;
 }

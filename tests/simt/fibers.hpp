@@ -25,12 +25,12 @@ using Fiber = context::fiber;
 /// switch costs little but misses of the caches. Tops are staggered, or the threads of a warp would
 /// compete for the same lines. What lies behind a stack's end must not be touched.
 struct StackMemory {
-  static constexpr std::size_t most_fibers = 1024;
+  static constexpr std::size_t max_fibers = 1024;
   static constexpr std::size_t reserved = 128 * 1024, guard = 4096, page = 2 << 20;
   std::size_t number;
 
   static char* all() {
-    const std::size_t bytes = reserved * most_fibers;
+    const std::size_t bytes = reserved * max_fibers;
     void* memory = mmap(nullptr, bytes + page, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {

@@ -31,7 +31,7 @@ int capability() {
 }
 
 /// Of a block, at most.
-std::size_t most_shared() {
+std::size_t max_shared() {
   const int kib = capability() >= 90   ? 227
                   : capability() == 89 ? 99
                   : capability() == 86 ? 99
@@ -96,6 +96,12 @@ std::map<const void*, std::size_t>& raised_limits() {
 }
 std::mutex limits_mutex;
 
+/// What the driver supports, or none is there: XCORR_SIMT_DRIVER=0.
+int driver_version() {
+  const char* version = std::getenv("XCORR_SIMT_DRIVER");
+  return version ? std::atoi(version) : CUDART_VERSION;
+}
+
 }  // namespace
 
 struct CUstream_st {};
@@ -118,6 +124,8 @@ const char* cudaGetErrorName(cudaError_t error) {
       return "cudaErrorMemoryAllocation";
     case cudaErrorInvalidConfiguration:
       return "cudaErrorInvalidConfiguration";
+    case cudaErrorInsufficientDriver:
+      return "cudaErrorInsufficientDriver";
     case cudaErrorInvalidDevice:
       return "cudaErrorInvalidDevice";
     case cudaErrorNotReady:
@@ -140,8 +148,8 @@ const char* cudaGetErrorString(cudaError_t error) {
 }
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
-  return cudaSuccess;
+  *count = driver_version() < CUDART_VERSION ? 0 : 1;
+  return *count ? cudaSuccess : cudaErrorInsufficientDriver;
 }
 
 cudaError_t cudaGetDevice(int* device) {
@@ -167,8 +175,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   properties->regsPerBlock = properties->regsPerMultiprocessor = 65536;
   properties->totalGlobalMem = device_memory;
   properties->sharedMemPerBlock = shared_without_asking;
-  properties->sharedMemPerBlockOptin = most_shared();
-  properties->sharedMemPerMultiprocessor = most_shared() + 1024;
+  properties->sharedMemPerBlockOptin = max_shared();
+  properties->sharedMemPerMultiprocessor = max_shared() + 1024;
   properties->l2CacheSize = 4 << 20;
   return cudaSuccess;
 }
@@ -199,7 +207,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
 
 cudaError_t cudaDriverGetVersion(int* version) {
-  *version = 12'000;
+  *version = driver_version();
   return cudaSuccess;
 }
 
@@ -312,7 +320,7 @@ namespace simt {
 cudaError_t set_function_attribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
   const auto bytes = static_cast<std::size_t>(value);
-  if (value < 0 || bytes > most_shared()) return fail(cudaErrorInvalidValue);
+  if (value < 0 || bytes > max_shared()) return fail(cudaErrorInvalidValue);
   const std::lock_guard lock(limits_mutex);
   raised_limits()[kernel] = bytes;
   return cudaSuccess;

@@ -25,7 +25,7 @@ extern "C" char simt_shared_begin[], simt_shared_end[];
 namespace simt {
 namespace {
 
-constexpr int lanes = warpSize, most_warps = 1024 / lanes;
+constexpr int lanes = warpSize, max_warps = 1024 / lanes;
 constexpr unsigned char garbage = 0xcd;
 /// Blocks of a launch before which shared memory is filled with garbage; later ones find what the
 /// one before left, as on a device.
@@ -77,8 +77,8 @@ class Machine {
   Thread& thread(int warp, int lane) { return threads_[warp * lanes + lane]; }
 
   const Launch* launch_ = nullptr;
-  std::array<Thread, most_warps * lanes> threads_;
-  std::array<Warp, most_warps> warps_;
+  std::array<Thread, max_warps * lanes> threads_;
+  std::array<Warp, max_warps> warps_;
   int warp_count_ = 0, thread_count_ = 0;
   unsigned runnable_warps_ = 0;
   int at_barrier_ = 0, ended_ = 0;

@@ -186,7 +186,7 @@ Status normalise(const stage::Normalise::Problem& problem, const Device&,
 // ---- peaks ----------------------------------------------------------------------------------
 
 /// What an exact copy of the template scores, times the threshold (out of reach when a copy scores
-/// nothing); for the minimum methods what a black window scores, times what is left of 1. A float
+/// nothing); for the minimum methods what a zero window scores, times what is left of 1. A float
 /// as the scores are, so that an exact copy reaches threshold 1.
 float limit_of(const stage::Peaks::Problem& problem, const TemplateSums& right) {
   const double n = static_cast<double>(problem.correlate.right.area());

@@ -17,7 +17,7 @@ constexpr auto ceil_div(A a, B b) {
 
 /// What a block may have of shared memory, by compute capability (CUDA programming guide, technical
 /// specifications); newer devices than are listed have at least what 9.0 has.
-constexpr std::size_t most_shared_bytes(const Device& device) {
+constexpr std::size_t max_shared_bytes(const Device& device) {
   const int cc = device.compute_capability;
   const std::size_t kib = cc < 75                    ? 48
                           : cc < 80                  ? 64
@@ -32,7 +32,7 @@ constexpr std::size_t most_shared_bytes(const Device& device) {
 inline std::size_t spreading_bytes(const Device& device, dim3 blocks, std::size_t bytes) {
   const std::size_t share =
       ceil_div(std::size_t{blocks.x} * blocks.y * blocks.z, std::size_t(device.multiprocessors));
-  return std::max(bytes, most_shared_bytes(device) / (share + 1) + 1);
+  return std::max(bytes, max_shared_bytes(device) / (share + 1) + 1);
 }
 
 /// Enqueues a kernel: the one place that does, so that where kernels run is decided in one place.

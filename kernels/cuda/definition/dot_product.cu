@@ -253,7 +253,7 @@ bool supports(const stage::Correlate::Problem& problem, const Device& device) {
   constexpr Row t = rows[number];
   const Problem& p = problem.correlate;
   return supports_definition(problem) && device.compute_capability >= 61 &&
-         t.shared_bytes() <= most_shared_bytes(device) &&
+         t.shared_bytes() <= max_shared_bytes(device) &&
          tiles_x(p, t) * p.lefts * problem.max_rights() <= 0x7fffffff &&
          ceil_div(p.shifts.height, t.block_y()) <= 65535;
 }

@@ -298,7 +298,7 @@ bool supports(const stage::Correlate::Problem& problem, const Device& device) {
   const std::size_t value = std::max(size_of(p.type), sizeof(std::uint32_t));
   return supports_definition(problem) && (t.block_lefts() == 1 || p.form == Form::n_to_m) &&
          (t.block_rights() == 1 || p.rights > 1) && g.width() <= 0x7fffffff &&
-         shared_bytes(t, value, size_of(p.output_type())) <= most_shared_bytes(device) &&
+         shared_bytes(t, value, size_of(p.output_type())) <= max_shared_bytes(device) &&
          g.tiles_y <= 65535;
 }
 

@@ -47,9 +47,9 @@ struct JobRun {
 
 /// Passed by value to the kernels.
 struct RowJobs {
-  static constexpr int most_runs = 3;
-  JobRun runs[most_runs];
-  int first_worker[most_runs] = {};  ///< of each run
+  static constexpr int max_runs = 3;
+  JobRun runs[max_runs];
+  int first_worker[max_runs] = {};  ///< of each run
   std::int64_t workers = 0;
   int rows_per_job = 0;  ///< 0: all; an output row has one job
   /// Whether results of several workers are to be added.
@@ -57,7 +57,7 @@ struct RowJobs {
 
   XCORR_HD constexpr RowJob at(int worker) const {
     int run = 0;
-    while (run + 1 < most_runs && worker >= first_worker[run + 1]) ++run;
+    while (run + 1 < max_runs && worker >= first_worker[run + 1]) ++run;
     return runs[run].at(worker - first_worker[run]);
   }
 };
@@ -99,10 +99,10 @@ constexpr int bend(int slack, int rows_per_job, int jobs) {
   return slack < 0 ? 0 : std::min(slack / rows_per_job + 1, jobs);
 }
 
-constexpr RowJobs in_order(const std::array<JobRun, RowJobs::most_runs>& runs, int rows_per_job) {
+constexpr RowJobs in_order(const std::array<JobRun, RowJobs::max_runs>& runs, int rows_per_job) {
   RowJobs result;
   result.rows_per_job = rows_per_job;
-  for (int i = 0; i < RowJobs::most_runs; ++i) {
+  for (int i = 0; i < RowJobs::max_runs; ++i) {
     result.runs[i] = runs[i];
     result.first_worker[i] = static_cast<int>(result.workers);
     result.workers += runs[i].workers();

@@ -23,7 +23,7 @@ namespace xcorr::cuda {
 namespace {
 
 /// So that no kernel here wants more registers a thread than a block of as many warps may have.
-constexpr int most_overlaps = 16;
+constexpr int max_overlaps = 16;
 
 struct Tuning {
   int columns, rows, overlaps, rights = 1;
@@ -189,7 +189,7 @@ template <Tuning t>
 Status launch(const stage::Correlate::Problem& problem, const Device&,
               const stage::Correlate::Buffers& b, PlanState*) {
   static_assert(t.rows >= t.overlaps - 1, "the ring holds every row that a warp needs");
-  static_assert(t.overlaps <= most_overlaps);
+  static_assert(t.overlaps <= max_overlaps);
   static_assert(t.elements() * sizeof(double) <= 48 * 1024);
   const Problem& p = problem.correlate;
   const int widest = std::min(p.left.width, p.right.width);

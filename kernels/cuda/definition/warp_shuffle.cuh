@@ -36,7 +36,7 @@ struct WarpTile {
   static constexpr bool takes_wide = values <= 64;
 };
 
-constexpr int most_warps = 8;  // a block
+constexpr int max_warps = 8;  // a block
 
 // ---- the matrices of a job ------------------------------------------------------------------
 
@@ -154,7 +154,7 @@ __device__ void multiply_rows(WarpSums<E, Tile>& sums, const WarpJob<E, Tile>& j
   }
 }
 
-/// Blocks of most_warps that a multiprocessor is to hold at least, by which the compiler limits the
+/// Blocks of max_warps that a multiprocessor is to hold at least, by which the compiler limits the
 /// registers. Left to itself it saves some by spills.
 template <class E, class Tile>
 constexpr int blocks_wanted = std::clamp(
@@ -218,7 +218,7 @@ __device__ void store(const WarpSums<E, Tile>& sums, const WarpJob<E, Tile>& job
 
 /// A block is `blockDim.y` warps, of neighbouring workers in `jobs`.
 template <class E, class Tile>
-__global__ void __launch_bounds__(32 * most_warps, blocks_wanted<E, Tile>)
+__global__ void __launch_bounds__(32 * max_warps, blocks_wanted<E, Tile>)
     warp_shuffle(Problem p, const __grid_constant__ RowJobs jobs, PairRange range,
                  typename E::Out* out) {
   const int lane = threadIdx.x, x = blockIdx.x * 32;
@@ -320,7 +320,7 @@ constexpr VariantName warp_shuffle_name = [] {
 template <class Family, class Tile, int warps = 4, Distribution distribution = Distribution::none,
           int rows_per_job = 0>
 constexpr Variant<stage::Correlate> warp_shuffle_variant() {
-  static_assert(warps <= most_warps);
+  static_assert(warps <= max_warps);
   static_assert(distribution == Distribution::none || Tile::overlaps * Tile::rows == 1,
                 "jobs of some rows are for overlaps of the same rows");
   return {{warp_shuffle_name<Family, Tile, warps, distribution, rows_per_job>.text, Backend::cuda,

@@ -222,13 +222,13 @@ int origin_of(int first, int length) { return ((-first) % length + length) % len
 template <class T>
 Status SharedFft<T>::columns_of(const UnitTile& tile, Stream stream) {
   // Blocks keep the left's spectrum for several units where enough blocks remain for the GPU.
-  constexpr int blocks_a_multiprocessor = 8, most_chunk = 16;
+  constexpr int blocks_a_multiprocessor = 8, max_chunk = 16;
   return with_factors<T>(size_.height, [&]<int A, int B>(Factors<A, B>) {
     using Shape = FftShape<T, A, B>;
     const int strips = size_.width / Shape::columns;
     const std::int64_t jobs = std::int64_t{strips} * tile.lefts * tile.units;
     const int chunk = static_cast<int>(std::clamp<std::int64_t>(
-        jobs / (blocks_a_multiprocessor * multiprocessors_), 1, most_chunk));
+        jobs / (blocks_a_multiprocessor * multiprocessors_), 1, max_chunk));
     const ColumnsJob job{size_.width,
                          problem_.left.height,
                          problem_.right.height,
@@ -278,9 +278,9 @@ Result<std::unique_ptr<PlanState>> plan(const stage::Correlate::Problem& p, cons
 /// Plain sums of floating-point matrices whose circular correlation has one of the lengths; kernels
 /// count the rows of all matrices in 32 bits.
 bool supports(const stage::Correlate::Problem& p, const Device&) {
-  constexpr int most_matrices = 1 << 21;
+  constexpr int max_matrices = 1 << 21;
   const Problem& c = p.correlate;
-  return !shared_size(c).empty() && c.lefts <= most_matrices && c.total_rights() <= most_matrices;
+  return !shared_size(c).empty() && c.lefts <= max_matrices && c.total_rights() <= max_matrices;
 }
 
 /// k, KiB, or m, MiB of a batch.

@@ -23,7 +23,7 @@ namespace {
 constexpr int threads = 256, warps = threads / 32;
 constexpr int run = 8;
 constexpr int tile_height = 32;
-constexpr std::size_t most_shared_bytes = 48 * 1024;  // what every device has without asking
+constexpr std::size_t max_shared_bytes = 48 * 1024;  // what every device has without asking
 
 template <class InType, class SumType>
 struct Pixels {
@@ -289,7 +289,7 @@ bool supports_fused(const stage::Filter::Problem& p, const Device& device) {
   const int radius_x = p.weights->across.radius, radius_y = p.weights->down.radius;
   if (fixed_radius && (radius_x != fixed_radius || radius_y != fixed_radius)) return false;
   return with_pixels(p, [&]<class P>() {
-    return tile_bytes<P>(radius_x, tile_height + 2 * radius_y) <= most_shared_bytes;
+    return tile_bytes<P>(radius_x, tile_height + 2 * radius_y) <= max_shared_bytes;
   });
 }
 

@@ -55,7 +55,7 @@ inline std::size_t peak_lists_bytes(const stage::Peaks::Problem& p) {
   return p.max_rights() * (list_length(p) * sizeof(Key) + sizeof(unsigned));
 }
 
-constexpr int most_sorted_peaks = 1024;
+constexpr int max_sorted_peaks = 1024;
 
 /// Enqueues the last step: of each list the best max_peaks become candidates, best first.
 Status keep_best(const stage::Peaks::Problem& p, const Device& device, const LaunchOfRights& launch,

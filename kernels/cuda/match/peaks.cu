@@ -15,7 +15,7 @@ namespace {
 constexpr int block_width = 32, block_height = 8, block_size = block_width * block_height;
 constexpr int rows = 4;  // of a thread, block_height apart
 constexpr int tile_height = block_height * rows;
-constexpr int sort_threads = 512, sort_size = 2 * most_sorted_peaks;
+constexpr int sort_threads = 512, sort_size = 2 * max_sorted_peaks;
 
 struct Surface {
   const float* scores;
@@ -178,7 +178,7 @@ Status launch(const stage::Peaks::Problem& p, const Device& device, const stage:
 /// An element's number must fit 32 bits.
 bool supports(const stage::Peaks::Problem& p, const Device&) {
   return p.correlate.shifts.size().area() < 0xffffffffLL &&
-         p.correlate.shifts.height <= 65535LL * tile_height && p.max_peaks <= most_sorted_peaks;
+         p.correlate.shifts.height <= 65535LL * tile_height && p.max_peaks <= max_sorted_peaks;
 }
 
 constexpr Variant<stage::Peaks> table[] = {

@@ -15,7 +15,7 @@ constexpr int threads = 512, warps = threads / 32;
 constexpr int rows_of_warp = 4, rows_of_block = warps * rows_of_warp;
 
 /// The share of a warp: 32 bits hold its sums.
-constexpr int most_columns = widest_u8_row / rows_of_warp;
+constexpr int max_columns = widest_u8_row / rows_of_warp;
 
 int blocks_of(const Problem& p) { return ceil_div(p.right.height, rows_of_block); }
 
@@ -90,7 +90,7 @@ Status launch(const stage::Refine::Problem& p, const Device& device,
 }
 
 bool supports(const stage::Refine::Problem& p, const Device&) {
-  return p.correlate.right.width <= most_columns;
+  return p.correlate.right.width <= max_columns;
 }
 
 constexpr Variant<stage::Refine> table[] = {

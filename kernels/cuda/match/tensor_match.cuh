@@ -56,11 +56,11 @@ constexpr int refined_rows = 8;
 /// be. Its warps take a piece of the right after the other, and about 0.2 us for each.
 template <class T>
 bool refines(const stage::Search::Problem& p) {
-  constexpr int most_pieces = 8;
+  constexpr int max_pieces = 8;
   const Size right = p.correlate.right;
   return p.max_peaks == 1 &&
          ceil_div(right.width, 32) * ceil_div(right.height, refined_rows * T::threads() / 32) <=
-             most_pieces;
+             max_pieces;
 }
 
 /// Joins the best keys of this block's threads with those of a right's others.
@@ -263,7 +263,7 @@ bool supports(const stage::Search::Problem& problem, const Device& device) {
   return supports_tiling<T>(p, problem.max_rights(), device) &&
          p.shifts.size().area() < 0xffffffffLL &&
          (problem.max_peaks == 1 || (std::min(problem.distance_x, problem.distance_y) >= cell &&
-                                     problem.max_peaks <= most_sorted_peaks));
+                                     problem.max_peaks <= max_sorted_peaks));
 }
 
 template <class Family, class T>

@@ -18,10 +18,10 @@ namespace {
 using u32 = std::uint32_t;
 
 constexpr int share = 8;                  // columns a thread
-constexpr int most_unit = share;          // bytes loaded at once
+constexpr int max_unit = share;           // bytes loaded at once
 constexpr int warp_columns = 32 * share;  // columns a warp
-constexpr int most_across = 8;            // warps side by side
-constexpr int most_threads = 32 * most_across;
+constexpr int max_across = 8;             // warps side by side
+constexpr int max_threads = 32 * max_across;
 constexpr int phase = 4;        // rows at once
 constexpr int start_rows = 16;  // asked for at once in a band's first window
 
@@ -59,7 +59,7 @@ struct Columns {
   __device__ void load(Octet (&rows)[n], int y, int limit) const {
     const std::byte* row = top + y * pitch;
     const int exist = min(n, limit - y);
-    if (unit == most_unit) {
+    if (unit == max_unit) {
 #pragma unroll
       for (int r = 0; r < n; ++r, row += pitch) {
         uint2 words{0, 0};
@@ -210,7 +210,7 @@ __device__ inline void write(const u32* line, int width, const Plan& plan, int o
     if (x + 32 * k < outputs) to[x + 32 * k] = upto[k] - before[k];
 }
 
-__global__ void __launch_bounds__(most_threads)
+__global__ void __launch_bounds__(max_threads)
     strips(Problem p, Plan plan, const std::byte* __restrict__ left, u32* sums, u32* squares) {
   const int h = p.right.height, w = p.right.width;
   const int x0 = blockIdx.y * plan.outputs;                            // the strip's first shift
@@ -262,9 +262,9 @@ __global__ void __launch_bounds__(most_threads)
 /// the widest one has room. Bands that fill the device, where there are enough rows: measured.
 Plan plan_of(const Problem& p, const Device& device, int first_byte) {
   Plan best{};
-  best.unit = p.left_pitch % most_unit == 0 ? most_unit : p.left_pitch % 4 == 0 ? 4 : 1;
+  best.unit = p.left_pitch % max_unit == 0 ? max_unit : p.left_pitch % 4 == 0 ? 4 : 1;
   best.shift = first_byte % best.unit;
-  for (int across = 1; across <= most_across; ++across) {
+  for (int across = 1; across <= max_across; ++across) {
     const int outputs = (across * warp_columns - p.right.width - best.shift) / share * share;
     if (outputs <= 0) continue;
     const int strips = ceil_div(p.shifts.width, outputs);
@@ -276,7 +276,7 @@ Plan plan_of(const Problem& p, const Device& device, int first_byte) {
   const bool fills =
       ceil_div(p.shifts.height, 8) * best.strips * best.across >= 2 * device.multiprocessors;
   best.rows = fills ? 8 : 4;
-  best.down = fills || 2 * best.across > most_across ? 1 : 2;
+  best.down = fills || 2 * best.across > max_across ? 1 : 2;
   return best;
 }
 
@@ -290,7 +290,7 @@ Status launch(const stage::WindowSums::Problem& problem, const Device& device,
   const auto* left = static_cast<const std::byte*>(b.lefts);
   const auto first =
       reinterpret_cast<std::uintptr_t>(left) + p.shifts.y * p.left_pitch + p.shifts.x;
-  const Plan plan = plan_of(p, device, static_cast<int>(first % most_unit));
+  const Plan plan = plan_of(p, device, static_cast<int>(first % max_unit));
   const dim3 grid(ceil_div(p.shifts.height, plan.rows * plan.down), plan.strips);
   return enqueue("strips", strips, grid, dim3(32 * plan.across, plan.down), shared_bytes(p, plan),
                  b.stream, p, plan, left, static_cast<u32*>(b.window_sums),
@@ -299,9 +299,9 @@ Status launch(const stage::WindowSums::Problem& problem, const Device& device,
 
 bool supports(const stage::WindowSums::Problem& problem, const Device& device) {
   const Problem& p = problem.correlate;
-  for (int first = 0; first < most_unit; ++first) {  // wherever the left lies
+  for (int first = 0; first < max_unit; ++first) {  // wherever the left lies
     const Plan plan = plan_of(p, device, first);
-    if (plan.strips < 1 || plan.strips > 65535 || shared_bytes(p, plan) > most_shared_bytes(device))
+    if (plan.strips < 1 || plan.strips > 65535 || shared_bytes(p, plan) > max_shared_bytes(device))
       return false;
   }
   return true;

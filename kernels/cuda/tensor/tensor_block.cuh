@@ -44,8 +44,8 @@ __global__ void lay_out_rights(Problem p, const std::byte* rights, std::uint32_t
   const int index = blockIdx.x / p.right.height / bands;
   const auto* from =
       reinterpret_cast<const std::uint8_t*>(rights + index * p.right_stride + row * p.right_pitch) +
-      band * T::most_columns();
-  const int columns = min(T::most_columns(), p.right.width - band * T::most_columns());
+      band * T::max_columns();
+  const int columns = min(T::max_columns(), p.right.width - band * T::max_columns());
   to += std::int64_t{blockIdx.x} * T::row_words();
   for (int word = threadIdx.x; word < T::row_words(); word += blockDim.x) {
     const int first = T::first_column(word);
@@ -185,7 +185,7 @@ class BlockSums {
 // ---- eligibility ----------------------------------------------------------------------------
 
 /// Rows of a right for which 32 bits hold the sums.
-inline int most_rows_in_32_bits(const Problem& p) {
+inline int max_rows_in_32_bits(const Problem& p) {
   return static_cast<int>(std::min<std::int64_t>(p.right.height, widest_u8_row / p.right.width));
 }
 
@@ -193,8 +193,8 @@ inline int most_rows_in_32_bits(const Problem& p) {
 template <class T>
 bool supports_tiling(const Problem& p, int rights, const Device& device) {
   return T::has_instructions(device) && T::takes_width(p.right.width) &&
-         most_rows_in_32_bits(p) > 0 &&
-         T::shared_bytes(p.right.width, most_rows_in_32_bits(p)) <= most_shared_bytes(device) &&
+         max_rows_in_32_bits(p) > 0 &&
+         T::shared_bytes(p.right.width, max_rows_in_32_bits(p)) <= max_shared_bytes(device) &&
          lines_of<T>(p) <= 0x7fffffff && p.shifts.height <= 65535LL * T::rows() &&
          std::int64_t{p.lefts} * rights <= 65535;
 }

@@ -40,9 +40,9 @@ __global__ void __launch_bounds__(T::threads(), T::blocks)
 
 template <class T, class Out>
 Status launch_as(const Problem& p, const stage::Correlate::Buffers& b, PlanState* state) {
-  const int most_rows = most_rows_in_32_bits(p);
-  for (int first = 0; first < p.right.height; first += most_rows) {
-    const RightRows rows{first, std::min(most_rows, p.right.height - first)};
+  const int max_rows = max_rows_in_32_bits(p);
+  for (int first = 0; first < p.right.height; first += max_rows) {
+    const RightRows rows{first, std::min(max_rows, p.right.height - first)};
     if (Status s =
             enqueue("tensor_core", tensor_core<T, Out>, tensor_grid<T>(p, p.lefts * b.right_count),
                     dim3(T::threads()), T::shared_bytes(p.right.width, rows.count), b.stream, p,

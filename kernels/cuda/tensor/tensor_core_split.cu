@@ -331,14 +331,14 @@ Status launch(const stage::Correlate::Problem& problem, const Device&,
 template <int number>
 bool supports(const stage::Correlate::Problem& problem, const Device& device) {
   constexpr Row t = rows[number];
-  constexpr std::int64_t most_blocks = 0x7fffffff;
+  constexpr std::int64_t max_blocks = 0x7fffffff;
   // Of so many rows sums of one sign are up to 11 eps off, which grows with the rows.
-  constexpr int most_rows = 512;
+  constexpr int max_rows = 512;
   const Problem& p = problem.correlate;
   return supports_definition(problem) && device.compute_capability >= 80 &&
-         t.shared_bytes() <= most_shared_bytes(device) && p.right.height <= most_rows &&
-         left_side(p).lines() <= most_blocks && right_side(p).lines() <= most_blocks &&
-         tiles_x(p, t) * p.lefts * problem.max_rights() <= most_blocks &&
+         t.shared_bytes() <= max_shared_bytes(device) && p.right.height <= max_rows &&
+         left_side(p).lines() <= max_blocks && right_side(p).lines() <= max_blocks &&
+         tiles_x(p, t) * p.lefts * problem.max_rights() <= max_blocks &&
          ceil_div(p.shifts.height, t.block_y()) <= 65535;
 }
 

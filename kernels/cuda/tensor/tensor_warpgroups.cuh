@@ -38,11 +38,11 @@ struct WarpgroupTiling {
   /// Of the sums of a row: those of a tile lie together.
   static constexpr int place(int row) { return row % all_tiles() * 16 + row / all_tiles(); }
 
-  static constexpr int most_columns() { return 32 * steps - 31; }
+  static constexpr int max_columns() { return 32 * steps - 31; }
   static constexpr int stage_rows() { return rows_at_once; }
   /// Those that are multiplied, those that come next, and those before, which the last tiles of a
   /// round still want.
-  static constexpr int most_stages = 3;
+  static constexpr int max_stages = 3;
   static constexpr int core_bytes = 128;
   /// Of one row of the right.
   static constexpr int row_bytes() { return (4 * steps + 2) * core_bytes; }
@@ -63,10 +63,10 @@ struct WarpgroupTiling {
   static constexpr int left_bytes() { return all_tiles() * slots() * left_pitch(); }
   static constexpr int stage_bytes() { return stage_rows() * row_bytes(); }
 
-  static constexpr int bands(int width) { return ceil_div(width, most_columns()); }
+  static constexpr int bands(int width) { return ceil_div(width, max_columns()); }
   /// What a block needs for `height` rows of a right, and then for its sums.
   static constexpr std::size_t shared_bytes(int, int height) {
-    const int stages = std::min(ceil_div(height, stage_rows()), most_stages);
+    const int stages = std::min(ceil_div(height, stage_rows()), max_stages);
     return std::max<std::size_t>(left_bytes() + stages * stage_bytes(), sums_bytes(4 * rows()));
   }
   static bool has_instructions(const Device& device) { return device.compute_capability == 90; }
@@ -150,7 +150,7 @@ __device__ void sum_products(WarpgroupTiling<numbers...>, const Problem& p, cons
                    aligned);
       }
       const int first_row = stage * T::stage_rows();
-      stage_rights<T>(shared_rights + stage % T::most_stages * T::stage_bytes(),
+      stage_rights<T>(shared_rights + stage % T::max_stages * T::stage_bytes(),
                       laid_out + (right * p.right.height + rows.first + first_row) * T::row_words(),
                       min(T::stage_rows(), rows.count - first_row));
     }
@@ -175,7 +175,7 @@ __device__ void sum_products(WarpgroupTiling<numbers...>, const Problem& p, cons
   constexpr int stage_rounds = T::stage_rows() / T::tiles;
   const auto rights_of = [&](int round) {
     return RightMatrix(shared_rights, 2 * T::core_bytes, T::core_bytes)
-        .at(round % (T::most_stages * stage_rounds) * T::tiles * T::row_bytes());
+        .at(round % (T::max_stages * stage_rounds) * T::tiles * T::row_bytes());
   };
 
   const auto begin_stage = [&](int stage) {

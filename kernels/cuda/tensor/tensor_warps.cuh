@@ -36,7 +36,7 @@ struct WarpTiling {
 
   /// Columns of a right that a row of k takes beside the 31 that B is shifted by: one less than
   /// would do, so that wider rights are cut where 16-byte copies begin.
-  static constexpr int most_columns() { return 32 * steps - 32; }
+  static constexpr int max_columns() { return 32 * steps - 32; }
   static constexpr int stage_rows() { return 16 * groups; }
   /// Words of one copy of a right's row: 32 zero bytes, the row, zero bytes. An odd number of eight
   /// banks, so that the four copies lie in different ones.
@@ -57,7 +57,7 @@ struct WarpTiling {
   static constexpr int left_bytes() { return left_rows() * left_pitch(); }
   static constexpr int stage_bytes() { return left_bytes() + stage_rows() * row_words() * 4; }
 
-  static constexpr int bands(int width) { return ceil_div(width, most_columns()); }
+  static constexpr int bands(int width) { return ceil_div(width, max_columns()); }
   /// What a block needs for `height` rows of a right, and then for its sums.
   static constexpr std::size_t shared_bytes(int width, int height) {
     const int stages = bands(width) * ceil_div(height, stage_rows());
@@ -65,8 +65,8 @@ struct WarpTiling {
   }
   static bool has_instructions(const Device& device) { return device.compute_capability >= 75; }
   /// Rights that are wider than a row of k go to the tilings of more steps first.
-  static constexpr bool takes_width(int width) { return bands(width) == 1 || steps == most_steps; }
-  static constexpr int most_steps = 5;
+  static constexpr bool takes_width(int width) { return bands(width) == 1 || steps == max_steps; }
+  static constexpr int max_steps = 5;
 };
 
 // clang-format off
@@ -139,7 +139,7 @@ __device__ void sum_products(WarpTiling<numbers...>, const Problem& p, const std
       const int first_row = rows.first + stage % row_stages * T::stage_rows();
       std::uint8_t* const to = shared + stage % 2 * T::stage_bytes();
       constexpr int units = T::left_columns() / 16;
-      const int x = p.shifts.x + corner.x + band * T::most_columns();
+      const int x = p.shifts.x + corner.x + band * T::max_columns();
       const int y = p.shifts.y + corner.y + first_row;
       for (int i = threadIdx.x; i < T::left_rows() * units; i += T::threads())
         stage_left(to + i / units * T::left_pitch() + i % units * 16, p, left, x + i % units * 16,

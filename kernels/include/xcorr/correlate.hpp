@@ -7,8 +7,8 @@
 #include <memory>
 #include <string_view>
 
-#include <xcorr/export.hpp>
 #include <xcorr/device.hpp>
+#include <xcorr/export.hpp>
 #include <xcorr/types.hpp>
 
 namespace xcorr {

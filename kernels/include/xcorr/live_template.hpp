@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <memory>
 
-#include <xcorr/export.hpp>
 #include <xcorr/device.hpp>
+#include <xcorr/export.hpp>
 #include <xcorr/types.hpp>
 
 namespace xcorr {

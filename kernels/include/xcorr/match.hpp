@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include <xcorr/export.hpp>
 #include <xcorr/device.hpp>
+#include <xcorr/export.hpp>
 #include <xcorr/live_template.hpp>
 #include <xcorr/methods.hpp>
 #include <xcorr/types.hpp>
@@ -23,7 +23,7 @@ struct MatchSettings {
 
   /// How close a match must be, in [-1, 1]. A peak's score is at least `threshold` times what an
   /// exact copy of the template scores; for the two sqdiff methods, at most (1 - threshold) times
-  /// what a black window scores (1 for sqdiff-normed, the template's own sum of squares for
+  /// what a zero window scores (1 for sqdiff-normed, the template's own sum of squares for
   /// sqdiff).
   double threshold = 0.5;
 
@@ -82,7 +82,7 @@ class XCORR_API Matcher {
   Matcher& operator=(Matcher&&) noexcept;
   ~Matcher();
 
-  /// Copies the templates (host memory, one element type, sizes may differ). On an error the
+  /// Copies the templates (host memory, all of u8 or all of f32, sizes may differ). On an error the
   /// previous bank stays. At most 11.9 million pixels each (64-bit sums).
   Status set_templates(std::span<const MatrixView> templates);
   /// Shares templates that may change, of the matcher's backend: each frame is matched with what
@@ -92,9 +92,9 @@ class XCORR_API Matcher {
 
   /// Makes everything ready for frames of this type and size: allocates, plans, transforms the
   /// templates. Cheap when nothing changed that matters. The templates must have the frames' type.
-  /// Templates that do not fit into the search region never match. Errors: invalid_argument,
-  /// unsupported (no such kernel, with templates or without, or it cannot do this),
-  /// out_of_memory, device_error.
+  /// Templates that do not fit into the search region never match, see all_fit(). Errors:
+  /// invalid_argument, unsupported (no such kernel, with templates or without, or it cannot do
+  /// this), out_of_memory, device_error.
   ///
   /// With kernel "tune" the variants that can do it are measured when a problem is new: whole
   /// matches of noise, on the device, for at most 2 s in all, one matcher of the process at a time.
@@ -103,6 +103,10 @@ class XCORR_API Matcher {
   /// The answer is kept in tuned-kernels.txt in $XDG_CACHE_HOME/cudaxcorr or
   /// $HOME/.cache/cudaxcorr, for other programs too; that it cannot be written is no error.
   Status prepare(ElementType type, Size frame, const MatchSettings& settings);
+
+  /// Whether each template fits into the search region that was prepared. Errors: invalid_argument,
+  /// which names the first that does not, with both sizes.
+  Status all_fit() const;
 
   /// Enqueues the whole match of a frame (host or device memory, of the prepared type and size);
   /// neither allocates nor waits for the device, but a frame in ordinary host memory has been read

@@ -2,8 +2,8 @@
 //
 // The stage luma: bytes, bit for bit. A case's left is taken as packed pixels of two to four bytes,
 // one size a case.
-#include "stage_test.hpp"
 #include "stages/luma.hpp"
+#include "stage_test.hpp"
 
 namespace checkcorr {
 namespace {

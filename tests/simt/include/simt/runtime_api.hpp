@@ -11,11 +11,15 @@
 
 #include "execution.hpp"
 
+/// The toolkit that this stands in for.
+#define CUDART_VERSION 12000
+
 enum cudaError_t {
   cudaSuccess = 0,
   cudaErrorInvalidValue = 1,
   cudaErrorMemoryAllocation = 2,
   cudaErrorInvalidConfiguration = 9,
+  cudaErrorInsufficientDriver = 35,
   cudaErrorInvalidDevice = 101,
   cudaErrorNotReady = 600,
 };

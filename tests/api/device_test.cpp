@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What open_device() says where there is no device.
+#include <cstdlib>
+#include <string>
+
+#include "support.hpp"
+
+namespace api {
+namespace {
+
+TEST(DeviceTest, NoSuchDevice) {
+  const auto device = open_device(Backend::cuda, 1000);
+  ASSERT_FALSE(device.ok());
+  EXPECT_FALSE(device.status().message().empty());
+}
+
+#ifdef XCORR_SIMT
+/// open_device() with a driver that supports that version of CUDA; 0: none is there.
+std::string refusal(const char* driver) {
+  setenv("XCORR_SIMT_DRIVER", driver, 1);
+  const auto device = open_device(Backend::cuda);
+  unsetenv("XCORR_SIMT_DRIVER");
+  EXPECT_EQ(device.status().code(), Code::not_found);
+  return device.status().message();
+}
+
+TEST(DeviceTest, NoDriver) { EXPECT_EQ(refusal("0"), "there is no NVIDIA driver on this machine"); }
+
+TEST(DeviceTest, DriverTooOld) {
+  EXPECT_EQ(refusal("11080"),
+            "the NVIDIA driver is too old: it supports CUDA 11.8, this build needs CUDA 12.0");
+}
+#endif
+
+}  // namespace
+}  // namespace api
