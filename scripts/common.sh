@@ -1,10 +1,31 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Sourced by the scripts beside it, which set `root` first.
-# shellcheck shell=bash disable=SC2034,SC2154
+# Sourced by the scripts beside it: where things are, what is said, how Meson is run.
+# shellcheck shell=bash disable=SC2034
 
-build=$root/build
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 meson_version=1.0.1
+# A toolkit is used even where nobody has put it on PATH.
+PATH=$PATH:/usr/local/cuda/bin
+
+say() { echo "$(basename "$0" .sh): $*" >&2; }
+
+# about CPU_SECONDS: how long that takes when all cores are idle.
+about() {
+  local cores minutes
+  cores=$(nproc)
+  minutes=$((($1 / cores + 30) / 60))
+  echo "about $((minutes > 0 ? minutes : 1)) min on $cores cores"
+}
+
+have_nvcc() { command -v nvcc >/dev/null; }
+no_nvcc="there is no nvcc, neither on PATH nor in /usr/local/cuda/bin"
+
+# Prints the compute capabilities of the GPUs here, such as 90, one a line; fails where there is none.
+gpus() {
+  nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null |
+    grep -E '^[0-9]+\.[0-9]+$' | tr -d .
+}
 
 # Prints the path of the first meson that runs and is new enough: one on PATH can be a stand-in for
 # an environment that is not active, so the distribution's own comes next.
@@ -18,4 +39,28 @@ find_meson() {
     fi
   done
   return 1
+}
+
+# configure FOLDER OPTION...: always, because what Meson found last time (no nvcc, say) may have changed.
+# After the checkout was moved or copied the build folder belongs to another place: it is made again.
+configure() {
+  local folder=$1 meson how=()
+  shift
+  meson=$(find_meson) || { say "meson $meson_version or newer is missing"; return 1; }
+  if [ -f "$folder/build.ninja" ]; then
+    how=(--reconfigure)
+    grep -qF "\"$root\"" "$folder/meson-info/meson-info.json" || how=(--wipe)
+  fi
+  "$meson" setup "${how[@]}" "$folder" "$root" "$@" >&2 </dev/null || {
+    say "Meson could not configure $folder"
+    return 1
+  }
+}
+
+# compile FOLDER [TARGET...]
+compile() {
+  "$(find_meson)" compile -C "$@" >&2 </dev/null || {
+    say "the build failed"
+    return 1
+  }
 }

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Sourced after common.sh: the Debian packages that are needed, and their installation.
+#
+# What dpkg does not know may still be there (another distribution, a GStreamer of one's own), so
+# each package has a second test: the tool, pkg-config module, header or GStreamer element it is for.
+# shellcheck shell=bash
+
+# who needs it | package | test | what for. A test with commas passes when one of its names is there.
+packages='
+demo  | g++                              | tool:g++,c++,clang++        | the compiler
+demo  | pkg-config                       | tool:pkg-config             | finds the libraries
+demo  | ninja-build                      | tool:ninja                  | runs the build
+demo  | meson                            | tool:meson                  | the build system
+demo  | libhwy-dev                       | module:libhwy               | Highway: SIMD of the CPU backend
+demo  | libkissfft-dev                   | module:kissfft-float        | KissFFT: FFT of the CPU backend
+demo  | libtbb-dev                       | module:tbb                  | oneTBB: threads of the CPU backend
+demo  | libgstreamer1.0-dev              | module:gstreamer-check-1.0  | GStreamer core and its test library
+demo  | libgstreamer-plugins-base1.0-dev | module:gstreamer-app-1.0    | video formats, ROI metas, appsrc
+demo  | libjson-glib-dev                 | module:json-glib-1.0        | JSON-GLib: xcorrjson
+demo  | libpango1.0-dev                  | module:pangocairo           | Pango and Cairo: xcorroverlay
+demo  | gstreamer1.0-tools               | tool:gst-launch-1.0         | gst-launch-1.0, gst-inspect-1.0
+demo  | gstreamer1.0-plugins-base        | element:decodebin           | decodebin, videoconvert, videotestsrc
+demo  | gstreamer1.0-plugins-good        | element:qtdemux             | PNG and JPEG templates, MP4, RTSP, v4l2
+demo  | gstreamer1.0-plugins-ugly        | element:x264enc             | the demo encodes its clip
+demo  | gstreamer1.0-libav               | element:avdec_h264,openh264dec,nvh264dec | H.264 video, BMP templates
+tests | libgtest-dev                     | module:gtest_main           | GoogleTest: tests of the library
+tests | libboost-context-dev             | header:boost/context/fiber.hpp | Boost.Context: tests of the CUDA kernels on the CPU
+gpu   | libgstreamer-plugins-bad1.0-dev  | module:gstreamer-cuda-1.0   | frames in GPU memory
+'
+
+has_tool() {
+  case $1 in
+    meson) find_meson >/dev/null ;;
+    *) command -v "$1" >/dev/null ;;
+  esac
+}
+
+has_any() {  # KIND:NAME[,NAME...]
+  local name names
+  IFS=, read -r -a names <<<"${1#*:}"
+  for name in "${names[@]}"; do
+    case $1 in
+      tool:*) has_tool "$name" ;;
+      module:*) pkg-config --exists "$name" ;;
+      header:*) echo "#include <$name>" | c++ -E -x c++ - >/dev/null ;;
+      element:*) gst-inspect-1.0 --exists "$name" ;;
+    esac 2>/dev/null && return 0
+  done
+  return 1
+}
+
+# missing_packages WHO...: those that are missing, one a line.
+missing_packages() {
+  local installed=' ' who package test rest
+  if command -v dpkg-query >/dev/null; then
+    installed=" $(dpkg-query -W -f='${Package}:${db:Status-Status} ' 2>/dev/null) "
+  fi
+  while IFS='|' read -r who package test rest; do
+    who=${who// /} package=${package// /} test=${test// /}
+    [[ -n $who && " $* " == *" $who "* ]] || continue
+    [[ $installed == *" $package:installed "* ]] || has_any "$test" || echo "$package"
+  done <<<"$packages"
+}
+
+# Prints the words that run a command as root; fails where that right is missing.
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    echo env
+  elif command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
+    echo sudo env
+  else
+    return 1
+  fi
+}
+
+# install_packages WHO...: those that are missing.
+install_packages() {
+  local missing prefix apt
+  mapfile -t missing < <(missing_packages "$@")
+  [ ${#missing[@]} -gt 0 ] || return 0
+  if ! command -v apt-get >/dev/null; then
+    say "missing packages: ${missing[*]}"
+    say "there is no apt-get here: install them, or what they provide, by other means"
+    return 1
+  fi
+  if ! prefix=$(as_root); then
+    say "missing packages: ${missing[*]}"
+    say "no right to install them; as root: apt-get install --no-install-recommends ${missing[*]}"
+    return 1
+  fi
+  say "installing ${missing[*]}"
+  read -r -a apt <<<"$prefix"
+  apt+=(DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
+  "${apt[@]}" update >&2 || say "the package lists could not be updated; trying with the old ones"
+  "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >&2 || {
+    say "apt-get could not install: ${missing[*]}"
+    return 1
+  }
+}
