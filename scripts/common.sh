@@ -24,7 +24,7 @@ no_nvcc="there is no nvcc, neither on PATH nor in /usr/local/cuda/bin"
 # Prints the compute capabilities of the GPUs here, such as 90, one a line; fails where there is none.
 gpus() {
   nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null |
-    grep -E '^[0-9]+\.[0-9]+$' | tr -d .
+    tr -d . | grep -xE '[0-9]+'
 }
 
 # Prints the path of the first meson that runs and is new enough: one on PATH can be a stand-in for
