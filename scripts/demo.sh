@@ -25,6 +25,7 @@ archs_to_build() {
   done | sort -nu | paste -sd,
 }
 
+# seconds: of CPU time, for the build.
 cuda=(-Dcuda=disabled) what="the CPU backend and the elements" seconds=130
 if ! gpus >/dev/null; then
   say "CUDA is left out: there is no NVIDIA GPU here (nvidia-smi names none)"
