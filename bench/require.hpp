@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include <xcorr/types.hpp>
+#include <xcorr/device.hpp>
 
 [[noreturn]] inline void fail(const xcorr::Status& status) {
   std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, status.message().c_str());

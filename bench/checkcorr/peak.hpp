@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include <xcorr/types.hpp>
+#include <xcorr/device.hpp>
 
 namespace checkcorr {
 

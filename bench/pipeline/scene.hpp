@@ -10,7 +10,7 @@
 
 #include <gst/video/video.h>
 
-#include <xcorr/types.hpp>
+#include <xcorr/device.hpp>
 
 namespace bench {
 

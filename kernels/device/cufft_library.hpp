@@ -8,7 +8,7 @@
 
 #include <string_view>
 
-#include <xcorr/types.hpp>
+#include <xcorr/device.hpp>
 
 namespace xcorr::cuda {
 
