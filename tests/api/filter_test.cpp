@@ -18,11 +18,6 @@ AxisWeights weights(std::initializer_list<double> values) {
   return w;
 }
 
-template <class T>
-constexpr ElementType type_of() {
-  return sizeof(T) == 1 ? ElementType::u8 : sizeof(T) == 4 ? ElementType::f32 : ElementType::f64;
-}
-
 std::vector<Target> filters() {
   std::vector<Target> list;
   for (const auto* v : variants_of<stage::Filter>()) list.push_back({v->backend, v->name});
@@ -57,7 +52,7 @@ class FilterTest : public TargetTest {
   template <class T>
   void expect_filtered(Size size, const AxisWeights& across, const AxisWeights& down,
                        const std::vector<T>& picture, const std::vector<T>& expected) {
-    FilterProblem problem = dense_filter(type_of<T>(), size, across);
+    FilterProblem problem = dense_filter(element_type<T>, size, across);
     problem.down = down;
     const auto got = filter(problem, picture);
     if (got.empty()) return;
@@ -185,7 +180,7 @@ Image<T> smooth(const Image<T>& picture, double sigma) {
   const Device cpu = open_device(Backend::cpu).value();
   Image<T> out(picture.size);
   Filter filter = std::move(
-      Filter::create(dense_filter(type_of<T>(), picture.size, gaussian_weights(sigma).value()), cpu,
+      Filter::create(dense_filter(element_type<T>, picture.size, gaussian_weights(sigma).value()), cpu,
                      "reference")
           .value());
   EXPECT_TRUE(filter.run(picture.data.data(), out.data.data(), nullptr).ok());

@@ -25,7 +25,9 @@ namespace api {
 using namespace xcorr;
 
 template <class T>
-inline constexpr ElementType element_type = sizeof(T) == 1 ? ElementType::u8 : ElementType::f32;
+inline constexpr ElementType element_type = sizeof(T) == 1   ? ElementType::u8
+                                            : sizeof(T) == 4 ? ElementType::f32
+                                                             : ElementType::f64;
 
 /// A dense matrix that owns its elements.
 template <class T>
