@@ -206,21 +206,23 @@ Status TemplateGroup::sum_windows(const MatchFrame& frame, const MatchScratch& s
                               nullptr);
 }
 
+WindowInputs TemplateGroup::window_inputs(const MatchFrame& frame, const MatchScratch& scratch,
+                                          Stream stream) const {
+  return {{{scratch.workspace.data(), stream}},
+          frame.data,
+          templates_.data(),
+          scratch.window_sums.data(),
+          scratch.window_squares.data(),
+          template_sums_.as<TemplateSums>()};
+}
+
 Status TemplateGroup::search(const MatchFrame& frame, const MatchScratch& scratch,
                              const MatchResults& results, Stream stream) {
   if (Status s = sum_windows(frame, scratch, stream); !s.ok()) return s;
   stage::Search::Problem problem = problem_;
   problem.threshold = relaxed(problem.threshold, problem_.products);
-  stage::Search::Buffers buffers{{{scratch.workspace.data(), stream}},
-                                 frame.data,
-                                 templates_.data(),
-                                 scratch.window_sums.data(),
-                                 scratch.window_squares.data(),
-                                 template_sums_.as<TemplateSums>(),
-                                 results.candidates,
-                                 results.counts,
-                                 results.peaks,
-                                 results.peak_counts};
+  stage::Search::Buffers buffers{window_inputs(frame, scratch, stream), results.candidates,
+                                 results.counts, results.peaks, results.peak_counts};
   return for_batches(
       buffers, [&] { return kernel_.search->launch(problem, device_, buffers, state_.get()); });
 }
@@ -263,18 +265,10 @@ Status TemplateGroup::search_in_stages(const MatchFrame& frame, const MatchScrat
 
 Status TemplateGroup::refine(const MatchFrame& frame, const MatchScratch& scratch,
                              const MatchResults& results, Stream stream) {
-  return refine_->launch(problem_.refinement(), device_,
-                         {{{scratch.workspace.data(), stream}, 0, problem_.correlate.rights},
-                          frame.data,
-                          templates_.data(),
-                          scratch.window_sums.data(),
-                          scratch.window_squares.data(),
-                          template_sums_.as<TemplateSums>(),
-                          results.candidates,
-                          results.counts,
-                          results.peaks,
-                          results.peak_counts},
-                         refine_state_.get());
+  stage::Refine::Buffers buffers{window_inputs(frame, scratch, stream), results.candidates,
+                                 results.counts, results.peaks, results.peak_counts};
+  buffers.right_count = problem_.correlate.rights;
+  return refine_->launch(problem_.refinement(), device_, buffers, refine_state_.get());
 }
 
 }  // namespace xcorr

@@ -89,6 +89,9 @@ class TemplateGroup {
   const void* operands() const {
     return (problem_.correlate.type == ElementType::f32 ? centred_ : templates_).data();
   }
+  /// What a search and a refinement read.
+  WindowInputs window_inputs(const MatchFrame& frame, const MatchScratch& scratch,
+                             Stream stream) const;
   Status sum_windows(const MatchFrame& frame, const MatchScratch& scratch, Stream stream) const;
   /// Both leave candidates, the first one also peaks where the kernel refines.
   Status search(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,

@@ -22,6 +22,24 @@ struct RefinedPeak {
   std::int32_t x, y;  ///< element of the output
 };
 
+/// What the scores of single windows are made of.
+struct WindowInputs : LaunchOfRights {
+  const void* lefts = nullptr;
+  const void* templates = nullptr;  ///< as they are, laid out like the rights
+  const void* window_sums = nullptr;
+  const void* window_squares = nullptr;
+  const TemplateSums* template_sums = nullptr;
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("lefts", &WindowInputs::lefts, lefts_of(p));
+    visit("templates", &WindowInputs::templates, rights_of(p));
+    visit("window_sums", &WindowInputs::window_sums, window_sums_of(p));
+    visit("window_squares", &WindowInputs::window_squares, window_squares_of(p));
+    visit("template_sums", &WindowInputs::template_sums, records<TemplateSums>(p.rights));
+  }
+};
+
 namespace stage {
 
 struct Peaks {
@@ -73,12 +91,7 @@ struct Refine {
     constexpr std::int64_t slots() const { return std::int64_t{correlate.rights} * max_peaks; }
   };
 
-  struct Buffers : LaunchOfRights {
-    const void* lefts = nullptr;
-    const void* templates = nullptr;  ///< as they are, laid out like the rights
-    const void* window_sums = nullptr;
-    const void* window_squares = nullptr;
-    const xcorr::TemplateSums* template_sums = nullptr;
+  struct Buffers : WindowInputs {
     const Candidate* candidates = nullptr;
     const std::uint32_t* counts = nullptr;
     RefinedPeak* peaks = nullptr;          ///< max_peaks a template; may be in pinned host memory
@@ -87,12 +100,7 @@ struct Refine {
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    visit("lefts", &Buffers::lefts, lefts_of(p.correlate));
-    visit("templates", &Buffers::templates, rights_of(p.correlate));
-    visit("window_sums", &Buffers::window_sums, window_sums_of(p.correlate));
-    visit("window_squares", &Buffers::window_squares, window_squares_of(p.correlate));
-    visit("template_sums", &Buffers::template_sums,
-          records<xcorr::TemplateSums>(p.correlate.rights));
+    WindowInputs::arguments(p.correlate, visit);
     visit("candidates", &Buffers::candidates, records<Candidate>(p.slots()));
     visit("counts", &Buffers::counts, records<std::uint32_t>(p.correlate.rights));
     visit("peaks", &Buffers::peaks, records<RefinedPeak>(p.slots()));
@@ -109,12 +117,7 @@ struct Search {
     bool subpixel = true;
   };
 
-  struct Buffers : LaunchOfRights {
-    const void* lefts = nullptr;
-    const void* templates = nullptr;
-    const void* window_sums = nullptr;
-    const void* window_squares = nullptr;
-    const xcorr::TemplateSums* template_sums = nullptr;
+  struct Buffers : WindowInputs {
     Candidate* candidates = nullptr;
     std::uint32_t* counts = nullptr;
     RefinedPeak* peaks = nullptr;  ///< where Extra::refines
@@ -123,12 +126,7 @@ struct Search {
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    visit("lefts", &Buffers::lefts, lefts_of(p.correlate));
-    visit("templates", &Buffers::templates, rights_of(p.correlate));
-    visit("window_sums", &Buffers::window_sums, window_sums_of(p.correlate));
-    visit("window_squares", &Buffers::window_squares, window_squares_of(p.correlate));
-    visit("template_sums", &Buffers::template_sums,
-          records<xcorr::TemplateSums>(p.correlate.rights));
+    WindowInputs::arguments(p.correlate, visit);
     visit("candidates", &Buffers::candidates, records<Candidate>(p.slots()));
     visit("counts", &Buffers::counts, records<std::uint32_t>(p.correlate.rights));
     visit("peaks", &Buffers::peaks, records<RefinedPeak>(p.slots()));

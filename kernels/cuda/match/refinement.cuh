@@ -22,8 +22,7 @@ struct MatchInputs {
   const std::uint32_t* window_sums;
   const Squares* window_squares;
 
-  template <class Buffers>
-  explicit MatchInputs(const Buffers& b)
+  explicit MatchInputs(const WindowInputs& b)
       : left(static_cast<const std::byte*>(b.lefts)),
         templates(static_cast<const std::byte*>(b.templates)),
         template_sums(b.template_sums),
