@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the CPU families share: typed views of a problem's matrices, which problems the match stages
-// take, and threads. Work is handed out through a fixed number of slots, so that scratch memory
-// can be cut from the workspace beforehand, one piece a slot, whichever thread runs it.
+// What the CPU families share: typed views of a problem's matrices, the features that the match
+// stages support, and threads. Work is distributed over a fixed number of slots, so that the
+// workspace can be divided into one piece of scratch memory per slot, whichever thread runs it.
 #pragma once
 
 #include <algorithm>
@@ -32,13 +32,13 @@ Matrix<T> left_of(const Problem& p, const void* lefts, std::int64_t index) {
   return {static_cast<const std::byte*>(lefts) + index * p.left_stride, p.left_pitch, p.left};
 }
 
-/// `rights`: the templates as they are, or what is multiplied with.
+/// `rights`: the original templates, or the operands of the multiplication.
 template <class T>
 Matrix<T> right_of(const Problem& p, const void* rights, std::int64_t index) {
   return {static_cast<const std::byte*>(rights) + index * p.right_stride, p.right_pitch, p.right};
 }
 
-/// What the stages after correlate know here.
+/// The features that the stages after correlate support here.
 inline constexpr Features match_features{Feature::u8, Feature::f32, Feature::wide_sums,
                                          Feature::several_peaks};
 
@@ -46,11 +46,11 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b 
 
 // ---- threads --------------------------------------------------------------------------------
 
-/// How many pieces of work run at a time at most: the cores there are.
+/// The most pieces of work that run at a time: the number of cores.
 inline int slot_count() { return std::max(1, tbb::info::default_concurrency()); }
 
 /// Calls body(slot, index) for each index below `count`, in parallel over at most `slots` slots.
-/// Calls of one slot follow one another.
+/// Calls for one slot do not overlap.
 template <class Body>
 void parallel_slots(int slots, std::int64_t count, const Body& body) {
   std::atomic<std::int64_t> next{0};
@@ -62,7 +62,7 @@ void parallel_slots(int slots, std::int64_t count, const Body& body) {
       tbb::simple_partitioner());
 }
 
-/// The workspace as equal pieces of `bytes_each`, one a slot, on cache lines of their own.
+/// The workspace as equal pieces of `bytes_each`, one per slot, each on its own cache lines.
 struct SlotMemory {
   static constexpr std::size_t line = 64;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The plain sum of products, for small templates or few shifts. Outputs are cut into tiles, the
-// right into blocks. For each tile and block the pixels needed are unpacked into scratch memory in
-// the form the arithmetic wants (8 bits: 16-bit pairs for a multiply-add of two taps; float:
-// doubles), with zeros outside the left, so that any rectangle of shifts is the same loop. The
-// inner loop keeps `rows` x `vectors` outputs in registers: a left vector serves several
-// rows of outputs, a tap several vectors.
+// The plain sum of products, for small templates or few shifts. The outputs are divided into tiles,
+// the right into blocks. For each tile and block the pixels needed are unpacked into scratch memory
+// in the form the arithmetic needs (8 bits: 16-bit pairs for a multiply-add of two taps; float:
+// doubles), with zeros outside the left, so that any rectangle of shifts uses the same loop. The
+// inner loop keeps `rows` x `vectors` outputs in registers: a left vector is used for several rows
+// of outputs, a tap for several vectors.
 #include "cpu/common.hpp"
 #include "cpu/simd.hpp"
 
@@ -23,13 +23,13 @@ namespace xcorr::cpu::direct {
 constexpr int tile_rows = 64, tile_columns = 128;  ///< outputs of a tile, at most
 constexpr int block_side = 64;                     ///< of the right; 64 x 64 x 255^2 < 2^32
 constexpr int row_group = 4;                       ///< output rows in registers
-constexpr int slack = 32;                          ///< what a vector may reach past a row
+constexpr int slack = 32;                          ///< how far a vector may read past a row
 
 constexpr int region_rows = tile_rows + block_side;
 constexpr int region_pitch = tile_columns + block_side + slack;
 constexpr int taps_rows = block_side + 2 * (row_group - 1);
 
-/// Scratch memory of one slot. Cell: the unpacked pixel, Sum: what outputs are summed in.
+/// Scratch memory of one slot. Cell: the unpacked pixel; Sum: the accumulator type.
 template <class Cell, class Sum>
 struct Scratch {
   alignas(64) Cell region[region_rows * region_pitch];
@@ -41,7 +41,7 @@ struct Scratch {
 struct Job {
   const stage::Correlate::Problem* problem;
   const stage::Correlate::Buffers* buffers;
-  int left, first_right, right_count;  ///< rights: of this launch, from 0
+  int left, first_right, right_count;  ///< rights: index within this launch
   Rect tile;                           ///< in outputs
   void* scratch;
 };
@@ -57,7 +57,7 @@ namespace xcorr::cpu::direct::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// 8-bit pixels. A cell is a pixel and its right neighbour as 16-bit halves: the products of two
-/// taps are added in one instruction. Sums wrap around at 32 bits, where a block's sum fits.
+/// taps are added in one instruction. Sums are modulo 2^32, which a block's sum never reaches.
 struct BytePairs {
   using Pixel = std::uint8_t;
   using Cell = std::uint32_t;
@@ -68,7 +68,7 @@ struct BytePairs {
   static Cell cell(const Pixel* p) { return p[0] | Cell{p[1]} << 16; }
 
   struct Accumulator {
-    V low, high;  ///< high stays zero where the instruction sets need but one
+    V low, high;  ///< high stays zero where the instruction set needs only one
   };
   static HWY_INLINE Accumulator zero() { return {hn::Zero(D()), hn::Zero(D())}; }
   static HWY_INLINE V load(const Cell* p) {
@@ -265,7 +265,7 @@ namespace direct {
 
 HWY_EXPORT(run);
 
-/// How the outputs are cut: into so many columns, rows and groups of rights that every core has
+/// How the outputs are divided into columns, rows and groups of rights, so that every core has
 /// several pieces.
 struct Cut {
   int columns, rows, groups, rows_each, rights_each;

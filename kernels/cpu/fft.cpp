@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Correlation by FFT, for all but small templates and few shifts: tiles by overlap-save, see
-// fft_tiles.hpp, in double precision; for 8-bit data rounded to the integers that the sums are,
-// exact by error_bound(). The templates' spectra are kept in the plan, a tile's spectrum serves
-// all templates. A tile is transformed by columns, transposed in blocks, and transformed by columns
+// Correlation by FFT, for all but small templates and few shifts: overlap-save tiles (see
+// fft_tiles.hpp) in double precision; 8-bit results are rounded to integers, which is exact by
+// error_bound(). The templates' spectra are kept in the plan; a tile's spectrum is shared by all
+// templates. A tile is transformed by columns, transposed in blocks, and transformed by columns
 // again; the inverse goes the other way, so that spectra stay transposed.
 #include "cpu/simd.hpp"
 
@@ -32,16 +32,16 @@ struct Sizes {
         spectrum(sizeof(Complex) * t.points()),
         lines(sizeof(Complex) * 2 * max_lanes * std::max(t.rows, t.columns)) {}
 
-  /// Of one pair of tiles. A spectrum is kept when several rights use it.
+  /// For one pair of tiles. The spectrum is kept when several rights use it.
   std::size_t pair(bool kept) const { return surface + (kept ? spectrum : 0); }
 };
 
-/// With enough pairs of tiles each slot takes its own; else all work on one.
+/// With enough pairs of tiles each slot works on its own; otherwise all work on one.
 bool is_parallel_over_pairs(const Tiling& t, const Problem& p) {
   return p.lefts * t.pairs() >= 2 * slot_count();
 }
 
-/// A slot's means to work on a pair of tiles.
+/// The scratch memory with which a slot works on a pair of tiles.
 struct Work {
   Complex* surface;
   Complex* spectrum;  ///< null when it is not kept
@@ -124,7 +124,8 @@ class State final : public PlanState {
     });
   }
 
-  /// Forward, where no spectrum is kept, product and inverse in one go: a group stays in the cache.
+  /// Forward transform, product and inverse in one pass where no spectrum is kept, so that a group
+  /// stays in the cache.
   void rows(const Work& work, const Complex* right) const {
     work.each_group(row_groups(), [&](int group, Complex* a, Complex* b) {
       const Complex* spectrum = b;

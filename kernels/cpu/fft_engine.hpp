@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The steps of a tile's transforms, as the FFT family's driver sees them; fft_engine-inl.hpp has
-// them for each instruction set.
+// The steps of a tile's transforms, as the FFT family's driver calls them; fft_engine-inl.hpp
+// implements them for each instruction set.
 #pragma once
 
 #include <complex>
@@ -31,9 +31,8 @@ struct Target {
 constexpr int max_lanes = 8;  ///< columns or rows of a group, at most
 
 /// The transforms of a tile, in steps on some of its columns or rows (a group, as many as a vector
-/// has lanes), so that groups can run in parallel. A surface is what lies between the steps by
-/// column and the steps by row; a spectrum is a group's, in order of the groups. `a`, `b`:
-/// scratch lines.
+/// has lanes), so that groups can run in parallel. A surface holds the data between the column
+/// steps and the row steps; a spectrum holds one group after the other. `a`, `b`: scratch lines.
 class Engine {
  public:
   virtual ~Engine() = default;

@@ -10,7 +10,7 @@
 #define XCORR_CPU_FFT_LANES_INL
 #endif
 
-// All that kissfft.hh includes, outside of the namespaces below.
+// Everything that kissfft.hh includes, so that it stays outside the namespaces below.
 #include <cmath>
 #include <complex>
 #include <utility>
@@ -90,7 +90,7 @@ class complex<xcorr::cpu::fft::HWY_NAMESPACE::Lanes> {
   Lanes real_, imag_;
 };
 
-// KissFFT makes its twiddle factors with these; all lanes are alike.
+// KissFFT computes its twiddle factors with these; all lanes are equal.
 inline xcorr::cpu::fft::HWY_NAMESPACE::Lanes acos(const xcorr::cpu::fft::HWY_NAMESPACE::Lanes& x) {
   return acos(x.v[0]);
 }
@@ -154,7 +154,7 @@ HWY_INLINE void exchange([[maybe_unused]] V (&rows)[lanes]) {
 #endif
 }
 
-/// Transposes a block of lanes x lanes doubles; rows `stride` doubles apart on both sides.
+/// Transposes a block of lanes x lanes doubles; rows are `stride` doubles apart in both.
 HWY_INLINE void transpose(const double* from, double* to, std::ptrdiff_t stride) {
   V rows[lanes];
   for (int r = 0; r < lanes; ++r) rows[r] = hn::Load(D(), from + r * stride);
@@ -164,7 +164,7 @@ HWY_INLINE void transpose(const double* from, double* to, std::ptrdiff_t stride)
   for (int r = 0; r < lanes; ++r) hn::Store(rows[r], D(), to + r * stride);
 }
 
-/// The same of complex vectors that lie one behind the other.
+/// The same for contiguous complex vectors.
 HWY_INLINE void transpose(const ComplexLanes* from, ComplexLanes* to) {
   const auto* source = reinterpret_cast<const double*>(from);
   auto* target = reinterpret_cast<double*>(to);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How the FFT family cuts the outputs into tiles. Overlap-save: a transform of columns x rows
+// How the FFT family divides the outputs into tiles. Overlap-save: a transform of columns x rows
 // points gives the outputs of (columns - right.width + 1) x (rows - right.height + 1) shifts. Two
 // tiles share a complex transform, one as the real part, the other as the imaginary part.
 #pragma once
@@ -36,13 +36,13 @@ inline int next_fast_size(int size) {
 }
 
 /// Relative time of a pair of tiles, as measured (64 x 64 in 1080p, 1 MiB of second-level cache):
-/// the same for each point while a surface of complex doubles is small, then memory counts.
+/// constant per point while a surface of complex doubles is small, then bound by memory.
 inline double pair_cost(const Tiling& t) {
   const double points = static_cast<double>(t.points()), bytes = 16 * points;
   return points * (bytes > 12e6 ? 2.5 : bytes > 5e6 ? 1.7 : bytes > 1.8e6 ? 1.25 : 1.0);
 }
 
-/// The cheapest cut of the shifts.
+/// The cheapest division of the shifts.
 inline Tiling choose_tiling(const Problem& p) {
   const auto each_size = [](int right, int shifts, auto&& body) {
     const int largest = next_fast_size(right + shifts - 1);
@@ -68,9 +68,9 @@ inline Tiling choose_tiling(const Problem& p) {
   return best;
 }
 
-/// Bound on the error of a sum of 8-bit products. Each of the three two-dimensional transforms
-/// errs by at most about 10 epsilon for each doubling of its size, relative in the 2-norm (the
-/// twiddle factors by 7); no element of a convolution passes the product of the 2-norms, which are
+/// Bound on the error of a sum of 8-bit products. Each of the three two-dimensional transforms has
+/// an error of at most about 10 epsilon for each doubling of its size, relative in the 2-norm (the
+/// twiddle factors by 7); no element of a convolution exceeds the product of the 2-norms, which are
 /// at most 255 sqrt(2 points) of a pair of tiles and 255 sqrt(n) of the right.
 inline double error_bound(const Tiling& t, const Problem& p) {
   const double points = static_cast<double>(t.points());

@@ -7,7 +7,7 @@
 namespace xcorr::cpu {
 namespace {
 
-/// By value: bytes that are written could be those of a reference.
+/// By value: through a reference, the bytes written might alias it.
 template <int bytes>
 void convert(stage::Luma::Problem p, stage::Luma::Buffers b) {
   for (int y = 0; y < p.size.height; ++y) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Scores from products and sums, with the formulas of score.hpp. They are plain C++ that the
-// compiler turns into vectors: the method is a template parameter, so a loop has no branches left;
-// the file is compiled once for each of Highway's targets, of which only the settings are used.
-// It needs -fno-math-errno and -fno-trapping-math (kernels/meson.build) to do so.
+// compiler vectorises: the method is a template parameter, so a loop has no branches left. The file
+// is compiled once for each of Highway's targets, of which only the compiler settings are used.
+// Vectorising needs -fno-math-errno and -fno-trapping-math (kernels/meson.build).
 #include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -19,7 +19,7 @@
 
 namespace xcorr::cpu::normalise {
 
-/// A row of one right's scores.
+/// A row of one template's scores.
 struct Job {
   const stage::Normalise::Problem* problem;
   const void* products;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The best places that no other beats nearby. A run of scores is skipped when none reaches the
-// limit and beats its neighbours in the row; those that do are compared with all eight neighbours,
-// which ends nearly all, then row by row outwards. Each slot keeps its best max_peaks in a heap,
-// and the heaps are merged.
+// Non-maximum suppression: the best positions that no better one lies near. A run of scores is
+// skipped when none reaches the limit and beats its neighbours in the row; those that do are
+// compared with all eight neighbours, which rejects nearly all, then row by row outwards. Each slot
+// keeps its best max_peaks in a heap, and the heaps are merged.
 #include <functional>
 
 #include "cpu/common.hpp"
@@ -13,9 +13,9 @@
 namespace xcorr::cpu {
 namespace {
 
-constexpr int run = 32;  ///< scores that are looked at together
+constexpr int run = 32;  ///< scores that are tested together
 
-/// Without an early end, so that the loop becomes vectors.
+/// Without an early exit, so that the loop is vectorised.
 template <class Test>
 bool is_any(int count, const Test& test) {
   bool any = false;
@@ -23,7 +23,7 @@ bool is_any(int count, const Test& test) {
   return any;
 }
 
-/// One right's scores. Better: std::greater or std::less.
+/// One template's scores. Better: std::greater or std::less.
 template <class Better>
 struct Surface {
   const float* scores;
@@ -37,7 +37,7 @@ struct Surface {
 
   bool reaches(float score) const { return !better(limit, score); }
 
-  /// The order of places: better first, equal ones as in raster order.
+  /// The order of positions: better first, equal ones in raster order.
   static bool before(const Candidate& a, const Candidate& b) {
     if (a.score != b.score) return better(a.score, b.score);
     return a.y != b.y ? a.y < b.y : a.x < b.x;
@@ -64,7 +64,7 @@ struct Surface {
     return false;
   }
 
-  /// Not for the first and last column. Without branches, for loops of vectors.
+  /// Not for the first and last column. Without branches, so that loops are vectorised.
   bool is_worth_a_look(const float* s) const {
     return reaches(s[0]) & ((reach_x == 0) | (better(s[0], s[-1]) & !better(s[1], s[0])));
   }
@@ -76,7 +76,7 @@ struct Surface {
   }
 };
 
-/// The best `capacity` seen so far: a heap with the worst of them on top.
+/// The best `capacity` candidates seen so far: a heap with the worst of them on top.
 template <class Better>
 struct Best {
   Candidate* items;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Exact scores of the few places that are left, from the pixels themselves, and the sub-pixel
-// place from those of their eight neighbours.
+// Exact scores of the few remaining positions, from the pixels themselves, and the sub-pixel
+// position from the scores of their eight neighbours.
 #include "cpu/common.hpp"
 #include "stages/peaks.hpp"
 #include "stages/score.hpp"
@@ -9,7 +9,7 @@
 namespace xcorr::cpu {
 namespace {
 
-/// 8-bit pixels: integer sums. Rows are cut where their products would pass 32 bits.
+/// 8-bit pixels: integer sums. Rows are split where their products would exceed 32 bits.
 double exact_score(Method method, const Matrix<std::uint8_t>& window,
                    const Matrix<std::uint8_t>& right, const TemplateSums& sums) {
   constexpr int most = 32768;
@@ -44,8 +44,8 @@ double mean_of(const Matrix<float>& m) {
   return sum / static_cast<double>(m.size.area());
 }
 
-/// Float pixels: two passes in double. All sums add in the same order, so that those of a copy are
-/// equal; in eight parts each, for the sake of speed.
+/// Float pixels: two passes in double. All sums add in the same order, so that a copy has equal
+/// sums; eight partial sums each, for speed.
 double exact_score(Method method, const Matrix<float>& window, const Matrix<float>& right,
                    const TemplateSums&) {
   constexpr int parts = 8;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Separable convolution in bands of rows: a band keeps the sums across of the last rows that the
-// weights down reach, so that each row is read and summed once, and both passes are the same loop:
-// a weighted sum of lines, which for the pass across are one line read from different places on.
+// Separable convolution in bands of rows: a band keeps the horizontal sums of as many rows as the
+// vertical weights cover, so that each row is read and summed once. Both passes are the same loop,
+// a weighted sum of lines; for the horizontal pass these are one line read at different offsets.
 #include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -24,13 +24,13 @@ struct Job {
   void* scratch;
 };
 
-/// Lines of sums are written in whole blocks.
+/// Lines of sums are written in whole blocks of this size.
 constexpr int block = 64;
 
 /// Scratch memory of a band, in sums.
 struct Scratch {
-  std::int64_t line, sums;  ///< lengths of the pixels' line and of one of sums
-  int kept;                 ///< sums across
+  std::int64_t line, sums;  ///< lengths of a line of pixels and of a line of sums
+  int kept;                 ///< lines of horizontal sums
 
   explicit Scratch(const stage::Filter::Problem& problem)
       : line(0),
@@ -80,7 +80,7 @@ HWY_INLINE void weigh(const Sum* taps, int count, const Line& line, std::int64_t
   }
 }
 
-/// The elements [x, x + width) of a row, the nearest ones where that reaches over an end.
+/// The elements [x, x + width) of a row; past either end, the nearest element.
 template <class T, class Sum>
 void widen(const T* row, int row_width, int x, int width, Sum* HWY_RESTRICT out) {
   const int before = std::clamp(-x, 0, width), end = std::clamp(row_width - x, before, width);
@@ -115,7 +115,7 @@ void run_as(const Job& job) {
   std::fill(line + width + 2 * taps.radius_x, line + sizes.line, Sum{0});
   const auto kept = [&](int y) { return rows + y % sizes.kept * sizes.sums; };
 
-  int next = std::max(0, p.region.y + job.begin - taps.radius_y);  // row to sum across
+  int next = std::max(0, p.region.y + job.begin - taps.radius_y);  // row to sum horizontally
   T* out = static_cast<T*>(job.buffers->filtered) + job.picture * p.stride_out();
   for (int y = job.begin; y < job.end; ++y) {
     const int top = p.region.y + y - taps.radius_y, last = p.size.height - 1;
@@ -154,7 +154,7 @@ std::size_t slot_bytes(const stage::Filter::Problem& problem) {
 
 Status launch(const stage::Filter::Problem& p, const Device&, const stage::Filter::Buffers& buffers,
               PlanState*) {
-  // A band begins with sums across of rows that the one before has made too.
+  // A band begins with horizontal sums of rows that the previous band computes, too.
   const int least = 4 * p.weights->down.count();
   const int height = static_cast<int>(
       std::max<std::int64_t>(least, ceil_div(p.region.height, 4 * std::int64_t{slot_count()})));

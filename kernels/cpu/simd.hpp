@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Highway's settings for the families that use it. Their register blocks are arrays of vectors,
-// which types without a size known at compile time (SVE, RVV) do not allow: Arm runs them on NEON.
+// which types without a size known at compile time (SVE, RVV) do not allow: on Arm they use NEON.
 // Include before <hwy/foreach_target.h>.
 #pragma once
 

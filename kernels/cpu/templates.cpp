@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is made of templates when they are new or take up a part of a frame: their sums and, for
-// floating point, their pixels less the mean; and the running averages themselves. Templates are
-// few and small against frames: one after the other will do.
+// What is computed from templates when they are new or were blended with a part of a frame: their
+// sums and, for floating point, their pixels less the mean; and the running averages themselves.
+// Templates are few and small compared with frames, so one thread is enough.
 #include "stages/templates.hpp"
 #include "cpu/common.hpp"
 #include "stages/blend.hpp"
@@ -38,7 +38,7 @@ TemplateSums sums_of(const Matrix<float>& right) {
   return sums;
 }
 
-/// The pixels less their mean, laid out like them.
+/// The pixels less their mean, in the same layout.
 void centre(const Matrix<float>& right, const TemplateSums& sums, std::byte* out) {
   const double mean = sums.sum / double(right.size.area());
   for (int y = 0; y < right.size.height; ++y)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The sum and the sum of squares of the left's window under each shift. 8 bits: running sums, down
-// the columns and then along the row, exact in integers. Float: running sums would carry the
-// rounding of large values passed before into small ones, so windows are put together from
-// pieces of 1, 2, 4, ... pixels, first along rows, then down columns: nothing is ever taken away.
-// Plain loops, compiled into vectors once for each of Highway's targets.
+// The sum and the sum of squares of the search region's window at each shift. 8 bits: running sums,
+// down the columns and then along the row, exact in integers. Float: running sums would carry the
+// rounding errors of large values into later small ones, so windows are composed of pieces of 1, 2,
+// 4, ... pixels, first along rows, then down columns: nothing is ever subtracted. Plain loops,
+// vectorised by the compiler once for each of Highway's targets.
 #include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -53,7 +53,7 @@ void add_row(const std::uint8_t* HWY_RESTRICT row, int width, std::uint32_t* HWY
   }
 }
 
-/// Takes a row away and adds another.
+/// Subtracts one row and adds another.
 void move_row(const std::uint8_t* HWY_RESTRICT old_row, const std::uint8_t* HWY_RESTRICT new_row,
               int width, std::uint32_t* HWY_RESTRICT sums, std::uint32_t* HWY_RESTRICT squares) {
   for (int x = 0; x < width; ++x) {
@@ -63,7 +63,7 @@ void move_row(const std::uint8_t* HWY_RESTRICT old_row, const std::uint8_t* HWY_
   }
 }
 
-/// Sums of `window` columns at each of `count` places.
+/// Sums of `window` columns at each of `count` positions.
 template <class Out>
 void sum_along(const std::uint32_t* columns, int window, int count, Out* HWY_RESTRICT out) {
   Out sum = 0;
@@ -101,7 +101,7 @@ void run_u8(const Job& job) {
 }
 
 /// sums[i] = parts[i] + parts[i + unit] + ... of `window` elements, for i < count. `parts`, of
-/// count + (window - 1) * unit elements, is used up: it holds the sums of 1, 2, 4, ... elements.
+/// count + (window - 1) * unit elements, is overwritten by the sums of 1, 2, 4, ... elements.
 void slide(double* parts, int window, std::int64_t unit, std::int64_t count,
            double* HWY_RESTRICT sums) {
   std::fill_n(sums, count, 0.0);
@@ -157,7 +157,8 @@ namespace window_sums {
 
 HWY_EXPORT(run);
 
-/// Large next to the window, which is read anew by each; else small enough for the cache.
+/// Large compared with the window, which every tile reads again; otherwise small enough for the
+/// cache.
 Size tile_size(const Problem& p) {
   if (p.type == ElementType::f32)
     return {std::min(p.shifts.width, std::max(128, p.right.width)),

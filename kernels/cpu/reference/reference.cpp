@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The oracle: every stage in plain loops straight from its definition, in 64-bit integers for u8
-// and double for f32, on one thread. Every other variant is compared with these by checkcorr, so
-// nothing here or in reference_methods.hpp is shared with them. It is never chosen by itself, and
-// anything can be asked of it by name.
+// and double for f32, on one thread. checkcorr compares every other variant with these, so nothing
+// here or in reference_methods.hpp is shared with them. It is never chosen automatically, and does
+// every problem when requested by name.
 #include <algorithm>
 #include <vector>
 
@@ -31,7 +31,7 @@ Sum product(const Matrix<T>& left, const Matrix<T>& right, int dx, int dy, Sum o
   return sum;
 }
 
-/// `centred`: the right's mean is taken away first.
+/// `centred`: the right's mean is subtracted first.
 template <class T, class Sum, class Out>
 void correlate_as(const stage::Correlate::Problem& problem, const stage::Correlate::Buffers& b,
                   bool centred) {
@@ -120,8 +120,8 @@ struct IntegerNormaliser {
 };
 
 /// From a floating-point product with the template's mean removed, which is the covariance. A
-/// window of so little contrast that the product's error is more than noise_share of a score
-/// counts as one of more contrast.
+/// window whose contrast is so low that the product's error exceeds noise_share of a score is
+/// treated as one of higher contrast.
 template <class SumT, class SquaresT>
 struct CentredNormaliser {
   using Sum = SumT;
@@ -185,9 +185,9 @@ Status normalise(const stage::Normalise::Problem& problem, const Device&,
 
 // ---- peaks ----------------------------------------------------------------------------------
 
-/// What an exact copy of the template scores, times the threshold (out of reach when a copy scores
-/// nothing); for the minimum methods what a zero window scores, times what is left of 1. A float
-/// as the scores are, so that an exact copy reaches threshold 1.
+/// The score of an exact copy of the template times the threshold (unreachable when a copy scores
+/// 0); for the minimum methods the score of a zero window times (1 - threshold). A float like the
+/// scores, so that an exact copy reaches threshold 1.
 float limit_of(const stage::Peaks::Problem& problem, const TemplateSums& right) {
   const double n = static_cast<double>(problem.correlate.right.area());
   const auto of_copy = [&](double copy) { return copy > 0 ? problem.threshold * copy : HUGE_VAL; };
@@ -215,7 +215,7 @@ float limit_of(const stage::Peaks::Problem& problem, const TemplateSums& right) 
   return static_cast<float>(limit);
 }
 
-/// A surface of scores and the order of its places: true where (x, y) comes before (u, v).
+/// A surface of scores and the order of its positions: true where (x, y) comes before (u, v).
 struct Surface {
   const float* scores;
   Size size;
@@ -267,7 +267,7 @@ Status peaks(const stage::Peaks::Problem& problem, const Device&, const stage::P
 // ---- refine ---------------------------------------------------------------------------------
 
 /// Where the parabola through (-1, before), (0, here), (1, after) has its extremum, at most half a
-/// pixel away; 0 where it has none of the sort that is looked for.
+/// pixel away; 0 where it has no extremum of the requested kind.
 double parabola_offset(double before, double here, double after, bool minimum) {
   const double curvature = before - 2 * here + after;
   if (minimum ? !(curvature > 0) : !(curvature < 0)) return 0;
@@ -275,7 +275,7 @@ double parabola_offset(double before, double here, double after, bool minimum) {
 }
 
 /// The extremum of the quadratic whose derivatives are the central differences of s[1 + dy][1 +
-/// dx]; leaves `peak` as it is where that has none of the sort that is looked for. Solves
+/// dx]; leaves `peak` unchanged where that has no extremum of the requested kind. Solves
 ///   xx dx + xy dy = -x,  xy dx + yy dy = -y.
 void quadratic_offset(const double (&s)[3][3], bool minimum, RefinedPeak& peak) {
   const double x = (s[1][2] - s[1][0]) / 2, y = (s[2][1] - s[0][1]) / 2;

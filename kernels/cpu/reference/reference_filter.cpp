@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The oracle of the filter stage: the convolution with all weights of the plane at once, in plain
-// loops. Double holds the sums of u8 pictures exactly; the others are made in long double.
+// loops. Double holds the sums of u8 pictures exactly; the others are computed in long double.
 #include <algorithm>
 #include <cmath>
 

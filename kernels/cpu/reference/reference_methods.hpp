@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The definitions of the match methods for the oracle, from the pixels themselves. They are
-// written a second time here, apart from score.hpp, so that a slip in either shows as a difference.
-// For u8 everything is an integer until the last quotient; for f32 the means are taken first.
+// The definitions of the match methods for the oracle, from the pixels themselves. They are written
+// here independently of score.hpp, so that a mistake in either shows as a difference. For u8
+// everything is an integer until the last quotient; for f32 the means are computed first.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ Matrix<T> right_of(const Problem& p, const void* rights, std::int64_t index) {
   return {static_cast<const std::byte*>(rights) + index * p.right_stride, p.right_pitch, p.right};
 }
 
-/// The type in which sums over T are taken.
+/// The type in which T is summed.
 template <class T>
 using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
 
@@ -53,7 +53,8 @@ double mean_of(const Matrix<T>& m) {
 
 // ---- the methods ----------------------------------------------------------------------------
 
-/// What the six definitions are made of: f the window, t the template, f' and t' less their mean.
+/// The terms of the six definitions: f is the window, t the template, f' and t' the same less their
+/// mean.
 struct Terms {
   double difference = 0;    ///< sum (f - t)^2
   double product = 0;       ///< sum f t
