@@ -14,12 +14,12 @@ namespace xcorr::cuda {
 
 inline Status check(cudaError_t error, std::string_view what) {
   if (error == cudaSuccess) return {};
-  cudaGetLastError();  // errors that do not stick are ours now
+  cudaGetLastError();  // clears errors that are not sticky
   const Code code = error == cudaErrorMemoryAllocation ? Code::out_of_memory : Code::device_error;
   return {code, std::string(what) + ": " + cudaGetErrorString(error)};
 }
 
-/// After every launch.
+/// To be called after every launch.
 inline Status launched(const char* kernel) { return check(cudaGetLastError(), kernel); }
 
 inline cudaStream_t native(Stream stream) { return static_cast<cudaStream_t>(stream.handle); }

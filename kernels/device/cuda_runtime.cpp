@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// CUDA's memory, streams and devices. Nothing here selects a device but make_current: whoever
-// brings a context of their own (GStreamer's CUDA library does) makes it current, and the runtime
-// API works in it.
+// CUDA's memory, streams and devices. Only make_current selects a device: a caller with its own
+// context (as GStreamer's CUDA library) makes it current, and the runtime API works in it.
 #include "device/cuda_runtime.hpp"
 
 #include <memory>
@@ -134,7 +133,7 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// Why no device can be counted.
+/// Why counting the devices failed.
 Status no_device(cudaError_t error) {
   int driver = 0;
   if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// CUDA's memory, streams and devices; of a build without CUDA, absent.cpp has them.
+// CUDA's memory, streams and devices; cuda_absent.cpp defines them in a build without CUDA.
 #pragma once
 
 #include "device/runtime.hpp"

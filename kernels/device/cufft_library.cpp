@@ -11,7 +11,8 @@
 namespace xcorr::cuda {
 namespace {
 
-/// The interface in use is the same in all of these; the toolkit's own version first.
+/// The part of the interface in use is the same in all of these; the toolkit's own version comes
+/// first.
 constexpr const char* names[] = {
 #if CUFFT_VERSION >= 12000
     "libcufft.so.12",

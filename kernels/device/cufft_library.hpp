@@ -12,7 +12,7 @@
 
 namespace xcorr::cuda {
 
-/// The functions in use, with cuFFT's own names and types.
+/// The functions used here, with cuFFT's own names and types.
 struct CufftLibrary {
   decltype(&::cufftCreate) create;
   decltype(&::cufftDestroy) destroy;
@@ -26,7 +26,7 @@ struct CufftLibrary {
   decltype(&::cufftExecZ2D) exec_z2d;
 };
 
-/// Opens it once a process. Error: unsupported, naming what was tried.
+/// Opens it once per process. Error: unsupported, naming what was tried.
 Result<const CufftLibrary*> cufft_library();
 
 Status check(cufftResult result, std::string_view what);
@@ -45,8 +45,8 @@ struct CufftTypes<double> {
   static constexpr cufftType forward = CUFFT_D2Z, inverse = CUFFT_Z2D;
 };
 
-/// A batch of 2-D real-to-complex transforms and their inverses, with work areas that the caller
-/// gives.
+/// A batch of 2-D real-to-complex transforms and their inverses, with work areas provided by the
+/// caller.
 class CufftPlan {
  public:
   CufftPlan() = default;
@@ -54,7 +54,7 @@ class CufftPlan {
   CufftPlan& operator=(CufftPlan&& other) noexcept;
   ~CufftPlan();
 
-  /// Out of place, dense, `batch` transforms a call: `type` is one of CufftTypes.
+  /// Out of place, dense, `batch` transforms per call: `type` is one of CufftTypes.
   static Result<CufftPlan> make(Size size, cufftType type, int batch = 1);
 
   std::size_t work_bytes() const { return work_bytes_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The CPU's memory and streams, and what stands in for CUDA in a build without it.
+// The CPU's memory and streams, and what all backends share.
 #include "device/runtime.hpp"
 
 #include <chrono>

@@ -18,7 +18,7 @@ struct Copy {
   std::size_t bytes, rows;
 };
 
-/// Of `bytes` that lie one after the other.
+/// A copy of contiguous `bytes`.
 inline Copy bytes_copy(void* to, const void* from, std::size_t bytes) {
   const auto pitch = static_cast<std::ptrdiff_t>(bytes);
   return {to, pitch, from, pitch, bytes, 1};
@@ -40,14 +40,14 @@ struct Runtime {
   Status (*record)(void* event, Stream stream);
   /// Returns when it has happened, or at once if it was never recorded.
   Status (*wait_for)(void* event);
-  /// `second` goes on only when `first` has done what is enqueued on it so far.
+  /// `second` continues only when `first` has done what is enqueued on it so far.
   Status (*order)(Stream first, Stream second, void* event);
   Result<void*> (*create_timer)();
   void (*destroy_timer)(void* timer);
-  /// The timer runs while the stream does what is enqueued between the two.
+  /// The timer runs while the stream does what is enqueued between start and stop.
   Status (*start)(void* timer, Stream stream);
   Status (*stop)(void* timer, Stream stream);
-  /// Waits for the stop; seconds.
+  /// Waits for the stop; returns seconds.
   Result<double> (*elapsed)(void* timer);
 };
 
@@ -101,9 +101,9 @@ class SideStream {
   static Result<SideStream> make(Backend backend);
 
   Stream stream() const { return stream_; }
-  /// What comes on the side runs after what `main` has so far.
+  /// Work enqueued on the side stream later runs after what `main` has so far.
   Status fork(Stream main) { return runtime_->order(main, stream_, event_); }
-  /// What comes on `main` runs after what the side has so far.
+  /// Work enqueued on `main` later runs after what the side stream has so far.
   Status join(Stream main) { return runtime_->order(stream_, main, event_); }
 
  private:

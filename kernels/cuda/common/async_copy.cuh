@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Copies from global to shared memory that pass no register and go on while the thread computes
-// (cp.async, compute capability 8.0). Below that they are ordinary loads and stores, done when the
-// call returns. A thread's copies are there for itself after wait_copies(), and for the block
+// Copies from global to shared memory that bypass registers and proceed while the thread computes
+// (cp.async, compute capability 8.0). Below that they are ordinary loads and stores, complete when
+// the call returns. A thread's copies are visible to itself after wait_copies(), and to the block
 // after the next __syncthreads().
 #pragma once
 
@@ -46,7 +46,7 @@ __device__ inline void commit_copies() {
 #endif
 }
 
-/// Waits until at most the `pending` groups closed last are still under way.
+/// Waits until at most the `pending` most recently closed groups are still in flight.
 template <int pending>
 __device__ void wait_copies() {
 #if __CUDA_ARCH__ >= 800

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Element types as kernels see them. An Element says what lies in memory (In), in what a thread
-// holds one (Value: what shuffles and shared memory move), in what the products of one row of the
-// right add up (Row), and what the result is (Out).
+// Element types as kernels see them. An Element names the types in memory (In), in a thread (Value:
+// also in shuffles and shared memory), of the sum of products of one row of the right (Row), and of
+// the result (Out).
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ auto with_narrow_element(const Problem& p, F f) {
   }
 }
 
-/// The same for families that add up rows first (see supports_definition).
+/// The same for families that sum each row first (see supports_definition).
 template <class F>
 auto with_element(const Problem& p, F f) {
   if (p.output_type() == ElementType::u64) return f.template operator()<ElementU8Wide>();

@@ -15,8 +15,8 @@ constexpr auto ceil_div(A a, B b) {
   return (a + b - 1) / b;
 }
 
-/// What a block may have of shared memory, by compute capability (CUDA programming guide, technical
-/// specifications); newer devices than are listed have at least what 9.0 has.
+/// The shared memory that a block may have, by compute capability (CUDA programming guide,
+/// technical specifications); newer devices than are listed have at least what 9.0 has.
 constexpr std::size_t max_shared_bytes(const Device& device) {
   const int cc = device.compute_capability;
   const std::size_t kib = cc < 75                    ? 48
@@ -28,14 +28,15 @@ constexpr std::size_t max_shared_bytes(const Device& device) {
 }
 
 /// `bytes`, or more of shared memory a block, so that no multiprocessor takes more of `blocks` than
-/// its even share. A kernel that begins early would otherwise crowd where the one before has ended.
+/// its even share. Otherwise the blocks of a kernel that begins early would crowd onto the
+/// multiprocessors that the previous kernel frees first.
 inline std::size_t spreading_bytes(const Device& device, dim3 blocks, std::size_t bytes) {
   const std::size_t share =
       ceil_div(std::size_t{blocks.x} * blocks.y * blocks.z, std::size_t(device.multiprocessors));
   return std::max(bytes, max_shared_bytes(device) / (share + 1) + 1);
 }
 
-/// Enqueues a kernel: the one place that does, so that where kernels run is decided in one place.
+/// Enqueues a kernel. All launches go through here, so that one place decides where kernels run.
 /// `shared_bytes`: of dynamic shared memory; past 48 KiB the kernel's limit is raised first.
 /// `early`: see enqueue_early().
 template <class... Parameters, class... Arguments>
@@ -86,19 +87,19 @@ __device__ inline void wait_for_previous() {
 #endif
 }
 
-/// Lets a kernel that was enqueued early begin once all blocks of this one have come here.
+/// Lets a kernel that was enqueued early begin once all blocks of this one have reached this call.
 __device__ inline void let_next_begin() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 
-/// What the stages after correlate know here.
+/// The features that the stages after correlate support here.
 inline constexpr Features match_features{Feature::u8, Feature::f32, Feature::wide_sums,
                                          Feature::several_peaks};
 
-/// Grids have at most 65,535 blocks in y and z; kernels stride over what is beyond. Where kernels
-/// run on a CPU, small problems are beyond too.
+/// Grids have at most 65,535 blocks in y and z; kernels loop over the rest. In the CPU emulation
+/// the limit is low, so that small problems loop, too.
 inline unsigned grid_extent(std::int64_t blocks) {
 #ifdef XCORR_SIMT
   constexpr std::int64_t most = 5;

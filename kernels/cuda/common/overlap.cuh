@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Index arithmetic of overlaps and of pairs of matrices, shared by the families that go by the
-// definition.
+// Index arithmetic of overlaps and of pairs of matrices, shared by the families that compute the
+// definition directly.
 #pragma once
 
 #include "cuda/common/element.cuh"
@@ -51,14 +51,14 @@ inline bool is_aligned(const Problem& p, const stage::Correlate::Buffers& b) {
          whole(reinterpret_cast<std::intptr_t>(b.rights));
 }
 
-/// What every family that goes by the definition knows where sums are kept in one type, see
+/// The features of every definition-based family that keeps sums in one type, see
 /// with_narrow_element.
 inline constexpr Features narrow_features{
     Feature::u8,      Feature::i32, Feature::f32, Feature::f64, Feature::several_pictures,
     Feature::overhang};
 inline constexpr Features definition_features = narrow_features | Features(Feature::wide_sums);
 
-/// And what it can do of that.
+/// Which of these problems it can do.
 inline bool supports_definition(const stage::Correlate::Problem& p) {
   return p.correlate.right.width <= widest_u8_row;
 }

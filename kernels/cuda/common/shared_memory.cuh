@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The shared memory whose size the launch says. Kernels ask for it here, for what stands behind it
-// differs: on a GPU the block's shared memory, in the tests on a CPU (tests/simt) a block of memory
-// of exactly the size that the launch asked for, so that an access behind its end is found.
+// The shared memory whose size the launch sets. Kernels get it here because its source differs: on
+// a GPU it is the block's shared memory, in the CPU emulation (tests/simt) a block of memory of
+// exactly the size requested, so that an access past its end is detected.
 #pragma once
 
 #ifndef XCORR_SIMT

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Finds out which block of a group is the last to be done, so that it can finish the group's work
-// without another launch. Each group has a counter, which is 0 before and after.
+// Determines which block of a group finishes last, so that it can complete the group's work without
+// another launch. Each group has a counter, which is 0 before and after.
 #pragma once
 
 #include "cuda/common/launch.cuh"
@@ -31,9 +31,9 @@ class Tickets final : public PlanState {
   Block block_;
 };
 
-/// For all threads of a block, after what thread 0 wrote to global memory, if it `wrote`: whether
-/// the group's `blocks` - 1 other blocks have been here. The last one sees what theirs wrote, with
-/// volatile loads.
+/// Called by all threads of a block after thread 0 wrote its results to global memory, if it
+/// `wrote`: whether the group's `blocks` - 1 other blocks have already called this. The last one
+/// sees their results by volatile loads.
 __device__ inline bool is_last_block(unsigned* counter, unsigned blocks, bool wrote = true) {
   __shared__ bool is_last;
   if (threadIdx.x == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Sums over the lanes of a warp, for all 32 of them together.
+// Sums over the lanes of a warp, called by all 32 of them.
 #pragma once
 
 namespace xcorr::cuda {
@@ -16,7 +16,7 @@ __device__ T warp_scan(T value) {
   return value;
 }
 
-/// The sum over all lanes, for each of them.
+/// The sum over all lanes, returned to each of them.
 template <class T>
 __device__ T warp_sum(T value) {
   for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(~0u, value, step);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// block-per-overlap: a block computes one overlap. Its threads go over the overlap's elements, the
-// rows written one after the other, in steps of the block's size; the warps add up their sums by
-// shuffles, the first warp adds up those of all warps. Nothing is reused, so it only pays where
-// there are so few overlaps (the matching of a handful of shifts) that even warps a piece would
-// leave most of the GPU idle.
+// block-per-overlap: a block computes one overlap. Its threads stride over the overlap's elements,
+// taken row after row, in steps of the block's size; each warp adds its sums by shuffles, and the
+// first warp adds those of all warps. Nothing is reused, so it only pays where there are so few
+// overlaps (a handful of shifts) that even a warp for each would leave most of the GPU idle.
 //
 // block_per_overlap.bN: blocks of N threads.
 #include "cuda/common/launch.cuh"
@@ -15,8 +14,8 @@
 namespace xcorr::cuda {
 namespace {
 
-/// The sum over the threads of a block, for the first warp. `scratch` may be used again after the
-/// next barrier.
+/// The sum over the threads of a block, returned to the first warp. `scratch` may be reused after
+/// the next barrier.
 template <int threads, class T>
 __device__ T block_sum(T value, T* scratch) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // dot-product: exact sums of products of bytes, four products an instruction (dp4a, compute
-// capability 6.1 and up). A thread has four neighbouring shifts in x and eight in y. Four bytes of
-// the left from any column on are made of two words by a shift, for each of the four shifts in x,
-// and serve the eight in y, each with another row of the right. It is for 8-bit matrices what
-// register_tile is for float ones, and the way where tensor cores do not pay or there are none.
+// capability 6.1 and up). A thread has four neighbouring shifts in x and eight in y. For each of
+// the four shifts in x, four bytes of the left are extracted from two words by a funnel shift, and
+// used for all eight in y, each with another row of the right. It is for 8-bit matrices what
+// register_tile is for float ones, and the choice where tensor cores are absent or do not pay.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -25,7 +25,7 @@ constexpr int shifts_x = 4, shifts_y = 8, segment = 64, unit = 16;
 /// One tuning. The lanes of a warp lie `lanes_x` side by side and the rest of them one below the
 /// other, a row apart, with a thread's further shifts in y as many apart as there are lanes; the
 /// block's warps lie one below the other, `share` for the same outputs. `rows` of the left are
-/// staged at a time, which those warps share out among themselves.
+/// staged at a time and divided among those warps.
 struct Row {
   int lanes_x, warps_y, share, rows;
 
@@ -56,7 +56,7 @@ constexpr Row rows[] = {
 
 // ---- staging --------------------------------------------------------------------------------
 
-/// Rows of a matrix in global memory; what lies outside of them is zero.
+/// Rows of a matrix in global memory; zero outside.
 struct Source {
   const std::byte* first;
   std::int64_t pitch;
@@ -119,8 +119,8 @@ __device__ void multiply(Sums& sums, const std::uint32_t* left, const std::uint8
 
 // ---- the kernel -----------------------------------------------------------------------------
 
-/// Adds up the products at the block's shifts, from (dx, dy) on, and leaves the sums in shared
-/// memory, once for each of the warps that share them.
+/// Sums the products at the block's shifts, from (dx, dy) on, and leaves the sums in shared memory,
+/// one part for each of the warps that share them.
 template <int number>
 __device__ void add_products(const Source& left, const Source& right, int dx, int dy) {
   constexpr Row t = rows[number];
@@ -162,7 +162,7 @@ __device__ void add_products(const Source& left, const Source& right, int dx, in
     const int columns = min((end_column - now.column + unit - 1) / unit * unit, segment);
     const std::uint8_t* const base = shared + buffer * t.stage_bytes();
     for (int row = part; row < t.rows; row += t.share) {
-      // The last of the right's rows that the warp's shifts meet here, and the first.
+      // The last and the first of the right's rows that the warp's shifts meet here.
       const int last = now.row + row - dy - warp % t.warps_y * t.warp_y();
       if (last < right.rows.begin || last - t.warp_y() + 1 >= right.rows.end) continue;
       multiply<t.lanes_y() * t.right_pitch()>(
@@ -181,8 +181,8 @@ __device__ void add_products(const Source& left, const Source& right, int dx, in
   __syncthreads();
 }
 
-/// Out: std::uint32_t, or 64 bits, which sums of `part_rows` rows at a time add up to. Asking for
-/// no more than one block a multiprocessor keeps all sums in Turing's registers.
+/// Out: std::uint32_t, or 64 bits, to which the sums of `part_rows` rows at a time are added.
+/// Requiring only one block per multiprocessor keeps all sums in registers on Turing.
 template <int number, class Out>
 __global__ void __launch_bounds__(rows[number].threads(), 1)
     dot_product(Problem p, const std::byte* lefts, const std::byte* rights, int first_right,
@@ -218,7 +218,7 @@ __global__ void __launch_bounds__(rows[number].threads(), 1)
 
 // ---- launch ---------------------------------------------------------------------------------
 
-/// Columns by which tiles begin before the first shift, at a multiple of a copy.
+/// Columns by which tiles begin before the first shift, to align them to the size of a copy.
 int skew_of(const Problem& p) { return p.shifts.x & (unit - 1); }
 
 std::int64_t tiles_x(const Problem& p, const Row& t) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // grouped-overlap (paper section 4.2.2, thesis 3.4.4 and 3.4.6): the kernel of warp_shuffle.cuh
-// with several overlaps a thread, one under the other in the output. They share the left's rows;
-// and when the thread also walks several rows of the left at a time, the right's. It is the
-// paper's best for a pair of large matrices, and for matrices so large that pairs alone fill the
-// GPU. The fewer jobs and the steps at both ends, where some of a thread's overlaps have no row,
-// cost more than it gains when the matrices are small.
+// with several overlaps per thread, one below the other in the output. They share the left's rows;
+// and when the thread also takes several rows of the left at a time, the right's. It is the paper's
+// best for a pair of large matrices, and for matrices so large that pairs alone fill the GPU. For
+// small matrices the loss by having fewer jobs and by the steps at both ends, where some of a
+// thread's overlaps have no row, exceeds the gain.
 //
-// grouped_overlap.oOlL: O overlaps, L rows of the left at a time; wN: N warps a block, else 4. With
-// l1 only rows of the right are grouped.
+// grouped_overlap.oOlL: O overlaps, L rows of the left at a time; wN: N warps per block, else 4.
+// With l1 only rows of the right are grouped.
 #include "cuda/definition/warp_shuffle.cuh"
 
 namespace xcorr::cuda {

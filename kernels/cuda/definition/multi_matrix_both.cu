@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // multi-matrix-both (paper section 4.3.2, thesis 3.4.5): the kernel of warp_shuffle.cuh with
-// several lefts and several rights a thread, of which each left meets each right. It is for n-to-m,
-// the one form in which both sides can be shared, and with overlaps grouped as well it has the most
-// multiply-adds for a shuffle of all warp-shuffle families.
+// several lefts and several rights per thread, each left paired with each right. It is for n-to-m,
+// the only form in which both sides can be shared; with grouped overlaps, too, it has the most
+// multiply-adds per shuffle of all warp-shuffle families.
 //
 // multi_matrix_both.lLrR[.jJD | .oOlL]: L lefts, R rights; jobs as in split_row.cu; overlaps and
-// left rows as in grouped_overlap.cu; wN: N warps a block, else 4.
+// left rows as in grouped_overlap.cu; wN: N warps per block, else 4.
 #include "cuda/definition/warp_shuffle.cuh"
 
 namespace xcorr::cuda {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // multi-matrix-right (paper section 4.3.1, thesis 3.4.3): the kernel of warp_shuffle.cuh with
-// several rights a thread, which share what the warp moves of the left. It is for one left with
-// many rights (one-to-many, n-to-mn). Cut into jobs of some rows it is the paper's best for small
-// matrices, with overlaps grouped for large ones or many rights.
+// several rights per thread, which share the left values that the warp shuffles. It is for one left
+// with many rights (one-to-many, n-to-mn). Split into jobs of some rows it is the paper's best for
+// small matrices, with grouped overlaps for large ones or many rights.
 //
 // multi_matrix_right.rR[.jJD | .oOlL]: R rights; jobs as in split_row.cu; overlaps and left rows as
-// in grouped_overlap.cu; wN: N warps a block, else 4.
+// in grouped_overlap.cu; wN: N warps per block, else 4.
 #include "cuda/definition/warp_shuffle.cuh"
 
 namespace xcorr::cuda {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The sum of products over one overlap, by a group of threads (a warp, a block) that share its
-// elements out among themselves: what the families with a worker larger than a thread have in
-// common. Each thread gets a partial sum; adding those up is the family's.
+// The sum of products over one overlap, by a group of threads (a warp, a block) that divide its
+// elements among themselves: shared by the families whose worker is larger than a thread. Each
+// thread gets a partial sum; the family adds those.
 #pragma once
 
 #include "cuda/common/overlap.cuh"
@@ -16,12 +16,12 @@ struct Overlap {
   std::int64_t left_pitch, right_pitch;
   int width, height;  ///< not positive where nothing meets
 
-  /// Goes on to other elements.
+  /// Moves on to other elements.
   __device__ void advance(std::int64_t left_bytes, std::int64_t right_bytes) {
     left += left_bytes;
     right += right_bytes;
   }
-  /// Of the elements it stands at.
+  /// Of the current elements.
   __device__ typename E::Row product() const {
     using In = typename E::In;
     using Row = typename E::Row;
@@ -44,9 +44,9 @@ __device__ Overlap<E> overlap_of(const Problem& p, const std::byte* lefts, const
           rows.end - rows.begin};
 }
 
-/// Thread `rank` of `size`: the elements rank, rank + size, ... of the overlap's rows written one
-/// after the other. No thread idles before the last step, but each has to find its way round the
-/// ends of rows. The step is the same each time, so this takes one division in all.
+/// Thread `rank` of `size`: the elements rank, rank + size, ... of the overlap's rows taken one
+/// after the other. No thread idles before the last step, but each has to handle the ends of rows.
+/// The step is always the same, so this takes a single division.
 template <int size, class E>
 __device__ typename E::Out serial_sum(Overlap<E> o, int rank) {
   typename E::Out sum = 0;
@@ -60,7 +60,7 @@ __device__ typename E::Out serial_sum(Overlap<E> o, int rank) {
   const int row = rank / o.width;
   int column = rank % o.width;
   o.advance(row * o.left_pitch + column * element, row * o.right_pitch + column * element);
-  // Counted beforehand, so that the loads of several steps can be under way together.
+  // Counted beforehand, so that the loads of several steps can be in flight together.
   const int steps = static_cast<int>((std::int64_t{o.width} * o.height - rank + size - 1) / size);
 #pragma unroll 4
   for (int step = 0; step < steps; ++step) {
@@ -74,7 +74,7 @@ __device__ typename E::Out serial_sum(Overlap<E> o, int rank) {
 }
 
 /// Thread `rank` of `size`: the columns rank, rank + size, ... from the first row to the last.
-/// Loads are aligned to rows and indices are simple, but threads idle where the width is no
+/// Loads are aligned to rows and indices are simple, but threads idle where the width is not a
 /// multiple of `size`.
 template <int size, class E>
 __device__ typename E::Out column_sum(const Overlap<E>& o, int rank) {

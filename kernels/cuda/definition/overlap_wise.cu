@@ -2,8 +2,8 @@
 //
 // overlap-wise (paper section 3.1): a thread computes one overlap, that is one element of the
 // output, straight from the definition. Neighbouring threads read neighbouring left elements and
-// the same right element, which the caches serve. It is right for every problem, fast for small
-// rights and few shifts, and the yardstick for the families that reuse data.
+// the same right element, which the caches serve. It supports every problem, is fast for small
+// rights and few shifts, and is the baseline for the families that reuse data.
 #include "cuda/common/element.cuh"
 #include "cuda/common/launch.cuh"
 #include "cuda/common/overlap.cuh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Elements of the output that several workers add up: each adds its part to memory that was zero
+// Elements of the output to which several workers contribute: each adds its part to memory zeroed
 // before. The order is not fixed, so sums of floating-point numbers may differ in their last bits
 // from run to run.
 #pragma once
@@ -21,7 +21,7 @@ inline Status clear_products(const Problem& p, const stage::Correlate::Buffers& 
 
 template <class T>
 __device__ void add_part(T* sum, T part) {
-  // CUDA adds 64-bit integers only without sign; two's complement makes no difference of it.
+  // CUDA's 64-bit atomicAdd is unsigned only; in two's complement the result is the same.
   if constexpr (std::is_same_v<T, long long>)
     atomicAdd(reinterpret_cast<unsigned long long*>(sum), static_cast<unsigned long long>(part));
   else

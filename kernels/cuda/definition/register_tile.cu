@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// register-tile: the definition, with every value that reaches a register used many times. A thread
-// keeps a tile of outputs in registers: several neighbouring shifts in x, which slide over the same
-// left pixels, times several shifts in y or pairs of matrices, which share left or right pixels.
-// Warps read both sides from shared memory, 16 bytes a load, where the block stages rows by
-// asynchronous copies one stage ahead. Compared with the warp-shuffle families it has no shuffles,
-// which cost four multiply-adds each. It is the fastest definition-based way for most problems of
-// float matrices; the tilings below differ in what is plentiful: shifts, rights, or pairs.
+// register-tile: computes the definition directly and uses every value loaded into a register many
+// times. A thread keeps a tile of outputs in registers: several neighbouring shifts in x, which
+// slide over the same left pixels, times several shifts in y or pairs of matrices, which share left
+// or right pixels. Warps read both sides from shared memory, 16 bytes a load, where the block
+// stages rows by asynchronous copies one stage ahead. Compared with the warp-shuffle families it
+// has no shuffles, which cost four multiply-adds each. It is the fastest definition-based way for
+// most problems of float matrices; the tilings below differ in what the problem has many of:
+// shifts, rights, or pairs.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -41,7 +42,7 @@ constexpr Tile rows[] = {
 
 // ---- multiplying ----------------------------------------------------------------------------
 
-/// From a multiple of four values, in loads of 16 bytes.
+/// Loads a multiple of four values, 16 bytes at a time.
 template <class V>
 __device__ void load_four(const V* from, V* to) {
   struct alignas(16) Load {
@@ -72,7 +73,7 @@ __device__ void multiply(Sums<E, number>& sums, const typename E::Value* left,
   constexpr StageLayout s = StageLayout::of(t);
 #pragma unroll 2
   for (int i = 0; i < columns; i += 4) {
-    // Loading what the last step had too costs less than moving it between registers.
+    // Reloading the values shared with the last step costs less than moving them between registers.
     V window[t.lefts][t.x + 4];
 #pragma unroll
     for (int l = 0; l < t.lefts; ++l)
@@ -103,13 +104,14 @@ __device__ void multiply(Sums<E, number>& sums, const typename E::Value* left,
 
 // ---- the kernel -----------------------------------------------------------------------------
 
-/// Where a block's tile begins: shifts relative to the first wanted one, and matrices.
+/// Where a block's tile begins: shifts relative to the first requested one, and matrices.
 struct Corner {
   int x, y, left, right;
 };
 
-/// Where a thread's tile lies in the block's: shifts, matrices, and which of the warps that share
-/// it this is. Further matrices and shifts in y follow as many apart as there are lanes.
+/// Where a thread's tile lies in the block's: shifts, matrices, and the number of this warp among
+/// those that share it. Further matrices and shifts in y follow at a distance of the number of
+/// lanes.
 template <int number>
 struct Seat {
   static constexpr Tile t = rows[number];
@@ -122,15 +124,15 @@ struct Seat {
   int right = lane / (t.lanes_x * t.lanes_y * t.lanes_lefts);
 };
 
-/// Tiles in y are taken from the middle outwards: at full shifts the middle has the most work, and
-/// blocks that begin first had better be the long ones.
+/// Tiles in y are taken from the middle outwards: for full shifts the middle has the most work, and
+/// the longest blocks should begin first.
 __device__ inline int from_the_middle(int index, int count) {
   const int away = (index + 1) / 2;
   return (count - 1) / 2 + (index % 2 ? away : -away);
 }
 
-/// Blocks that should fit a multiprocessor. Not where that takes more registers than there are:
-/// sums of 64 bits, and Turing's machine code.
+/// Blocks that should fit a multiprocessor; fewer where registers would not suffice: for 64-bit
+/// sums, and on Turing.
 template <class E>
 __host__ __device__ constexpr int blocks_of(const Tile& t) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
@@ -194,7 +196,8 @@ __global__ void __launch_bounds__(rows[number].threads(), blocks_of<E>(rows[numb
       V* const to = shared + buffer * 4 * s.units;
       stage<E, t.threads(), t.block_lefts(), t.rows, (segment + t.block_x()) / 4, s.left_pitch,
             s.left_stride>(to, left, dx + ahead.column, ahead.row, threadIdx.x);
-      // The other way round, so that both sides keep all threads busy where there is little.
+      // Threads in reverse order, so that both sides together keep all threads busy when there is
+      // little to copy.
       stage<E, t.threads(), t.block_rights(), s.right_rows, segment / 4, s.right_pitch,
             s.right_stride>(to + 4 * s.left_units, right, ahead.column,
                             ahead.row - dy - (t.block_y() - 1), t.threads() - 1 - threadIdx.x);
@@ -219,7 +222,7 @@ __global__ void __launch_bounds__(rows[number].threads(), blocks_of<E>(rows[numb
     now = ahead;
   }
 
-  // Through shared memory, to add what warps share and to write rows of shifts in one go.
+  // Through shared memory, to add what warps share and to write whole rows of shifts.
   Out* const results = dynamic_shared<Out>();
 #pragma unroll
   for (int l = 0; l < t.lefts; ++l)
@@ -251,13 +254,13 @@ __global__ void __launch_bounds__(rows[number].threads(), blocks_of<E>(rows[numb
 
 // ---- launch ---------------------------------------------------------------------------------
 
-/// For two stages, or what warps share at the end.
+/// For two stages, or the sums that warps share at the end.
 constexpr std::size_t shared_bytes(const Tile& t, std::size_t value, std::size_t out) {
   return std::max(2 * 4 * value * StageLayout::of(t).units, out * t.share * t.outputs());
 }
 
 struct Grid {
-  int skew;  ///< columns by which tiles begin before the first shift, at a multiple of four
+  int skew;  ///< columns by which tiles begin before the first shift, to align them to four
   std::int64_t tiles_x, tiles_y, tiles_left, tiles_right;
 
   Grid(const Problem& p, const Tile& t, int right_count)

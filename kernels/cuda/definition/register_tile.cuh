@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How the register_tile family cuts a problem: what a thread, a warp and a block compute, where a
-// stage's pixels lie in shared memory so that a warp's 16-byte loads meet no bank twice, and how
-// they get there.
+// How the register_tile family divides a problem: what a thread, a warp and a block compute, where
+// a stage's pixels lie in shared memory so that a warp's 16-byte loads have no bank conflicts, and
+// how they are copied there.
 #pragma once
 
 #include "cuda/common/async_copy.cuh"
@@ -13,14 +13,14 @@ namespace xcorr::cuda {
 
 /// One tuning. A thread computes x * y shifts for each pair of `lefts` and `rights` matrices; the
 /// lanes of a warp and the warps of a block lie side by side along the same axes. `share` warps
-/// compute the same outputs from different rows, and add them up at the end.
+/// compute the same outputs from different rows, and add their sums at the end.
 struct Tile {
   int x, y, lefts, rights;
   int lanes_x, lanes_y, lanes_lefts, lanes_rights;
   int share, warps_y, warps_lefts;
   int blocks;       ///< that should fit a multiprocessor: bounds the registers of f32
   int rows;         ///< of a left, staged at a time; a multiple of `share`
-  bool every_type;  ///< else f32 only, to keep what is compiled in bounds
+  bool every_type;  ///< else f32 only, to limit the code compiled
 
   constexpr int lanes() const { return lanes_x * lanes_y * lanes_lefts * lanes_rights; }
   constexpr int groups() const { return warps_y * warps_lefts; }
@@ -37,9 +37,10 @@ struct Tile {
 /// Columns of a right staged at a time.
 constexpr int segment = 32;
 
-/// Shared memory in units of four values, the width of a load. A warp's load is served at once when
-/// its lanes' units differ modulo 8; pitches and strides are chosen for that: neighbouring rows lie
-/// an odd number of units apart, neighbouring matrices as many as there are lanes before them.
+/// Shared memory in units of four values, the width of a load. A warp's load has no bank conflicts
+/// when its lanes' units differ modulo 8; pitches and strides are chosen for that: neighbouring
+/// rows lie an odd number of units apart, neighbouring matrices as many as there are lanes before
+/// them.
 struct StageLayout {
   int left_pitch, left_stride, right_rows, right_pitch, right_stride;
   int left_units, units;
@@ -63,16 +64,16 @@ struct StageLayout {
 
 // ---- staging --------------------------------------------------------------------------------
 
-/// Rows of some matrices in global memory; what lies outside of them is zero.
+/// Rows of some matrices in global memory; zero outside.
 struct Source {
   const std::byte* first;
   std::int64_t pitch, stride;
   Size size;
-  int count;     ///< matrices there are
+  int count;     ///< number of matrices
   bool aligned;  ///< every address of a multiple of four columns is one of 16 bytes
 };
 
-/// Four values, of which the first `valid` are there.
+/// Four values, of which the first `valid` exist.
 template <class E>
 __device__ void stage_four(typename E::Value* to, const typename E::In* from, int valid,
                            bool aligned) {
@@ -89,8 +90,8 @@ __device__ void stage_four(typename E::Value* to, const typename E::In* from, in
   }
 }
 
-/// From (x, y) on, x a multiple of four. A thread keeps to its four columns of its row and goes
-/// from matrix to matrix, so that it says only once what of them is there.
+/// From (x, y) on, x a multiple of four. A thread keeps the same four columns of one row for every
+/// matrix, so that it computes only once which of them exist.
 template <class E, int threads, int matrices, int row_count, int units, int pitch, int stride>
 __device__ void stage(typename E::Value* to, const Source& from, int x, int y, int thread) {
   using In = typename E::In;

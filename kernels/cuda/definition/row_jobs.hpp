@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// split-row (paper section 4.2.1, thesis 3.4.2): the rows of an overlap are cut into jobs, a few
-// rows each, for as many workers. Every overlap of an output row has the same rows, but the rows
-// of the output differ: over the whole output their numbers make a trapezoid. Here is which part of
-// which output row a worker does. Job number k of an output row is its rows from k * rows_per_job
-// on, so the output rows that have a job k are neighbours, and from one k to the next they get
-// fewer by the same number, but for two places where the rectangle of shifts cuts the trapezoid.
-// That leaves three runs of jobs, in which a worker is found in exact integers.
+// split-row (paper section 4.2.1, thesis 3.4.2): the rows of an overlap are split into jobs of a
+// few rows, one for each worker. All overlaps of an output row have the same rows, but the output
+// rows differ: over the whole output their row counts form a trapezoid. This file computes which
+// job of which output row a worker does. Job number k of an output row is its rows from k *
+// rows_per_job on, so the output rows that have a job k are adjacent, and their number falls by a
+// constant from one k to the next, except at two points where the rectangle of shifts cuts the
+// trapezoid. That leaves three runs of jobs, in each of which a worker's job is found in exact
+// integers.
 #pragma once
 
 #include <algorithm>
@@ -24,16 +25,17 @@ struct RowJob {
   int number;  ///< among the jobs of that row
 };
 
-/// Jobs number `first_job` and on, of so many output rows each that they make a trapezoid.
+/// Consecutive jobs from number `first_job` on, whose numbers of output rows form a trapezoid.
 struct JobRun {
   int first_job = 0, jobs = 0;
-  int first_row = 0, row_step = 0;  ///< of the first job, and how much further on the next begins
-  int rows = 0, fewer = 0;          ///< of the first job, and how many fewer the next has
+  int first_row = 0,
+      row_step = 0;         ///< of the first job, and how many rows later each next one begins
+  int rows = 0, fewer = 0;  ///< of the first job, and how many fewer each next one has
 
   /// Rows of the first job and the last; of the second and the last but one; and so on.
   XCORR_HD constexpr int rows_of_two() const { return 2 * rows - fewer * (jobs - 1); }
   XCORR_HD constexpr std::int64_t workers() const { return std::int64_t{jobs} * rows_of_two() / 2; }
-  /// The first job is laid out before the last one, which makes rows of one length of them.
+  /// The first job is paired with the last one, which gives pairs of equal length.
   XCORR_HD constexpr RowJob at(int worker) const {
     int job = worker / rows_of_two(), row = worker % rows_of_two();
     const int of_job = rows - job * fewer;
@@ -52,7 +54,7 @@ struct RowJobs {
   int first_worker[max_runs] = {};  ///< of each run
   std::int64_t workers = 0;
   int rows_per_job = 0;  ///< 0: all; an output row has one job
-  /// Whether results of several workers are to be added.
+  /// Whether results of several workers must be added.
   XCORR_HD constexpr bool split() const { return rows_per_job > 0; }
 
   XCORR_HD constexpr RowJob at(int worker) const {
@@ -63,22 +65,22 @@ struct RowJobs {
 };
 
 enum class Distribution : std::uint8_t {
-  none,       ///< one job an output row
+  none,       ///< one job per output row
   rectangle,  ///< each output row has as many workers as the one with the most jobs
-  triangle,   ///< exactly the workers that have something to do
+  triangle,   ///< exactly the workers that have work
 };
 
 namespace row_jobs {
 
-/// Most rows that any overlap has.
+/// The most rows that any overlap has.
 constexpr int longest_overlap(const Problem& p) {
   const int last = p.shifts.y + p.shifts.height - 1;
   return std::max(0, std::min({p.left.height, p.right.height, p.left.height - p.shifts.y,
                                p.right.height + last}));
 }
 
-/// Jobs [begin, end), which no bend of the trapezoid's sides lies between. At shift dy an overlap
-/// has a row number n, of right.height + dy and left.height - dy, while both are more than n.
+/// Jobs [begin, end), between which the trapezoid's sides have no bend. At shift dy an overlap has
+/// a row number n, of right.height + dy and left.height - dy, while both are more than n.
 constexpr JobRun run_of(const Problem& p, int rows_per_job, int begin, int end) {
   const int n = begin * rows_per_job, last_shift = p.shifts.y + p.shifts.height - 1;
   const int first = std::max(p.shifts.y, n + 1 - p.right.height);
@@ -117,7 +119,7 @@ constexpr RowJobs whole_rows(int output_rows) {
   return row_jobs::in_order({JobRun{0, 1, 0, 0, output_rows, 0}, {}, {}}, 0);
 }
 
-/// Overlaps of at most rows_per_job rows are not cut.
+/// Overlaps of at most rows_per_job rows are not split.
 constexpr RowJobs split_rows(const Problem& p, Distribution distribution, int rows_per_job) {
   const int longest = row_jobs::longest_overlap(p);
   if (distribution == Distribution::none || longest <= rows_per_job)

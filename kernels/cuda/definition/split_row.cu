@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// split-row on warp-shuffle (paper section 4.2.1, thesis 3.4.2): the kernel of warp_shuffle.cuh, a
-// pair of matrices and an overlap a thread, with the rows of an overlap cut into jobs for several
-// warps, which add up their results. It wins over plain warp-shuffle while the overlaps alone leave
-// the GPU idle: for a pair of matrices up to some 128 x 128. Which warp does which rows is in
-// row_jobs.hpp.
+// split-row on warp-shuffle (paper section 4.2.1, thesis 3.4.2): the kernel of warp_shuffle.cuh,
+// one overlap of one pair of matrices per thread, with the rows of an overlap split into jobs for
+// several warps, which add their results. It beats plain warp-shuffle while the overlaps alone
+// leave the GPU idle: for a pair of matrices up to about 128 x 128. row_jobs.hpp assigns rows to
+// warps.
 //
 // split_row.jRD: jobs of R rows; D is the distribution: t triangle (exactly the warps that have
-// something to do), r rectangle (as many for each overlap as the highest needs), n none (a warp for
-// all rows of its overlaps: what the preparations cost).
-// wN: N warps a block, else 4.
+// work), r rectangle (as many for each overlap as the highest needs), n none (one warp for all rows
+// of its overlaps, which shows what the setup costs). wN: N warps per block, else 4.
 #include "cuda/definition/warp_shuffle.cuh"
 
 namespace xcorr::cuda {

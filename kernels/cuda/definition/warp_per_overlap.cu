@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// warp-per-overlap (paper section 4.4, thesis 3.5): a warp computes one overlap, its lanes share
-// the elements out among themselves, and shuffles add up their sums. 32 times the threads of
-// overlap_wise: it wins where there are so few overlaps that a thread each leaves the GPU idle, and
-// pays for it with no reuse of what is loaded. Cut into jobs of some rows (split-row, see
+// warp-per-overlap (paper section 4.4, thesis 3.5): a warp computes one overlap: its lanes divide
+// the elements among themselves, and shuffles add their sums. It has 32 times the threads of
+// overlap_wise: it wins where there are so few overlaps that one thread each leaves the GPU idle,
+// at the cost of reusing nothing loaded. Split into jobs of some rows (split-row, see
 // row_jobs.hpp), even one overlap has several warps.
 //
-// warp_per_overlap[.simple].wW[jR[t]]: W overlaps (warps) a block. Lanes take the overlap's
-// elements row after row as if they lay in one line; `simple`: each lane has columns of its own. R
-// rows a job; t: triangle, with exactly the jobs there are; else rectangle, with as many for each
-// overlap.
+// warp_per_overlap[.simple].wW[jR[t]]: W overlaps (warps) per block. Lanes take the overlap's
+// elements row after row as if they were one line; `simple`: each lane has its own columns. R rows
+// per job; t: triangle, exactly the jobs needed; else rectangle, equally many for each overlap.
 #include "cuda/common/launch.cuh"
 #include "cuda/common/warp.cuh"
 #include "cuda/definition/overlap_sum.cuh"

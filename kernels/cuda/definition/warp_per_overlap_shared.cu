@@ -4,12 +4,13 @@
 // a column of the output. These have the same columns and nearly the same left rows, so the block
 // stages a group of columns from top to bottom: rows of the right in one buffer, the left rows that
 // they meet at any of the block's shifts in a ring of two, where each warp starts one row below the
-// last. Lanes are columns, so no bank is asked for twice. Several rights a block use a staged left
-// value more than once. It wins over warp_per_overlap where overlaps are large.
+// last. Lanes are columns, so there are no bank conflicts. With several rights per block, a staged
+// left value is used more than once. It beats warp_per_overlap where overlaps are large.
 //
-// warp_per_overlap_shared.cCnNwW[rR][g][l]: C columns a group, N rows a buffer, W overlaps (warps)
-// a block, R rights a block (1); g: one column group a block, the blocks of an overlap add up their
-// sums; l: each warp loads one continuous part of a buffer, rather than every W-th piece of 32.
+// warp_per_overlap_shared.cCnNwW[rR][g][l]: C columns per group, N rows per buffer, W overlaps
+// (warps) per block, R rights per block (1); g: one column group per block, the blocks of an
+// overlap add their sums; l: each warp loads one continuous part of a buffer, rather than every
+// W-th piece of 32.
 #include <algorithm>
 
 #include "cuda/common/launch.cuh"
@@ -22,7 +23,7 @@
 namespace xcorr::cuda {
 namespace {
 
-/// So that no kernel here wants more registers a thread than a block of as many warps may have.
+/// So that no kernel here needs more registers per thread than a block of so many warps allows.
 constexpr int max_overlaps = 16;
 
 struct Tuning {
@@ -32,7 +33,7 @@ struct Tuning {
   constexpr int elements() const { return (2 + rights) * rows * columns; }
 };
 
-/// What a kernel is told of it at run time.
+/// The tuning parameters that a kernel gets at run time.
 struct Staging {
   int rows;
   int groups_apart;  ///< blocks that share the column groups of an overlap
@@ -51,8 +52,8 @@ __device__ Share share_of(int elements, bool continuous) {
   return {warp * part + thread % 32, min((warp + 1) * part, elements), 32};
 }
 
-/// Copies rows [first, first + rows) of a matrix, as far as they are in `valid`, and `width`
-/// elements of each from column x on, to rows of `stride` elements.
+/// Copies `width` elements from column x on of those rows [first, first + rows) of a matrix that
+/// are in `valid`, to rows of `stride` elements.
 template <int columns, class T>
 __device__ void stage(T* buffer, int stride, const DeviceMatrix<T>& source, int x, int first,
                       Span valid, int width, const Share& share) {
@@ -89,8 +90,8 @@ struct BlockWork {
   int right_count;  ///< where fewer than `rights` are left, the last is staged again
   int left_height;
   int dx, first_dy;
-  Span rows;      ///< of the right, that the overlap of any warp has
-  Span own_rows;  ///< that this warp's has
+  Span rows;      ///< of the right, in the overlap of any warp
+  Span own_rows;  ///< in this warp's overlap
   Staging staging;
 
   /// Adds the columns [x, x + width) of the right to this warp's sums.
@@ -211,7 +212,7 @@ Status launch(const stage::Correlate::Problem& problem, const Device&,
 
 bool supports(const stage::Correlate::Problem& p, const Device&) { return supports_definition(p); }
 
-/// Where there is more than one right to a left.
+/// Where a left has more than one right.
 bool supports_rights(const stage::Correlate::Problem& p, const Device&) {
   return supports_definition(p) && p.correlate.rights > 1;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// warp-shuffle (paper section 4.1, thesis 3.4.1): the kernel of warp_shuffle.cuh at its plainest, a
-// pair of matrices and an overlap a thread. Three shuffles for each multiply-add bound it to a
-// twelfth of the GPU's rate; it is what the families with larger tiles are measured against.
+// warp-shuffle (paper section 4.1, thesis 3.4.1): the kernel of warp_shuffle.cuh in its plainest
+// form, one overlap of one pair of matrices per thread. Three shuffles for each multiply-add bound
+// it to a twelfth of the GPU's rate; it is the baseline for the families with larger tiles.
 //
-// warp_shuffle.wN: N warps a block.
+// warp_shuffle.wN: N warps per block.
 #include "cuda/definition/warp_shuffle.cuh"
 
 namespace xcorr::cuda {

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The kernel of the warp-shuffle families (paper sections 4.1 to 4.3, thesis 3.4). A warp computes
-// 32 neighbouring overlaps of an output row, a lane each, and keeps what it multiplies in its own
-// registers. The left: a ring of 64 columns, two a lane (`bottom`, `top`), that moves on by a
-// column a step, for the next lane's left is this lane's in the next step. The right: 32 columns,
-// one a lane, each broadcast in its step. Columns outside of a matrix are zeros, which are put in
-// where the registers are filled, once every 32 steps. Global memory is read once a row, but
-// shuffles issue at a quarter of the rate of multiply-adds, so a thread is made to use what a
-// shuffle brought more than once. Its tile:
+// 32 neighbouring overlaps of an output row, one per lane, and keeps its operands in its own
+// registers. The left: a ring of 64 columns, two per lane (`bottom`, `top`), that moves by a column
+// per step, since the next lane's left value is this lane's in the next step. The right: 32
+// columns, one per lane, each broadcast in its step. Columns outside a matrix are zeros, inserted
+// where the registers are filled, once every 32 steps. Global memory is read once per row, but
+// shuffles issue at a quarter of the rate of multiply-adds, so a thread uses each shuffled value
+// more than once. Its tile:
 //   lefts x rights  pairs of matrices (multi-matrix),
-//   overlaps        that lie one under the other in the output (grouped-overlap),
-//   rows            of the left that it walks at a time (grouped-overlap of both).
+//   overlaps        one below the other in the output (grouped-overlap),
+//   rows            of the left taken at a time (grouped-overlap of both).
 // Shuffles to multiply-adds: 2 lefts rows + rights (overlaps - 1 + rows) to lefts rights overlaps
-// rows. Knobs that cost no kernel: warps a block; how the rows of an overlap are cut into jobs.
+// rows. Parameters that need no further kernel: warps per block; how the rows of an overlap are
+// split into jobs.
 #pragma once
 
 #include <algorithm>
@@ -29,14 +30,14 @@ namespace xcorr::cuda {
 template <int lefts_, int rights_, int overlaps_ = 1, int rows_ = 1>
 struct WarpTile {
   static constexpr int lefts = lefts_, rights = rights_, overlaps = overlaps_, rows = rows_;
-  /// That a thread keeps: sums, the left's ring, the right.
+  /// The values that a thread keeps: sums, the left's ring, the right.
   static constexpr int values =
       lefts * rights * overlaps + 2 * lefts * rows + rights * (overlaps - 1 + rows);
   /// Whether registers hold them when they are 64 bits each.
   static constexpr bool takes_wide = values <= 64;
 };
 
-constexpr int max_warps = 8;  // a block
+constexpr int max_warps = 8;  // per block
 
 // ---- the matrices of a job ------------------------------------------------------------------
 
@@ -53,8 +54,8 @@ template <class E, class Tile>
 struct WarpJob {
   MatrixGroup left, right;
   int dx, dy;
-  Span columns;  ///< of the right that any lane's overlap has
-  Span rows;     ///< of the left that any overlap of a lane has
+  Span columns;  ///< of the right, in any lane's overlap
+  Span rows;     ///< of the left, in any overlap of a lane
 };
 
 template <class E, class Tile>
@@ -65,13 +66,13 @@ struct WarpSums {
 // ---- multiplying ----------------------------------------------------------------------------
 
 /// Elements (x, y + row) of the group. Zero for columns outside, for rows outside when they are
-/// `checked`, and for matrices that are not there.
+/// `checked`, and for matrices that do not exist.
 template <class E, bool checked, int matrices, int rows>
 __device__ void fill(typename E::Value (&to)[matrices][rows], const MatrixGroup& from, int x,
                      int y) {
   using In = typename E::In;
   const bool column = static_cast<unsigned>(x) < static_cast<unsigned>(from.size.width);
-  // Stepped from one to the next: all addresses at once would take the registers of the tile.
+  // Advanced from one to the next: keeping all addresses would take registers from the tile.
   const std::byte* matrix = from.first + y * from.pitch + x * int(sizeof(In));
 #pragma unroll
   for (int m = 0; m < matrices; ++m) {
@@ -88,10 +89,10 @@ __device__ void fill(typename E::Value (&to)[matrices][rows], const MatrixGroup&
   }
 }
 
-/// Moves the ring on by a column: lane 0's top becomes lane 31's bottom.
+/// Advances the ring by a column: lane 0's top becomes lane 31's bottom.
 template <class V>
 __device__ void advance(V& bottom, V& top, int lane) {
-  // An if, not ?: with which the compiler has put rings into local memory (thesis, appendix A).
+  // An if, since with ?: the compiler has put rings into local memory (thesis, appendix A).
   V leaves = bottom;
   if (lane == 0) leaves = top;
   bottom = __shfl_sync(~0u, leaves, lane + 1);
@@ -104,7 +105,7 @@ __device__ void multiply(WarpSums<E, Tile>& sums, const WarpJob<E, Tile>& job, i
   using Value = typename E::Value;
   using Out = typename E::Out;
   constexpr int above = Tile::overlaps - 1, right_rows = above + rows;
-  // So that the loop stays within the instruction cache, and a divisor of its 32 steps.
+  // Small enough for the instruction cache, and a divisor of the loop's 32 steps.
   constexpr int unrolled_steps = std::clamp<int>(
       std::bit_floor(64u / (Tile::lefts * Tile::rights * Tile::overlaps * rows)), 2, 8);
   Value bottom[Tile::lefts][rows], top[Tile::lefts][rows], right[Tile::rights][right_rows];
@@ -135,9 +136,9 @@ __device__ void multiply(WarpSums<E, Tile>& sums, const WarpJob<E, Tile>& job, i
   }
 }
 
-/// Goes over the left's rows. Where all of the tile's rows meet all of its overlaps is the main
-/// phase. Before it (init) and behind it (final) some overlaps have no row; between it and the
-/// final phase (rest) fewer rows than the tile's may remain. Those three go row by row.
+/// Loops over the left's rows. In the main phase all of the tile's rows meet all of its overlaps.
+/// Before it (init) and after it (final) some overlaps have no row; between it and the final phase
+/// (rest) fewer rows than the tile's may remain. Those three proceed row by row.
 template <class E, class Tile>
 __device__ void multiply_rows(WarpSums<E, Tile>& sums, const WarpJob<E, Tile>& job, int lane) {
   constexpr bool grouped = Tile::overlaps > 1 || Tile::rows > 1;
@@ -154,8 +155,8 @@ __device__ void multiply_rows(WarpSums<E, Tile>& sums, const WarpJob<E, Tile>& j
   }
 }
 
-/// Blocks of max_warps that a multiprocessor is to hold at least, by which the compiler limits the
-/// registers. Left to itself it saves some by spills.
+/// The least number of blocks of max_warps per multiprocessor, by which the compiler limits the
+/// registers. Without it the compiler spills some.
 template <class E, class Tile>
 constexpr int blocks_wanted = std::clamp(
     256 / (Tile::values * int(sizeof(typename E::Value) + sizeof(typename E::Out)) / 8 + 76), 1, 4);
@@ -168,7 +169,7 @@ struct PairRange {
   int first_right, right_count;
 };
 
-/// The matrices from left `l` and, of its rights in the launch, `r` on.
+/// The matrices from left `l` on and, of its rights in the launch, from `r` on.
 template <class E, class Tile>
 __device__ WarpJob<E, Tile> job_of(const Problem& p, const PairRange& range, int l, int r) {
   const Pair pair =
@@ -181,7 +182,7 @@ __device__ WarpJob<E, Tile> job_of(const Problem& p, const PairRange& range, int
   return job;
 }
 
-/// Places the job at the output's column x and row y, and cuts out part `number` of its rows.
+/// Places the job at the output's column x and row y, and selects part `number` of its rows.
 template <class E, class Tile>
 __device__ void place(WarpJob<E, Tile>& job, const Problem& p, const RowJobs& jobs, int x, int y,
                       int number) {
@@ -245,7 +246,7 @@ __global__ void __launch_bounds__(32 * max_warps, blocks_wanted<E, Tile>)
 
 // ---- launch, supports, rows of tables -------------------------------------------------------
 
-/// Calls f.operator()<E>() with the Element of a problem that the tile takes.
+/// Calls f.operator()<E>() with the Element of a problem that the tile supports.
 template <class Tile, class F>
 auto with_element_of_tile(const Problem& p, F f) {
   if constexpr (Tile::takes_wide) {
@@ -296,9 +297,9 @@ constexpr Features warp_shuffle_features = Tile::takes_wide ? narrow_features
                                                                        Feature::several_pictures,
                                                                        Feature::overhang);
 
-/// What differs from a warp of its own for each 32 overlaps: lL, rR lefts and rights; jR, jobs of
-/// so many rows, t by triangles or r by rectangles; oO, lL overlaps and rows of the left at a time;
-/// wW warps a block, else 4.
+/// The parameters that differ from one warp for each 32 overlaps: lL, rR: lefts and rights; jR:
+/// jobs of R rows, t as triangles or r as rectangles; oO, lL: overlaps and rows of the left at a
+/// time; wW: warps per block, else 4.
 template <class Family, class Tile, int warps, Distribution distribution, int rows_per_job>
 constexpr VariantName warp_shuffle_name = [] {
   VariantName name = variant_name(Family::name);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Correlation by the cross-correlation theorem (paper section 2.3): r = F^-1(F(left) conj
-// F(right)), circular at a fast size that keeps what wraps around out of the wanted shifts, by
-// cuFFT. Spectra of the rights are kept, each left's is made once for all its rights; inverse
-// transforms go in batches that the GPU's cache can hold. Wins where the right is large. Not exact.
-// When matching, lefts of u8 are taken less 128 and rights less their mean, which changes no
+// F(right)), circular at a fast size that keeps wrap-around out of the requested shifts, by cuFFT.
+// Spectra of the rights are kept, each left's is computed once for all its rights; inverse
+// transforms run in batches that fit into the GPU's cache. Wins where the right is large. Not
+// exact. When matching, 128 is subtracted from u8 lefts and the mean from rights, which changes no
 // product of whole windows and keeps the error small.
 #include "cuda/fft/fft_kernels.cuh"
 
@@ -18,11 +18,12 @@ namespace {
 
 constexpr float u8_middle = 128;
 
-/// Transforms at once: enough to fill the GPU, within its cache where they are small.
+/// The least number of transforms at once: enough to fill the GPU, in its cache where they are
+/// small.
 constexpr int least_batched = 4;
 constexpr std::int64_t batch_bytes = std::int64_t{32} << 20;
 
-/// Lefts that a thread multiplies with a right that it has read.
+/// Lefts that a thread multiplies with each right that it reads.
 constexpr int left_tile = 4;
 
 class FftState : public PlanState {
@@ -30,13 +31,13 @@ class FftState : public PlanState {
   virtual Status run(const Problem& problem, const stage::Correlate::Buffers& buffers) = 0;
 };
 
-/// Transforms of one direction, so many a call.
+/// Transforms of one direction, a fixed number per call.
 struct Batch {
   CufftPlan plan;
   int count = 0;
 };
 
-/// The size of equal parts of at most `most` that make up `count`.
+/// The size of equal parts of at most `most` each that add up to `count`.
 int balanced(int count, int most) { return ceil_div(count, ceil_div(count, most)); }
 
 template <class T>
@@ -61,7 +62,7 @@ class Fft final : public FftState {
   void choose_batches(const stage::Correlate::Problem& problem);
   Status make_plans();
   Status allocate();
-  /// `means`, where not null, are device-side offsets and take the place of `offset`.
+  /// `means`, where not null, are device-side offsets that replace `offset`.
   Status spectra_of(const Side& side, const Batch& batch, float offset, const float* means,
                     float* energy, Complex* out, Stream stream);
   Status multiply_tile(const Tile& tile, int first_right, Stream stream);
@@ -70,7 +71,7 @@ class Fft final : public FftState {
 
   std::int64_t bins() const { return std::int64_t{size_.width / 2 + 1} * size_.height; }
   bool states_error() const { return problem_.lefts == 1 && sizeof(T) == sizeof(float); }
-  /// Of u8 less 128 the largest there can be will do.
+  /// For u8 less 128 the largest possible value is close enough.
   float* energy() const { return u8() || !states_error() ? nullptr : error_.as<float>() + 1; }
   bool u8() const { return problem_.type == ElementType::u8; }
 
@@ -78,10 +79,10 @@ class Fft final : public FftState {
   Size size_;
   Batch forward_left_, forward_right_, inverse_;
   CufftPlan single_inverse_;
-  int tile_lefts_ = 1, tile_rights_ = 1;  ///< most of a Tile; inverse_ is of so many outputs
-  bool direct_ = false;                   ///< the inverse writes the products where they are wanted
+  int tile_lefts_ = 1, tile_rights_ = 1;  ///< the largest Tile; inverse_ has as many outputs
+  bool direct_ = false;                   ///< the inverse writes straight to the output
   Block work_, padded_, lefts_, product_, rights_;
-  Block error_;  ///< Buffers::product_error; behind it the sum of squares of an f32 left
+  Block error_;  ///< Buffers::product_error; after it the sum of squares of an f32 left
   Block means_;  ///< of u8 rights
 };
 
@@ -138,7 +139,7 @@ Status Fft<T>::make_plans() {
 template <class T>
 Status Fft<T>::allocate() {
   const std::int64_t spectrum = bins() * static_cast<std::int64_t>(sizeof(Complex));
-  // Transforms go in whole batches, the last of which may reach past what is wanted.
+  // Transforms run in whole batches, the last of which may reach past the requested ones.
   const auto whole = [](std::int64_t count, int batch) { return ceil_div(count, batch) * batch; };
   const int padded =
       std::max({forward_left_.count, forward_right_.count, direct_ ? 1 : inverse_.count});
@@ -168,7 +169,7 @@ Status Fft<T>::spectra_of(const Side& side, const Batch& batch, float offset, co
     Side part = side;
     part.data += first * side.stride;
     part.count = std::min(batch.count, side.count - first);
-    // Few blocks, so that few of them meet at `energy`.
+    // Few blocks, so that few contend for `energy`.
     const dim3 grid(ceil_div(size_.width, Word<T>::size * fft_block_width),
                     std::min(32, ceil_div(size_.height, fft_block_height)),
                     grid_extent(part.count));
@@ -212,7 +213,7 @@ Status Fft<T>::run(const Problem& p, const stage::Correlate::Buffers& b) {
   for (int left = 0; left < p.lefts; left += tile_lefts_)
     for (int right = 0; right < b.right_count;) {
       const int rest = b.right_count - right;
-      // Only a batch that is full may write straight to its place.
+      // Only a full batch may write straight to its place.
       const int count = rest < tile_rights_ && direct_ ? 1 : std::min(rest, tile_rights_);
       const Tile tile{left, std::min(tile_lefts_, p.lefts - left), right, count};
       if (Status s = products_of(p, tile, b); !s.ok()) return s;
@@ -266,7 +267,7 @@ Result<std::unique_ptr<PlanState>> plan(const stage::Correlate::Problem& p, cons
 }
 
 /// Floating-point products, of u8 only for windows wholly inside (their offsets cancel there); a
-/// spectrum within reach of cuFFT and of the grid.
+/// spectrum within the limits of cuFFT and of the grid.
 bool supports(const stage::Correlate::Problem& p, const Device&) {
   const Problem& c = p.correlate;
   if (c.type == ElementType::u8) {
@@ -279,7 +280,7 @@ bool supports(const stage::Correlate::Problem& p, const Device&) {
          c.right.height <= 65536 && c.total_rights() <= 1 << 24 && cufft_library().ok();
 }
 
-/// Rows and matrices as the inverse transform leaves them, so that nothing is copied.
+/// Row and matrix spacing as the inverse transform writes them, so that nothing is copied.
 void layout(stage::Correlate::Problem& p) {
   if (p.correlate.shifts.x || p.correlate.shifts.y || p.correlate.lefts > 1) return;
   const Size size = transform_size(p.correlate);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What fft does around cuFFT's transforms: matrices to padded ones, products of spectra, the wanted
-// shifts of circular results. T is the transforms' real type. Memory is read and written in words
-// of 16 bytes, so padded rows and spectra are whole numbers of them.
+// The kernels of fft around cuFFT's transforms: padding of matrices, products of spectra, the
+// requested shifts of circular results. T is the transforms' real type. Memory is read and written
+// in words of 16 bytes, so padded rows and spectra are whole numbers of them.
 #pragma once
 
 #include "cuda/common/launch.cuh"
@@ -19,8 +19,9 @@ struct alignas(16) Word {
   T at[size];
 };
 
-/// Error of a product over eps * |left| |right| (Euclidean norms): the largest seen over the sizes
-/// that the harness tries is below 1; log2 of the size, the usual bound's factor, is below 30.
+/// Error of a product relative to eps * |left| |right| (Euclidean norms): the largest seen over the
+/// sizes that the harness tries is below 1; log2 of the size, the factor of the usual bound, is
+/// below 30.
 constexpr float fft_error_factor = 4;
 
 /// From the left's sum of squares.
@@ -36,8 +37,8 @@ struct Side {
   int count;
 };
 
-/// Matrices less `offset`, or each less its own mean, with zeros around; a word a thread and row.
-/// Adds up the squares if asked to.
+/// Matrices less `offset`, or each less its own mean, padded with zeros; a thread does one word of
+/// each row. Sums the squares if requested.
 template <class In, class T>
 __global__ void __launch_bounds__(fft_block_width* fft_block_height)
     pad(Side in, Size padded, float offset, const float* means, T* out, float* energy) {
@@ -72,7 +73,7 @@ __global__ void __launch_bounds__(fft_block_width* fft_block_height)
   atomicAdd(energy, squares);
 }
 
-/// The means of u8 matrices, a block each.
+/// The means of u8 matrices, one block per matrix.
 static __global__ void __launch_bounds__(fft_block_size) mean_of(Side in, float* means) {
   __shared__ unsigned long long partial[fft_block_size];
   const std::byte* matrix = in.data + blockIdx.x * in.stride;
@@ -109,9 +110,8 @@ struct SpectraBatch {
   std::int64_t right_step, words;
 };
 
-/// left * conj(right) * scale of a word of bins, for LEFTS lefts a thread: each right is read once
-/// for all of them. Besides, turns the left's energy, where there is one, into
-/// Buffers::product_error.
+/// left * conj(right) * scale of a word of bins, for LEFTS lefts per thread: each right is read
+/// once for all of them. Also converts the left's energy, if given, into Buffers::product_error.
 template <class T, int LEFTS>
 __global__ void __launch_bounds__(fft_block_size)
     multiply(const Word<T>* left, const Word<T>* right, SpectraBatch batch, T scale, Word<T>* out,
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(fft_block_size)
   }
 }
 
-/// The wanted shifts of `count` circular results.
+/// The requested shifts of `count` circular results.
 template <class T>
 __global__ void __launch_bounds__(fft_block_width* fft_block_height)
     crop(const T* in, Size padded, Rect shifts, int count, T* out) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Discrete Fourier transforms of a few points in a thread's registers: the factors of which the
-// transforms of a block are made (see fft_shared.cu). N = A * B points are A-point transforms of
-// every B-th point, turned by roots of unity, then B-point ones (Cooley, Tukey); all indices are
-// known at compile time.
+// Discrete Fourier transforms of a few points in a thread's registers: the factors of a block's
+// transforms (see fft_shared.cu). N = A * B points are A-point transforms of every B-th point,
+// multiplied by roots of unity, then B-point ones (Cooley, Tukey); all indices are known at compile
+// time.
 #pragma once
 
 namespace xcorr::cuda {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Correlation by the cross-correlation theorem (paper section 2.3) for matrices so small that a
-// block transforms whole rows and columns in its shared memory. Against transforms by a library no
-// padding is ever written or transformed, products meet the inverse in registers, and what is
-// written are the wanted shifts: three kernels, spectra of rows, columns with the product and their
-// inverse, inverse rows. Rights go two by two, as one complex matrix. Wins over fft for all but
-// frames, and over definitions from some 64x64 on.
+// block transforms whole rows and columns in its shared memory. Unlike a library's transforms, it
+// never writes or transforms padding, passes products to the inverse in registers, and writes only
+// the requested shifts. Three kernels: spectra of rows; columns with the product and their inverse;
+// inverse rows. Rights are paired, as one complex matrix. Beats fft for all but frames, and the
+// definition from about 64x64 on.
 //
-// Knobs: KIB, of products between the last two kernels, so that they stay in the GPU's cache.
+// Parameters: KIB, of products between the last two kernels, so that they stay in the GPU's cache.
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -22,7 +22,7 @@
 namespace xcorr::cuda {
 namespace {
 
-/// The longest transforms; longer ones of doubles would not keep to a thread's registers.
+/// The longest transforms; longer ones of doubles would not fit into a thread's registers.
 template <class T>
 constexpr int longest = sizeof(T) == 8 ? 256 : 512;
 
@@ -48,14 +48,14 @@ auto with_factors(int length, F f) {
   }
 }
 
-/// The length for that many points; 0: none.
+/// The shortest length that holds that many points; 0: none.
 int length_for(int points, int longest) {
   for (int length : {32, 64, 128, 192, 256, 512})
     if (points <= length) return length <= longest ? length : 0;
   return 0;
 }
 
-/// All shifts that are wanted fit in, too, so that each lies in one place.
+/// All requested shifts fit, too, so that each has a place of its own.
 Size shared_size(const Problem& p) {
   const int most = p.type == ElementType::f64 ? longest<double> : longest<float>;
   const Size least = circular_size(p);
@@ -63,7 +63,7 @@ Size shared_size(const Problem& p) {
           length_for(std::max(least.height, p.shifts.height), most)};
 }
 
-/// Root number k * B + b turns point b of transform k: e to the 2 pi i k b / (A B).
+/// Root number k * B + b multiplies point b of transform k: e to the 2 pi i k b / (A B).
 template <class T>
 std::vector<Complex<T>> make_roots(int length) {
   std::vector<Complex<T>> roots(length);
@@ -113,7 +113,7 @@ class SharedFft final : public SharedFftState {
   Block roots_;  ///< of rows, then of columns
   Block lefts_, rights_, product_;
   Block weights_;  ///< of rights, where they are paired
-  Block error_;    ///< where matching: Buffers::product_error, the left's sum of squares
+  Block error_;    ///< when matching: Buffers::product_error, the left's sum of squares
 };
 
 template <class T>
@@ -216,7 +216,7 @@ Status SharedFft<T>::run(const Problem& p, const stage::Correlate::Buffers& b) {
   return {};
 }
 
-/// Where shift 0 lies among the wanted ones from `first` on, modulo `length`.
+/// Where shift 0 lies among the requested ones from `first` on, modulo `length`.
 int origin_of(int first, int length) { return ((-first) % length + length) % length; }
 
 template <class T>
@@ -302,7 +302,7 @@ constexpr Variant<stage::Correlate> variant() {
 }
 
 constexpr Variant<stage::Correlate> table[] = {
-    variant<64>(),  // what batches are worth; makes small problems take several
+    variant<64>(),  // shows what batches gain; makes small problems take several
     variant<256 * 1024>(),
     variant<24 * 1024>(),
 };

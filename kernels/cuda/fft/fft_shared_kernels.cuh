@@ -2,8 +2,9 @@
 //
 // The three kernels of fft_shared. A transform of A * B points is done by max(A, B) threads in two
 // steps: thread b takes points b, B + b, 2 B + b, ... through an A-point transform in registers and
-// turns the results by roots of unity; shared memory exchanges; thread k takes a B-point transform,
-// whose results are points k, A + k, 2 A + k, ... Lengths are those of with_factors().
+// multiplies the results by roots of unity; they are exchanged through shared memory; thread k
+// computes a B-point transform, whose results are points k, A + k, 2 A + k, ... Lengths are those
+// of with_factors().
 #pragma once
 
 #include "cuda/common/shared_memory.cuh"
@@ -12,27 +13,27 @@
 
 namespace xcorr::cuda {
 
-/// How kernels work on transforms of A * B points.
+/// How kernels divide transforms of A * B points among threads.
 template <class T, int A, int B>
 struct FftShape {
   static constexpr int length = A * B;
   static constexpr int threads = A > B ? A : B;  ///< of a transform
 
-  // Rows: a thread's points lie along the row. Lines of B + 1 keep threads off one another's banks.
+  // Rows: a thread's points lie along the row. Lines of B + 1 avoid bank conflicts.
   static constexpr int row_block_size = sizeof(T) == 8 ? 128 : 256;
   static constexpr int row_blocks =
-      length > 256 ? 2 : 4;  ///< of a multiprocessor, at least, as registers allow
-  static constexpr int rows = row_block_size / threads;  ///< of a block
+      length > 256 ? 2 : 4;  ///< per multiprocessor, at least, as registers allow
+  static constexpr int rows = row_block_size / threads;  ///< per block
   static constexpr int row_line = B + 1;
   static constexpr std::size_t row_bytes = sizeof(Complex<T>) * rows * A * row_line;
 
   // Columns: neighbouring threads have neighbouring columns, 128 bytes of them where that leaves
-  // room for several blocks; where it is less, lines are set apart by as much.
+  // room for several blocks; where it is less, lines are padded by as much.
   static constexpr int column_run = length > 256 ? 32 : 128;
   static constexpr int columns = column_run / sizeof(Complex<T>);
   static constexpr int column_block_size = columns * threads;
   static constexpr int column_line = B * columns + (column_run < 128 ? columns : 0);
-  /// Of a multiprocessor, at least, as registers allow; 0: as they come.
+  /// Per multiprocessor, at least, as registers allow; 0: no limit.
   static constexpr int column_blocks = length > 256
                                            ? 0
                                            : (sizeof(T) == 8 ? 256 : 768) / column_block_size;
@@ -41,7 +42,7 @@ struct FftShape {
       sizeof(Complex<T>) * (exchange_size + B * column_block_size);
 };
 
-/// Real matrices that are transformed two by two: a complex unit is the first less i times the
+/// Real matrices that are transformed in pairs: a complex unit is the first less i times the
 /// second. Those of each left, `group` in number, are paired among themselves.
 struct Pairs {
   Side side;
@@ -49,8 +50,8 @@ struct Pairs {
   __host__ __device__ int units() const { return (group + 1) / 2; }
 };
 
-/// Powers of two near the norms of matrices, a block each: brought to one size, the two of a pair
-/// cannot spoil one another's digits. 0 for a matrix of zeros, NaN for one that is not finite.
+/// Powers of two near the norms of matrices, a block each: scaled to one size, the two of a pair
+/// cannot cost each other precision. 0 for a matrix of zeros, NaN for one that is not finite.
 template <class T>
 __global__ void __launch_bounds__(1024) weigh(Side in, T* weights) {
   __shared__ double partial[32];
@@ -74,7 +75,7 @@ __global__ void __launch_bounds__(1024) weigh(Side in, T* weights) {
   weights[blockIdx.x] = static_cast<T>(weight + 0 * squares);  // infinite squares make it NaN
 }
 
-/// Spectra of the rows of units: [unit][row][A * B]. Adds up the squares if asked to.
+/// Spectra of the rows of units: [unit][row][A * B]. Sums the squares if requested.
 template <class T, int A, int B>
 __global__ void __launch_bounds__(FftShape<T, A, B>::row_block_size, FftShape<T, A, B>::row_blocks)
     forward_rows(Pairs in, const T* weights, const Complex<T>* roots, Complex<T>* out,
@@ -125,8 +126,8 @@ __global__ void __launch_bounds__(FftShape<T, A, B>::row_block_size, FftShape<T,
   }
 }
 
-/// The units of a launch: those of `lefts` lefts, from first_left on, with `units` units of rights
-/// each, from first_unit on.
+/// The units of a launch: those of `lefts` lefts from first_left on, each with `units` units of
+/// rights from first_unit on.
 struct UnitTile {
   int first_left, lefts, first_unit, units;
 };
@@ -136,18 +137,18 @@ struct ColumnsJob {
   int width;  ///< of the transform
   int left_height, right_height;
   int unit_step;     ///< from one left's first unit of rights to the next one's
-  int origin, rows;  ///< where shift 0 lies among the wanted ones, modulo the length; how many
-  int chunk;         ///< units that a block takes one after the other
+  int origin, rows;  ///< where shift 0 lies among the requested ones, modulo the length; how many
+  int chunk;         ///< units that a block processes one after the other
 };
 
-/// Below `LENGTH` what is below twice that.
+/// Reduces a value below twice `LENGTH` modulo `LENGTH`.
 template <int LENGTH>
 __device__ int wrapped(int i) {
   return i < LENGTH ? i : i - LENGTH;
 }
 
-/// A column of A * B points from rows that lie `width` apart, of which there are `height`: the
-/// first step of its transform.
+/// Loads a column of A * B points from `height` rows that lie `width` apart and does the first step
+/// of its transform.
 template <class T, int A, int B>
 __device__ void load_column(const Complex<T>* from, int width, int height, int k,
                             const Complex<T>* roots, Complex<T>* exchange) {
@@ -164,8 +165,8 @@ __device__ void load_column(const Complex<T>* from, int width, int height, int k
     exchange[i * Shape::column_line + k * Shape::columns] = x[i] * conj(roots[i * B + k]);
 }
 
-/// Of a few columns of the lefts' and the rights' spectra of rows: spectra, products, and the
-/// inverse; the wanted rows of it to out[unit of the tile][row][width]. The left's spectrum stays
+/// For a few columns of the lefts' and the rights' spectra of rows: spectra, products, and the
+/// inverse, whose requested rows go to out[unit of the tile][row][width]. The left's spectrum stays
 /// in registers.
 template <class T, int A, int B>
 __global__ void __launch_bounds__(FftShape<T, A, B>::column_block_size,

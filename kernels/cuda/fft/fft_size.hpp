@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Sizes of circular correlations. What wraps around may fall on shifts that nobody asked for, so
-// 'valid' shifts need no more than the left's size, 'full' ones the sum of both less one. From
-// there up to a size that transforms fast.
+// Sizes of circular correlations. Wrap-around may fall on shifts that are not requested, so 'valid'
+// shifts need only the left's size, 'full' ones the sum of both less one. That is rounded up to a
+// size that transforms fast.
 #pragma once
 
 #include <algorithm>
@@ -41,8 +41,8 @@ constexpr Size circular_size(const Problem& p) {
           circular_size(p.left.height, p.right.height, p.shifts.y, p.shifts.height)};
 }
 
-/// The lists are of transforms one at a time. A batch of small ones is bound by its bytes: hardly
-/// any padding is best then.
+/// The lists were measured for single transforms. A batch of small ones is bound by memory traffic,
+/// so little padding is best then.
 inline Size transform_size(const Problem& p) {
   constexpr std::int64_t small = 512 * 512;
   const Size least = circular_size(p);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The luma of packed pixels on the GPU. A thread makes four pixels of a row: it reads them as the
-// widest words that the picture's place allows and writes them as one. It is no more than a copy:
-// memory bounds it.
+// The luma of packed pixels on the GPU. A thread converts four pixels of a row: it reads them as
+// the widest words that the picture's alignment allows and writes them as one word. Like a copy, it
+// is bound by memory.
 
 #include <cstdint>
 #include <cstring>
@@ -16,7 +16,7 @@ namespace {
 constexpr int threads_x = 32, threads_y = 8;
 constexpr int in_group = 4;
 
-/// The group's bytes as words, or those that are in the row one by one.
+/// The group's bytes as words, or at a row's end the existing ones one by one.
 template <int bytes, class Word>
 __device__ void read_group(const std::uint8_t* from, int pixels, std::uint8_t* group) {
   constexpr int words = in_group * bytes / int(sizeof(Word));

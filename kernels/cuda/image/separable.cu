@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Separable convolution: weights across along the rows of a tile in shared memory, then weights
-// down along the columns of what that gives. A thread makes `run` neighbours along the axis, so
-// that an element read from shared memory serves that many sums. Rows are handed to the lanes of a
-// warp one below the other, columns one beside the other; odd pitches keep both free of bank
-// conflicts. Border handling and the type of sums are what A. Stoltidis and N. Koutsouchis compare
-// in "GPU Programming with CUDA", 2021. Knobs:
+// Separable convolution: horizontal weights along the rows of a tile in shared memory, then
+// vertical weights along the columns of the result. A thread computes `run` neighbours along the
+// axis, so that an element read from shared memory is used for that many sums. In the horizontal
+// pass a warp's lanes take successive rows, in the vertical pass adjacent columns; odd pitches keep
+// both free of bank conflicts. Border handling and the type of sums are compared by A. Stoltidis
+// and N. Koutsouchis in "GPU Programming with CUDA", 2021. Parameters:
 //   fused     both passes in one kernel: little memory traffic, but the rows of the halo are made
 //             twice; split: two kernels with the sums of the rows in the workspace, for large radii
 //   padded    a tile's halo is filled with the nearest pixels, so that the loops over the weights
@@ -23,7 +23,7 @@ namespace {
 constexpr int threads = 256, warps = threads / 32;
 constexpr int run = 8;
 constexpr int tile_height = 32;
-constexpr std::size_t max_shared_bytes = 48 * 1024;  // what every device has without asking
+constexpr std::size_t max_shared_bytes = 48 * 1024;  // what every device allows without opting in
 
 template <class InType, class SumType>
 struct Pixels {
@@ -32,7 +32,7 @@ struct Pixels {
   static constexpr int tile_width = sizeof(Sum) == 4 ? 64 : 32;
 };
 
-/// Elements from row to row of a tile: an odd number of banks.
+/// Elements from row to row of a tile: an odd number of bank widths.
 template <class T>
 __host__ __device__ constexpr int pitch_of(int width) {
   constexpr int unit = sizeof(T) < 4 ? 4 / sizeof(T) : 1;
@@ -78,7 +78,7 @@ __device__ void convolve(const Sum* taps, int radius, Read read, Sum (&sums)[run
   }
 }
 
-/// The sums across of `height` rows of a tile whose first column lies at `x` in a picture of
+/// The horizontal sums of `height` rows of a tile whose first column lies at `x` in a picture of
 /// `width`.
 template <class P, bool padded, int fixed_radius>
 __device__ void sum_rows(const typename P::In* tile, int pitch, int height, int x, int width,
@@ -105,8 +105,8 @@ __device__ In stored(Sum sum, int shift) {
     return In(sum);
 }
 
-/// The sums down of a tile of sums across whose first row lies at `y` in a picture of `height`:
-/// `out` gets the elements of `size` that there are.
+/// The vertical sums of a tile of horizontal sums whose first row lies at `y` in a picture of
+/// `height`: writes those elements of `size` that exist to `out`.
 template <class P, bool padded, int fixed_radius>
 __device__ void sum_columns(const typename P::Sum* tile, int pitch, int y, int height,
                             const Taps<typename P::Sum>& taps, Size size, typename P::In* out,
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(threads)
       out + blockIdx.z * p.stride_out() + y0 * p.pitch_out() + x0, p.pitch_out());
 }
 
-/// The rows of a picture that its region needs, and whose sums across lie in the workspace.
+/// The rows of a picture that its region needs, whose horizontal sums lie in the workspace.
 __host__ __device__ inline Span rows_needed(const stage::Filter::Problem& p, int radius_y) {
   const int end = p.region.y + p.region.height + radius_y;
   return {p.region.y > radius_y ? p.region.y - radius_y : 0,
@@ -211,7 +211,7 @@ __global__ void __launch_bounds__(threads)
 
 // ---- launch ---------------------------------------------------------------------------------
 
-/// Bytes of a tile with its halo, and of the sums across of its rows.
+/// Bytes of a tile with its halo, and of the horizontal sums of its rows.
 template <class P>
 std::size_t tile_bytes(int radius_x, int height) {
   const int sum_pitch = pitch_of<typename P::Sum>(P::tile_width);
@@ -278,7 +278,7 @@ std::size_t split_workspace(const stage::Filter::Problem& p, const Device&) {
   });
 }
 
-/// Blocks of a grid have at most 65,535 rows of tiles, and as many lefts.
+/// A grid has at most 65,535 rows of tiles, and as many pictures.
 bool supports_split(const stage::Filter::Problem& p, const Device&) {
   return p.count <= 65535 && p.region.height + 2 * p.weights->down.radius <= 65535LL * tile_height;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Scores of single shifts of bytes, and peaks from the best shift of each cell of 8 x 8: a cell's
-// best is a peak unless a better one lies nearby; where a better cell only partly lies nearby, that
-// part's scores are computed again from the pixels. So no surface of scores is needed.
+// Scores of single shifts in 8-bit data, and non-maximum suppression on the best shift of each cell
+// of 8 x 8: a cell's best is a peak unless a better one lies nearby; where a better cell lies only
+// partly nearby, the scores of that part are recomputed from the pixels. So no score surface is
+// needed.
 #pragma once
 
 #include "cuda/common/warp.cuh"
@@ -16,14 +17,14 @@ using u32 = std::uint32_t;
 
 constexpr int cell = 8;  // shifts, across and down
 
-/// What scores one right's shifts.
+/// Scores the shifts of one template.
 struct Scorer {
   Method method;
   bool minimum;  ///< the least score is the best
   float limit;
   u32 n, right_sum, right_squares;
   const u32 *sums, *squares;  ///< of the windows
-  /// The terms of may_reach(). All 0: any may.
+  /// The terms of may_reach(). All 0: always true.
   float value_product = 0, value_sum = 0, least_square = 0, least_sum = 0;
 
   __device__ Scorer(const stage::Search::Problem& p, bool minimum, const TemplateSums& right,
@@ -38,7 +39,7 @@ struct Scorer {
         sums(window_sums),
         squares(window_squares) {
     if (method != Method::ccoeff_normed || limit <= 0) return;
-    // A thousandth is far more than the rounding of squares.
+    // A margin of a thousandth far exceeds the rounding of squares.
     const float least = 0.999f * limit * limit * static_cast<float>(right.n2_variance);
     constexpr float more = 1 + 1e-6f, less = 1 - 1e-6f;
     value_product = more * static_cast<float>(n);
@@ -47,10 +48,10 @@ struct Scorer {
     least_sum = more * least;
   }
 
-  /// False only where the score of a window does not reach the limit: for ccoeff-normed, where the
-  /// squares of value and limit * norms are apart, with the value taken too large and the window's
-  /// norm too small by more than single precision rounds their terms. Few instructions, without
-  /// branches, for most shifts need no more.
+  /// False only where the score of a window does not reach the limit: for ccoeff-normed, it
+  /// compares the squares of value and limit * norms, with the value increased and the window's
+  /// norm reduced by more than single precision rounds their terms. Few instructions and no
+  /// branches, since most shifts need no more.
   __device__ bool may_reach(u32 product, u32 sum, u32 square) const {
     const auto left = static_cast<float>(sum);
     const float value = fmaf(static_cast<float>(product), value_product, -(value_sum * left));
@@ -68,14 +69,14 @@ struct Scorer {
   }
 };
 
-/// The cells of one right: each block of the grid has the same number of them.
+/// The cells of one template: each block of the grid has the same number of them.
 struct Cells {
   int columns, rows, skew;
   __host__ __device__ std::int64_t count() const { return std::int64_t{columns} * rows; }
 };
 
 constexpr int pick_warps = 8, pick_threads = 32 * pick_warps;
-static_assert(pick_warps == cell);  // a warp a row of a cell
+static_assert(pick_warps == cell);  // one warp per row of a cell
 
 /// Shifts, both ends included.
 struct Box {
@@ -83,7 +84,7 @@ struct Box {
   __device__ bool has(int x, int y) const { return x >= x0 && x <= x1 && y >= y0 && y <= y1; }
 };
 
-/// What can beat a key, and the cells that it meets.
+/// The shifts that can suppress a key, and the cells that they lie in.
 struct Neighbourhood {
   Key key;
   Box near, cells;
@@ -100,18 +101,18 @@ struct Neighbourhood {
   __device__ int row(int i) const { return cells.y0 + i / (cells.x1 - cells.x0 + 1); }
 };
 
-/// How a cell's best stands to a key.
+/// How a cell's best compares with a key.
 enum class Standing { below, beats, unknown };
 
-/// unknown: it is better, but not nearby; another one of the cell may be both.
+/// unknown: it is better, but not nearby; another shift of the cell may be both.
 __device__ inline Standing standing(const Neighbourhood& of, Key other, int width) {
   if (other <= of.key) return Standing::below;
   return of.near.has(index_of(other) % width, index_of(other) / width) ? Standing::beats
                                                                        : Standing::unknown;
 }
 
-/// Whether one of a cell's shifts near `of` beats it: their scores from the pixels, by the whole
-/// block, a warp a row of the cell. Every thread returns the same.
+/// Whether one of a cell's shifts near `of` beats it: their scores are computed from the pixels by
+/// the whole block, one warp per row of the cell. Every thread returns the same.
 __device__ inline bool is_beaten_by_pixels(const stage::Search::Problem& problem,
                                            const std::byte* left, const std::uint8_t* right,
                                            const Scorer& scorer, const Neighbourhood& of,
@@ -146,14 +147,14 @@ __device__ inline bool is_beaten_by_pixels(const stage::Search::Problem& problem
   return __syncthreads_or(beaten);
 }
 
-/// Appends those cells' best that no shift nearby beats to the lists. Blocks take pick_threads
-/// cells each; a warp compares one key with the cells around it.
+/// Appends the best shift of each cell to the lists unless a nearby one beats it. Each block takes
+/// pick_threads cells; a warp compares one key with the cells around it.
 static __global__ void __launch_bounds__(pick_threads, 1)
     pick_peaks(stage::Search::Problem problem, bool minimum, const std::byte* left,
                const std::byte* templates, const TemplateSums* template_sums, int first_right,
                Cells cells, const u32* window_sums, const u32* window_squares, const Key* best,
                PeakLists lists) {
-  __shared__ Key open[pick_threads];  // beaten by none for sure
+  __shared__ Key open[pick_threads];  // those not yet beaten
   __shared__ bool is_open_cell[pick_threads];
   __shared__ int open_count;
   wait_for_previous();
@@ -203,7 +204,7 @@ static __global__ void __launch_bounds__(pick_threads, 1)
           beaten =
               is_beaten_by_pixels(problem, left, pixels, scorer, of,
                                   of.column(base + c) * cell - cells.skew, of.row(base + c) * cell);
-      __syncthreads();  // is_open_cell is written anew
+      __syncthreads();  // is_open_cell is overwritten
     }
     if (!beaten && threadIdx.x == 0) lists.append(right, of.key);
   }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the families that refine candidates share.
+// Shared by the families that refine candidates.
 #pragma once
 
 #include "stages/peaks.hpp"
 
 namespace xcorr::cuda {
 
-/// Of a candidate, three by three: itself and its neighbours.
+/// Positions per candidate: itself and its eight neighbours.
 constexpr int places = 9;
 
-/// Which of a candidate's neighbours across and down are wanted and exist.
+/// Which of a candidate's neighbours in x and in y are needed and exist.
 struct Neighbours {
   bool x, y;
   template <class Problem>

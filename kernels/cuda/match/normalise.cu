@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Scores from products and window sums, a thread a shift, for all rights of the launch: what
-// depends on the window alone is read and computed once. Exact products give the double quotient
-// of score.hpp, rounded to float; floating-point products of ccoeff-normed are multiplied by float
-// reciprocals of the norms, whose rounding their own error hides.
+// Scores from products and window sums, one thread per shift for all templates of the launch: what
+// depends on the window alone is read and computed once. Exact products give the double quotient of
+// score.hpp, rounded to float; floating-point products of ccoeff-normed are multiplied by float
+// reciprocals of the norms, whose rounding is below the products' own error.
 #include "cuda/common/launch.cuh"
 #include "stages/normalise.hpp"
 #include "stages/score.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int block_size = 256;
 
-/// A shift's place in the surfaces, and what lies there for all rights.
+/// A shift's position in the surfaces, and its values that all templates share.
 struct Place {
   int x, y;
   __device__ Place() : x(blockIdx.x * block_size + threadIdx.x), y(blockIdx.y) {}
@@ -28,7 +28,7 @@ struct Place {
   }
 };
 
-/// Integers while the input is u8, doubles else.
+/// Integers for u8 input, doubles otherwise.
 template <class Sum>
 using TermOf = std::conditional_t<std::is_integral_v<Sum>, std::int64_t, double>;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Lists of places and their order, shared by the families that find peaks. Two members of a list
-// are at least the distance apart in x or y, which bounds its length; the best of a list are found
-// by sorting it (bitonic, in shared memory).
+// Lists of candidate positions and their order, shared by the families that find peaks. Two members
+// of a list are at least the distance apart in x or y, which bounds its length; sorting it
+// (bitonic, in shared memory) gives the best ones.
 #pragma once
 
 #include "cuda/common/launch.cuh"
@@ -12,8 +12,8 @@ namespace xcorr::cuda {
 
 using Key = unsigned long long;
 
-/// Orders shifts: the better score, then the earlier in raster order, has the larger key; 0 is
-/// none. `index`: of the shift, y * width + x.
+/// Orders shifts: the better score, then the earlier in raster order, has the larger key; 0 means
+/// no shift. `index`: of the shift, y * width + x.
 __device__ inline Key key_of(float score, bool minimum, unsigned index) {
   const unsigned bits = __float_as_uint((minimum ? -score : score) + 0.0f);  // -0 becomes +0
   const unsigned ordered = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
@@ -30,13 +30,13 @@ __device__ inline Candidate candidate_of(Key key, bool minimum, int width) {
           static_cast<std::int32_t>(index / width)};
 }
 
-/// Of each right.
+/// For each template.
 inline std::int64_t list_length(const stage::Peaks::Problem& p) {
   const Rect s = p.correlate.shifts;
   return std::int64_t{ceil_div(s.width, p.distance_x)} * ceil_div(s.height, p.distance_y);
 }
 
-/// In a workspace: for each right of a launch a list, then how many were found.
+/// In a workspace: for each template of a launch a list, then the numbers found.
 struct PeakLists {
   Key* keys;
   unsigned* found;
@@ -57,7 +57,7 @@ inline std::size_t peak_lists_bytes(const stage::Peaks::Problem& p) {
 
 constexpr int max_sorted_peaks = 1024;
 
-/// Enqueues the last step: of each list the best max_peaks become candidates, best first.
+/// Enqueues the last step: the best max_peaks of each list become candidates, best first.
 Status keep_best(const stage::Peaks::Problem& p, const Device& device, const LaunchOfRights& launch,
                  const PeakLists& lists, Candidate* candidates, std::uint32_t* counts);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Peaks in two launches. In the first, threads look at every shift: one that reaches the limit and
-// is not beaten by its eight neighbours is checked against its whole neighbourhood by all threads
-// of the block, and what remains joins a list. Two members of a list are at least the distance
-// apart in x or y, which bounds its length. The second sorts each list (bitonic, in shared memory)
-// and keeps the best.
+// Non-maximum suppression in two launches. In the first, threads test every shift: one that reaches
+// the limit and is not beaten by its eight neighbours is checked against its whole neighbourhood by
+// all threads of the block, and those that remain join a list. Two members of a list are at least
+// the distance apart in x or y, which bounds its length. The second sorts each list (bitonic, in
+// shared memory) and keeps the best.
 #include "cuda/match/peak_list.cuh"
 #include "stages/peaks.hpp"
 #include "stages/score.hpp"
@@ -13,7 +13,7 @@ namespace xcorr::cuda {
 namespace {
 
 constexpr int block_width = 32, block_height = 8, block_size = block_width * block_height;
-constexpr int rows = 4;  // of a thread, block_height apart
+constexpr int rows = 4;  // per thread, block_height apart
 constexpr int tile_height = block_height * rows;
 constexpr int sort_threads = 512, sort_size = 2 * max_sorted_peaks;
 
@@ -27,9 +27,9 @@ struct Surface {
   }
 };
 
-/// Whether any of the eight neighbours within reach beats `key`. No early end, so that a row's
-/// loads are in flight at once; what lies outside is taken as the middle, which does not beat
-/// itself.
+/// Whether any of the eight neighbours within reach beats `key`. No early exit, so that a row's
+/// loads are in flight at once; elements outside are replaced by the middle one, which does not
+/// beat itself.
 __device__ bool beaten_nearby(const Surface& s, int x, int y, bool across, bool down, Key key) {
   bool found = false;
 #pragma unroll 1
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(block_size)
       if (beaten(surface, sx, sy, reach_x, reach_y, key)) continue;
       if (first) lists.append(r, key);
     }
-    __syncthreads();  // survivors are written anew
+    __syncthreads();  // survivors are overwritten
   }
 }
 
@@ -175,7 +175,7 @@ Status launch(const stage::Peaks::Problem& p, const Device& device, const stage:
   return keep_best(p, device, b, lists, b.candidates, b.counts);
 }
 
-/// An element's number must fit 32 bits.
+/// An element's index must fit 32 bits.
 bool supports(const stage::Peaks::Problem& p, const Device&) {
   return p.correlate.shifts.size().area() < 0xffffffffLL &&
          p.correlate.shifts.height <= 65535LL * tile_height && p.max_peaks <= max_sorted_peaks;

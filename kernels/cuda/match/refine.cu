@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Exact scores of the candidates and their eight neighbours, recomputed from the pixels, and the
-// sub-pixel place from them. It needs no score surface, so it gives the same peaks whichever way
-// they were found. In the first launch a block scores one of the nine places of one candidate; in
-// the second a thread places one peak. There are few blocks, each runs through its code once, and
-// fetching code takes longer than running it: so loops stay rolled.
+// sub-pixel position from them. It needs no score surface, so the peaks are the same whichever
+// kernel found the candidates. In the first launch a block scores one of the nine positions of one
+// candidate; in the second a thread locates one peak. There are few blocks and each executes its
+// code once, so fetching code takes longer than running it: loops stay rolled.
 #include "cuda/common/block_sums.cuh"
 #include "cuda/common/launch.cuh"
 #include "cuda/match/neighbours.cuh"
@@ -16,8 +16,8 @@ namespace {
 
 constexpr int threads = 256, warps = threads / 32;
 
-/// The window and the template, pixel by pixel, shared among the threads of the block: a warp
-/// takes a row of pixels. `end_row` follows each.
+/// Visits the pixels of window and template, divided among the threads of the block: a warp takes a
+/// row of pixels. `end_row` is called after each row.
 template <class In, class F, class G>
 __device__ void for_pixels(const Problem& p, const std::byte* window, const In* right, F f,
                            G end_row) {
@@ -96,7 +96,7 @@ __device__ double exact_score(const stage::Refine::Problem& p, const std::byte* 
   return score(p.method, w);
 }
 
-/// Grid: places, candidates of a right, rights.
+/// Grid: positions, candidates of a template, templates.
 template <class In>
 __global__ void __launch_bounds__(threads)
     score_places(stage::Refine::Problem p, const std::byte* left, const std::byte* templates,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// refine for 8-bit pixels in one launch: some blocks share a candidate's rows, and the last of them
-// to be done makes a peak of their sums (refinement.cuh).
+// refine for 8-bit pixels in one launch: some blocks share a candidate's rows, and the last one to
+// finish computes the peak from their sums (refinement.cuh).
 #include "cuda/common/element.cuh"
 #include "cuda/common/tickets.cuh"
 #include "cuda/match/refinement.cuh"
@@ -14,13 +14,13 @@ using u64 = unsigned long long;
 constexpr int threads = 512, warps = threads / 32;
 constexpr int rows_of_warp = 4, rows_of_block = warps * rows_of_warp;
 
-/// The share of a warp: 32 bits hold its sums.
+/// The most columns for which 32 bits hold a warp's sums.
 constexpr int max_columns = widest_u8_row / rows_of_warp;
 
 int blocks_of(const Problem& p) { return ceil_div(p.right.height, rows_of_block); }
 
-/// The sum of `mine` over the blocks that share a candidate, for the last of them to be done; the
-/// others return false. `partial`: of these blocks.
+/// Sums `mine` over the blocks that share a candidate in the last one to finish; the others return
+/// false. `partial`: memory of these blocks.
 __device__ bool add_blocks(u64& mine, unsigned* ticket, u64 (*partial)[places]) {
   if (gridDim.x == 1) return true;
   const bool counts = threadIdx.x < places;
@@ -38,8 +38,8 @@ __device__ bool add_blocks(u64& mine, unsigned* ticket, u64 (*partial)[places]) 
   return true;
 }
 
-/// Grid: blocks that share a candidate, candidates of a right, rights. `partial`: for each of these
-/// blocks.
+/// Grid: blocks that share a candidate, candidates of a template, templates. `partial`: for each of
+/// these blocks.
 template <class Squares>
 __global__ void __launch_bounds__(threads, 1)
     refine_bytes(stage::Refine::Problem p, bool minimum, MatchInputs<Squares> from, int first_right,
@@ -52,14 +52,14 @@ __global__ void __launch_bounds__(threads, 1)
   for (int r = first_right + blockIdx.z; r < first_right + right_count; r += gridDim.z) {
     const std::int64_t index = std::int64_t{r} * p.max_peaks + blockIdx.y;
     const std::uint32_t count = counts[r];
-    const Candidate at = candidates[index];  // spoiled where there is none
+    const Candidate at = candidates[index];  // garbage where there is none
     if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) peak_counts[r] = count;
     if (blockIdx.y >= count) continue;
     Refining refining(p, from, r, at, shared);
     u64 product = refining.template product<rows_of_warp>(blockIdx.x, gridDim.x);
     if (add_blocks(product, &tickets[index], partial + index * gridDim.x))
       refining.place(product, minimum, peaks[index]);
-    __syncthreads();  // `shared` is written anew
+    __syncthreads();  // `shared` is overwritten
   }
 }
 

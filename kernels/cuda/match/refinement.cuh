@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How blocks of threads make a peak of a candidate in 8-bit pixels: products at its nine places at
-// once, for which a row of the left is loaded once and kept for three rows of the template; the
-// other sums are those of the windows, which exist already. A block runs through this code once,
-// and fetching code takes longer than running it: so loops stay rolled.
+// How blocks of threads refine a candidate to a peak in 8-bit pixels: products at its nine
+// positions at once, for which a row of the search region is loaded once and kept for three rows of
+// the template; the other sums are the window sums, which exist already. A block executes this code
+// once, so fetching it takes longer than running it: loops stay rolled.
 #pragma once
 
 #include "cuda/common/launch.cuh"
@@ -13,8 +13,7 @@
 
 namespace xcorr::cuda {
 
-/// What scores of bytes are made of, beside the products. Squares: see
-/// window_square_type().
+/// The terms of 8-bit scores beside the products. Squares: see window_square_type().
 template <class Squares>
 struct MatchInputs {
   const std::byte *left, *templates;
@@ -30,7 +29,7 @@ struct MatchInputs {
         window_squares(static_cast<const Squares*>(b.window_squares)) {}
 };
 
-/// Three pixels side by side, those left and right of the middle if there are such.
+/// Three adjacent pixels: the middle one and, where they exist, its left and right neighbours.
 struct Three {
   unsigned of[3];
   __device__ Three(const std::byte* row, bool exists, bool across) {
@@ -41,9 +40,8 @@ struct Three {
   }
 };
 
-/// One candidate, by all threads of blocks of so many warps. The first threads of a block have one
-/// of the nine places each. P: the problem of refine, or of a search
-/// that refines.
+/// Refines one candidate, by all threads of blocks of `warps` warps. The first threads of a block
+/// have one of the nine positions each. P: the problem of refine, or of a search that refines.
 template <class P, int warps, class Squares>
 class Refinement {
  public:
@@ -52,7 +50,7 @@ class Refinement {
     double scores[places];
   };
 
-  /// Asks early for what is known of the windows.
+  /// Starts loading the window sums early.
   __device__ Refinement(const P& problem, const MatchInputs<Squares>& from, int right,
                         const Candidate& at, Shared& shared)
       : problem_(problem), shared_(shared), at_(at), there_(problem, at) {
@@ -68,7 +66,7 @@ class Refinement {
     template_ = from.templates + right * p.right_stride;
   }
 
-  /// This thread's place's product of the rows of the template that are this block's, of `blocks`;
+  /// The product at this thread's position over the template rows of this block, one of `blocks`;
   /// ends with a barrier. A warp takes `rows` at a time; 32 bits must hold its sums.
   template <int rows>
   __device__ unsigned long long product(int block, int blocks) {
@@ -90,7 +88,7 @@ class Refinement {
     return sum;
   }
 
-  /// Writes the peak. `product`: this thread's place's, of all rows.
+  /// Writes the peak. `product`: at this thread's position, over all rows.
   __device__ void place(unsigned long long product, bool minimum, RefinedPeak& to) {
     const int t = threadIdx.x;
     if (has_place_) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is made of templates when they are new or take up a part of a frame: their sums and, for
-// floating point, their pixels less the mean, by a block a template; and the running averages
-// themselves, by a thread a pixel.
+// What is computed from templates when they are new or were blended with a part of a frame: their
+// sums and, for floating point, their pixels less the mean, one block per template; and the running
+// averages themselves, one thread per pixel.
 #include "cuda/common/block_sums.cuh"
 #include "cuda/common/launch.cuh"
 #include "stages/blend.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int threads = 512, warps = threads / 32;
 
-/// Calls f(pixel, its place in bytes) for the thread's share of a template's pixels.
+/// Calls f(pixel, its byte offset) for the thread's share of a template's pixels.
 template <class In, class F>
 __device__ void for_pixels(const stage::TemplateSums::Problem& p, const std::byte* pixels, F f) {
   for (int y = threadIdx.x / 32; y < p.size.height; y += warps)
@@ -37,7 +37,7 @@ __device__ TemplateSums sums_of(const stage::TemplateSums::Problem& p, const std
           static_cast<double>(n2_covariance(p.size.area(), squares, sum, sum))};
 }
 
-/// Writes the pixels less their mean too.
+/// Also writes the pixels less their mean.
 __device__ TemplateSums sums_of(const stage::TemplateSums::Problem& p, const std::byte* pixels,
                                 float* centred) {
   double sums[2] = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// tensor-match: from bytes to candidates by matrix instructions, see tensor_match.cuh.
+// tensor-match: from 8-bit pixels to candidates by matrix instructions, see tensor_match.cuh.
 #include "cuda/match/tensor_match.cuh"
 
 namespace xcorr::cuda {

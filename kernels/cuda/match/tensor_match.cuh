@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the families tensor_match (by warps) and tensor_match_wgmma (by groups of four warps) are
-// made of: from bytes to candidates without a surface. A block's sums of products
-// (tensor_block.cuh) are scored where they lie, and of each cell of 8 x 8 shifts only the best one
-// is written, if it reaches the limit. A test in single precision, which errs to the safe side,
-// ends most shifts; the rest get the quotient of score.hpp, so that candidates are those of the
-// separate stages to the last bit. With one peak a right, the best of all is the result, which the
-// last block of a right refines, too, unless the right is large; with more, what remains of the
-// cells' best ones (cell_peaks.cuh).
+// Shared by the families tensor_match (by warps) and tensor_match_wgmma (by groups of four warps):
+// from 8-bit pixels to candidates without a surface. A block's sums of products (tensor_block.cuh)
+// are scored in shared memory, and of each cell of 8 x 8 shifts only the best one is written, if it
+// reaches the limit. A conservative test in single precision rejects most shifts; the rest get the
+// quotient of score.hpp, so that candidates equal those of the separate stages to the last bit.
+// With one peak per template the best of all is the result, which the last block of a template also
+// refines, unless the template is large; with more, non-maximum suppression among the cells' best
+// ones gives them (cell_peaks.cuh).
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ namespace xcorr::cuda::tensor_match_kernel {
 
 __device__ inline Key better(Key a, Key b) { return a > b ? a : b; }
 
-/// Of 8 lanes each, or of all 32.
+/// Over groups of 8 lanes, or over all 32.
 template <int lanes>
 __device__ Key best_of(Key key) {
 #pragma unroll
@@ -37,23 +37,23 @@ Cells cells_of(const Problem& p) {
           static_cast<int>(grid.y) * T::rows() / cell, skew_of(p)};
 }
 
-/// What a launch leaves. With several peaks a right: the best key of each of its cells. With one:
-/// the best of all, which the last block of the right makes the candidate.
+/// What a launch leaves. With several peaks per template: the best key of each of its cells. With
+/// one: the best of all, which the template's last block turns into the candidate.
 struct Found {
   Key* best;
-  unsigned* tickets;  ///< of each right
+  unsigned* tickets;  ///< of each template
   Candidate* candidates;
   std::uint32_t* counts;
   RefinedPeak* peaks;  ///< null: candidates are not refined here
   std::uint32_t* peak_counts;
-  unsigned* found;  ///< lengths of the lists, to begin with
+  unsigned* found;  ///< lengths of the lists, zeroed here
 };
 
-/// Rows of a right that a warp refines with at a time, 32 columns of them.
+/// Template rows that a warp takes at a time when refining, 32 columns of them.
 constexpr int refined_rows = 8;
 
-/// Whether the search refines its candidates: where one block is done before another kernel would
-/// be. Its warps take a piece of the right after the other, and about 0.2 us for each.
+/// Whether the search refines its candidates: where one block does so sooner than another kernel
+/// would. Its warps take one piece of the template after the other, each in about 0.2 us.
 template <class T>
 bool refines(const stage::Search::Problem& p) {
   constexpr int max_pieces = 8;
@@ -63,7 +63,7 @@ bool refines(const stage::Search::Problem& p) {
              max_pieces;
 }
 
-/// Joins the best keys of this block's threads with those of a right's others.
+/// Merges the best keys of this block's threads with those of the template's other blocks.
 template <class T>
 __device__ void finish_right(const stage::Search::Problem& p, bool minimum,
                              const MatchInputs<u32>& from, int right, int first_right, Key mine,
@@ -81,7 +81,7 @@ __device__ void finish_right(const stage::Search::Problem& p, bool minimum,
   const Key key = *static_cast<volatile Key*>(&to.best[right]);
   const Candidate at = candidate_of(key, minimum, p.correlate.shifts.width);
   const int index = first_right + right;
-  __syncthreads();  // all have the key
+  __syncthreads();  // all threads have the key
   if (threadIdx.x == 0) {
     to.best[right] = 0;  // for the next frame
     to.counts[index] = key ? 1 : 0;
@@ -90,7 +90,7 @@ __device__ void finish_right(const stage::Search::Problem& p, bool minimum,
   }
   if (!key || !to.peaks) return;
   using Refining = Refinement<stage::Search::Problem, T::threads() / 32, u32>;
-  // Where the sums were.
+  // Reuses the memory of the sums.
   Refining refining(p, from, index, at, *dynamic_shared<typename Refining::Shared>());
   refining.place(refining.template product<refined_rows>(0, 1), minimum, to.peaks[index]);
 }
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(T::threads(), T::blocks)
   const int x = sums.x(), lane = threadIdx.x % 32;
   const bool inside = x >= 0 && x < p.shifts.width;
   const bool single = problem.max_peaks == 1;
-  // The windows of eight rows in this lane's column, asked for all at once.
+  // The sums of the windows of eight rows in this lane's column, loaded all at once.
   struct Windows {
     u32 sums[cell], squares[cell];
   };
@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(T::threads(), T::blocks)
     }
   };
   wait_for_previous();
-  // Those of sixteen rows are under way while eight are scored.
+  // The loads for sixteen rows are in flight while eight are scored.
   int row = sums.first_row();
   Windows windows[2] = {ask(row), ask(row + sums.step)};
   for (; row < T::rows(); row += 2 * sums.step) {
@@ -178,7 +178,7 @@ class MatchState final : public PlanState {
                                                  const Device& device) {
     auto rights = LaidOutRights<T>::make(problem, device);
     if (!rights.ok()) return rights.status();
-    // Of each right a ticket and, twice as large, its best key.
+    // For each template a ticket and, twice as large, its best key.
     auto tickets = Tickets::make(3 * problem.correlate.total_rights());
     if (!tickets.ok()) return tickets.status();
     return std::unique_ptr<PlanState>(new MatchState(
@@ -210,7 +210,7 @@ std::size_t cell_bytes(const stage::Search::Problem& p, int rights) {
   return rights * cells_of<T>(p.correlate).count() * sizeof(Key);
 }
 
-/// With several peaks a right: the keys of cells, then the lists.
+/// With several peaks per template: the keys of cells, then the lists.
 template <class T>
 std::size_t workspace(const stage::Search::Problem& p, const Device&) {
   return p.max_peaks == 1 ? 0 : cell_bytes<T>(p, p.max_rights()) + peak_lists_bytes(p);
@@ -256,7 +256,7 @@ Status launch(const stage::Search::Problem& problem, const Device& device,
 
 constexpr Features features{Feature::u8, Feature::several_peaks};
 
-/// With several peaks a cell must lie in its best one's neighbourhood.
+/// With several peaks a cell must lie in the neighbourhood of its best shift.
 template <class T>
 bool supports(const stage::Search::Problem& problem, const Device& device) {
   const Problem& p = problem.correlate;
@@ -269,7 +269,7 @@ bool supports(const stage::Search::Problem& problem, const Device& device) {
 template <class Family, class T>
 constexpr VariantName name = T::name(Family::name);
 
-/// The variants of some tilings, for the families.
+/// The variants of a family's tilings.
 template <class Family, class... T>
 constexpr auto make_table(Tilings<T...>) {
   return std::array{Variant<stage::Search>{{name<Family, T>.text, Backend::cuda, features},

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Sum and sum of squares of the left's window under every shift. A block makes `columns` windows
-// side by side and walks down a strip of rows, a few rows a round. Each thread keeps the running
-// sums of two columns: the one that its window loses and the one that it gains against its left
-// neighbour's window, as one difference; all threads together keep up the first window's sum. Once
-// a round's differences lie in shared memory, each warp scans one row of them: the first window's
-// sum plus the differences up to a window is that window's sum. Needs no memory that grows with the
-// window, and rounding stays that of one strip. For u8 all sums are exact: differences wrap around
-// in unsigned arithmetic, windows do not, and squares of up to 66,051 pixels fit 32 bits too.
+// Sum and sum of squares of the search region's window at every shift. A block computes `columns`
+// adjacent windows and moves down a strip of rows, a few rows per round. Each thread keeps the
+// running sums of two columns: the one that its window loses and the one that it gains relative to
+// the window on its left, as one difference; all threads together update the first window's sum.
+// Once a round's differences lie in shared memory, each warp computes prefix sums of one row of
+// them: the first window's sum plus the differences up to a window is that window's sum. The memory
+// needed does not grow with the window, and rounding errors do not spread beyond a strip. For u8
+// all sums are exact: differences wrap around in unsigned arithmetic, window sums do not, and
+// squares of up to 66,051 pixels fit 32 bits too.
 #include "cuda/common/launch.cuh"
 #include "cuda/common/warp.cuh"
 #include "stages/window_sums.hpp"
@@ -16,9 +17,9 @@ namespace xcorr::cuda {
 namespace {
 
 constexpr int columns = 256, warps = columns / 32;
-constexpr int rounds = 4, rows_per_block = warps * rounds;  // a round does a row for each warp
+constexpr int rounds = 4, rows_per_block = warps * rounds;  // each warp does one row per round
 constexpr int per_lane = columns / 32;
-constexpr int padded_columns = columns + 32;  // one more a lane's share, against bank conflicts
+constexpr int padded_columns = columns + 32;  // one more per lane's share, against bank conflicts
 
 __device__ int padded(int column) { return column + column / per_lane; }
 
@@ -39,15 +40,15 @@ __global__ void __launch_bounds__(columns)
   let_next_begin();
   __shared__ Sum row_sums[warps][padded_columns];
   __shared__ Squares row_squares[warps][padded_columns];
-  __shared__ M first_window[warps][warps];  // of each row, what each warp adds to it
+  __shared__ M first_window[warps][warps];  // for each row, what each warp adds to it
 
   const int t = threadIdx.x, lane = t % 32, warp = t / 32;
   const int w = p.right.width, h = p.right.height;
   const int x0 = p.shifts.x + blockIdx.x * columns, y0 = p.shifts.y + blockIdx.y * rows_per_block;
   const int rows = min(rows_per_block, p.shifts.y + p.shifts.height - y0);
-  const int last = y0 + rows - 1 + h - 1;  // of the left's rows in use
-  // Thread t > 0 loses column x0 + t - 1 and gains x0 + t - 1 + w. Where that does not exist, and
-  // for t = 0, both are one column, whose difference is nothing.
+  const int last = y0 + rows - 1 + h - 1;  // of the search region's rows in use
+  // Thread t > 0 loses column x0 + t - 1 and gains x0 + t - 1 + w. Where these do not exist, and
+  // for t = 0, both are the same column, whose difference is 0.
   const int left_edge = min(x0 + max(t - 1, 0), p.left.width - 1);
   const bool differs = t > 0 && left_edge + w < p.left.width;
   const int lost = left_edge, gained = differs ? left_edge + w : left_edge;
@@ -56,7 +57,7 @@ __global__ void __launch_bounds__(columns)
   const auto row_of = [&](int y) {
     return reinterpret_cast<const In*>(left + min(y, last) * p.left_pitch);
   };
-  // In int for u8: as a difference of 64-bit squares nvcc 13.0 loses the borrow (seen on sm_90).
+  // In int for u8: in a difference of 64-bit squares nvcc 13.0 loses the borrow (seen on sm_90).
   using Wide = std::conditional_t<std::is_integral_v<In>, int, Sum>;
   const auto take = [](M& m, Wide plus, Wide minus) {
     m.sum += Sum(plus - minus);
@@ -72,8 +73,8 @@ __global__ void __launch_bounds__(columns)
 
   for (int round = 0; round < rows; round += warps) {
     const int count = min(warps, rows - round);
-    // All of a round's pixels are asked for before the first is used; rows past the last one are
-    // read as the last and not used.
+    // All of a round's pixels are loaded before the first is used; rows past the last one repeat it
+    // and are not used.
     In above_gained[warps], above_lost[warps], below_gained[warps], below_lost[warps];
 #pragma unroll
     for (int r = 0; r < warps; ++r) {
@@ -104,7 +105,7 @@ __global__ void __launch_bounds__(columns)
     }
     __syncthreads();
     if (warp < count) {
-      // A lane sums its own share, then what lies left of it comes from the other lanes.
+      // A lane sums its own share; the sum of all shares to its left comes from the other lanes.
       Sum* share_sums = &row_sums[warp][padded(lane * per_lane)];
       Squares* share_squares = &row_squares[warp][padded(lane * per_lane)];
       M share;
@@ -126,7 +127,7 @@ __global__ void __launch_bounds__(columns)
         squares[place + x] = row_squares[warp][padded(i)];
       }
     }
-    __syncthreads();  // the rows are written anew
+    __syncthreads();  // the rows are overwritten
   }
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Window sums of u8 in small pieces that do not wait for each other: a warp, or a few side by side,
-// makes a strip of windows and walks down a band of rows. Each thread keeps the sums of eight
-// neighbouring columns over a window's height. Of a few rows at once the prefix sums of the strip's
-// columns go to shared memory, and a window's sum is the difference of two of them. Four rows of
-// a column are a word, which one instruction sums, so that a window's height costs little anew in
-// each band. Exact in 32 bits (windows of up to 66,051 pixels; differences wrap around, windows do
-// not), up to some 2000 columns wide.
+// Window sums of u8 in small independent pieces: a warp, or a few side by side, computes a strip of
+// windows and moves down a band of rows. Each thread keeps the sums of eight adjacent columns over
+// a window's height. For a few rows at once the prefix sums of the strip's columns go to shared
+// memory, and a window's sum is the difference of two of them. Four rows of a column are packed
+// into a word, which one instruction sums, so that starting each band with a whole window's height
+// costs little. Exact in 32 bits (windows of up to 66,051 pixels; differences wrap around, window
+// sums do not), up to about 2000 columns wide.
 #include "cuda/common/launch.cuh"
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/common/warp.cuh"
@@ -17,22 +17,22 @@ namespace {
 
 using u32 = std::uint32_t;
 
-constexpr int share = 8;                  // columns a thread
+constexpr int share = 8;                  // columns per thread
 constexpr int max_unit = share;           // bytes loaded at once
-constexpr int warp_columns = 32 * share;  // columns a warp
+constexpr int warp_columns = 32 * share;  // columns per warp
 constexpr int max_across = 8;             // warps side by side
 constexpr int max_threads = 32 * max_across;
 constexpr int phase = 4;        // rows at once
-constexpr int start_rows = 16;  // asked for at once in a band's first window
+constexpr int start_rows = 16;  // loaded at once for a band's first window
 
-/// What every block does. Column c of the searched area lies in place c + shift of a strip that
-/// begins with it, so that a thread's columns are aligned words of the left's memory.
+/// How blocks divide the work. Column c of the searched area lies at position c + shift of a strip
+/// that begins with it, so that a thread's columns are aligned words of the search region's memory.
 struct Plan {
   int shift, unit;      ///< unit: bytes of such a word
   int across, outputs;  ///< warps side by side, and windows of their strip: a multiple of share
   int strips;
-  int rows;  ///< that a warp walks down
-  int down;  ///< bands, one below the other, whose rows the first level's cache holds for each
+  int rows;  ///< per warp, in a band
+  int down;  ///< bands, one below the other, that share rows in the first-level cache by each
              ///< other
 };
 
@@ -46,15 +46,14 @@ struct Octet {
   }
 };
 
-/// A thread's columns in the left.
+/// A thread's columns in the search region.
 struct Columns {
   const std::byte* top;  ///< in row 0
   std::int64_t pitch;
-  int first, count;  ///< its first one, and all of the left
+  int first, count;  ///< its first one, and all of the search region
   int unit;          ///< bytes loaded at once: 1 where not all of them exist
 
-  /// Rows y to y + n, as far as they lie before `limit`; the others are 0, as are columns that do
-  /// not exist.
+  /// Rows y to y + n that lie before `limit`; the others are 0, as are columns that do not exist.
   template <int n>
   __device__ void load(Octet (&rows)[n], int y, int limit) const {
     const std::byte* row = top + y * pitch;
@@ -86,7 +85,7 @@ struct Columns {
   }
 };
 
-/// Four words of four rows become four of four columns.
+/// Transposes 4 x 4 bytes: words of rows become words of columns.
 __device__ inline void transpose(u32 (&words)[4]) {
   const u32 low[2] = {__byte_perm(words[0], words[1], 0x5140),
                       __byte_perm(words[2], words[3], 0x5140)};
@@ -98,7 +97,7 @@ __device__ inline void transpose(u32 (&words)[4]) {
   words[3] = __byte_perm(high[0], high[1], 0x7632);
 }
 
-/// Of each of a thread's columns, over a window's height.
+/// Sums of each of a thread's columns over a window's height.
 struct Moments {
   u32 sums[share] = {}, squares[share] = {};
 
@@ -130,7 +129,7 @@ struct Moments {
   }
 };
 
-/// Of warps side by side: all others of the block do as many steps.
+/// A barrier where warps are side by side: all others of the block do as many steps.
 __device__ inline void wait_for_strip() {
   if (blockDim.x == 32)
     __syncwarp();
@@ -142,15 +141,15 @@ __device__ inline void wait_for_strip() {
 class Prefix {
  public:
   static constexpr int lines = 2 * phase;
-  /// Of one strip: the lines, what its warps sum up to in each, and room behind, for windows past
-  /// the last one are read too, so that no branch parts the loads.
+  /// For one strip: the lines, its warps' totals in each, and padding, since windows past the last
+  /// one are also read, so that no branch separates the loads.
   __host__ __device__ static constexpr int words(int across, int window) {
     return lines * across * (warp_columns + 1) + ceil_div(window + 2 * share, 4) * 4;
   }
   __device__ explicit Prefix(int window)
       : columns_(dynamic_shared<u32>() + threadIdx.y * words(blockDim.x / 32, window)) {}
 
-  /// By all threads: the values of a thread's columns, which become their prefix sums.
+  /// Called by all threads: stores the prefix sums of the values of the threads' columns.
   __device__ void store(u32 (&values)[lines][share]) const {
     const int warp = threadIdx.x / 32;
     u32* const totals = columns_ + lines * width();
@@ -164,7 +163,7 @@ class Prefix {
     if (threadIdx.x % 32 == 31)
 #pragma unroll
       for (int line = 0; line < lines; ++line) totals[warp * lines + line] = before[line];
-    wait_for_strip();  // also till the last rows' sums are read
+    wait_for_strip();  // also until the last rows' sums are read
 #pragma unroll
     for (int line = 0; line < lines; ++line) before[line] -= values[line][share - 1];
 #pragma unroll 1
@@ -182,8 +181,8 @@ class Prefix {
     wait_for_strip();
   }
   __device__ const u32* line(int number) const { return columns_ + number * width(); }
-  /// Where in a line a column lies: the halves of every second four shares change places, so that
-  /// eight threads' halves lie in different banks.
+  /// Where in a line a column lies: in every second group of four shares the halves are swapped, so
+  /// that eight threads' halves lie in different banks.
   __device__ static int place(int column) { return column ^ (column >> 3 & 4); }
 
  private:
@@ -192,14 +191,14 @@ class Prefix {
   u32* columns_;
 };
 
-/// The sums of `outputs` windows from a line's prefix sums: a warp does those of its columns.
+/// The sums of `outputs` windows from a line's prefix sums: each warp does those of its columns.
 __device__ inline void write(const u32* line, int width, const Plan& plan, int outputs, u32* to) {
   const int x = threadIdx.x / 32 * warp_columns + threadIdx.x % 32;
   const int begin = x + plan.shift, end = begin + width;
-  // Columns 64 further on lie 64 places further on.
+  // Columns 64 further on lie 64 positions further on.
   const u32* const first[2] = {line + Prefix::place(begin), line + Prefix::place(begin + 32)};
   const u32* const last[2] = {line + Prefix::place(end), line + Prefix::place(end + 32)};
-  u32 before[share], upto[share];  // all asked for before the first is used
+  u32 before[share], upto[share];  // all loaded before the first is used
 #pragma unroll
   for (int k = 0; k < share; ++k) {
     before[k] = first[k % 2][k / 2 * 64];
@@ -216,13 +215,13 @@ __global__ void __launch_bounds__(max_threads)
   const int x0 = blockIdx.y * plan.outputs;                            // the strip's first shift
   const int y0 = (blockIdx.x * blockDim.y + threadIdx.y) * plan.rows;  // the band's first one
   const int limit = p.shifts.height + h - 1;                           // of rows in use
-  const int c = p.shifts.x + x0 + threadIdx.x * share - plan.shift;    // in the left
+  const int c = p.shifts.x + x0 + threadIdx.x * share - plan.shift;    // in the search region
   const Columns columns{left + p.shifts.y * p.left_pitch + c, p.left_pitch, c, p.left.width,
                         c >= 0 && c + share <= p.left.width ? plan.unit : 1};
   const int outputs = min(plan.outputs, p.shifts.width - x0);
   const Prefix prefix(w);
 
-  Octet above[phase], below[phase];  // what the window's top and bottom pass
+  Octet above[phase], below[phase];  // the rows that the window's top and bottom pass
   columns.load(above, y0, limit);
   columns.load(below, y0 + h, limit);
   Moments running;
@@ -258,8 +257,9 @@ __global__ void __launch_bounds__(max_threads)
   }
 }
 
-/// The fewest warps for a row of windows, of these the narrowest strips; no strips where not even
-/// the widest one has room. Bands that fill the device, where there are enough rows: measured.
+/// The fewest warps for a row of windows, and among these the narrowest strips; no strips where
+/// even the widest one is too narrow. Bands that fill the device, if there are enough rows:
+/// measured.
 Plan plan_of(const Problem& p, const Device& device, int first_byte) {
   Plan best{};
   best.unit = p.left_pitch % max_unit == 0 ? max_unit : p.left_pitch % 4 == 0 ? 4 : 1;
@@ -299,7 +299,7 @@ Status launch(const stage::WindowSums::Problem& problem, const Device& device,
 
 bool supports(const stage::WindowSums::Problem& problem, const Device& device) {
   const Problem& p = problem.correlate;
-  for (int first = 0; first < max_unit; ++first) {  // wherever the left lies
+  for (int first = 0; first < max_unit; ++first) {  // for every alignment of the search region
     const Plan plan = plan_of(p, device, first);
     if (plan.strips < 1 || plan.strips > 65535 || shared_bytes(p, plan) > max_shared_bytes(device))
       return false;

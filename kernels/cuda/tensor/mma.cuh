@@ -24,7 +24,7 @@ __device__ inline void load_matrices(std::uint32_t (&to)[4], const std::uint8_t*
 #endif
 }
 
-/// A word of shared memory, loaded here even where another one has it already.
+/// A word of shared memory, loaded here even if another register already holds it.
 __device__ inline std::uint32_t load_word(const std::uint8_t* from) {
   std::uint32_t word;
   const auto address = static_cast<unsigned>(__cvta_generic_to_shared(from));
@@ -60,10 +60,10 @@ __device__ inline void multiply_add(std::uint32_t (&c)[4], const std::uint32_t (
 #endif
 }
 
-/// c += a b where `wanted`, which all lanes agree on (mma.m16n8k8). a, 16x8: lane l holds column
-/// l % 4 of rows l / 4 and l / 4 + 8, then column l % 4 + 4 of the same. b, 8x8: rows l % 4 and
-/// l % 4 + 4 of column l / 4. c as above. Of the float32 bits in a and b the lower 13 must be zero:
-/// the hardware ignores them. Sums are cut off, not rounded, to float32.
+/// c += a b if `wanted`, which must be the same in all lanes (mma.m16n8k8). a, 16x8: lane l holds
+/// column l % 4 of rows l / 4 and l / 4 + 8, then column l % 4 + 4 of the same. b, 8x8: rows l % 4
+/// and l % 4 + 4 of column l / 4. c as above. Of the float32 bits in a and b the lower 13 must be
+/// zero: the hardware ignores them. Sums are truncated, not rounded, to float32.
 __device__ inline void multiply_add_tf32(float (&c)[4], const std::uint32_t (&a)[4],
                                          const std::uint32_t (&b)[2], bool wanted) {
 #if __CUDA_ARCH__ >= 800

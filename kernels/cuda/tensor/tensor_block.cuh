@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Sums of products of bytes by matrix instructions: what kernels by warps (tensor_warps.cuh) and by
-// groups of four warps (tensor_warpgroups.cuh) share. One row of the right is a banded (Toeplitz)
-// matrix, B[k][n] = right[k - n], so that 16 x 32 shifts are pieces of 16 left rows, as they lie in
-// memory, times B: no pixel is rearranged. B is laid out once for each right, as the form's
-// instructions want it. A tiling `T` is a type that kernels take as a parameter. Sums wrap at
-// 2^32, which is right while the true ones fit.
+// Sums of products of bytes by matrix instructions: shared by the kernels by warps
+// (tensor_warps.cuh) and by groups of four warps (tensor_warpgroups.cuh). One row of the right is a
+// banded (Toeplitz) matrix, B[k][n] = right[k - n], so that 16 x 32 shifts are pieces of 16 left
+// rows, as they lie in memory, times B: no pixel is rearranged. B is laid out once for each right,
+// as the instructions in use require. A tiling `T` is a type that kernels take as a parameter. Sums
+// are modulo 2^32, so they are right while the true ones fit.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct RightRows {
 
 // ---- preparing rights -----------------------------------------------------------------------
 
-/// Bands of columns in which rights wider than a row of k are taken.
+/// The bands of columns into which rights wider than a row of k are split.
 template <class T>
 __host__ __device__ constexpr int bands_of(const Problem& p) {
   return T::bands(p.right.width);
@@ -64,7 +64,7 @@ std::int64_t lines_of(const Problem& p) {
 template <class T>
 class LaidOutRights final : public PlanState {
  public:
-  /// Of a correlation, or of a search.
+  /// For the problem of a correlation or of a search.
   template <class P>
   static Result<std::unique_ptr<PlanState>> make(const P& problem, const Device&) {
     const Problem& p = problem.correlate;
@@ -92,8 +92,8 @@ class LaidOutRights final : public PlanState {
 
 // ---- a block's sums -------------------------------------------------------------------------
 
-/// The first shift of a block, as elements of the output. Blocks begin up to 15 columns before
-/// the output, so that 16-byte copies of the left lie as in memory.
+/// The first shift of a block, as elements of the output. Blocks begin up to 15 columns before the
+/// output, so that 16-byte copies of the left are aligned.
 struct Corner {
   int x, y;
 };
@@ -112,18 +112,18 @@ dim3 tensor_grid(const Problem& p, std::int64_t outputs) {
               ceil_div(p.shifts.height, T::rows()), static_cast<unsigned>(outputs));
 }
 
-/// 16 bytes from (x, y) on of the left; zeros where there is nothing. x is a multiple of 16.
+/// 16 bytes of the left from (x, y) on; zeros outside. x is a multiple of 16.
 __device__ inline void stage_left(std::uint8_t* to, const Problem& p, const std::byte* left, int x,
                                   int y, bool aligned) {
   const bool inside = unsigned(y) < unsigned(p.left.height) && x >= 0;
   const int valid = inside ? min(max(p.left.width - x, 0), 16) : 0;
   const auto* from = reinterpret_cast<const std::uint8_t*>(left + y * p.left_pitch) + x;
   if (aligned) return copy_async<16>(to, from, valid);
-#pragma unroll 2  // more of them would take registers from the sums
+#pragma unroll 2  // unrolling further would take registers from the sums
   for (int i = 0; i < 16; ++i) to[i] = i < valid ? from[i] : 0;
 }
 
-/// `count` of a right's laid-out rows, and zeros for the rest of a stage.
+/// Copies `count` of a right's laid-out rows, and zeros for the rest of a stage.
 template <class T>
 __device__ void stage_rights(std::uint8_t* to, const std::uint32_t* from, int count) {
   const int words = count * T::row_words();
@@ -132,24 +132,25 @@ __device__ void stage_rights(std::uint8_t* to, const std::uint32_t* from, int co
     copy_async<16>(to + i * 4, from + (i < words ? i : 0), i < words ? 16 : 0);
 }
 
-/// Words from row to row of a warp's sums in shared memory: four rows lie in different banks.
+/// Words from row to row of a warp's sums in shared memory, so that four rows lie in different
+/// banks.
 constexpr int sums_pitch = 40;
 
-/// Where a lane stores two sums at a time. A warp's accumulators are of 16 rows and 8 columns each,
-/// as multiply_add() leaves them; `row`: of the first one's sums.
+/// Where a lane stores two sums at a time. A warp's accumulators have 16 rows and 8 columns each,
+/// as multiply_add() leaves them; `row`: the first row of sums.
 __device__ inline uint2* place_of_sums(int row) {
   const int lane = threadIdx.x % 32;
   return reinterpret_cast<uint2*>(dynamic_shared<std::uint32_t>() + (row + lane / 4) * sums_pitch +
                                   lane % 4 * 2);
 }
 
-/// Of that many rows of 32 columns.
+/// The bytes of that many rows of 32 columns.
 constexpr std::size_t sums_bytes(int rows) {
   return static_cast<std::size_t>(rows) * sums_pitch * sizeof(std::uint32_t);
 }
 
-/// A block's sums as its warps read them: a lane a column, eight rows at a time. Each row of sums
-/// is there T::split times, a part of the sum each.
+/// A block's sums as its warps read them: one column per lane, eight rows at a time. Each row of
+/// sums is stored T::split times, each with a part of the sum.
 template <class T>
 class BlockSums {
   static constexpr int across = T::columns() / 32, strip_sums = T::rows() * sums_pitch;
@@ -161,14 +162,14 @@ class BlockSums {
       : strip_(static_cast<int>(threadIdx.x) / 32 % across),
         x_(corner.x + 32 * strip_ + static_cast<int>(threadIdx.x) % 32) {}
 
-  /// This lane's column of the output; may be outside.
+  /// This lane's column of the output, which may be outside it.
   __device__ int x() const { return x_; }
 
-  /// Of eight rows of the block that are this warp's, the first; those of the next are `step` on.
+  /// The first of this warp's groups of eight rows of the block; the next group is `step` rows on.
   __device__ int first_row() const { return static_cast<int>(threadIdx.x) / 32 / across * 8; }
 
   /// The sum in this lane's column and row `row + r` of the block; `row` is a multiple of 8, `r`
-  /// below 8. So places add up, and that of `r` is known to the compiler.
+  /// below 8. Offsets are then sums, of which that of `r` is a compile-time constant.
   __device__ std::uint32_t at(int row, int r) const {
     const auto* from = dynamic_shared<std::uint32_t>() + strip_ * strip_sums +
                        (T::place(row) + T::place(r)) * sums_pitch + threadIdx.x % 32;
@@ -184,12 +185,12 @@ class BlockSums {
 
 // ---- eligibility ----------------------------------------------------------------------------
 
-/// Rows of a right for which 32 bits hold the sums.
+/// The most rows of a right for which 32 bits hold the sums.
 inline int max_rows_in_32_bits(const Problem& p) {
   return static_cast<int>(std::min<std::int64_t>(p.right.height, widest_u8_row / p.right.width));
 }
 
-/// `rights`: most of a launch.
+/// `rights`: the most in a launch.
 template <class T>
 bool supports_tiling(const Problem& p, int rights, const Device& device) {
   return T::has_instructions(device) && T::takes_width(p.right.width) &&

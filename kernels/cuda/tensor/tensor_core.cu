@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // tensor-core: exact sums of products of bytes by matrix instructions, see tensor_core.cuh. It is
-// the fastest way for 8-bit matrices but for the smallest ones, next to an FFT past a hundred
-// pixels a side, and where tensor_core_wgmma is at hand.
+// the fastest way for 8-bit matrices except the smallest ones, unless an FFT (past a hundred pixels
+// a side) or tensor_core_wgmma (where available) is faster.
 #include "cuda/tensor/tensor_core.cuh"
 
 namespace xcorr::cuda {

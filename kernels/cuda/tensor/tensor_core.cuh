@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the families tensor_core (by warps) and tensor_core_wgmma (by groups of four warps) are made
-// of: exact sums of products of bytes, see tensor_block.cuh, stored for every shift. Rights of more
-// pixels than 32 bits hold the sums of are taken in bands of rows, a launch each, whose sums are
-// added in 64 bits.
+// Shared by the families tensor_core (by warps) and tensor_core_wgmma (by groups of four warps):
+// exact sums of products of bytes, see tensor_block.cuh, stored for every shift. Rights whose sums
+// exceed 32 bits are split into bands of rows, one launch each, whose sums are added in 64 bits.
 #pragma once
 
 #include <array>
@@ -13,7 +12,7 @@
 
 namespace xcorr::cuda::tensor_core_kernel {
 
-/// `add`: to what an earlier band of rows left in `out`.
+/// `add`: adds to what an earlier band of rows left in `out`.
 template <class T, class Out>
 __global__ void __launch_bounds__(T::threads(), T::blocks)
     tensor_core(Problem p, const std::byte* lefts, const std::uint32_t* laid_out, RightRows rows,
@@ -75,7 +74,7 @@ bool supports(const stage::Correlate::Problem& problem, const Device& device) {
 template <class Family, class T>
 constexpr VariantName name = T::name(Family::name);
 
-/// The variants of some tilings, for the families.
+/// The variants of a family's tilings.
 template <class Family, class... T>
 constexpr auto make_table(Tilings<T...>) {
   return std::array{

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // tensor-core-split: sums of products of float32 by matrix instructions, which take TF32, numbers
-// of 11 bits. Each value is split into two of those, high + low, and high * high + low * high +
-// high * low misses less than an ulp of a product; where no value of a block has a low part
-// (integers up to 2048, values that were float16) the first product is all there is. One row of the
-// right is a banded (Toeplitz) matrix, B[k][n] = right[k - n], as in tensor_block.cuh: of its
-// blocks of 8 x 8, one more than the row has is not zero. It is made for matrices of some 64 pixels
-// a side and more; what it should reach is in docs/performance.md.
+// with 11 significant bits. Each value is split into two of those, high + low, and high * high +
+// low * high + high * low misses less than an ulp of a product; where no value of a block has a low
+// part (integers up to 2048, values that were float16) the first product suffices. One row of the
+// right is a banded (Toeplitz) matrix, B[k][n] = right[k - n], as in tensor_block.cuh: it has one
+// more nonzero block of 8 x 8 than the row has blocks of 8. It is made for matrices of about 64
+// pixels a side and more; docs/performance.md has its expected rate.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -23,27 +23,27 @@
 namespace xcorr::cuda {
 namespace {
 
-/// Tiles of eight shifts that a warp has in x, and its shifts in y.
+/// A warp's tiles of eight shifts in x, and its shifts in y.
 constexpr int tiles = 8, tile_rows = 16;
 
-/// Tiles whose products are interleaved, so that none waits for the one before.
+/// Tiles whose products are interleaved, so that none waits for the previous one.
 constexpr int tiles_at_once = 4;
 
 /// One tuning. A warp computes 64 shifts in x and 16 in y; a block has `warps_y` of those one below
-/// the other, each by `share` warps, which take turns with the rows. The block walks down the left:
-/// left row r, and the 15 below it, meet right row r - dy. `rows` of both are staged at a time, in
-/// rings of slots, `steps` blocks of eight columns of the right at once.
+/// the other, each computed by `share` warps, which take turns with the rows. The block moves down
+/// the left: left row r, and the 15 below it, meet right row r - dy. `rows` of both are staged at a
+/// time, in rings of slots, `steps` blocks of eight columns of the right at once.
 struct Row {
   int warps_y, share, rows, steps;
   int blocks;  ///< that should fit a multiprocessor
 
   constexpr int threads() const { return 32 * warps_y * share; }
   constexpr int block_y() const { return tile_rows * warps_y; }
-  /// What a stage has, and what is copied for the next one meanwhile.
+  /// The rows of a stage, and those copied for the next one meanwhile.
   constexpr int left_slots() const { return std::bit_ceil(2u * rows + tile_rows - 1); }
   constexpr int right_slots() const { return std::bit_ceil(2u * rows + block_y() - tile_rows); }
   constexpr int left_columns() const { return eight * (tiles + steps - 1); }
-  /// An odd number of 16 bytes, so that eight rows lie in different banks.
+  /// An odd multiple of 16 bytes, so that eight rows lie in different banks.
   constexpr int left_pitch() const { return left_columns() + 4; }
   constexpr int right_columns() const { return eight * (steps + 1); }
   constexpr int left_floats() const { return left_slots() * left_pitch(); }
@@ -69,12 +69,13 @@ constexpr Row rows[] = {
 
 // ---- multiplying ----------------------------------------------------------------------------
 
-/// The blocks of B that a warp's tiles meet, each with its high part and, of two, its low one.
+/// The blocks of B that a warp's tiles need, each with its high part and, with two parts, its low
+/// one.
 template <int parts>
 using Blocks = std::uint32_t[tiles][parts][2];
 
-/// Adds the products of block k of the left, which tile n has to multiply with block k - n of the
-/// right, if that is one of `steps`; it is b[(step - n) % tiles].
+/// Adds the products of block k of the left, which tile n multiplies with block k - n of the right,
+/// if that is one of `steps`; it is b[(step - n) % tiles].
 template <int parts>
 __device__ void multiply_block(float (&sums)[tiles][4], const std::uint32_t (&a)[parts][4],
                                const Blocks<parts>& b, int step, int k, int steps) {
@@ -102,12 +103,12 @@ __device__ void multiply_block(float (&sums)[tiles][4], const std::uint32_t (&a)
 }
 
 /// Adds the products of one row of the right, in blocks [0, steps), with the 16 rows of the left
-/// that meet it, in those blocks [begin, end) that exist. From a high part to its low one it is
-/// `plane` floats.
+/// that meet it, in those blocks [begin, end) that exist. A high part and its low one are `plane`
+/// floats apart.
 template <int parts>
 __device__ void multiply_row(float (&totals)[tiles][4], const float* left, const float* right,
                              int plane, int begin, int end, int steps) {
-  // The first tile's block is new in each step; the others' move on by one tile.
+  // The first tile's block is new in each step; the others move on by one tile.
   Blocks<parts> b = {};
   const auto load = [&](std::uint32_t(&to)[parts][2], int k) {
     if (unsigned(k) < unsigned(steps))
@@ -121,7 +122,7 @@ __device__ void multiply_row(float (&totals)[tiles][4], const float* left, const
   for (int n = 1; n < tiles; ++n) load(b[tiles - n], begin - n);
 
   for (int first = begin; first < end; first += tiles) {
-    // Tensor cores cut their sums off, so these are short ones.
+    // Tensor cores truncate their sums, so these are short ones.
     float sums[tiles][4] = {};
 #pragma unroll
     for (int step = 0; step < tiles; ++step) {
@@ -144,9 +145,9 @@ __device__ void multiply_row(float (&totals)[tiles][4], const float* left, const
 
 // ---- the kernel -----------------------------------------------------------------------------
 
-/// Where a block is: its outputs, the shift of the first of them, what it goes through.
+/// Where a block is: its outputs, the shift of the first one, the rows and columns it processes.
 struct Place {
-  int x, y;            ///< the first output, which may lie before the first wanted one
+  int x, y;            ///< the first output, which may lie before the first requested one
   int dx, dy;          ///< its shift; dx is a multiple of eight
   int begin_r, end_r;  ///< left rows
   int begin_k, end_k;  ///< blocks of k of the right
@@ -167,7 +168,8 @@ __device__ Place place_of(const Problem& p, int tile_x, int tile_y, int skew) {
           min(blocks_of_k(p), ceil_div(p.left.width, eight) - dx / eight)};
 }
 
-/// Rows [begin, end) of a matrix to their slots, `columns` from `first` on: those that exist.
+/// Copies rows [begin, end) of a matrix to their slots, `columns` from `first` on: those that
+/// exist.
 template <int threads, int columns, int pitch, int slots>
 __device__ void stage(float* to, const float* from, const Split& side, int begin, int end,
                       int first) {
@@ -236,7 +238,8 @@ __device__ void add_products(float (&totals)[tiles][4], const Split& lefts, cons
   }
 }
 
-/// Writes the block's outputs, or adds to them, by shared memory: what warps share is added up.
+/// Writes the block's outputs, or adds to them, through shared memory, where the sums that warps
+/// share are added.
 template <int number>
 __device__ void write(const float (&totals)[tiles][4], const Problem& p, const Place& place,
                       bool add, float* out) {
@@ -283,7 +286,7 @@ __global__ void __launch_bounds__(rows[number].threads(), rows[number].blocks)
   const bool with_low = __syncthreads_or(any_low(lefts, pair.left) || any_low(rights, pair.right));
   out += output * p.shifts.width * p.shifts.height;
 
-  // Segments of about the same width, each added up by itself, which keeps long sums exact.
+  // Segments of about equal width, each summed separately, which keeps long sums accurate.
   const int blocks = max(0, place.end_k - place.begin_k),
             segments = max(1, ceil_div(blocks, t.steps));
   for (int i = 0; i < segments; ++i) {
@@ -304,7 +307,7 @@ std::size_t workspace(const stage::Correlate::Problem& problem, const Device&) {
   return left_side(problem.correlate).bytes();
 }
 
-/// Columns by which tiles begin before the first shift, at a multiple of eight.
+/// Columns by which tiles begin before the first shift, to align them to eight.
 int skew_of(const Problem& p) { return p.shifts.x & (eight - 1); }
 
 std::int64_t tiles_x(const Problem& p, const Row& t) {
@@ -332,7 +335,7 @@ template <int number>
 bool supports(const stage::Correlate::Problem& problem, const Device& device) {
   constexpr Row t = rows[number];
   constexpr std::int64_t max_blocks = 0x7fffffff;
-  // Of so many rows sums of one sign are up to 11 eps off, which grows with the rows.
+  // With so many rows, sums of one sign are up to 11 eps off, which grows with the rows.
   constexpr int max_rows = 512;
   const Problem& p = problem.correlate;
   return supports_definition(problem) && device.compute_capability >= 80 &&

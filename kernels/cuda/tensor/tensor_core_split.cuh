@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The two sides of a problem as tensor_core_split multiplies them: each value split into two TF32,
-// in rows of whole blocks of eight columns. The lefts are split at each launch, in the workspace,
-// the rights when they are given.
+// in rows of whole blocks of eight columns. The lefts are split at each launch, in the workspace;
+// the rights when they are set.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace xcorr::cuda {
 constexpr int eight = 8;
 
 /// One side, split: for each matrix the high parts of all rows and then the low ones, rows of
-/// `columns` floats of which the first `margin` are zero, as what is left behind the values.
+/// `columns` floats of which the first `margin` and those after the values are zero.
 struct Split {
   Size size;
   int margin, columns;
@@ -47,7 +47,7 @@ constexpr Split left_side(const Problem& p) {
   return {p.left, 0, ceil_div(p.left.width, eight) * eight, p.lefts, nullptr, nullptr};
 }
 
-/// Blocks of eight columns of k that a right's row takes, shifted by 0 to 7.
+/// Blocks of eight columns of k that a right's row spans when shifted by 0 to 7.
 __host__ __device__ constexpr int blocks_of_k(const Problem& p) {
   return ceil_div(p.right.width + eight - 1, eight);
 }
@@ -61,7 +61,7 @@ __device__ inline float to_tf32(float value) {
   return __uint_as_float((__float_as_uint(value) + 0x1000u) & 0xffffe000u);
 }
 
-/// A block a row.
+/// One block per row.
 __global__ void split_rows(Split to, const std::byte* from, std::int64_t stride,
                            std::int64_t pitch) {
   const std::int64_t matrix = blockIdx.x / to.size.height;

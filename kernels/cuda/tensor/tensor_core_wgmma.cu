@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// tensor-core-wgmma: tensor-core by what compute capability 9.0 has for four warps together, see
-// tensor_warpgroups.cuh. For rights up to 129 columns wide.
+// tensor-core-wgmma: tensor-core by the instructions for four warps together of compute capability
+// 9.0, see tensor_warpgroups.cuh. For rights up to 129 columns wide.
 #include "cuda/tensor/tensor_core.cuh"
 
 namespace xcorr::cuda {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // tensor_block.cuh by groups of four warps (wgmma, on compute capability 9.0), at twice the rate of
-// mma.sync. B lies in shared memory as core matrices of 8 shifts of 16 bytes of k. They are the
-// diagonals of one matrix: that of 8 shifts further is that of 8 bytes of k less, so a row takes
-// 4 * steps + 2 of them. The tiles of a block are interleaved: of 8 tiles the first has rows 0, 8,
-// 16 ... of shifts. So a piece of the left, rows r, r + 8 ..., serves every tile p with row r - p
-// of the right, and is loaded once for all of a group's.
+// mma.sync. B lies in shared memory as core matrices of 8 shifts by 16 bytes of k. Those on one
+// diagonal are equal: a core matrix 8 shifts further is the one 8 bytes of k before, so a row takes
+// only 4 * steps + 2 of them. The tiles of a block are interleaved: of 8 tiles the first has rows
+// 0, 8, 16 ... of shifts. So a piece of the left, rows r, r + 8 ..., is used by every tile p with
+// row r - p of the right, and is loaded once for all tiles of a group.
 #pragma once
 
 #include "cuda/tensor/mma.cuh"
@@ -14,16 +14,17 @@
 
 namespace xcorr::cuda {
 
-/// One tuning. A block computes 128 shifts in x, 32 a warp of each group, and 16 * tiles * groups
-/// in y. Rows of the right are staged `rows_at_once`, with `steps` times 32 bytes of k for each.
+/// One tuning. A block computes 128 shifts in x, 32 for each warp of a group, and 16 * tiles *
+/// groups in y. Rows of the right are staged `rows_at_once`, with `steps` times 32 bytes of k for
+/// each.
 template <int k, int t, int g, int rows_at_once, int b>
 struct WarpgroupTiling {
-  static constexpr int steps = k, tiles = t, groups = g;  // tiles: of a group
-  static constexpr int blocks = b;  ///< that a multiprocessor shall have registers for
+  static constexpr int steps = k, tiles = t, groups = g;  // tiles: per group
+  static constexpr int blocks = b;  ///< for which a multiprocessor must have registers
   static constexpr int split = 1;   ///< sums are whole
 
-  /// Behind a family's name: k, how many times 32 bytes of k; t, tiles of 16 rows a warp; g, groups
-  /// of four warps; r, rows at once, where they are many.
+  /// After the family's name: k, multiples of 32 bytes of k; t, tiles of 16 rows per warp; g,
+  /// groups of four warps; r, rows at once, where there are many.
   static constexpr VariantName name(const char* family) {
     VariantName name = variant_name(family, ".k", k, "t", t);
     name.add_if(groups > 1, "g", groups);
@@ -35,30 +36,30 @@ struct WarpgroupTiling {
   static constexpr int columns() { return 128; }  ///< shifts of a block
   static constexpr int all_tiles() { return tiles * groups; }
   static constexpr int rows() { return 16 * all_tiles(); }
-  /// Of the sums of a row: those of a tile lie together.
+  /// The place of a row's sums: those of a tile lie together.
   static constexpr int place(int row) { return row % all_tiles() * 16 + row / all_tiles(); }
 
   static constexpr int max_columns() { return 32 * steps - 31; }
   static constexpr int stage_rows() { return rows_at_once; }
-  /// Those that are multiplied, those that come next, and those before, which the last tiles of a
-  /// round still want.
+  /// The stage being multiplied, the next one, and the previous one, which the last tiles of a
+  /// round still need.
   static constexpr int max_stages = 3;
   static constexpr int core_bytes = 128;
-  /// Of one row of the right.
+  /// For one row of the right.
   static constexpr int row_bytes() { return (4 * steps + 2) * core_bytes; }
   static constexpr int row_words() { return row_bytes() / 4; }
-  /// Of the right, that a laid-out word begins with. Core matrix c has bytes 8 (c - 3)... of k,
-  /// those of its i-th shift i bytes back.
+  /// The right's column that a laid-out word begins with. Core matrix c has bytes 8 (c - 3)... of
+  /// k, for its i-th shift i bytes back.
   static constexpr int first_column(int word) {
     const int core = word / 32, shift = word % 32 / 4;
     return 8 * (core - 3) - shift + word % 4 * 4;
   }
   static constexpr int left_columns() { return columns() + 32 * (steps - 1); }
-  /// An odd number of 16 bytes, so that eight rows of a piece lie in different banks.
+  /// An odd multiple of 16 bytes, so that eight rows of a piece lie in different banks.
   static constexpr int left_pitch() { return (left_columns() / 16 | 1) * 16; }
   /// Left rows that a stage needs, from its first row of the right on.
   static constexpr int left_rows() { return rows() + stage_rows() - 1; }
-  /// Room for a stage's left rows and those that the next one adds: of each tile's first rows.
+  /// Slots for a stage's left rows and those that the next one adds, for each tile's first row.
   static constexpr int slots() { return ceil_div(left_rows() + stage_rows(), all_tiles()); }
   static constexpr int left_bytes() { return all_tiles() * slots() * left_pitch(); }
   static constexpr int stage_bytes() { return stage_rows() * row_bytes(); }
@@ -86,16 +87,16 @@ using WarpgroupTilings = Tilings<  //
     WarpgroupTiling<5, 4, 2, 8, 2>>;
 // clang-format on
 
-/// A round is a piece of the left for each of a group's tiles, the first of which begins with the
-/// row of the right that the round is named after. In the first one the rows of later tiles are
+/// A round takes one piece of the left for each of a group's tiles, the first of which begins with
+/// the row of the right whose number is the round's. In the first round the rows of later tiles are
 /// above the right, in the last one those of earlier tiles are below it.
 enum class Round { first, inner, last };
 
 /// Registers for parts of pieces, 32 columns each: while one is multiplied, three are loaded.
 constexpr int parts_ahead = 4;
 
-/// The products of a round. `now`, `before`: the right's rows of this round and of the one before.
-/// `load`: loads a part of a piece, which may be of the next round.
+/// The products of a round. `now`, `before`: the right's rows of this round and of the previous
+/// one. `load`: loads a part of a piece, which may be of the next round.
 template <class T, Round round, class Load>
 __device__ void multiply_round(std::uint32_t (&sums)[T::tiles][16],
                                std::uint32_t (&parts)[parts_ahead][4], const RightMatrix& now,
@@ -117,7 +118,7 @@ __device__ void multiply_round(std::uint32_t (&sums)[T::tiles][16],
         multiply_async<true>(sums[tile], parts[i % parts_ahead], right);
     }
     commit_products();
-    wait_products<1>();  // so that the registers of the part before are free
+    wait_products<1>();  // so that the registers of the previous part are free
     if (round != Round::last || i + parts_ahead - 1 < pieces * T::steps)
       load(parts[(i + parts_ahead - 1) % parts_ahead], i + parts_ahead - 1);
   }
@@ -131,7 +132,7 @@ __device__ void sum_products(WarpgroupTiling<numbers...>, const Problem& p, cons
                              RightRows rows, bool aligned) {
   using T = WarpgroupTiling<numbers...>;
   static_assert(T::tiles % parts_ahead == 0 && T::stage_rows() % T::tiles == 0 &&
-                8 % T::all_tiles() == 0);  // the last for BlockSums
+                8 % T::all_tiles() == 0);  // the last condition is for BlockSums
   std::uint8_t* const shared = dynamic_shared<std::uint8_t>();
   std::uint8_t* const shared_rights = shared + T::left_bytes();
   const int stages = ceil_div(rows.count, T::stage_rows());
@@ -158,10 +159,10 @@ __device__ void sum_products(WarpgroupTiling<numbers...>, const Problem& p, cons
   };
 
   const int warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
-  // By a shuffle, so that the compiler knows that all lanes have the same.
+  // By a shuffle, so that the compiler knows that all lanes have the same value.
   const int group = T::groups > 1 ? static_cast<int>(__shfl_sync(~0u, threadIdx.x / 128, 0)) : 0;
   const std::uint8_t* const my_left = shared + lane / 16 * 16 + warp * 32;
-  // A group's tiles begin `tiles` rows after those of the one before, so it is as many rounds
+  // A group's tiles begin `tiles` rows after those of the previous group, so it is as many rounds
   // ahead.
   const auto loader = [&](int round) {
     return [=](std::uint32_t(&to)[4], int part) {
@@ -181,7 +182,7 @@ __device__ void sum_products(WarpgroupTiling<numbers...>, const Problem& p, cons
   const auto begin_stage = [&](int stage) {
     wait_copies<0>();
     show_to_products();
-    __syncthreads();  // the stage is there, and the one before the last no longer needed
+    __syncthreads();  // the stage has arrived, and the one before the previous is no longer needed
     fill(stage + 1);
   };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // tensor_block.cuh by warps (mma.sync). The columns of B are the same bytes shifted, read from four
-// copies of the right's row that begin a byte apart. A piece of the left serves every tile of 16
-// shifts whose row of the right meets it there: tile m and row j where 16 m + j is the piece's
+// copies of the right's row that begin a byte apart. A piece of the left is used by every tile of
+// 16 shifts for which a row of the right meets it: tile m and row j where 16 m + j is the piece's
 // first row.
 #pragma once
 
@@ -11,16 +11,17 @@
 
 namespace xcorr::cuda {
 
-/// One tuning. A warp computes 32 shifts in x and 16 * tiles in y. Of a block's four warps
-/// 4 / split lie side by side; `split` of them share the rows of the right for the same shifts.
-/// Rows of the right are staged 16 * groups at a time, with `steps` times 32 bytes of k for each.
+/// One tuning. A warp computes 32 shifts in x and 16 * tiles in y. Of a block's four warps 4 /
+/// split lie side by side; `split` of them divide the rows of the right for the same shifts. Rows
+/// of the right are staged 16 * groups at a time, with `steps` times 32 bytes of k for each.
 template <int k, int t, int g, int s, int b>
 struct WarpTiling {
   static constexpr int steps = k, tiles = t, groups = g, split = s;
-  static constexpr int blocks = b;  ///< that a multiprocessor shall have registers for
+  static constexpr int blocks = b;  ///< for which a multiprocessor must have registers
 
-  /// Behind a family's name: k, how many times 32 bytes of k; t, tiles of 16 rows a warp; g, groups
-  /// of 16 rows a stage; s, warps that share the rows; b, blocks, where others have fewer.
+  /// After the family's name: k, multiples of 32 bytes of k; t, tiles of 16 rows per warp; g,
+  /// groups of 16 rows per stage; s, warps that divide the rows; b, blocks, where others have
+  /// fewer.
   static constexpr VariantName name(const char* family) {
     VariantName name = variant_name(family, ".k", k, "t", t, "g", g);
     name.add_if(split > 1, "s", split);
@@ -34,24 +35,24 @@ struct WarpTiling {
   static constexpr int rows() { return 16 * tiles; }
   static constexpr int place(int row) { return row; }  ///< of its sums
 
-  /// Columns of a right that a row of k takes beside the 31 that B is shifted by: one less than
-  /// would do, so that wider rights are cut where 16-byte copies begin.
+  /// Columns of a right that a row of k holds besides the 31 that B is shifted by: one less than
+  /// would fit, so that wider rights are split where 16-byte copies begin.
   static constexpr int max_columns() { return 32 * steps - 32; }
   static constexpr int stage_rows() { return 16 * groups; }
-  /// Words of one copy of a right's row: 32 zero bytes, the row, zero bytes. An odd number of eight
-  /// banks, so that the four copies lie in different ones.
+  /// Words of one copy of a right's row: 32 zero bytes, the row, zero bytes. An odd multiple of
+  /// eight banks, so that the four copies lie in different ones.
   static constexpr int copy_words() {
     int words = 8 * steps + 8;
     while (words % 16 != 8) words += 8;
     return words;
   }
   static constexpr int row_words() { return 4 * copy_words(); }
-  /// Of the right, that a laid-out word begins with. The c-th copy begins c bytes in.
+  /// The right's column that a laid-out word begins with. The c-th copy begins c bytes in.
   static constexpr int first_column(int word) {
     return 4 * (word % copy_words()) + word / copy_words() - 32;
   }
   static constexpr int left_columns() { return columns() + 32 * (steps - 1); }
-  /// An odd number of 16 bytes, so that eight rows lie in different banks.
+  /// An odd multiple of 16 bytes, so that eight rows lie in different banks.
   static constexpr int left_pitch() { return (left_columns() / 16 | 1) * 16; }
   static constexpr int left_rows() { return rows() + stage_rows() - 1; }
   static constexpr int left_bytes() { return left_rows() * left_pitch(); }
@@ -64,7 +65,7 @@ struct WarpTiling {
     return std::max<std::size_t>(std::min(stages, 2) * stage_bytes(), sums_bytes(4 * rows()));
   }
   static bool has_instructions(const Device& device) { return device.compute_capability >= 75; }
-  /// Rights that are wider than a row of k go to the tilings of more steps first.
+  /// Rights wider than a row of k are left to the tilings with the most steps.
   static constexpr bool takes_width(int width) { return bands(width) == 1 || steps == max_steps; }
   static constexpr int max_steps = 5;
 };
@@ -94,7 +95,7 @@ __device__ void multiply_row(std::uint32_t (&sums)[T::tiles][4][4], const std::u
 #pragma unroll
   for (int s = 0; s < T::steps; ++s) {
     // Eight shifts further is two words back, the second half of k four words on. A word that two
-    // tiles use is loaded for each: instructions want pairs of registers, and moves cost more.
+    // tiles use is loaded for each: instructions need pairs of registers, and moves cost more.
     std::uint32_t b[T::groups][4][2];
 #pragma unroll
     for (int g = 0; g < T::groups; ++g)
@@ -153,8 +154,8 @@ __device__ void sum_products(WarpTiling<numbers...>, const Problem& p, const std
   };
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  // Column l / 4 of B begins l / 4 bytes before its row: that many words, in the copy that makes
-  // up for the rest.
+  // Column l / 4 of B begins l / 4 bytes before its row: that many whole words, and the copy that
+  // is offset by the remaining bytes.
   const int copy = -(lane / 4) & 3, back = (lane / 4 + 3) / 4;
   const int my_right = T::left_bytes() + 4 * (copy * T::copy_words() + lane % 4 + 8 - back);
   const int my_left = (lane % 16) * T::left_pitch() + lane / 16 * 16 + warp % T::across() * 32;
@@ -168,7 +169,7 @@ __device__ void sum_products(WarpTiling<numbers...>, const Problem& p, const std
     wait_copies<1>();
     __syncthreads();
     const std::uint8_t* const base = shared + stage % 2 * T::stage_bytes();
-    const int end = min(first + share, rows_in(stage));  // past 16 rows the others are in groups
+    const int end = min(first + share, rows_in(stage));  // rows past 16 are in the other groups
     for (int j = first; j < end; ++j)
       multiply_row<T>(sums, base + my_left + j * T::left_pitch(),
                       base + my_right + 4 * j * T::row_words());

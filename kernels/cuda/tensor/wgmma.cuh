@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Products of byte matrices by four warps together, which go on while the warps do other things
-// (wgmma.mma_async, on compute capability 9.0 alone). The left is in registers, as mma.cuh's; the
-// right in shared memory, as core matrices: 8 columns of 16 bytes of k each, one after the other.
-// Core matrices may overlap others, so a banded matrix takes no more room than its diagonals.
+// Asynchronous products of byte matrices by four warps together (wgmma.mma_async, on compute
+// capability 9.0 only). The left is in registers, as in mma.cuh; the right in shared memory, as
+// core matrices: 8 columns of 16 bytes of k each, one after the other. Core matrices may overlap,
+// so a banded matrix takes no more memory than its diagonals.
 #pragma once
 
 #include <cstdint>
 
 #ifndef XCORR_SIMT
 
-// That code is for 9.0 with what only 9.0 has.
+// Defined for code that may use what only 9.0 has (sm_90a).
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define XCORR_WGMMA 1
 #else
@@ -19,11 +19,12 @@
 
 namespace xcorr::cuda {
 
-/// 32 x 32 bytes in shared memory: 2 x 4 core matrices. In two halves, of which offsets change one.
+/// 32 x 32 bytes in shared memory: 2 x 4 core matrices. Its descriptor has two halves, of which
+/// offsets change only one.
 class RightMatrix {
  public:
-  /// `first`: its first core matrix; `along_k`, `across`: bytes to the next one. All of them
-  /// multiples of 16.
+  /// `first`: its first core matrix; `along_k`, `across`: bytes to the next one. All are multiples
+  /// of 16.
   __device__ RightMatrix(const std::uint8_t* first, int along_k, int across)
       : low_(static_cast<unsigned>(__cvta_generic_to_shared(first)) >> 4 | along_k >> 4 << 16),
         high_(across >> 4) {}
@@ -39,15 +40,15 @@ class RightMatrix {
   std::uint32_t low_, high_;
 };
 
-/// Makes what this thread's copies and stores left in shared memory visible to products. Before the
-/// barrier after which the products begin.
+/// Makes what this thread's copies and stores left in shared memory visible to products. Call
+/// before the barrier after which the products begin.
 __device__ inline void show_to_products() {
 #if XCORR_WGMMA
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
 }
 
-/// Before the first product, and after registers that products use were written.
+/// Call before the first product, and after writing registers that products use.
 __device__ inline void begin_products() {
 #if XCORR_WGMMA
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
@@ -61,8 +62,8 @@ __device__ inline void commit_products() {
 #endif
 }
 
-/// Waits until at most the `pending` groups closed last are still under way. The registers of a
-/// group's products must not be touched before that.
+/// Waits until at most the `pending` most recently closed groups are still in flight. The registers
+/// of a group's products must not be touched before that.
 template <int pending>
 __device__ void wait_products() {
 #if XCORR_WGMMA
@@ -72,7 +73,7 @@ __device__ void wait_products() {
 
 /// c += a b (wgmma.m64n32k32), modulo 2^32, by four warps with the same b. Each warp has 16 rows of
 /// a and c, as for multiply_add() of mma.cuh: a, 16 x 32; c, 16 x 8 four times, of columns 8 n on.
-/// `add` false: c = a b, without a register written before, which would make products wait.
+/// `add` false: c = a b, without writing registers first, which would make products wait.
 template <bool add>
 __device__ void multiply_async(std::uint32_t (&c)[16], const std::uint32_t (&a)[4],
                                const RightMatrix& b) {

@@ -27,10 +27,10 @@ constexpr const char* name_of(Form form) {
 
 /// What to compute. The result at shift (dx, dy) is
 ///   r[dy][dx] = sum over (i, j) of left[j + dy][i + dx] * right[j][i],
-/// over the pixels where both exist. `shifts` is the rectangle of shifts wanted: element (x, y) of
-/// an output is the shift (shifts.x + x, shifts.y + y); see valid_shifts and full_shifts.
+/// over the pixels where both exist. `shifts` is the rectangle of requested shifts: element (x, y)
+/// of an output is the shift (shifts.x + x, shifts.y + y); see valid_shifts and full_shifts.
 ///
-/// Matrices of one side have one size and one pitch, and lie one behind the other.
+/// Matrices of one side have one size and one pitch, and lie at a constant stride.
 struct Problem {
   ElementType type = ElementType::u8;  ///< of both sides: u8, i32, f32 or f64
   Form form = Form::one_to_one;
@@ -45,18 +45,18 @@ struct Problem {
 
   constexpr bool operator==(const Problem&) const = default;
 
-  /// Number of output matrices: of pair (left l, its right r), number l * rights + r.
+  /// Number of output matrices; that of left l and its right r has number l * rights + r.
   constexpr std::int64_t outputs() const { return std::int64_t{lefts} * rights; }
-  /// Number of right matrices there are.
+  /// Total number of right matrices.
   constexpr std::int64_t total_rights() const { return form == Form::n_to_mn ? outputs() : rights; }
   /// The right matrix that output `index` uses.
   constexpr std::int64_t right_of(std::int64_t index) const {
     return form == Form::n_to_mn ? index : index % rights;
   }
 
-  /// u8 gives exact integers: u32 while the largest sum (all 255) fits, u64 past that. i32 gives
-  /// i64, exact while sum |l * r| < 2^63. f32 and f64 give themselves, with an error of at most
-  /// c * eps * sum |l * r|.
+  /// u8 gives exact integers: u32 if the largest sum (all 255) fits, else u64. i32 gives i64, exact
+  /// while sum |l * r| < 2^63. f32 and f64 give their own type, with an error of at most c * eps *
+  /// sum |l * r|.
   constexpr ElementType output_type() const {
     if (type == ElementType::i32) return ElementType::i64;
     if (type != ElementType::u8) return type;
@@ -95,13 +95,13 @@ constexpr Problem dense_problem(ElementType type, Form form, Size left, Size rig
           right.area() * bytes};
 }
 
-/// A plan for one problem on one device. It owns what outlives a call (transform plans, the
+/// A plan for one problem on one device. It owns what is kept between calls (transform plans, the
 /// rights' spectra); the caller owns everything else. One plan serves one thread at a time.
 class XCORR_API Correlator {
  public:
-  /// `kernel` is a variant's name (`fft`, `overlap_wise`, ...) or "auto". Errors:
-  /// invalid_argument for a malformed problem, unsupported when no such kernel can do it,
-  /// out_of_memory, device_error.
+  /// `kernel` is a variant's name (`fft`, `overlap_wise`, ...) or "auto". Errors: invalid_argument
+  /// for a malformed problem, unsupported when no such kernel supports it, out_of_memory,
+  /// device_error.
   static Result<Correlator> create(const Problem& problem, const Device& device,
                                    std::string_view kernel = "auto");
   Correlator(Correlator&&) noexcept;
@@ -110,16 +110,16 @@ class XCORR_API Correlator {
 
   /// The chosen variant's name.
   const char* kernel() const;
-  /// Bytes of scratch memory (on the device's side) that run() wants.
+  /// Bytes of scratch memory (in the device's memory) that run() needs.
   std::size_t workspace_bytes() const;
 
-  /// Gives the rights: in the device's memory, valid and unchanged until the next call of
-  /// set_rights. May allocate and wait.
+  /// Sets the rights, which must be in the device's memory and stay valid and unchanged until the
+  /// next call of set_rights. May allocate and wait.
   Status set_rights(const void* rights, Stream stream = {});
 
-  /// Enqueues the work on `stream`; neither allocates nor waits. `out`: outputs() dense matrices
-  /// of shifts.size() elements of output_type(), in the device's memory. All three pointers
-  /// stay the caller's and must live until the stream has passed this work.
+  /// Enqueues the work on `stream`; neither allocates nor waits. `out`: outputs() dense matrices of
+  /// shifts.size() elements of output_type(), in the device's memory. The caller owns the memory of
+  /// all three pointers, which must stay valid until the stream has done this work.
   Status run(const void* lefts, void* out, void* workspace, Stream stream = {});
 
  private:

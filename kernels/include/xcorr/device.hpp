@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Where work runs: devices, streams, and host memory that a device copies from fast.
+// Where work runs: devices, streams, and host memory for fast copies to a device.
 #pragma once
 
 #include <xcorr/export.hpp>
@@ -18,30 +18,30 @@ struct Device {
   int ordinal = -1;            ///< CUDA's number of the device; -1 on the CPU
   int compute_capability = 0;  ///< major * 10 + minor; 0 on the CPU
   int multiprocessors = 0;     ///< 0 on the CPU
-  std::string name;            ///< for people
-  /// The CUDA version that the driver brings, 1000 major + 10 minor; 0 on the CPU.
+  std::string name;            ///< for display
+  /// The CUDA version that the driver supports, 1000 major + 10 minor; 0 on the CPU.
   int driver = 0;
 };
 
 /// Opens a backend. `ordinal` is CUDA's device number, -1 for any. Errors: not_found when there
 /// is no driver or no such device, unsupported when the library was built without the backend.
 ///
-/// The library works in the CUDA context that is current in the calling thread, and where none
-/// is, in the device's primary one; see make_current.
+/// The library works in the CUDA context that is current in the calling thread or, if there is
+/// none, in the device's primary one; see make_current.
 XCORR_API Result<Device> open_device(Backend backend, int ordinal = -1);
 
 /// Makes the device's primary CUDA context current in the calling thread: needed once in each
-/// thread that calls the library and has no context of its own. Nothing on the CPU.
+/// thread that calls the library and has no context of its own. Does nothing on the CPU.
 XCORR_API Status make_current(const Device& device);
 
-/// Host memory that the device copies from fast and beside other work (pinned, for CUDA). Errors:
-/// out_of_memory, device_error.
+/// Host memory from which the device copies fast and concurrently with other work (pinned, for
+/// CUDA). Errors: out_of_memory, device_error.
 XCORR_API Result<void*> allocate_host(const Device& device, std::size_t bytes);
-/// With the CUDA context current that was so when it was allocated.
+/// Call it with the CUDA context current in which the memory was allocated.
 XCORR_API void release_host(const Device& device, void* memory);
 
-/// A cudaStream_t as an opaque pointer; null is the default stream. Ignored on the CPU, where
-/// every call returns when its work is done.
+/// A cudaStream_t as an opaque pointer; null is the default stream. Ignored on the CPU, where each
+/// call returns after its work is done.
 struct Stream {
   void* handle = nullptr;
 };

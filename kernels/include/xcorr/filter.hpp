@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Separable convolution of pictures: one set of weights across, one down. With Gaussian weights it
-// is the prefilter of template matching.
+// Separable convolution of pictures: one set of horizontal weights, one of vertical ones. With
+// Gaussian weights it is the prefilter of template matching.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace xcorr {
 
 inline constexpr int max_filter_radius = 32;
 
-/// The weights of one axis: values[0] to values[2 radius], of the pixels at distances -radius to
+/// The weights of one axis: values[0] to values[2 radius], for the pixels at distances -radius to
 /// radius.
 struct AxisWeights {
   int radius = 0;
@@ -32,27 +32,27 @@ XCORR_API Result<AxisWeights> gaussian_weights(double sigma);
 
 /// What to compute. With w = across and v = down, the result at (x, y) is the convolution
 ///   r[y][x] = sum over (i, j) of v[j] w[i] f[y - j][x - i],
-/// |i| and |j| up to the radii, where pixels outside of the picture are those of its nearest edge
+/// |i| and |j| up to the radii, where pixels outside the picture are those of its nearest edge
 /// (OpenCV's BORDER_REPLICATE). The result has the pictures' type.
 ///
-/// u8: the weights are rounded to multiples of 2^-11, so that their sums stay the same (to less
-/// than the rounding of one), and the sums are exact integers: the result is sum + 1/2 rounded
-/// down, clamped to [0, 255]. Every device gives the same. Where (sum |v|) (sum |w|) is above 2,
-/// the multiples are coarser.
+/// u8: the weights are rounded to multiples of 2^-11 in such a way that their sum stays the same
+/// (to within one rounding), and sums are exact integers: the result is sum + 1/2 rounded down,
+/// clamped to [0, 255]. Every device gives the same. Where (sum |v|) (sum |w|) is above 2, the
+/// multiples are coarser.
 ///
-/// Pictures have one size and one pitch, and lie one behind the other.
+/// Pictures have one size and one pitch, and lie at a constant stride.
 struct FilterProblem {
   ElementType type = ElementType::u8;  ///< u8, f32 or f64
   Size size;
   int count = 1;
   std::int64_t pitch = 0;   ///< bytes from row to row
   std::int64_t stride = 0;  ///< bytes from one picture to the next
-  Rect region;              ///< the part of the result that is wanted, inside the picture
+  Rect region;              ///< the requested part of the result, inside the picture
   AxisWeights across, down;
-  ElementType sums = ElementType::f32;  ///< f32 pictures: what is added up in, f32 or f64
+  ElementType sums = ElementType::f32;  ///< f32 pictures: the accumulator, f32 or f64
 };
 
-/// Dense pictures, wanted whole, with the same weights across and down.
+/// Dense pictures, filtered completely, with the same horizontal and vertical weights.
 constexpr FilterProblem dense_filter(ElementType type, Size size, const AxisWeights& weights) {
   const auto bytes = static_cast<std::int64_t>(size_of(type));
   return {.type = type,
@@ -68,7 +68,7 @@ constexpr FilterProblem dense_filter(ElementType type, Size size, const AxisWeig
 class XCORR_API Filter {
  public:
   /// `kernel` is a variant's name or "auto". Errors: invalid_argument for a malformed problem,
-  /// unsupported when no such kernel can do it.
+  /// unsupported when no such kernel supports it.
   static Result<Filter> create(const FilterProblem& problem, const Device& device,
                                std::string_view kernel = "auto");
   Filter(Filter&&) noexcept;
@@ -77,12 +77,12 @@ class XCORR_API Filter {
 
   /// The chosen variant's name.
   const char* kernel() const;
-  /// Bytes of scratch memory (on the device's side) that run() wants.
+  /// Bytes of scratch memory (in the device's memory) that run() needs.
   std::size_t workspace_bytes() const;
 
   /// Enqueues the work on `stream`; neither allocates nor waits. `filtered`: dense matrices of
-  /// region.size() elements. All three pointers are in the device's memory, do not overlap, stay
-  /// the caller's and must live until the stream has passed this work.
+  /// region.size() elements. All three pointers are in the device's memory, do not overlap, are
+  /// owned by the caller and must stay valid until the stream has done this work.
   Status run(const void* pictures, void* filtered, void* workspace, Stream stream = {});
 
  private:

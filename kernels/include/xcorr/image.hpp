@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What there is to know of a picture in host memory before it becomes a template.
+// Functions for pictures in host memory, before they become templates.
 #pragma once
 
 #include <xcorr/export.hpp>
@@ -8,12 +8,12 @@
 
 namespace xcorr {
 
-/// True when all its pixels are equal: such a template has no variance and can match nothing by
-/// ccoeff. `view` is in host memory.
+/// True when all its pixels are equal: such a template has no variance and cannot match by the
+/// ccoeff methods. `view` is in host memory.
 XCORR_API bool is_flat(const MatrixView& view);
 
-/// Writes the luma of u8 pixels of any layout, row by row, `pitch` bytes from one to the next. All
-/// in host memory.
+/// Writes the luma of u8 pixels of any layout, row by row, `pitch` bytes apart. Both are in host
+/// memory.
 XCORR_API void copy_luma(const MatrixView& view, std::uint8_t* to, std::ptrdiff_t pitch);
 
 }  // namespace xcorr

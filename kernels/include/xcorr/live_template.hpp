@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A template that takes up what it looks for: its pixels live on the device and are blended there
-// with parts of frames. Matchers that share it all look for what it has become; each makes ready
-// for it, on the device too, what has changed since it was last used.
+// A template that adapts to what it finds: its pixels live on the device and are blended there with
+// parts of frames. All matchers that share it use its latest state; each updates, also on the
+// device, what it derived from the template if that changed since its last use.
 #pragma once
 
 #include <cstdint>
@@ -14,34 +14,35 @@
 
 namespace xcorr {
 
-/// Not for several threads at once, the matchers of it included.
+/// Not for use by several threads at once, and neither are the matchers that share it.
 class XCORR_API LiveTemplate {
  public:
-  /// Copies the pixels (host memory, of a type and size that Matcher::set_templates takes). Errors:
-  /// invalid_argument, out_of_memory, device_error.
+  /// Copies the pixels (host memory, of a type and size that Matcher::set_templates accepts).
+  /// Errors: invalid_argument, out_of_memory, device_error.
   static Result<std::shared_ptr<LiveTemplate>> create(const Device& device,
                                                       const MatrixView& pixels);
   ~LiveTemplate();
 
-  /// Enqueues template = (1 - weight) * template + weight * patch, of the frame's part of the
-  /// template's size at (x, y), pixels; weight in [0, 1]. The template is kept in single precision
-  /// between blends,
+  /// Enqueues template = (1 - weight) * template + weight * patch, where the patch is the part of
+  /// the frame at (x, y), in pixels, of the template's size; weight in [0, 1]. The template is kept
+  /// in single precision between blends,
   ///   average = fma(weight, pixel - average, average),
-  /// and matched with as its own type: u8 are the nearest integers, of two the even one. (Rounded
-  /// each time, a pixel less than 1 / (2 weight) away from its goal would never move.) A template
-  /// that is flat after it matches nothing, see is_flat(), until a later blend changes that.
+  /// and converted to its own type for matching: u8 by rounding to the nearest integer, ties to
+  /// even. (If rounded at each blend, a pixel less than 1 / (2 weight) away from its target would
+  /// never move.) A template that a blend leaves flat matches nothing, see is_flat(), until a later
+  /// blend changes that.
   ///
-  /// Neither allocates nor waits, but for what Matcher::enqueue() does too. A frame in device
-  /// memory or in that of allocate_host() must live until wait() returned. Not while a frame is
-  /// enqueued with a matcher of this template. Errors: invalid_argument (another type, a part that
-  /// is not wholly inside the frame, a weight outside [0, 1]), after which the template is as it
-  /// was; device_error.
+  /// Neither allocates nor waits, with the exceptions of Matcher::enqueue(). A frame in device
+  /// memory or in memory from allocate_host() must stay valid until wait() has returned. Must not
+  /// be called while a frame is enqueued with a matcher that uses this template. Errors:
+  /// invalid_argument (another type, a part that is not wholly inside the frame, a weight outside
+  /// [0, 1]), which leaves the template unchanged; device_error.
   Status blend(const MatrixView& frame, int x, int y, double weight);
 
-  /// Waits for the blends. Matchers may be used again.
+  /// Waits for the blends, after which matchers may be used again.
   Status wait();
 
-  /// Copies the pixels to dense host memory, after waiting.
+  /// Waits, then copies the pixels to dense host memory.
   Status read(void* pixels) const;
 
   Backend backend() const;

@@ -22,7 +22,7 @@ enum class Method : std::uint8_t {
 
 struct MethodInfo {
   Method method;
-  const char* name;     ///< as users write it
+  const char* name;     ///< as users specify it
   const char* formula;  ///< for documentation
   bool minimum;         ///< the best match is the smallest score
   bool normed;          ///< a score is in [-1, 1]; the others are sums in the data's units
