@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Brings the part of a frame that a match reads to where its kernels read it: on the device's side,
-// as luma. What is so already is read where it lies.
+// Brings the part of a frame that a match reads to where its kernels read it: in the device's
+// memory, as luma. What is there already is read in place.
 #pragma once
 
 #include "device/runtime.hpp"
@@ -10,7 +10,7 @@
 
 namespace xcorr {
 
-/// Of rows on the device, so that kernels may read them as words.
+/// Alignment of rows on the device, so that kernels may read them as words.
 inline constexpr std::int64_t pitch_alignment = 16;
 
 struct Rows {
@@ -21,11 +21,11 @@ struct Rows {
 class FrameReader {
  public:
   FrameReader() = default;
-  /// For parts of up to that size. Allocates what frames in host memory need, if their elements are
-  /// of no more than the type.
+  /// For parts up to that size. Allocates what frames in host memory need, if their elements are no
+  /// larger than the type.
   static Result<FrameReader> make(const Device& device, ElementType type, Size most);
 
-  /// Enqueues it. The rows are those of the part, and stay until the next call.
+  /// Enqueues the reading. The rows are those of the part, and stay valid until the next call.
   Result<Rows> read(const MatrixView& frame, const Rect& part, Stream stream);
 
  private:

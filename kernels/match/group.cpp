@@ -6,14 +6,14 @@
 namespace xcorr {
 namespace {
 
-/// Memory for surfaces in flight: enough to fill a GPU, little enough for a small one.
+/// Memory for surfaces in flight: enough to fill a GPU, small enough for one with little memory.
 constexpr std::size_t surface_budget = std::size_t{128} << 20;
 
-/// Templates of a launch: a grid has at most 65,535 blocks in z.
+/// The most templates per launch: a grid has at most 65,535 blocks in z.
 constexpr int max_launched = 65535;
 
-/// For the stages that find candidates: a threshold so much lower that rounding of the scores they
-/// see loses nothing. MatchPlan::collect() applies the threshold to exact scores.
+/// For the stages that find candidates: a threshold lowered so far that rounding of their scores
+/// loses no peak. MatchPlan::collect() applies the threshold to exact scores.
 double relaxed(double threshold, ElementType products) {
   return threshold - (products == ElementType::f32 ? noise_share : 1e-6);
 }

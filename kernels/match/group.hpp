@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The templates of one size in a plan: a one-to-many match with its variants, what these keep, and
-// the templates themselves where kernels read them.
+// The templates of one size in a plan: a one-to-many match with its variants, their state, and the
+// templates themselves where kernels read them.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace xcorr {
 
-/// Memory that the groups of a plan use one after the other.
+/// Memory that the groups of a plan use in turn.
 struct MatchScratch {
   Block products, scores, window_sums, window_squares, workspace, side_workspace;
 };
@@ -28,8 +28,8 @@ struct MatchScratchSizes {
               side_workspace = 0;
 };
 
-/// Where a group's results go, for its first template. Peaks, their counts and the sums lie in host
-/// memory that the device writes.
+/// Where a group's results go, starting with its first template. Peaks, their counts and the sums
+/// lie in host memory that the device writes.
 struct MatchResults {
   RefinedPeak* peaks;
   std::uint32_t* peak_counts;
@@ -53,10 +53,10 @@ class TemplateGroup {
   struct Member {
     std::uint32_t index;  ///< in the bank
     std::shared_ptr<const LiveTemplate> live;
-    std::uint64_t version = 0;  ///< of it, that is loaded
+    std::uint64_t version = 0;  ///< the version of `live` that is loaded
   };
 
-  /// `problem`: of the group, its products and layout to be chosen.
+  /// `problem`: that of the group; its products and layout are still to be chosen.
   static Result<TemplateGroup> make(const Device& device, const std::vector<BankTemplate>& bank,
                                     std::span<const std::uint32_t> members,
                                     const MatchProblem& problem, const std::string& kernel,
@@ -65,10 +65,10 @@ class TemplateGroup {
   const MatchProblem& problem() const { return problem_; }
   const MatchKernel& kernel() const { return kernel_; }
   const std::vector<Member>& members() const { return members_; }
-  /// Makes the sizes large enough for this group.
+  /// Increases the sizes to what this group needs.
   void add_needs(MatchScratchSizes& sizes) const;
 
-  /// Enqueues what the group needs of its templates: all that it has, or what has changed since.
+  /// Enqueues loading the group's templates: all at first, then only what has changed.
   Status load(const std::vector<BankTemplate>& bank, const MatchResults& results, Stream stream);
   Status refresh(const MatchResults& results, Stream stream);
 
@@ -81,11 +81,11 @@ class TemplateGroup {
   Status allocate();
   Status load_live(int member, Stream stream);
   Status load_pixels(int member, const void* pixels, Memory memory, Stream stream);
-  /// After their pixels.
+  /// Call after loading their pixels.
   Status sum_up(int first, int count, const MatchResults& results, Stream stream);
 
   bool kernel_refines() const;
-  /// What is multiplied with, see stage::Correlate::Buffers::rights.
+  /// The operands of the products, see stage::Correlate::Buffers::rights.
   const void* operands() const {
     return (problem_.correlate.type == ElementType::f32 ? centred_ : templates_).data();
   }
@@ -93,7 +93,7 @@ class TemplateGroup {
   WindowInputs window_inputs(const MatchFrame& frame, const MatchScratch& scratch,
                              Stream stream) const;
   Status sum_windows(const MatchFrame& frame, const MatchScratch& scratch, Stream stream) const;
-  /// Both leave candidates, the first one also peaks where the kernel refines.
+  /// Both produce candidates; search() also peaks where its kernel refines.
   Status search(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
                 Stream stream);
   Status search_in_stages(const MatchFrame& frame, const MatchScratch& scratch,
@@ -118,13 +118,13 @@ class TemplateGroup {
   const Variant<stage::WindowSums>* window_sums_ = nullptr;
   const Variant<stage::TemplateSums>* sums_of_templates_ = nullptr;
   const Variant<stage::Refine>* refine_ = nullptr;
-  /// After a kernel of correlate.
+  /// Used after a correlate kernel.
   const Variant<stage::Normalise>* normalise_ = nullptr;
   const Variant<stage::Peaks>* peaks_ = nullptr;
   std::unique_ptr<PlanState> state_, refine_state_;
   std::vector<Member> members_;
   Block templates_, centred_, template_sums_;
-  std::optional<Prefilter> prefilter_;  ///< of a template
+  std::optional<Prefilter> prefilter_;  ///< for templates
 };
 
 }  // namespace xcorr

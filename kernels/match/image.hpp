@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is asked of pictures that come from outside; <xcorr/image.hpp> is defined here, too.
+// Checks and copies of the caller's pictures; <xcorr/image.hpp> is also implemented here.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,11 @@
 
 namespace xcorr {
 
-/// Whether rows of such elements can lie so. Errors (invalid_argument) name the matrix.
+/// Checks the pixel layout and the pitch. Errors (invalid_argument) name the
+/// matrix.
 Status check_rows(const MatrixView& view, const std::string& name);
 
-/// The rows, one behind the other; of packed pixels their luma.
+/// The rows without padding; for packed pixels their luma.
 std::vector<std::byte> dense_copy(const MatrixView& view);
 
 }  // namespace xcorr

@@ -29,7 +29,7 @@ Status check_patch(const MatrixView& pixels, const MatrixView& frame, int x, int
   return {};
 }
 
-/// The running averages at first.
+/// The initial running averages.
 std::vector<float> averages_of(const BankTemplate& t) {
   std::vector<float> averages(t.size.area());
   const auto take = [&](const auto* pixels) {

@@ -23,7 +23,7 @@ Status check_settings(const MatchSettings& s) {
   return {};
 }
 
-/// What prepare() and the frame must be to each other.
+/// Checks that the frame is what prepare() was called for.
 Status check_frame(const std::optional<MatchPlan>& plan, const MatrixView& frame) {
   if (!plan) return {Code::invalid_argument, "prepare() has not been called"};
   if (frame.type != plan->type() || frame.size != plan->frame())
@@ -37,7 +37,7 @@ Status check_frame(const std::optional<MatchPlan>& plan, const MatrixView& frame
 Rect searched_region(Size frame, const Rect& region) {
   if (region.empty()) return {0, 0, frame.width, frame.height};
   const int x = std::clamp(region.x, 0, frame.width), y = std::clamp(region.y, 0, frame.height);
-  // The end may not fit into an int.
+  // The end may exceed an int.
   const auto end = [](std::int64_t start, int length, int limit) {
     return static_cast<int>(std::clamp<std::int64_t>(start + length, 0, limit));
   };
@@ -55,10 +55,10 @@ struct __attribute__((visibility("hidden"))) Matcher::Impl {
   std::optional<MatchPlan> response_plan;  ///< respond()'s, of the template `responding`
   std::uint32_t responding = 0;
 
-  /// Takes the bank, or keeps the one before on an error.
+  /// Takes the bank, or keeps the previous one on an error.
   Status take(Result<std::vector<BankTemplate>> made);
 
-  /// Makes response_plan ready for that template.
+  /// Prepares response_plan for that template.
   Status prepare_response(std::uint32_t template_index);
 
   ~Impl() {
@@ -106,7 +106,7 @@ Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& setti
                                         name_of(impl_->bank.front().type)};
   auto& plan = impl_->plan;
   if (plan && plan->type() == type && plan->frame() == frame && plan->adopt(settings)) return {};
-  // Also when no template is there to be correlated by it.
+  // Checked even if there are no templates to match.
   if (Status s = check_matching_name(impl_->device, settings.kernel); !s.ok()) return s;
   KernelOfSize kernels;
   if (is_tuning_requested(settings.kernel))
@@ -157,7 +157,7 @@ Status Matcher::Impl::prepare_response(std::uint32_t template_index) {
   const Size region = searched_region(plan->frame(), settings.search_region).size();
   KernelOfSize kernels;
   if (!plan->places(t.size).empty()) {
-    // By a kernel that leaves a surface, of which `settings.kernel` need be none.
+    // With a kernel that leaves a surface, which `settings.kernel` need not be.
     auto kernel = select_variant<stage::Correlate>(
         problem_of_group(t.type, region, t.size, 1, settings).correlation(), device, "");
     if (!kernel.ok()) return kernel.status();

@@ -106,7 +106,7 @@ MatchResults MatchPlan::results_of(std::size_t group) const {
 }
 
 bool MatchPlan::adopt(const MatchSettings& settings) {
-  // What was measured to be the fastest was so for the method.
+  // The tuned kernel was measured with the previous method.
   if (settings.method != settings_.method && is_tuning_requested(settings.kernel)) return false;
   if (settings.max_peaks != settings_.max_peaks || settings.kernel != settings_.kernel ||
       settings.min_peak_distance != settings_.min_peak_distance ||
@@ -190,7 +190,7 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
   const Closeness closeness = closeness_of(group, member);
   const RefinedPeak* first = results.peaks + member * settings_.max_peaks;
   std::vector<RefinedPeak> refined(first, first + results.peak_counts[member]);
-  // Exact scores may order close ones anew.
+  // Exact scores may reorder close candidates.
   std::sort(refined.begin(), refined.end(), [minimum](const RefinedPeak& a, const RefinedPeak& b) {
     if (a.score != b.score) return minimum ? a.score < b.score : a.score > b.score;
     return a.y != b.y ? a.y < b.y : a.x < b.x;

@@ -21,30 +21,30 @@ namespace xcorr {
 /// Names of kernels by size of the templates: width, height.
 using KernelOfSize = std::map<std::pair<int, int>, std::string>;
 
-/// What `count` templates of a size are to the stages.
+/// `count` templates of one size as a problem for the stages.
 MatchProblem problem_of_group(ElementType type, Size region, Size size, int count,
                               const MatchSettings& settings);
 
 class MatchPlan {
  public:
-  /// Sizes that `kernels` does not name go by the settings.
+  /// Sizes that are not in `kernels` use the kernel in the settings.
   static Result<MatchPlan> make(const Device& device, const std::vector<BankTemplate>& bank,
                                 ElementType type, Size frame, const MatchSettings& settings,
                                 Stream stream, const KernelOfSize& kernels = {});
 
-  /// Takes over what needs no new plan; false when the settings differ in more.
+  /// Adopts settings that need no new plan; false if others differ, too.
   bool adopt(const MatchSettings& settings);
 
-  /// Takes the live templates as they are by now.
+  /// Uses the current state of the live templates.
   Status enqueue(const MatrixView& frame, Stream stream);
 
-  /// After waiting for the stream.
+  /// Call after waiting for the stream.
   void collect(std::vector<Peak>& peaks) const;
 
-  /// Enqueues reading what the last frame scored, a value for each place, row by row. For plans of
-  /// one template whose kernel is of the correlate stage: others keep no scores.
+  /// Enqueues reading the last frame's scores, one for each position, row by row. For plans of one
+  /// template whose kernel is of the correlate stage: others keep no scores.
   Status read_scores(std::vector<float>& scores, Stream stream) const;
-  /// After waiting for the stream: the scores as closeness.
+  /// Call after waiting for the stream: converts the scores to closeness.
   void to_closeness(std::vector<float>& scores) const;
 
   const MatchSettings& settings() const { return settings_; }
@@ -71,7 +71,7 @@ class MatchPlan {
   MatchSettings settings_;
   Rect region_;  ///< searched, clipped to the frame
   std::vector<TemplateGroup> groups_;
-  std::vector<std::size_t> firsts_;  ///< of each group, its first template's place in the results
+  std::vector<std::size_t> firsts_;  ///< of each group, its first template in the results
   std::size_t matched_ = 0;          ///< templates in all groups
 
   SideStream side_;  ///< window sums run beside the correlation

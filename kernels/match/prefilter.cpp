@@ -18,7 +18,7 @@ Result<Prefilter> Prefilter::make(const Device& device, ElementType type, Size f
   f.frame_ = frame;
   f.weights_ = weights.value();
 
-  // A region whose surroundings are all there needs the most.
+  // A region away from the frame's edges needs the most.
   f.problem_.type = type;
   f.problem_.region = {0, 0, region.width, region.height};
   const auto in_row = pitch_alignment / static_cast<std::int64_t>(size_of(type));

@@ -9,10 +9,10 @@
 namespace xcorr {
 namespace {
 
-/// What is sent at once: small beside a frame, so that little time passes until the first is under
-/// way, large beside what sending costs the CPU.
+/// Bytes per upload: small compared with a frame, so that the first starts early, and large enough
+/// that the CPU's cost per upload does not matter.
 constexpr std::size_t band_bytes = std::size_t{512} << 10;
-/// What a thread copies: not worth waking one for less.
+/// The least that a thread copies: waking one for less does not pay.
 constexpr std::size_t thread_bytes = std::size_t{64} << 10;
 
 std::size_t rows_in(std::size_t bytes, const Copy& copy) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The way up for frames in ordinary host memory. A GPU reads pinned memory only; by itself the
-// driver copies such a frame to some of its own, by one thread, and sends it when all of that is
-// done. Here several threads copy it, and what they have done goes up meanwhile, band by band.
+// The upload of frames from ordinary host memory. A GPU reads pinned memory only; the driver alone
+// would copy such a frame to its own pinned memory with one thread and upload it after that. Here
+// several threads copy it, and finished bands are uploaded meanwhile.
 #pragma once
 
 #include "device/runtime.hpp"
@@ -23,8 +23,8 @@ class Staging {
     if (sent_) runtime_->destroy_event(sent_);
   }
 
-  /// Enqueues a copy from ordinary host memory, which has been read when it returns. Allocates at
-  /// first and for larger copies.
+  /// Enqueues a copy from ordinary host memory, which has been read when it returns. Allocates on
+  /// the first call and for larger copies.
   Status upload(Backend backend, const Copy& copy, Stream stream);
 
  private:
@@ -32,7 +32,7 @@ class Staging {
 
   const Runtime* runtime_ = nullptr;
   Block pinned_;
-  void* sent_ = nullptr;  ///< an event: nothing of `pinned_` is read any more
+  void* sent_ = nullptr;  ///< an event: `pinned_` is no longer read
 };
 
 }  // namespace xcorr

@@ -33,7 +33,7 @@ struct TuneQuestion {
 
 namespace {
 
-/// Of a call in all, so that no live pipeline waits for longer.
+/// For a whole call, so that no live pipeline waits longer.
 TuneClock::duration budget() {
   const char* text = std::getenv("XCORR_TUNE_SECONDS");
   const double seconds = text ? std::clamp(std::atof(text), 0.0, 60.0) : 2.0;
@@ -58,7 +58,7 @@ std::string key_of(const Device& device, const MatchProblem& p) {
   return key;
 }
 
-/// Noise, as hard as any picture: dense, in host memory.
+/// Noise, which is as expensive to match as any picture: dense, in host memory.
 std::vector<std::byte> noise(ElementType type, Size size) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(size.area()));
   std::mt19937_64 random(1);
@@ -97,7 +97,7 @@ std::vector<TuneQuestion> questions_of(const TuneTask& task) {
   return questions;
 }
 
-/// Two races at once would measure each other.
+/// Two simultaneous races would disturb each other's timings.
 std::timed_mutex one_at_a_time;
 
 std::string note_of(const Winner& winner, std::size_t candidates) {
@@ -151,7 +151,7 @@ TuneAnswers Tuner::measure(const std::vector<TuneQuestion>& questions, const Tun
                     question.problem,
                     frame,
                     able_to_match(question.problem, task.device)};
-    if (race.candidates.empty()) continue;  // the plan will say so
+    if (race.candidates.empty()) continue;  // making the plan will report it
     const Winner winner = winner_of(race, end);
     const TuneAnswer answer{winner.kernel->name, note_of(winner, race.candidates.size())};
     known_[question.key] = found[question.key] = answer;
@@ -181,7 +181,7 @@ KernelOfSize Tuner::kernels(const TuneTask& task) {
     say("nothing measured, since others were all the time");
     return kernels;
   }
-  recall(questions, task.device, kernels);  // what others found meanwhile
+  recall(questions, task.device, kernels);  // what other threads found meanwhile
   if (questions.empty()) return kernels;
   const bool in_haste = deadline - TuneClock::now() < time / 2;
   const TuneAnswers found = measure(questions, task, deadline, kernels);

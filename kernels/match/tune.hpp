@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// kernel=tune: the correlate variant that is fastest at the user's own problem on this device. It
-// is what was found before (by this object, or as tune_cache.hpp has it), otherwise what wins a
-// race of all that are able (tune_race.hpp). A problem is a group of templates of one size with
-// what its speed depends on.
+// kernel=tune: the variant that is fastest for the user's own problem on this device. It is the
+// result of an earlier race (by this object, or from the file of tune_cache.hpp), otherwise the
+// winner of a race of all able variants (tune_race.hpp). A problem is a group of templates of one
+// size and everything else that its speed depends on.
 #pragma once
 
 #include <string>
@@ -18,15 +18,15 @@ struct TuneQuestion;
 
 class Tuner {
  public:
-  /// The kernels for a plan of these; takes at most 2 seconds, by the environment's
-  /// XCORR_TUNE_SECONDS another time. Sizes that there was no time for are left out.
+  /// The kernels for a plan of this task; takes at most 2 seconds, or XCORR_TUNE_SECONDS of the
+  /// environment. Sizes for which there was no time are left out.
   KernelOfSize kernels(const TuneTask& task);
 
-  /// What the last call did, for people.
+  /// What the last call did, as text for a log.
   const std::string& report() const { return report_; }
 
  private:
-  /// Answers questions from what is known, and takes those out.
+  /// Answers questions from known results, and removes them.
   void recall(std::vector<TuneQuestion>& questions, const Device& device, KernelOfSize& kernels);
   TuneAnswers measure(const std::vector<TuneQuestion>& questions, const TuneTask& task,
                       TuneClock::time_point deadline, KernelOfSize& kernels);

@@ -18,14 +18,14 @@ namespace fs = std::filesystem;
 
 using Line = std::pair<std::string, TuneAnswer>;
 
-/// The oldest go first, so that the file does not grow for ever.
+/// The oldest lines are dropped first, so that the file does not grow forever.
 constexpr std::size_t max_lines = 1000;
 
 constexpr char heading[] =
     "# What kernel=tune of cudaxcorr found fastest. Delete lines, or the file, to have it measured "
     "anew.\n";
 
-/// An absolute folder that a variable of the environment names, or an empty path.
+/// The absolute folder named by an environment variable, or an empty path.
 fs::path folder_of(const char* variable) {
   const char* value = std::getenv(variable);
   const fs::path folder = value ? value : "";

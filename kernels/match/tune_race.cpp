@@ -9,20 +9,22 @@
 namespace xcorr {
 namespace {
 
-/// Products a second that the slowest variant does on the slowest machine.
+/// Products per second of the slowest variant on the slowest machine.
 constexpr double slowest_rate(Backend backend) { return backend == Backend::cpu ? 1e9 : 2e10; }
-/// What a plan may do with a pixel of a template, in products: a transform.
+/// The cost of making a plan per template pixel, in products: a transform.
 constexpr double making_products = 100;
 
 constexpr int least_runs = 3;
-constexpr double enough_seconds = 0.01;  ///< of runs
-/// The first candidate runs longer: a GPU at rest has to raise its clocks.
+constexpr double enough_seconds = 0.01;  ///< total of runs
+/// The first candidate runs longer: an idle GPU has to raise its clocks.
 constexpr double enough_seconds_first = 0.05;
 
-/// A first run may load code and touch new memory, which takes this and a few times as long.
+/// A first run may load code, which takes up to this long, and touch new memory, which makes it a
+/// few times as long.
 constexpr double max_loading_seconds = 0.01, max_first_ratio = 4;
 constexpr double clearly_slower = 1.3;
-/// What two runs of the same kernel may differ by: less is no reason to leave the better guess.
+/// The variation between runs of the same kernel: a smaller gain is no reason to leave the better
+/// guess.
 constexpr double noise = 0.97;
 
 double seconds_since(TuneClock::time_point start) {
@@ -31,7 +33,7 @@ double seconds_since(TuneClock::time_point start) {
 
 double seconds_until(TuneClock::time_point deadline) { return -seconds_since(deadline); }
 
-/// Some of the templates and of the shifts.
+/// A number of the templates and a part of the shifts.
 struct Part {
   int templates;
   Size shifts;
@@ -40,20 +42,20 @@ struct Part {
   double work() const { return templates * double(shifts.area()); }
 };
 
-/// A rectangle of at most that many shifts, which is at least one.
+/// A rectangle of at most `count` shifts, but at least one.
 Size part_of(Size shifts, double count) {
   const double width = std::clamp(count, 1.0, double(shifts.width));
   const double height = std::clamp(count / shifts.width, 1.0, double(shifts.height));
   return {static_cast<int>(width), static_cast<int>(height)};
 }
 
-/// Seconds that a variant needs at most, a template.
+/// The most seconds that a variant needs, per template.
 struct Cost {
   double making;  ///< of the plan
-  double shift;   ///< of a run
+  double shift;   ///< per shift of a run
 
-  /// What can be made and run twice in that time, or nothing. Two templates at least, where there
-  /// are as many: some variants are for several only.
+  /// The part that can be planned and run twice in that time, or nothing. At least two templates,
+  /// if there are as many: some variants support only several.
   std::optional<Part> affordable(const Part& all, double seconds) const {
     const double templates = seconds / (making + 2 * shift * double(all.shifts.area()));
     const int least = std::min(all.templates, 2);
@@ -65,7 +67,7 @@ struct Cost {
   }
 };
 
-/// What a variant may need that has never run.
+/// The most that a variant may need that has never run.
 Cost cost_at_worst(const Problem& problem, Backend backend) {
   const double shift = double(problem.right.area()) / slowest_rate(backend);
   return {making_products * shift, shift};
@@ -114,7 +116,7 @@ bool is_hopeless(double least, int runs, double best) {
                    : least > clearly_slower * best;
 }
 
-/// The least of several runs; `best` is the best candidate's so far, or infinite.
+/// The shortest of several runs; `best` is that of the best candidate so far, or infinite.
 std::optional<double> least_of_runs(Trial& trial, double best, TuneClock::time_point deadline) {
   const double enough = std::isinf(best) ? enough_seconds_first : enough_seconds;
   double least = std::numeric_limits<double>::infinity(), spent = 0;
@@ -128,8 +130,8 @@ std::optional<double> least_of_runs(Trial& trial, double best, TuneClock::time_p
   return least;
 }
 
-/// Runs the candidate on as much of the problem as half of the time is sure to suffice for, then on
-/// more, until it is all of it. Nothing when that is too much or it fails.
+/// Runs the candidate on as much of the problem as certainly fits into half of the time, then on
+/// more, until it is the whole problem. Nothing if that takes too long or fails.
 std::optional<double> seconds_of(const Race& race, const MatchKernel& kernel, double best,
                                  TuneClock::time_point deadline) {
   const Problem& problem = race.problem.correlate;
@@ -138,7 +140,7 @@ std::optional<double> seconds_of(const Race& race, const MatchKernel& kernel, do
   double tried = 0;
   while (true) {
     const auto part = cost.affordable(all, seconds_until(deadline) / 2);
-    // Growing more slowly it would not arrive.
+    // Growing more slowly, it would not reach the whole problem in time.
     if (!part || (*part != all && part->work() < 2 * tried)) return std::nullopt;
     auto trial = Trial::make(race, kernel, *part);
     if (!trial.ok()) return std::nullopt;

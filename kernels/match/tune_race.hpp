@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which of several correlate variants makes the whole match of a frame fastest, by running each in
-// a plan of its own. Time is short: a variant that might outlast it is first run on a part of the
-// templates and shifts, since no variant's time grows faster than their numbers, and one that is
-// clearly slower than the best so far is not run again.
+// Finds which of several variants does the whole match of a frame fastest, by running each in its
+// own plan. Time is limited: a variant that might exceed it is first run on a part of the templates
+// and shifts, since no variant's time grows faster than their numbers, and one that is clearly
+// slower than the best so far is not run again.
 #pragma once
 
 #include <chrono>
@@ -34,11 +34,12 @@ struct Race {
 
 struct Winner {
   MatchKernel kernel;  ///< the first candidate when time was too short for any
-  double seconds = 0;  ///< a frame; 0: not measured
+  double seconds = 0;  ///< per frame; 0: not measured
   int measured = 0;    ///< candidates that ran
 };
 
-/// Of what can be run until the deadline. Candidates that fail, for lack of memory say, lose.
+/// The fastest of those that can be run until the deadline. Candidates that fail, for example for
+/// lack of memory, lose.
 Winner winner_of(const Race& race, TuneClock::time_point deadline);
 
 }  // namespace xcorr

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A whole match of one search region with templates of one size, and what it is to each stage.
+// A whole match of one search region with templates of one size, as a problem for each stage.
 #pragma once
 
 #include "stages/peaks.hpp"
@@ -10,7 +10,7 @@
 namespace xcorr {
 
 struct MatchProblem : stage::Search::Problem {
-  /// See stage::Correlate::Problem, as the other three.
+  /// See stage::Correlate::Problem, also for the next three.
   ElementType products = ElementType::f32;
   std::int64_t product_pitch = 0, product_stride = 0;
 
@@ -30,7 +30,7 @@ struct MatchProblem : stage::Search::Problem {
   constexpr const stage::Search::Problem& search() const { return *this; }
   constexpr const stage::Peaks::Problem& peaks() const { return *this; }
 
-  /// The layout that a variant of correlate likes best, if it has one.
+  /// Sets the layout that a variant of correlate prefers, if any.
   void lay_out(const Variant<stage::Correlate>& variant) {
     if (!variant.extra.layout) return;
     auto problem = correlation();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What measurements say of a correlation or a match: names of variants, the fastest first.
+// Measured rankings for a correlation or a match: names of variants, the fastest first.
 #pragma once
 
 #include <vector>
@@ -11,14 +11,14 @@
 namespace xcorr {
 
 /// By measurements of problems of its form, or of any; `match`: of whole matches, else of
-/// correlations. A star in a name stands for the widths that tilings are for, the narrowest first.
+/// correlations. A star in a name stands for the widths that tilings support, the narrowest first.
 std::vector<const char*> measured_names(const Problem& problem, Backend backend, bool match,
                                         bool any_form);
 
-/// By the table in the paper's section 5.5, which is of CUDA's correlate stage.
+/// By the table in the paper's section 5.5, which is for CUDA's correlate stage.
 std::vector<const char*> guideline_names(const Problem& problem);
 
-/// Whether the shifts are about all at which the two sides overlap, as in the paper.
+/// Whether the shifts are nearly all those at which the two sides overlap, as in the paper.
 bool covers_whole_output(const Problem& problem);
 
 }  // namespace xcorr

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Joins the families' tables. The lists of families are Meson's (kernels/meson.build), handed over
-// as XCORR_CPU_FAMILIES and XCORR_CUDA_FAMILIES, so that a new family is named once.
+// Joins the families' tables. The lists of families come from kernels/meson.build as
+// XCORR_CPU_FAMILIES and XCORR_CUDA_FAMILIES, so that a new family is named once.
 #include "select/registry.hpp"
 
 namespace xcorr {

@@ -10,10 +10,10 @@
 
 namespace xcorr {
 
-/// Every variant of every stage. Nothing hangs on their order.
+/// Every variant of every stage, in no particular order.
 const std::vector<Family::Entry>& all_variants();
 
-/// Those of a stage.
+/// The variants of a stage.
 template <class Stage>
 const std::vector<const Variant<Stage>*>& variants_of() {
   static const std::vector<const Variant<Stage>*> list = [] {
@@ -26,7 +26,7 @@ const std::vector<const Variant<Stage>*>& variants_of() {
   return list;
 }
 
-/// Those of a backend.
+/// The variants of a stage for a backend.
 template <class Stage>
 std::vector<const Variant<Stage>*> variants_on(Backend backend) {
   std::vector<const Variant<Stage>*> found = variants_of<Stage>();
@@ -34,7 +34,7 @@ std::vector<const Variant<Stage>*> variants_on(Backend backend) {
   return found;
 }
 
-/// The one of that name, or null.
+/// The variant of that name, or null.
 template <class Stage>
 const Variant<Stage>* find_variant(Backend backend, std::string_view name) {
   for (const Variant<Stage>* variant : variants_of<Stage>())

@@ -14,7 +14,7 @@ namespace {
 
 // ---- names ----------------------------------------------------------------------------------
 
-/// The environment's name stands in for "auto".
+/// XCORR_KERNEL of the environment replaces "auto".
 std::string_view requested_name(std::string_view name) {
   if (name == "auto")
     if (const char* request = std::getenv("XCORR_KERNEL"); request && *request) return request;
@@ -40,8 +40,9 @@ std::optional<Candidate> first_able(const std::vector<const char*>& names,
   return std::nullopt;
 }
 
-/// Measurements of the form; the paper's table, where the output is about the whole one as in the
-/// paper; measurements of other forms; the paper's table at any rate; any that is able.
+/// In this order: measurements of the form; the paper's table, if the output is nearly the whole
+/// one as in the paper; measurements of other forms; the paper's table in any case; any able
+/// variant.
 template <class Candidate, class Able>
 std::optional<Candidate> choice(const Problem& problem, Backend backend,
                                 const std::vector<Candidate>& candidates, Able able) {
@@ -58,7 +59,8 @@ std::optional<Candidate> choice(const Problem& problem, Backend backend,
   return highest_ranked(candidates, able);
 }
 
-/// Measurements of whole matches; a variant without surfaces; what is best for the products alone.
+/// In this order: measurements of whole matches; a variant without surfaces; the best one for the
+/// products alone.
 template <class Able>
 std::optional<MatchKernel> matching_choice(const Problem& problem, Backend backend,
                                            const std::vector<MatchKernel>& kernels, Able able) {
@@ -74,7 +76,8 @@ std::optional<MatchKernel> matching_choice(const Problem& problem, Backend backe
   return choice(problem, backend, kernels, is_able_as(false));
 }
 
-/// What the kernel can write of a match's products, or nothing when it cannot do the problem.
+/// The type in which the kernel can write a match's products, or nothing if it cannot do the
+/// problem.
 std::optional<ElementType> products_by(const MatchKernel& kernel, MatchProblem problem,
                                        const Device& device) {
   if (kernel.search)

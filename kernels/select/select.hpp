@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The choice of a variant for a problem: the requested one, or what was measured to be the fastest
-// at problems like it, or among equals the one of the highest rank.
+// The choice of a variant for a problem: the requested one, or the fastest one measured for similar
+// problems, or without measurements the one of the highest rank.
 #pragma once
 
 #include <optional>
@@ -14,19 +14,19 @@
 
 namespace xcorr {
 
-/// Of the stages after correlate, and of those before: nothing was measured for the selector, so
-/// the highest rank wins. Errors: unsupported, also when the requested one cannot do the problem.
+/// For the stages before and after correlate: the selector has no measurements, so the highest rank
+/// wins. Errors: unsupported, also when the requested one cannot do the problem.
 template <class Stage>
 Result<const Variant<Stage>*> select_variant(const typename Stage::Problem& problem,
                                              const Device& device, std::string_view name = "auto");
 
-/// By the table made from measurements. The environment's XCORR_KERNEL stands in for "auto".
+/// By the measured table. The environment's XCORR_KERNEL replaces "auto".
 template <>
 Result<const Variant<stage::Correlate>*> select_variant<stage::Correlate>(
     const stage::Correlate::Problem& problem, const Device& device, std::string_view name);
 
-/// What a match finds its candidates with: a variant of search, or one of correlate, which
-/// normalise and peaks follow.
+/// The kernel with which a match finds its candidates: a variant of search, or one of correlate,
+/// followed by normalise and peaks.
 struct MatchKernel {
   const Variant<stage::Search>* search = nullptr;
   const Variant<stage::Correlate>* correlate = nullptr;
@@ -42,19 +42,19 @@ struct MatchKernel {
   constexpr const VariantInfo* operator->() const { return &**this; }
 };
 
-/// The kernel to match with; approximate products of u8 will do: sets `problem.products` to what it
-/// writes, or would. The environment's XCORR_KERNEL stands in for "auto".
+/// The kernel to match with, which may write approximate products of u8; sets `problem.products` to
+/// their type. The environment's XCORR_KERNEL replaces "auto".
 Result<MatchKernel> select_matching(MatchProblem& problem, const Device& device,
                                     std::string_view name);
 
-/// Whether select_matching() knows the name. Errors: unsupported, listing those that there are.
+/// Whether select_matching() knows the name. Errors: unsupported, listing the known ones.
 Status check_matching_name(const Device& device, std::string_view name);
 
-/// Whether that name asks for what match/tune.hpp does.
+/// Whether that name requests the measurements of match/tune.hpp.
 bool is_tuning_requested(std::string_view name);
 
-/// All but the reference that can do a match, what "auto" takes first, then as the selector ranks
-/// them.
+/// All variants but the reference that can do a match: first the one that "auto" takes, then in the
+/// selector's order.
 std::vector<MatchKernel> able_to_match(const MatchProblem& problem, const Device& device);
 
 // ---- implementation of the template ---------------------------------------------------------
@@ -65,8 +65,8 @@ Status unknown_kernel(const char* stage, std::string_view name, Backend backend,
 /// "STAGE kernel 'NAME' cannot do this problem", or for "auto" that no kernel can.
 Status unable_kernel(const char* stage, std::string_view name, Backend backend);
 
-/// The able candidate of the highest rank, of equal ones the first by name; or nothing. Candidates
-/// are pointers to variants or MatchKernels.
+/// The able candidate of the highest rank, among equal ones the first by name; or nothing.
+/// Candidates are pointers to variants or MatchKernels.
 template <class Candidate, class Able>
 std::optional<Candidate> highest_ranked(const std::vector<Candidate>& candidates, Able able) {
   std::optional<Candidate> best;
@@ -80,8 +80,8 @@ std::optional<Candidate> highest_ranked(const std::vector<Candidate>& candidates
   return best;
 }
 
-/// The requested one, or what `choose` says of the candidates and of which are able. `choose`
-/// returns an optional.
+/// The requested one, or what `choose` returns, given the candidates and the predicate of which are
+/// able. `choose` returns an optional.
 template <class Candidate, class Able, class Choose>
 Result<Candidate> select_among(const char* stage, std::string_view name, Backend backend,
                                const std::vector<Candidate>& candidates, Able able, Choose choose) {

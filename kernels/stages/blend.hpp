@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How a template takes up what was found, for every backend: a running average of each pixel. It is
-// kept in single precision, since 8-bit pixels, rounded each time, would not move at all towards
-// one that is less than 1 / (2 weight) away.
+// How a template adapts to what was found, for every backend: a running average of each pixel. It
+// is kept in single precision, since 8-bit pixels, rounded each time, would never move towards a
+// value that is less than 1 / (2 weight) away.
 #pragma once
 
 #include <cmath>
@@ -17,7 +17,7 @@ XCORR_HD inline float blended_average(float average, float pixel, float weight) 
   return fmaf(weight, pixel - average, average);
 }
 
-/// The average as a pixel: for u8 the nearest one, of two the even one.
+/// The average as a pixel: for u8 rounded to the nearest, ties to even.
 template <class T>
 XCORR_HD T pixel_of(float average) {
   if constexpr (sizeof(T) == 1)

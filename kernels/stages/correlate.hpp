@@ -8,15 +8,15 @@
 
 namespace xcorr {
 
-/// A correlation of which a launch may do some rights only.
+/// A correlation of which a launch may do only some rights.
 struct BatchedProblem {
   Problem correlate;
-  int batch = 0;  ///< most rights of one launch; 0: all
+  int batch = 0;  ///< the most rights of one launch; 0: all
 
   constexpr int max_rights() const { return batch ? batch : correlate.rights; }
 };
 
-/// How pixels and shifts bear on a variant.
+/// The features that pixels and shifts require of a variant.
 constexpr Features features_of(const Problem& p) {
   const Rect valid = valid_shifts(p.left, p.right), &s = p.shifts;
   const bool inside =
@@ -40,8 +40,8 @@ struct Correlate {
   static constexpr const char* name = "correlate";
 
   struct Problem : BatchedProblem {
-    /// Problem::output_type(): the plain sums of the operands. f32 though the input is u8 (variants
-    /// that are not exact): sum f (t - mean t), approximately.
+    /// Problem::output_type(): the plain sums of the operands. f32 for u8 input (variants that are
+    /// not exact): sum f (t - mean t), approximately.
     ElementType products = ElementType::f32;
     /// Elements from row to row of the products, and from one right's to the next. 0: dense.
     std::int64_t product_pitch = 0, product_stride = 0;
@@ -54,7 +54,7 @@ struct Correlate {
     }
     constexpr Extent products_extent() const {
       Extent extent = elements(products, correlate.outputs() * products_stride());
-      // A layout that a variant asked for is aligned as it wants it.
+      // A layout that a variant requested has the alignment it needs.
       if (product_pitch) extent.element = 0;
       extent.right_stride = products_stride() * static_cast<std::int64_t>(size_of(products));
       return extent;
@@ -70,10 +70,10 @@ struct Correlate {
   struct Buffers : LaunchOfRights {
     const void* lefts = nullptr;
     /// u8 templates as they are; f32 templates less their mean when matching, so that a common
-    /// offset of both sides costs no digits.
+    /// offset of both sides costs no precision.
     const void* rights = nullptr;
     void* products = nullptr;
-    bool new_left = true;  ///< the lefts are not those of the last launch
+    bool new_left = true;  ///< the lefts differ from those of the last launch
   };
 
   template <class Visit>
@@ -84,8 +84,8 @@ struct Correlate {
   }
 
   struct Extra {
-    /// Sets the layout of products that costs the variant least; they must then begin on a 16-byte
-    /// boundary. Null: dense.
+    /// Sets the layout of products that is cheapest for the variant; they must then begin on a
+    /// 16-byte boundary. Null: dense.
     void (*layout)(Problem&) = nullptr;
   };
 };

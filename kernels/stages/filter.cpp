@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// From the weights that users give to those that the stage filter works with.
+// Converts the user's weights to those of the filter stage.
 #include "stages/filter.hpp"
 
 #include <cmath>
@@ -10,11 +10,11 @@
 namespace xcorr {
 namespace {
 
-/// Of the weights of u8 pictures, see FilterProblem.
+/// For the weights of u8 pictures, see FilterProblem.
 constexpr int max_fraction_bits = 11;
 
-/// In units of 2^-bits. From each end inwards a weight's rounding is carried to the next one, and
-/// the middle one brings the sum to the rounded true sum.
+/// In units of 2^-bits. From each end inwards a weight's rounding error is carried to the next one;
+/// the middle one adjusts the sum to the rounded true sum.
 AxisWeights rounded(const AxisWeights& weights, int bits) {
   AxisWeights units{weights.radius, {}};
   double total = 0, carry = 0;

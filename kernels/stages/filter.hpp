@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage filter: pictures -> a part of them, convolved with weights across and down, see
+// The stage filter: pictures -> a part of them, convolved with horizontal and vertical weights, see
 // <xcorr/filter.hpp>.
 #pragma once
 
@@ -15,8 +15,8 @@ namespace xcorr {
 /// The weights as variants use them.
 struct FilterWeights {
   AxisWeights across, down;  ///< u8: multiples of 2^-fraction_bits
-  /// u8: the most for which sums of weights and pixels, in units of 2^(-2 fraction_bits), and a
-  /// half added to them, fit 32 bits with a sign.
+  /// u8: the most bits for which sums of weighted pixels, in units of 2^(-2 fraction_bits), plus a
+  /// half, fit signed 32 bits.
   int fraction_bits = 0;
   ElementType sums = ElementType::f32;  ///< see FilterProblem::sums
 };
@@ -30,7 +30,7 @@ Result<FilterWeights> filter_weights(ElementType type, const AxisWeights& across
 template <class Sum>
 struct Taps {
   int radius_x, radius_y;
-  int shift;  ///< u8: of sums, to whole numbers
+  int shift;  ///< u8: from sums to whole numbers
   Sum across[2 * max_filter_radius + 1], down[2 * max_filter_radius + 1];
 };
 

@@ -9,7 +9,7 @@
 
 namespace xcorr {
 
-/// Of the pixel at `pixel`; `bytes` is the layout's.
+/// The luma of the pixel at `pixel`; `bytes` is the layout's.
 template <int bytes>
 XCORR_HD inline std::uint8_t luma_of(const PixelLayout& layout, const std::uint8_t* pixel) {
   int sum = 128;

@@ -11,7 +11,7 @@
 
 namespace xcorr {
 
-/// Dense surfaces, one a template.
+/// Dense surfaces, one per template.
 constexpr Extent scores_of(const Problem& p) {
   const std::int64_t area = p.shifts.size().area();
   Extent extent = elements(ElementType::f32, p.outputs() * area);

@@ -2,9 +2,9 @@
 //
 // The stages that end a match.
 //   peaks:   scores -> candidates, best first, by non-maximum suppression
-//   refine:  region, templates, window sums, candidates -> peaks: exact scores, sub-pixel places
+//   refine:  region, templates, window sums, candidates -> peaks: exact scores, sub-pixel positions
 //   search:  region, templates, window sums -> candidates: the same as by correlate, normalise and
-//            peaks, in one, without surfaces; some variants refine them, too
+//            peaks, in one step, without surfaces; some variants refine them, too
 #pragma once
 
 #include "stages/normalise.hpp"
@@ -60,7 +60,7 @@ struct Peaks {
   struct Buffers : LaunchOfRights {
     const float* scores = nullptr;
     const xcorr::TemplateSums* template_sums = nullptr;
-    Candidate* candidates = nullptr;  ///< max_peaks a template
+    Candidate* candidates = nullptr;  ///< max_peaks per template
     std::uint32_t* counts = nullptr;  ///< candidates of each template
   };
 
@@ -94,7 +94,7 @@ struct Refine {
   struct Buffers : WindowInputs {
     const Candidate* candidates = nullptr;
     const std::uint32_t* counts = nullptr;
-    RefinedPeak* peaks = nullptr;          ///< max_peaks a template; may be in pinned host memory
+    RefinedPeak* peaks = nullptr;          ///< max_peaks per template; may be in pinned host memory
     std::uint32_t* peak_counts = nullptr;  ///< peaks of each template; as above
   };
 
@@ -134,7 +134,7 @@ struct Search {
   }
 
   struct Extra {
-    /// Whether it does what refine does, too, and writes peaks. Null: never.
+    /// Whether it also does what refine does, and writes peaks. Null: never.
     bool (*refines)(const Problem&) = nullptr;
   };
 };

@@ -16,8 +16,8 @@
 
 namespace xcorr {
 
-/// Sums over the n pixels under a shift. T: std::int64_t (8-bit data, n up to 11.9 million, so that
-/// n^2 * 255^2 stays below 2^63) or double.
+/// Sums over the n pixels of the window at a shift. T: std::int64_t (8-bit data, n up to 11.9
+/// million, so that n^2 * 255^2 stays below 2^63) or double.
 template <class T>
 struct WindowTerms {
   T n, product, left_sum, left_squares;  ///< n, sum f t, sum f, sum f^2
@@ -81,7 +81,7 @@ XCORR_HD double score(Method method, const WindowTerms<T>& w) {
     case Method::ccoeff_normed: {
       const T left = n2_covariance(w.n, w.left_squares, w.left_sum, w.left_sum);
       const T right = n2_covariance(w.n, w.right_squares, w.right_sum, w.right_sum);
-      // The quotient first: compilers then make a selection of the test, and vectors of the loop.
+      // The quotient first: compilers then turn the test into a select and vectorise the loop.
       const double value =
           quotient(static_cast<double>(n2_covariance(w.n, w.product, w.left_sum, w.right_sum)),
                    static_cast<double>(left), static_cast<double>(right));
@@ -94,7 +94,7 @@ XCORR_HD double score(Method method, const WindowTerms<T>& w) {
   return 0.0;
 }
 
-/// Sums of floating-point pixels made in two passes, means first, which keeps their digits.
+/// Sums of floating-point pixels computed in two passes, means first, which keeps their precision.
 struct CentredTerms {
   double left_squares, right_squares, product;   ///< sum f^2, sum t^2, sum f t
   double difference;                             ///< sum (f - t)^2
@@ -131,10 +131,10 @@ XCORR_HD inline double norm_of(double n, double n2_variance, double squares) {
   return is_flat_variance(n2_variance, n * squares) ? 0.0 : sqrt(n2_variance / n);
 }
 
-/// ccoeff-normed from a floating-point product with the template's mean removed, sum f (t - mean
-/// t). `product_error` (see stage::Normalise::Buffers; 0: none) keeps windows of almost no contrast
-/// from scoring high by accident: the window's norm is taken as at least the one at which the error
-/// is noise_share of a score.
+/// ccoeff-normed (ZNCC) from a floating-point product with the template's mean removed, sum f (t -
+/// mean t). `product_error` (see stage::Normalise::Buffers; 0: none) keeps windows of almost no
+/// contrast from scoring high by accident: the window's norm is raised to at least the one at which
+/// the error is noise_share of a score.
 XCORR_HD inline double centred_quotient(double product, double window_norm, double right_norm,
                                         double product_error) {
   if (!(window_norm > 0) || !(right_norm > 0)) return 0.0;
@@ -157,24 +157,24 @@ XCORR_HD inline double centred_score(Method method, double n, double product, do
 }
 
 /// Where the parabola through (-1, before), (0, here), (1, after) has its extremum, in [-0.5, 0.5];
-/// 0 where it has none of the sort wanted.
+/// 0 where it has no extremum of the requested kind.
 XCORR_HD inline double parabola_offset(double before, double here, double after, bool minimum) {
   const double curvature = before - 2 * here + after;
   if (minimum ? !(curvature > 0) : !(curvature < 0)) return 0.0;
   return clamp_score(0.5 * (before - after) / curvature, -0.5, 0.5);
 }
 
-/// From a whole-pixel place to the extremum near it, pixels.
+/// From a whole-pixel position to the extremum near it, in pixels.
 struct Offset {
   double dx, dy;
 };
 
-/// Where the quadratic through the scores around a place has its extremum, each way in [-1, 1]: on
-/// a texture of slanted waves that can be past the middle to the next whole place.
-/// It has the term x y, without which a texture of slanted lines pulls the place aside. Where a
-/// neighbour is missing or the quadratic has no extremum of the sort wanted: a parabola each way.
-/// \param scores  [(dy + 1) * 3 + dx + 1]; those that do not exist are not read
-/// \param whole_x, whole_y  the neighbours in x, in y exist; those at the corners if both do
+/// Where the quadratic through the scores around a position has its extremum, in [-1, 1] along each
+/// axis: on a texture of slanted waves it can lie more than half a pixel away. It includes the term
+/// x y, without which a texture of slanted lines biases the position. Where a neighbour is missing
+/// or the quadratic has no extremum of the requested kind: a parabola along each axis. \param
+/// scores  [(dy + 1) * 3 + dx + 1]; missing ones are not read \param whole_x, whole_y  the
+/// neighbours in x, in y exist; those at the corners if both do
 XCORR_HD inline Offset subpixel_offset(const double (&scores)[9], bool whole_x, bool whole_y,
                                        bool minimum) {
   const double here = scores[4];
@@ -182,8 +182,8 @@ XCORR_HD inline Offset subpixel_offset(const double (&scores)[9], bool whole_x, 
     const double gx = 0.5 * (scores[5] - scores[3]), gy = 0.5 * (scores[7] - scores[1]);
     const double xx = scores[3] - 2 * here + scores[5], yy = scores[1] - 2 * here + scores[7];
     const double xy = 0.25 * (scores[8] - scores[2] - scores[6] + scores[0]);
-    // fma by name: a compiler that is free to make it of a product and a sum would round each
-    // backend its own way.
+    // Explicit fma: if compilers were free to fuse a product and a sum, each backend would round
+    // differently.
     const double det = fma(xx, yy, -(xy * xy));
     // det > 0: xx and yy have the same sign.
     if (det > 0 && (minimum ? xx > 0 : xx < 0))
@@ -194,8 +194,8 @@ XCORR_HD inline Offset subpixel_offset(const double (&scores)[9], bool whole_x, 
           whole_y ? parabola_offset(scores[1], here, scores[7], minimum) : 0.0};
 }
 
-/// What a template's peaks must reach (or, for the minimum methods, not exceed), see
-/// MatchSettings::threshold. Infinite where a copy scores nothing: such a template cannot match.
+/// The score that a template's peaks must reach (or, for the minimum methods, not exceed), see
+/// MatchSettings::threshold. Infinite where a copy scores 0: such a template cannot match.
 XCORR_HD inline double score_limit(Method method, double threshold, double n,
                                    const TemplateSums& right) {
   const auto share_of = [&](double copy) { return copy > 0 ? threshold * copy : INFINITY; };
@@ -216,7 +216,7 @@ XCORR_HD inline double score_limit(Method method, double threshold, double n,
   return 0.0;
 }
 
-/// Scores as closeness: the greatest threshold (see MatchSettings) that they reach, for
+/// Converts scores to closeness: the highest threshold (see MatchSettings) that they reach.
 /// score_limit() is linear in the threshold.
 class Closeness {
  public:
@@ -228,7 +228,7 @@ class Closeness {
   double of(double score) const { return scale_ != 0 ? (score - origin_) * scale_ : 0; }
 
  private:
-  double origin_, scale_ = 0;  ///< 0: the template can match nothing
+  double origin_, scale_ = 0;  ///< 0: the template cannot match
 };
 
 }  // namespace xcorr

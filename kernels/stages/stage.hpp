@@ -6,8 +6,8 @@
 //   Buffers    where everything lies: a Launch and pointers to inputs (const) and outputs
 //   arguments  calls visit(name, member of Buffers, Extent) for each of them: what checkcorr
 //   iterates Extra      operations that only its variants have (optional ones: null)
-// Problem::features() says what a problem asks beyond the plain case. A variant names the features
-// that it knows; what it does not name it refuses, so a new feature is never ignored in silence.
+// Problem::features() says what a problem requires beyond the plain case. A variant lists the
+// features that it supports and refuses all others, so a new feature is never silently ignored.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ enum class Feature : std::uint8_t {
   f64,
   wide_sums,         ///< sums over a window of u8 that need 64 bits
   float_products,    ///< approximate products of u8, in f32
-  pitched_output,    ///< surfaces with space between their rows or between them
+  pitched_output,    ///< surfaces with gaps between rows or between surfaces
   several_pictures,  ///< n-to-mn, n-to-m
   overhang,          ///< shifts at which the right is not wholly inside the left
   several_peaks,     ///< of a template
@@ -45,7 +45,7 @@ class Features {
   constexpr Features(Feature first, F... others) : bits_((bit(first) | ... | bit(others))) {}
 
   constexpr Features operator|(Features other) const { return Features(bits_ | other.bits_); }
-  /// This set and, if `asked`, the feature.
+  /// This set plus, if `asked`, the feature.
   constexpr Features with(Feature feature, bool asked = true) const {
     return asked ? *this | Features(feature) : *this;
   }
@@ -60,7 +60,8 @@ class Features {
   std::uint32_t bits_ = 0;
 };
 
-/// The feature that an element type of pixels is. Of types that no stage takes none is known.
+/// The feature for an element type of pixels. No variant supports that of a type that no stage
+/// takes.
 constexpr Features feature_of(ElementType type) {
   switch (type) {
     case ElementType::u8:
@@ -81,10 +82,11 @@ constexpr Features feature_of(ElementType type) {
 /// What a pointer of Buffers points to.
 struct Extent {
   std::int64_t bytes = 0;
-  /// Of pixels and surfaces, which need be aligned to it alone; 0: aligned as by an allocation.
+  /// The element size of pixels and surfaces, which need only be aligned to it; 0: aligned as an
+  /// allocation.
   std::size_t element = 0;
-  /// Where the pointer is that of a launch's first right: bytes from one right to the next. 0: it
-  /// is that of right 0.
+  /// If the pointer is that of a launch's first right: bytes from one right to the next. 0: it is
+  /// that of right 0.
   std::int64_t right_stride = 0;
 };
 
@@ -95,7 +97,7 @@ constexpr Extent matrices(ElementType type, Size size, std::int64_t pitch, std::
   return {(count - 1) * stride + (size.height - 1) * pitch + size.width * element, size_of(type)};
 }
 
-/// `count` elements, one behind the other.
+/// `count` contiguous elements.
 constexpr Extent elements(ElementType type, std::int64_t count) {
   return {count * static_cast<std::int64_t>(size_of(type)), size_of(type)};
 }
@@ -107,13 +109,13 @@ constexpr Extent records(std::int64_t count) {
 
 // ---- variants -------------------------------------------------------------------------------
 
-/// What every launch is given beside its inputs and outputs.
+/// What every launch is given besides its inputs and outputs.
 struct Launch {
   void* workspace = nullptr;  ///< of Variant::workspace_bytes()
   Stream stream;
 };
 
-/// A launch may do some of the problem's rights only: [first_right, first_right + right_count).
+/// A launch may do only some of the problem's rights: [first_right, first_right + right_count).
 struct LaunchOfRights : Launch {
   int first_right = 0, right_count = 1;
 };
@@ -122,22 +124,22 @@ struct LaunchOfRights : Launch {
 class PlanState {
  public:
   virtual ~PlanState() = default;
-  /// The rights changed; may allocate and wait.
+  /// Called when the rights changed; may allocate and wait.
   virtual Status set_rights(const void* rights, Stream stream) = 0;
   /// See stage::Normalise::Buffers::product_error; null where the products are exact.
   virtual const float* product_error() const { return nullptr; }
 };
 
-/// What is known of a variant without its stage.
+/// What is known of a variant apart from its stage.
 struct VariantInfo {
   const char* name;
   Backend backend;
   Features knows;
-  int rank = 0;  ///< of several that are able, where nothing was measured, the highest is taken
+  int rank = 0;       ///< among able variants without measurements the highest is chosen
   bool exact = true;  ///< same result as the reference, bit for bit, for u8
 };
 
-/// Of the oracle, which is taken only when it is asked for by name or nothing else is able.
+/// The oracle's, which is chosen only when requested by name or when nothing else is able.
 inline constexpr int reference_rank = -1;
 
 /// One way to compute a stage.
@@ -146,19 +148,19 @@ struct Variant : VariantInfo {
   using Problem = typename Stage::Problem;
   using Buffers = typename Stage::Buffers;
 
-  /// Whether it can do a problem of features that it knows. Ask able().
+  /// Whether it can do a problem whose features it supports. Call able() instead.
   bool (*supports)(const Problem&, const Device&);
   /// Enqueues; neither allocates nor waits. `state` is what `plan` made.
   Status (*launch)(const Problem&, const Device&, const Buffers&, PlanState* state);
   std::size_t (*workspace)(const Problem&, const Device&) = nullptr;  ///< null: none
-  /// Null when nothing outlives a call.
+  /// Null when nothing is kept between calls.
   Result<std::unique_ptr<PlanState>> (*plan)(const Problem&, const Device&) = nullptr;
   typename Stage::Extra extra = {};
 
   bool able(const Problem& problem, const Device& device) const {
     return able(problem, problem.features(), device);
   }
-  /// The same of a problem that asks for these features.
+  /// The same for a problem that requires these features.
   bool able(const Problem& problem, Features asked, const Device& device) const {
     return knows.contains(asked) && supports(problem, device);
   }
@@ -170,13 +172,13 @@ struct Variant : VariantInfo {
   }
 };
 
-/// For a variant that can do all problems of the features that it knows.
+/// For a variant that can do all problems whose features it supports.
 template <class Problem>
 bool supports_all(const Problem&, const Device&) {
   return true;
 }
 
-/// For stages whose variants have no operations of their own.
+/// For stages whose variants have no further operations.
 struct NoExtra {};
 
 /// A family's tables of variants, of one stage or of several; the registry joins them.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Names of tunings, made of their numbers when the program is compiled, so that no name can belong
-// to another tuning. A name must be a static object, since variants point to its text.
+// Names of tunings, composed of their parameters at compile time, so that a name always matches its
+// tuning. A name must be a static object, since variants point to its text.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct VariantName {
     } while (number);
     add(digits + first);
   }
-  /// A letter with its number, when there is anything to say.
+  /// Appends a letter and its number, if `wanted`.
   constexpr void add_if(bool wanted, const char* letter, int number) {
     if (!wanted) return;
     add(letter);
@@ -33,7 +33,7 @@ struct VariantName {
   }
 };
 
-/// Texts and numbers, one behind the other.
+/// Concatenates texts and numbers.
 template <class... Parts>
 constexpr VariantName variant_name(Parts... parts) {
   VariantName name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage window_sums: the search region -> the sum and the sum of squares of the window under
-// each shift, what an integral image gives; once for all templates of a size.
+// The stage window_sums: the search region -> window sums (usually got from an integral image): the
+// sum and the sum of squares of the window at each shift, once for all templates of a size.
 #pragma once
 
 #include "stages/correlate.hpp"
@@ -16,7 +16,7 @@ constexpr ElementType window_sum_type(const Problem& p) {
 constexpr ElementType window_square_type(const Problem& p) {
   return p.type == ElementType::u8 ? p.output_type() : ElementType::f64;
 }
-/// Dense surfaces, one value a shift.
+/// Dense surfaces, one value per shift.
 constexpr Extent window_sums_of(const Problem& p) {
   return elements(window_sum_type(p), p.shifts.size().area());
 }

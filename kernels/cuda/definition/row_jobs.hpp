@@ -28,9 +28,8 @@ struct RowJob {
 /// Consecutive jobs from number `first_job` on, whose numbers of output rows form a trapezoid.
 struct JobRun {
   int first_job = 0, jobs = 0;
-  int first_row = 0,
-      row_step = 0;         ///< of the first job, and how many rows later each next one begins
-  int rows = 0, fewer = 0;  ///< of the first job, and how many fewer each next one has
+  int first_row = 0, row_step = 0;  ///< of the first job, and the step from job to job
+  int rows = 0, fewer = 0;          ///< of the first job, and how many fewer each next one has
 
   /// Rows of the first job and the last; of the second and the last but one; and so on.
   XCORR_HD constexpr int rows_of_two() const { return 2 * rows - fewer * (jobs - 1); }

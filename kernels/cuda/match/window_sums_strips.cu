@@ -32,8 +32,7 @@ struct Plan {
   int across, outputs;  ///< warps side by side, and windows of their strip: a multiple of share
   int strips;
   int rows;  ///< per warp, in a band
-  int down;  ///< bands, one below the other, that share rows in the first-level cache by each
-             ///< other
+  int down;  ///< bands, one below the other, that share rows through the first-level cache
 };
 
 /// Eight pixels side by side, in the order of memory.

@@ -9,8 +9,9 @@
 
 namespace xcorr {
 
-/// With f = the window of the frame, t = the template, n = their number of pixels, and f', t' =
-/// the same less their mean:
+/// With f = the window of the frame, t = the template, n = their number of pixels, and f', t' = the
+/// same less their mean (ccoeff-normed is zero-normalised cross-correlation, ZNCC; ccorr-normed is
+/// NCC):
 enum class Method : std::uint8_t {
   sqdiff,
   sqdiff_normed,

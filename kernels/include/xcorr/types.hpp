@@ -17,13 +17,13 @@ namespace xcorr {
 enum class Code : std::uint8_t {
   ok,
   invalid_argument,  ///< the caller's mistake: a null pointer, an empty size, a bad enum
-  unsupported,       ///< well formed, but nothing here can do it (an unknown kernel, no backend)
+  unsupported,       ///< well formed, but not supported here (an unknown kernel, no backend)
   not_found,         ///< no such device, or no driver for it
   out_of_memory,     ///< host or device memory
   device_error,      ///< CUDA or cuFFT reported an error; the message carries their text
 };
 
-/// Success, or a code with a sentence that names the thing that failed.
+/// Success, or a code with a sentence that names what failed.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -38,7 +38,7 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
-/// A value, or the Status that says why there is none.
+/// A value, or the Status that explains why there is none.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -46,7 +46,7 @@ class [[nodiscard]] Result {
   Result(Status status) : content_(std::move(status)) {}
 
   bool ok() const { return std::holds_alternative<T>(content_); }
-  /// Only when ok().
+  /// Call only when ok().
   T& value() { return std::get<T>(content_); }
   const T& value() const { return std::get<T>(content_); }
   Status status() const { return ok() ? Status() : std::get<Status>(content_); }
@@ -85,10 +85,10 @@ struct Rect {
 
 enum class Memory : std::uint8_t { host, device };
 
-/// How a pixel of an 8-bit picture lies, in `bytes` bytes b, 1 to 4. What counts of it is its luma,
+/// The layout of a pixel of an 8-bit picture in `bytes` bytes b, 1 to 4. Only its luma is matched,
 ///   (sum of weights[i] * b[i] + 128) / 256, rounded down.
-/// The weights are 0 to 256 and add up to 256, so that gray stays as it is. By default a byte is a
-/// pixel and its luma.
+/// The weights are 0 to 256 and add up to 256, so that gray is unchanged. By default a pixel is one
+/// byte, its luma.
 struct PixelLayout {
   int bytes = 1;
   int weights[4] = {256};
@@ -96,7 +96,7 @@ struct PixelLayout {
   constexpr bool operator==(const PixelLayout&) const = default;
 };
 
-/// Luma beside other components, at that position among the bytes: (2, 1) is that of UYVY.
+/// Luma among other components, at that position among the bytes: (2, 1) is that of UYVY.
 constexpr PixelLayout packed_luma(int bytes, int position) {
   PixelLayout layout{bytes, {}};
   layout.weights[position] = 256;
@@ -120,7 +120,7 @@ struct MatrixView {
   Size size;                 ///< in elements
   std::ptrdiff_t pitch = 0;  ///< bytes from one row to the next, at least a row's bytes
   Memory memory = Memory::host;
-  PixelLayout pixels = {};  ///< what an element is; of types other than u8 the default
+  PixelLayout pixels = {};  ///< the layout of an element; for types other than u8 the default
 
   constexpr std::ptrdiff_t element_bytes() const {
     return static_cast<std::ptrdiff_t>(size_of(type)) * pixels.bytes;
