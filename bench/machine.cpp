@@ -18,7 +18,7 @@ std::string found_in(const char* path, const char* pattern, const char* otherwis
   return std::regex_search(text, match, std::regex(pattern)) ? match[1].str() : otherwise;
 }
 
-/// Of the sources in the working directory, unless the environment says.
+/// The commit of the sources in the working directory, unless XCORR_COMMIT is set.
 std::string commit() {
   if (const char* given = std::getenv("XCORR_COMMIT")) return given;
   char text[100] = "";

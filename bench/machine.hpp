@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The first line of a file of results: where they were measured, and of which sources.
+// The first line of a file of results: where they were measured, and with which sources.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace bench {
 
 /// The device, driver, toolkit and commit. The commit is that of the sources in the working
-/// directory, unless XCORR_COMMIT says.
+/// directory, unless XCORR_COMMIT is set.
 std::string description_of(const xcorr::Device& device, const std::string& toolkit);
 
 }  // namespace bench

@@ -47,7 +47,7 @@ double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-/// Random bytes: as hard as any picture, and every template is found.
+/// Random bytes: as expensive as any picture, and every template is found.
 Picture random_picture(Size size) {
   std::mt19937 random(1);
   Picture picture{size, std::vector<std::uint8_t>(static_cast<std::size_t>(size.area()))};

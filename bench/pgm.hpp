@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Grey pictures of 8 bits from files: binary PGM, whose head a person can read and every program
-// can write. Programs that measure take frames and templates of other programs by it.
+// Grey pictures of 8 bits from files: binary PGM, whose header is text and easy to write.
+// Benchmarks read frames and templates of other programs in this format.
 #pragma once
 
 #include <fstream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Times variants on the bench cases. A case's matrices are put into a device's memory once, for all
+// Times variants on the bench cases. A case's matrices are copied to the device once for all
 // variants; nothing is checked and no result is kept.
 #include <algorithm>
 #include <array>
@@ -95,7 +95,7 @@ Result<Steps> compute_once(const Subject& subject, const Block& host) {
   return status.ok() ? Result<Steps>(steps) : status;
 }
 
-/// The steps, and behind them the whole.
+/// The steps, followed by the whole computation.
 Result<std::array<Timing, step_count + 1>> time_steps(const Subject& subject, double seconds) {
   const auto bytes = subject.scenario.problem.correlation().products_extent().bytes;
   auto host = Block::make(subject.device.backend, static_cast<std::size_t>(bytes), Memory::host);
@@ -124,7 +124,7 @@ class Bench {
  public:
   Bench(const Options& options, const Devices& devices, Report& report)
       : options_(options), devices_(devices), report_(report), entries_(xcorr::all_variants()) {
-    // Transforms first: they tell soonest what is hopeless.
+    // Transforms first: they show soonest which variants are hopeless.
     std::stable_partition(entries_.begin(), entries_.end(),
                           [](const Entry& entry) { return !entry.variant->exact; });
   }

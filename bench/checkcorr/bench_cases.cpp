@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The problems that are timed. Those named held-* are not used for the selector's table: they are
-// what tests/select_test.cpp judges it by. "1to32-64": one left and 32 rights of 64x64.
+// The problems that are timed. Those named held-* are not used for the selector's table:
+// tests/select_test.cpp judges the table by them. "1to32-64": one left and 32 rights of 64x64.
 #include "cases.hpp"
 
 namespace checkcorr {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The rate of multiply-adds that a GPU can keep up: threads that do nothing else, eight independent
-// sums each, so that no latency shows. Rates of kernels are given as a share of it.
+// The rate of multiply-adds that a GPU sustains: threads that do nothing else, with eight
+// independent sums each to hide latency. Rates of kernels are given as a share of it.
 #include "peak.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the bench says of a GPU besides its name. Only a build with nvcc has the kernel that
-// measures it (checkcorr_peak.cu), which announces itself here.
+// What the bench reports of a GPU besides its name. Only a build with nvcc has the kernel that
+// measures it (peak.cu), which registers itself here.
 #pragma once
 
 #include <string>

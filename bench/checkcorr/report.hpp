@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the bench found of one variant with one problem, and how it is printed.
+// The bench's result for one variant with one problem, and how it is printed.
 #pragma once
 
 #include <vector>
@@ -23,7 +23,7 @@ struct Measurement {
 /// Prints measurements in a format, one after the other.
 class Report {
  public:
-  /// What there is to say of the devices beforehand; in CSV lines that begin with '#'.
+  /// Prints a description of the devices first; in CSV as lines that begin with '#'.
   Report(Output output, const std::vector<std::string>& devices);
   ~Report();
   Report(const Report&) = delete;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Times of work on a device. A sample is the time of a batch of launches by the device's clock,
-// which hides what a launch costs the host as long as it is the less of the two.
+// which hides the host's cost of a launch as long as it is less than the device's.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@ struct Timing {
 
 Timing summarise(std::vector<double> samples);
 
-/// Times `work`, batches of it, until there are enough samples. What is hopeless against the best
-/// of its problem is not worth many.
+/// Times `work`, batches of it, until there are enough samples. A variant far slower than the best
+/// of its problem gets few.
 xcorr::Result<Timing> time(xcorr::Backend backend, double least_seconds, double best,
                            const std::function<xcorr::Status()>& work);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Correlator: scipy's values, the four forms, rectangles of shifts, errors. Tests are skipped for
-// kernels that are not made for their problem; each kernel is for one of the forms at any rate.
+// kernels that do not support their problem; each kernel supports at least one of the forms.
 #include "support.hpp"
 
 namespace api {
@@ -83,7 +83,8 @@ class FormsTest : public CorrelateTest {
     return dense_problem(type, form, left, right, lefts, rights, full_shifts(left, right));
   }
 
-  /// Whole numbers, whose products no type rounds; each output against the reference's of its pair.
+  /// Integers, whose products no type rounds; each output is compared with the reference's for its
+  /// pair.
   template <class T>
   void expect_pairs(Form form, int lefts, int rights) {
     const Problem many = problem(element_type<T>, form, lefts, rights);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A whole match by its definition, from the pixels: the score of every shift, then the peaks of
-// MatchSettings. The scores are the oracle's; definition_test.cpp holds them against numbers
-// worked out elsewhere.
+// MatchSettings. The scores are the oracle's; definition_test.cpp compares them with independently
+// computed numbers.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ double defined_score(Method method, const Image<T>& frame, int x, int y, const I
   return cpu::plain::method_score(method, cpu::plain::terms_of(window, matrix(pattern)));
 }
 
-/// The threshold times what an exact copy scores, out of reach when that is nothing; for the
-/// minimum methods, of what a zero window scores.
+/// The threshold times the score of an exact copy, unreachable when that is 0; for the minimum
+/// methods, (1 - threshold) times the score of a zero window.
 template <class T>
 double defined_limit(const MatchSettings& settings, const Image<T>& pattern) {
   const Image<T> black(pattern.size, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The six methods of the oracle and of score.hpp against numbers worked out with numpy.
+// The six methods of the oracle and of score.hpp against numbers computed with numpy.
 #include "definition.hpp"
 #include "stages/score.hpp"
 
@@ -55,7 +55,7 @@ TEST(Definition, SumsGiveTheSame) {
 }
 
 TEST(Definition, LargestSumsStayExact) {
-  // 11.9 million pixels of 255 and one of 0 against themselves: the largest terms there are.
+  // 11.9 million pixels of 255 and one of 0 against themselves: the largest possible terms.
   constexpr std::int64_t n = 11'900'000, sum = 255 * (n - 1), squares = 255 * sum;
   const WindowTerms<std::int64_t> w{n, squares, sum, squares, sum, squares};
   EXPECT_EQ(score(Method::ccoeff_normed, w), 1.0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What open_device() says where there is no device.
+// The errors of open_device() where there is no device.
 #include <cstdlib>
 #include <string>
 
@@ -16,7 +16,7 @@ TEST(DeviceTest, NoSuchDevice) {
 }
 
 #ifdef XCORR_SIMT
-/// open_device() with a driver that supports that version of CUDA; 0: none is there.
+/// open_device() with a driver that supports that version of CUDA; 0: no driver.
 std::string refusal(const char* driver) {
   setenv("XCORR_SIMT_DRIVER", driver, 1);
   const auto device = open_device(Backend::cuda);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The separable filter by itself, through every variant, against values written out; and as the
-// prefilter of matches, which find what they would find in pictures that were smoothed before.
+// The separable filter by itself, through every variant, against literal values; and as the
+// prefilter of matches, which find the same as in pictures smoothed beforehand.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -26,7 +26,7 @@ std::vector<Target> filters() {
 
 class FilterTest : public TargetTest {
  protected:
-  /// Empty where the variant is not for these weights.
+  /// Empty where the variant does not support these weights.
   template <class T>
   std::vector<T> filter(const FilterProblem& problem, const std::vector<T>& pictures) {
     auto made = Filter::create(problem, device, kernel());
@@ -79,7 +79,7 @@ TEST_P(FilterTest, ConvolvesDown) {
 }
 
 TEST_P(FilterTest, ConvolvesBothWays) {
-  // The one pixel spreads the weights as they are written.
+  // A single pixel reproduces the weights in order.
   std::vector<float> dot(25), expected(25);
   dot[12] = 1;
   const double across[] = {1, 2, 4}, down[] = {1, 10, 100};

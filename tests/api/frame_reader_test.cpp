@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Parts of frames in host memory come to the device's side as they are, whichever memory that is;
-// ordinary memory may be another frame's as soon as they are asked for.
+// Parts of frames in any host memory arrive unchanged in the device's memory; ordinary memory may
+// be reused as soon as the read is enqueued.
 #include <algorithm>
 
 #include "match/frame_reader.hpp"
@@ -14,7 +14,7 @@ using Bytes = Image<std::uint8_t>;
 
 class FrameReaderTest : public testing::TestWithParam<Backend> {
  protected:
-  /// Larger than what is sent at once; an odd pitch.
+  /// Larger than one upload; an odd pitch.
   static constexpr Size size{1001, 1300};
 
   void SetUp() override {
@@ -22,7 +22,7 @@ class FrameReaderTest : public testing::TestWithParam<Backend> {
     if (IsSkipped()) return;
     reader = std::move(FrameReader::make(device, ElementType::u8, size).value());
   }
-  /// Enqueued: valid after a wait.
+  /// Enqueued: the result is valid after a wait.
   Bytes read(const MatrixView& frame, const Rect& part) {
     const Runtime& r = runtime(device.backend);
     Bytes out(part.size());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Templates that change on the device: their pixels by the definition, bit for bit; matches with
-// them, which are those with a bank made anew of these pixels; and their contract.
+// Templates that change on the device: their pixels are those of the definition, bit for bit;
+// matches with them equal those with a new bank of these pixels; and their contract.
 #include <cmath>
 #include <limits>
 
@@ -76,8 +76,9 @@ class LiveTemplateTest : public TargetTest {
     return peaks;
   }
 
-  /// Blends of one of three templates, two of them of a size; after each, matches by two matchers,
-  /// of which one sees every second blend only, against those with a bank of these pixels.
+  /// Blends one of three templates, two of which have the same size; after each blend, compares
+  /// matches by two matchers, one of which runs only after every second blend, with those by a bank
+  /// of these pixels.
   template <class T>
   void follow(MatchSettings s, double tolerance) {
     const auto picture = random_image<T>({60, 44}, 3), later = random_image<T>({60, 44}, 4);
@@ -142,7 +143,7 @@ TEST_P(LiveTemplateTest, FlatMatchesNothingUntilItIsBlendedAgain) {
   EXPECT_EQ(peaks[0].score, 1);
 }
 
-/// Other settings, another size of frames and respond() make plans of their own.
+/// Other settings, other frame sizes and respond() make plans of their own.
 TEST_P(LiveTemplateTest, StaysThroughOtherPlans) {
   const SharedTemplate live = make(pattern);
   Matcher matcher = matcher_of({live});

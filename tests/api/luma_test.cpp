@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Pixels that are more than luma: the conversion against its definition, on every backend and for
-// every place that a picture can have; matches in such frames against those in their luma.
+// every alignment of a picture; matches in such frames against those in their luma.
 #include <cmath>
 
 #include <xcorr/image.hpp>
@@ -44,7 +44,7 @@ struct Packed {
       : size(s), layout(l), pitch(s.width * l.bytes + padding), offset(offset_) {
     const auto noise = random_image<std::uint8_t>({int(pitch), s.height}, seed);
     bytes.assign(offset, 0);
-    // Nothing follows the last pixel, so that reading past it is seen.
+    // Nothing follows the last pixel, so that reading past it is detected.
     bytes.insert(bytes.end(), noise.data.begin(), noise.data.end() - padding);
   }
 
@@ -57,7 +57,7 @@ struct Packed {
             memory,
             layout};
   }
-  /// By the definition, in floating point, which holds all of it exactly.
+  /// By the definition, in floating point, in which all values are exact.
   Bytes luma() const {
     Bytes image(size);
     for (int y = 0; y < size.height; ++y)
@@ -75,7 +75,7 @@ class LumaTest : public testing::TestWithParam<Backend> {
  protected:
   void SetUp() override { open(GetParam(), device); }
 
-  /// What the backend makes of it, and that it writes nothing past the rows' pitch.
+  /// Checks the backend's result, and that it writes nothing past the rows' pitch.
   void check_conversion(const Packed& packed) {
     const std::ptrdiff_t pitch = (packed.size.width + 3) / 4 * 4;
     const std::vector<std::uint8_t> untouched(pitch * packed.size.height + 16, 0xa5);
@@ -149,7 +149,7 @@ TEST_P(LumaTest, ReachesTheExtremes) {
   }
 }
 
-/// Of the whole frame and of parts of it, in both kinds of memory, smoothed and not.
+/// For the whole frame and parts of it, in both kinds of memory, with and without smoothing.
 TEST_P(LumaTest, MatchesAreThoseOfTheLuma) {
   for (const Format& format : formats) {
     SCOPED_TRACE(format.name);
@@ -182,7 +182,7 @@ TEST_P(LumaTest, MatchesAreThoseOfTheLuma) {
   }
 }
 
-/// A matcher takes frames of one layout after those of another.
+/// A matcher accepts frames of one layout after those of another.
 TEST_P(LumaTest, LayoutsTakeTurns) {
   auto made = Matcher::create(device);
   ASSERT_TRUE(made.ok());

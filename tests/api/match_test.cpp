@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Whole matches by kernels of every family: the peaks are those of the definition, and the cases in
-// which template matchers commonly go wrong go right.
+// Whole matches by kernels of every family: the peaks are those of the definition, also in cases in
+// which template matchers commonly fail.
 #include <cmath>
 
 #include <xcorr/image.hpp>
@@ -45,7 +45,7 @@ Image<T> scene(Size size, const Image<T>& pattern, std::span<const std::pair<int
   for (const auto& [px, py] : places) {
     for (int y = 0; y < pattern.size.height; ++y)
       for (int x = 0; x < pattern.size.width; ++x) frame.at(px + x, py + y) = pattern.at(x, y);
-    // Each copy a little worse than the one before, so that the order is plain.
+    // Each copy is a little worse than the previous one, so that the order is unambiguous.
     for (int i = 0; i < spoiled; ++i) frame.at(px + i, py + 1) = static_cast<T>(128);
     spoiled += 2;
   }
@@ -65,7 +65,7 @@ TEST_P(MatchTest, PeaksAreTheDefinitionsForBytes) {
   }
 }
 
-/// Several in work at once, which are not read when enqueue() returns.
+/// Several in flight at once, which have not been read when enqueue() returns.
 TEST_P(MatchTest, FramesInMemoryOfAllocateHost) {
   constexpr int frames = 3;
   const auto pattern = random_image<std::uint8_t>({14, 9}, 12);
@@ -161,7 +161,7 @@ TEST_P(MatchTest, BankOfOneSize) {
 }
 
 TEST_P(MatchTest, BankPastOneBatch) {
-  // So many surfaces that they are made in two goes.
+  // So many surfaces that they are computed in two batches.
   if (kernel() == "reference") GTEST_SKIP() << "takes long";
   const auto frame = random_image<std::uint8_t>({640, 480}, 31);
   std::vector<Bytes> bank;
@@ -186,7 +186,7 @@ TEST_P(MatchTest, EveryCopyOfATileIsFound) {
   const auto peaks = match(device, tile, frame, s);
   ASSERT_EQ(peaks.size(), 300u);
   for (std::size_t i = 0; i < peaks.size(); ++i) {
-    // Equal scores stand in raster order.
+    // Equal scores are in raster order.
     EXPECT_EQ(peaks[i].x, 16.0 * double(i % 20));
     EXPECT_EQ(peaks[i].y, 16.0 * double(i / 20));
     EXPECT_EQ(peaks[i].score, 1.0);
@@ -245,7 +245,7 @@ TEST_P(MatchTest, ConstantImagesAreEqual) {
     const auto peaks = match(device, white_pattern, white, settings(method));
     ASSERT_EQ(peaks.size(), 1u) << info(method).name;
     EXPECT_EQ(peaks[0].score, info(method).minimum ? 0.0 : 1.0) << info(method).name;
-    if (!is_exact()) continue;  // rounding of an approximate product decides which of equals
+    if (!is_exact()) continue;  // the rounding of approximate products decides between equal scores
     EXPECT_EQ(peaks[0].x, 0);
     EXPECT_EQ(peaks[0].y, 0);
   }
@@ -320,7 +320,7 @@ TEST_P(MatchTest, SearchRegionBoundsTheMatch) {
     EXPECT_EQ(peaks[0].y, 30);
     EXPECT_EQ(peaks[0].score, 1.0);
   }
-  // One column or row short of it; smaller than the template; outside of the frame.
+  // One column or row short of it; smaller than the template; outside the frame.
   for (const Rect region : {Rect{41, 20, 39, 40}, Rect{0, 0, 50, 60}, Rect{0, 31, 80, 29},
                             Rect{0, 0, 80, 38}, Rect{40, 30, 10, 9}, Rect{500, 0, 20, 20}})
     EXPECT_TRUE(found(region).empty());

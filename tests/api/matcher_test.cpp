@@ -102,7 +102,7 @@ TEST_F(MatcherTest, TemplateLargerThanTheFrameNeverMatches) {
   ASSERT_TRUE(prepare(settings).ok());
   EXPECT_TRUE(run().empty());
   EXPECT_EQ(matcher.kernel(), "");
-  // Those that fit are found all the same.
+  // Those that fit are still found.
   ASSERT_TRUE(set({wide.view(), pattern.view(), tall.view()}).ok());
   ASSERT_TRUE(prepare().ok());
   const auto peaks = run();
@@ -227,7 +227,7 @@ TEST_F(MatcherTest, KernelByNameAndByEnvironment) {
   ASSERT_TRUE(other.value().set_templates({&view, 1}).ok());
   EXPECT_TRUE(other.value().prepare(ElementType::u8, frame.size, {}).ok());
   EXPECT_EQ(other.value().kernel(), "reference");
-  // A name in the settings goes before the environment's.
+  // A name in the settings overrides the environment's.
   settings.kernel = "fft";
   EXPECT_TRUE(other.value().prepare(ElementType::u8, frame.size, settings).ok());
   EXPECT_EQ(other.value().kernel(), "fft");

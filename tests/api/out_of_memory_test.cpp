@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A bank whose spectra no GPU can hold is refused with a Status, and the matcher goes on.
+// A bank whose spectra no GPU can hold is refused with a Status, and the matcher remains usable.
 #include "support.hpp"
 
 namespace api {

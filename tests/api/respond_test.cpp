@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Matcher::respond(): the thresholds that the scores reach, by the definition, in every place; and
-// its contract: settings, banks, errors, frames enqueued meanwhile.
+// Matcher::respond(): the thresholds that the scores reach, by the definition, at every position;
+// and its contract: settings, banks, errors, frames enqueued meanwhile.
 #include <cmath>
 #include <optional>
 
@@ -54,7 +54,7 @@ float value_at(const Response& r, int x, int y) {
   return r.values[std::size_t(y - r.places.y) * r.places.width + (x - r.places.x)];
 }
 
-/// A limit grows, or falls, with the threshold by the same amount everywhere.
+/// A limit is linear in the threshold.
 double defined_response(Method method, const Bytes& frame, int x, int y, const Bytes& pattern) {
   MatchSettings none, all;
   none.method = all.method = method;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How rows of overlaps are shared out among workers: each job of each output row goes to exactly
+// How rows of overlaps are distributed over workers: each job of each output row goes to exactly
 // one, for every position of the shifts relative to the matrices.
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ int rows_of_overlap(const Problem& p, int row) {
   return std::min(p.right.height, p.left.height - dy) - std::max(0, -dy);
 }
 
-/// Times that each job is done, of those that have something to do.
+/// How often each job that has work is done.
 std::map<std::pair<int, int>, int> jobs_done(const Problem& p, const RowJobs& jobs) {
   std::map<std::pair<int, int>, int> done;
   for (int worker = 0; worker < jobs.workers; ++worker) {

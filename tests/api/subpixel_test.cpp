@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A smooth texture of slanted waves, shifted by tenths of a pixel along x, y and both, is found
-// within a tenth of a pixel. A parabola each way is off by up to four tenths.
+// within a tenth of a pixel. A parabola along each axis is off by up to four tenths.
 #include <cmath>
 #include <utility>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the tests of the public interface share: images, devices and the kernels to go through, what
-// these may refuse, and plain ways to correlate and match whose data lies in host memory.
+// What the tests of the public interface share: images, devices, the kernels to test, which
+// problems these may refuse, and simple functions to correlate and match data in host memory.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -86,13 +86,13 @@ inline void PrintTo(const Target& target, std::ostream* out) {
   *out << xcorr::name_of(target.backend) << ' ' << target.kernel;
 }
 
-/// What the variants of one file share of their names.
+/// The common part of the names of one file's variants.
 inline std::string_view family(std::string_view kernel) {
   return kernel.substr(0, kernel.find('.'));
 }
 
 /// For each backend `auto` and of each family that matches the first and the last variant, which
-/// differ most. checkcorr goes through all of them.
+/// differ most. checkcorr tests all of them.
 inline std::vector<Target> targets() {
   std::vector<Target> list;
   const auto add = [&list](const VariantInfo* v) {
@@ -123,7 +123,7 @@ class TargetTest : public testing::TestWithParam<Target> {
   void SetUp() override { open(GetParam().backend, device); }
 
   const std::string& kernel() const { return GetParam().kernel; }
-  /// Of `auto` that is not known.
+  /// For `auto` that is not known.
   bool is_exact() const {
     const Backend backend = GetParam().backend;
     if (find_variant<stage::Search>(backend, kernel())) return true;
@@ -131,7 +131,7 @@ class TargetTest : public testing::TestWithParam<Target> {
     return variant && variant->exact;
   }
 
-  /// Of a match by this kernel, to whole pixels.
+  /// For a match by this kernel, to whole pixels.
   MatchSettings settings(Method method = Method::ccoeff_normed) const {
     MatchSettings s;
     s.method = method;
@@ -145,19 +145,19 @@ class TargetTest : public testing::TestWithParam<Target> {
 
 // ---- what kernels may refuse ----------------------------------------------------------------
 
-/// Those that do every match, and so every problem that is plain to them. The others are made for
-/// some: of one type, of narrow rights, of many.
+/// Kernels that support every match. The others support only some: of one type, of narrow rights,
+/// of many rights.
 inline bool is_general(std::string_view kernel) {
   for (const char* name : {"auto", "reference", "direct", "fft", "overlap_wise"})
     if (kernel == name) return true;
   return false;
 }
 
-/// Where a kernel that is not `owed` rightly says that it cannot do a problem, ends the test, which
-/// counts as skipped unless it has failed before.
+/// If a kernel reports that it cannot do a problem, which it may unless the result is `owed`, ends
+/// the test, which counts as skipped unless it has already failed.
 inline void skip_if_unable(const Status& status, bool owed) {
   if (owed || status.code() != Code::unsupported) return;
-  [&] { GTEST_SKIP() << status.message(); }();  // leaves no more than this function
+  [&] { GTEST_SKIP() << status.message(); }();  // returns from the lambda only
   throw testing::AssertionException(
       {testing::TestPartResult::kSkip, __FILE__, __LINE__, status.message().c_str()});
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The file of kernel=tune: where it is, what is read of a broken one, how it is written by several
-// at once.
+// The file of kernel=tune: its location, what is read from a damaged one, concurrent writes.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,7 +52,7 @@ TEST_F(CacheTest, TheOldestAnswersGoFirst) {
   EXPECT_FALSE(answers.contains("199"));
 }
 
-/// Whoever reads while others write sees a whole file.
+/// Readers see a complete file while others write.
 TEST_F(CacheTest, ProcessesAtOnceLeaveItWhole) {
   ASSERT_FALSE(add_answers(file, {{"first", {"fft", ""}}}));
   std::vector<pid_t> writers;

@@ -19,7 +19,7 @@ namespace api {
 using namespace xcorr;
 namespace fs = std::filesystem;
 
-/// An environment variable's value, or none, while it lives.
+/// Sets or removes an environment variable for the lifetime of the object.
 class Environment {
  public:
   Environment(const char* name, std::optional<std::string> value) : name_(name) {
@@ -54,7 +54,7 @@ class Folder {
   fs::path path_;
 };
 
-/// A file's lines but the heading.
+/// A file's lines without the heading.
 inline std::vector<std::string> lines_of(const fs::path& file) {
   std::vector<std::string> lines;
   std::ifstream in(file);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// kernel=tune: what it takes is able and right, what it found is remembered and believed the next
+// kernel=tune: the kernel it chooses is able and correct, its answer is saved and used the next
 // time, and the time it takes is bounded.
 #include <algorithm>
 #include <chrono>
@@ -49,7 +49,7 @@ class TuneTest : public CacheTest, public testing::WithParamInterface<Backend> {
       if (name != kernel && find_variant<stage::Correlate>(device.backend, name)) return name;
     return "";
   }
-  /// Puts a kernel into the only answer of the file.
+  /// Replaces the kernel in the file's only answer.
   void plant(const std::string& kernel) const {
     TuneAnswers answers = read_answers(file);
     ASSERT_EQ(answers.size(), 1u);
@@ -163,7 +163,7 @@ TEST_P(TuneTest, TheEnvironmentMayAskForIt) {
   Matcher matcher = matcher_for({pattern.view()});
   find(matcher, settings);
   EXPECT_EQ(lines_of(file).size(), 1u);
-  // A correlator, which measures nothing, takes it for "auto".
+  // A correlator, which measures nothing, treats it as "auto".
   const auto correlator =
       Correlator::create(dense_problem(ElementType::u8, Form::one_to_one, frame.size, pattern.size,
                                        1, 1, valid_shifts(frame.size, pattern.size)),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What variants promise as data: names, features, ranks.
+// The variants' declared data: names, features, ranks.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -47,8 +47,8 @@ TEST(Variants, NoneKnowsAFeatureThatDoesNotExist) {
     EXPECT_FALSE(variant->knows.has(of_the_future)) << stage << ' ' << variant->name;
 }
 
-/// A problem that a variant can do, with a feature more that it never heard of: it must refuse. The
-/// names of those that could do the problem go to `tried`.
+/// Adds an unknown feature to a problem that a variant can do: it must refuse. The names of those
+/// that could do the problem go to `tried`.
 template <class Stage>
 void ask_for_more(const typename Stage::Problem& problem, std::set<const VariantInfo*>& tried) {
   for (const auto* variant : variants_of<Stage>()) {
@@ -84,7 +84,7 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   const auto weights = filter_weights(ElementType::u8, axis, axis, ElementType::f32).value();
   ask_for_more<stage::Filter>(
       {ElementType::u8, {64, 64}, {0, 0, 64, 64}, 1, 64, 4096, 0, 0, &weights}, tried);
-  // Those that are left want cuFFT, or weights or sizes of their own.
+  // The remaining ones need cuFFT, or particular weights or sizes.
   EXPECT_GE(tried.size() * 10, all_variants().size() * 9);
 }
 
@@ -98,7 +98,7 @@ stage::Filter::Problem filter_of(const FilterWeights& weights) {
   return {ElementType::u8, {640, 480}, {0, 0, 640, 480}, 1, 640, 0, 0, 0, &weights};
 }
 
-/// Where several are able and nothing is measured, the rank decides.
+/// Among able variants without measurements, the rank decides.
 TEST(Variants, WinnersByRank) {
   const MatchProblem u8 = match_of(ElementType::u8, {16, 16}),
                      f32 = match_of(ElementType::f32, {16, 16});

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A test problem as data: a row of the table in checkcorr_cases.cpp, or one to time in
-// checkcorr_bench_cases.cpp. Each row is tried with every variant of every stage that supports it.
+// A test problem as data: a row of the table in cases.cpp, or one to time in
+// bench/checkcorr/bench_cases.cpp. Each row is tried with every variant of every stage that
+// supports it.
 #pragma once
 
 #include <span>
@@ -49,7 +50,7 @@ struct Case {
   double threshold = 0;
   bool subpixel = true;
 
-  bool filter = false;  ///< of the filter stage alone; the shifts are the part that is wanted
+  bool filter = false;  ///< for the filter stage only; the shifts are the requested part
   double sigma = 0;     ///< of Gaussian weights; 0: random ones of these radii
   int radius_x = 0, radius_y = 0;
   ElementType sums = ElementType::f32;  ///< as FilterProblem::sums
@@ -65,7 +66,7 @@ xcorr::Problem problem_of(const Case& c);
 /// Products of pixels that exist, over all shifts and outputs.
 std::int64_t products_of(const xcorr::Problem& problem);
 
-/// u8 or f32, one left over valid shifts: the stages after correlate can do it too.
+/// u8 or f32, one left over valid shifts: the stages after correlate support it, too.
 bool is_matching(const Case& c);
 
 }  // namespace checkcorr

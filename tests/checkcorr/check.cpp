@@ -12,7 +12,7 @@
 namespace checkcorr {
 namespace {
 
-/// The id of the check that runs: a sanitizer may end the program amid it.
+/// The id of the check that runs: a sanitizer may abort the program during it.
 std::string in_progress;
 
 void name_what_aborts(int signal) {
@@ -21,8 +21,8 @@ void name_what_aborts(int signal) {
   std::raise(signal);
 }
 
-/// Whether --max-products and --sample leave a check in: of a large case by chance, which another
-/// seed throws anew.
+/// Whether --max-products and --sample keep a check: for a large case by chance, which depends on
+/// the seed.
 bool is_affordable(const Options& options, const Case& c, const std::string& id) {
   const Problem p = problem_of(c);
   const auto most = static_cast<double>(p.outputs() * p.shifts.size().area() * p.right.area());
@@ -33,7 +33,8 @@ bool is_affordable(const Options& options, const Case& c, const std::string& id)
   return std::mt19937_64(hash)() % static_cast<std::uint64_t>(most) < options.sample;
 }
 
-/// Every form that a case may be tried in. Methods come last: what was made without one is kept.
+/// Every form that a case may be tried in. Methods come last, so that results without one are
+/// reused.
 std::vector<Trial> all_trials() {
   std::vector<Trial> trials = {{false, {}, false}, {true, {}, false}};
   for (const auto& method : xcorr::methods()) {
@@ -53,7 +54,7 @@ class Checker {
     Scenario plain(c, options_.seed, false);
     std::optional<Scenario> centred;
     for (const Trial& trial : all_trials()) {
-      // In this order the stages of a match share what the reference made.
+      // In this order the stages of a match share the reference's results.
       for (Tally& tally : tallies_) {
         const AnyStageTest& test = AnyStageTest::of(tally.stage);
         if (!test.takes(c, trial)) continue;

@@ -156,7 +156,7 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-/// The variants that the check is of: all but the references.
+/// The variants to check: all but the references.
 std::vector<Tally> wanted_tallies(const Options& options) {
   std::vector<Tally> tallies;
   for (const auto& entry : xcorr::all_variants())
@@ -211,7 +211,7 @@ void print_tally(const Tally& t, Output output, bool first) {
   }
 }
 
-/// Backends that were asked for and are not there: their variants, at least one, count as skipped.
+/// Requested backends without a device: their variants, at least one, count as skipped.
 int report_skipped(const Devices& devices, const std::vector<Tally>& tallies) {
   int skipped = 0;
   for (const auto& [backend, device] : devices) {

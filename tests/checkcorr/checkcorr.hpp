@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// checkcorr's parts: options, which variants are meant, the check and the bench.
+// checkcorr's parts: options, selection of variants, the check and the bench.
 #pragma once
 
 #include <map>
@@ -16,16 +16,15 @@ namespace checkcorr {
 enum class Output : std::uint8_t { console, csv, json };
 
 /// What is timed. kernel: a launch, with rights given and everything planned, as for a stream of
-/// frames; run: the rights are given anew each time, and what a plan makes of them counts; steps: a
-/// whole computation (thesis 4.1.1) and each of its steps, by the host's clock; match: see
-/// time_match().
+/// frames; run: the rights are set each time, and preparing them counts; steps: a whole computation
+/// (thesis 4.1.1) and each of its steps, by the host's clock; match: see time_match().
 enum class Level : std::uint8_t { kernel, run, steps, match };
 
 struct Options {
   std::string filter = "*";
   std::optional<xcorr::Backend> backend;           ///< none: all
   std::uint64_t max_products = ~std::uint64_t{0};  ///< of a case that every variant gets
-  std::uint64_t sample = 0;  ///< a larger case is for a share sample / products of the variants
+  std::uint64_t sample = 0;  ///< a larger case is run by a share sample / products of the variants
   std::uint64_t seed = 1;
   Output output = Output::console;
   bool list = false, bench = false, coverage = false;
@@ -36,7 +35,7 @@ struct Options {
 /// The device of each backend, or why there is none.
 using Devices = std::map<xcorr::Backend, xcorr::Result<xcorr::Device>>;
 
-/// A variant, and what was found of it.
+/// A variant and its results.
 struct Tally : xcorr::Family::Entry {
   int passed = 0, failed = 0;
   double worst = 0;  ///< largest error as a share of its bound

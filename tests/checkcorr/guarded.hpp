@@ -23,11 +23,11 @@ class Guarded {
   /// Null of one that was not made.
   std::byte* data() const { return block_.data() ? block_.as<std::byte>() + before() : nullptr; }
 
-  /// Waits until it is there.
+  /// Waits until it is written.
   xcorr::Status write(const std::vector<std::byte>& bytes);
-  /// Fills it with what no result is: all bits set, a NaN.
+  /// Fills it with a value that no result has: all bits set, a NaN.
   xcorr::Status poison();
-  /// Reads it back, and says what is wrong: a guard that changed, or with `constant` anything.
+  /// Reads it back and reports what changed: a guard or, with `constant`, the contents.
   xcorr::Result<std::string> read(std::vector<std::byte>& bytes, bool constant);
 
  private:

@@ -17,7 +17,7 @@ class Bed {
  public:
   explicit Bed(const xcorr::Device& device) : device_(device) {}
 
-  /// At least so many bytes.
+  /// At least `bytes` bytes.
   xcorr::Result<std::byte*> room(const std::string& name, std::int64_t bytes) {
     xcorr::Block& block = blocks_[name];
     if (!block.data() || block.bytes() < static_cast<std::size_t>(bytes)) {
@@ -37,7 +37,7 @@ class Bed {
 class Job {
  public:
   virtual ~Job() = default;
-  /// Copies what the stage reads, and waits. Products are said to have no error.
+  /// Copies the stage's inputs, and waits. Products are declared free of error.
   virtual xcorr::Status fill(const Values& values) = 0;
   virtual xcorr::Status set_rights() = 0;
   virtual xcorr::Status launch() = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Norms of a case's matrices, and how products lie, for the files of tests.
+// Norms of a case's matrices, and the layout of products, for the stages' tests.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ inline double left_norm(const Truth& t, std::int64_t index) {
   });
 }
 
-/// How the products of a correlation lie.
+/// The layout of the products of a correlation.
 inline Rows rows_of(const xcorr::stage::Correlate::Problem& p) {
   const auto element = static_cast<std::int64_t>(size_of(p.products));
   const xcorr::Rect shifts = p.correlate.shifts;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A case in one of the forms its products can take, with what the stages make of it as far as it
-// has been asked for: the inputs of each stage, and what its outputs should be.
+// A case in one of the forms its products can take, with the results of the stages, computed on
+// demand: the inputs of each stage, and its expected outputs.
 #pragma once
 
 #include <set>
@@ -12,7 +12,7 @@
 
 namespace checkcorr {
 
-/// Who makes them: the oracle, or for benchmarks the variants that the CPU would take.
+/// Who computes them: the oracle, or for benchmarks the variants that "auto" chooses on the CPU.
 enum class Maker : std::uint8_t { reference, fastest };
 
 class Scenario {
@@ -25,7 +25,7 @@ class Scenario {
   /// The scores and what follows are of this method, and of products with an error that matters.
   void set_method(xcorr::Method method, bool with_error);
 
-  /// Runs a stage on the CPU, unless that was done.
+  /// Runs a stage on the CPU, unless it has already run.
   template <class Stage>
   xcorr::Status make(const typename Stage::Problem& stage_problem) {
     if (made_.contains(Stage::name)) return {};
@@ -48,10 +48,10 @@ class Scenario {
   double window_square_at(std::size_t place) const;
 
   const Case& test;
-  MatchProblem problem;          ///< of a case that is no filter's
-  xcorr::FilterWeights weights;  ///< of one that is
+  MatchProblem problem;          ///< for a case of matching or correlation
+  xcorr::FilterWeights weights;  ///< for a case of the filter
   Values values;
-  Values other;  ///< inputs of a frame and a bank that came before
+  Values other;  ///< inputs of an earlier frame and bank
 
  private:
   template <class Stage>

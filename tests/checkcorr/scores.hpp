@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How far two ways in double to compute the score of floating-point data may lie apart.
+// How far two computations in double of the score of floating-point data may differ.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ inline Window window_at(const Scenario& s, std::size_t place) {
           s.window_square_at(place)};
 }
 
-/// How far two ways in double to compute the score of floating-point data may lie apart.
+/// How far two computations in double of the score of floating-point data may differ.
 inline double score_bound(Method method, const Window& w, const TemplateSums& right,
                           double expected) {
   constexpr double eps = 32 * DBL_EPSILON;

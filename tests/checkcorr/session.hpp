@@ -42,7 +42,7 @@ std::vector<Argument<Stage>> arguments_of(const typename Stage::Problem& problem
   return list;
 }
 
-/// Whether launches of the stage may do some rights only.
+/// Whether launches of the stage may do only some rights.
 template <class Stage>
 inline constexpr bool takes_parts =
     std::is_base_of_v<xcorr::LaunchOfRights, typename Stage::Buffers>;
@@ -56,7 +56,7 @@ void set_part(Buffers& buffers, [[maybe_unused]] int first, [[maybe_unused]] int
   if constexpr (requires { buffers.new_left; }) buffers.new_left = first == 0;
 }
 
-/// What a plan keeps something of.
+/// The buffers from which a plan keeps data.
 template <class Buffers>
 const void* kept_rights(const Buffers& buffers) {
   if constexpr (requires { buffers.rights; })
@@ -73,7 +73,7 @@ class Session {
   using Problem = typename Stage::Problem;
 
   /// Allocates, plans, uploads the inputs. `misalign`: in elements, of all pixels and surfaces.
-  /// `planned`: the problem as far as a plan is told of it.
+  /// `planned`: the problem as the plan gets it.
   static xcorr::Result<Session> make(const xcorr::Variant<Stage>& variant,
                                      const xcorr::Device& device, const Problem& problem,
                                      const Problem& planned, const Values& inputs, int misalign) {
@@ -102,7 +102,7 @@ class Session {
     return s;
   }
 
-  /// Gives the inputs other contents, as a next frame and another bank would.
+  /// Replaces the inputs, as by another frame and bank.
   xcorr::Status replace(const Values& inputs) {
     for (std::size_t i = 0; i < arguments_.size(); ++i)
       if (arguments_[i].is_input && memory_[i].data())
@@ -110,7 +110,7 @@ class Session {
     return {};
   }
 
-  /// Gives the plan the rights in memory.
+  /// Passes the rights in memory to the plan.
   xcorr::Status set_rights() {
     const void* rights = kept_rights(buffers(0));
     return state_ && rights ? state_->set_rights(rights, {}) : xcorr::Status();
@@ -131,7 +131,7 @@ class Session {
   }
   xcorr::Status wait() { return xcorr::runtime(device_->backend).wait({}); }
 
-  /// Fetches the outputs. The string is empty, or says which guard or input changed.
+  /// Fetches the outputs. The string is empty, or names the guard or input that changed.
   xcorr::Result<std::string> read(Values& outputs) {
     std::string wrong;
     const auto fetch = [&](Guarded& memory, bool is_input, const std::string& name,

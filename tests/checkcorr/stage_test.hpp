@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a stage's file of tests (stages/NAME.cpp) says of its stage, and how that is used for every
-// variant of it. Such a file defines a class derived from StageTest<Stage> and one object of it,
-// which enters itself in the list: nothing else names it.
+// What a stage's test file (stages/NAME.cpp) defines for its stage, and how it is applied to every
+// variant. Such a file defines a class derived from StageTest<Stage> and one object of it, which
+// enters itself in the list: nothing else names it.
 #pragma once
 
 #include <functional>
@@ -24,17 +24,17 @@ struct Trial {
   bool with_error = false;  ///< see Scenario::set_method()
 };
 
-/// Whether it is in the form that matches take unless an FFT makes their products: plain sums of
+/// Whether it is in the form that matches use unless an FFT computes their products: plain sums of
 /// u8, centred ones of f32.
 inline bool is_usual(const Case& c, const Trial& trial) {
   return trial.centred == (c.type != ElementType::u8) && !trial.with_error;
 }
 
-/// What a comparison knows beside the outputs.
+/// What a comparison knows besides the outputs.
 struct Truth {
   Scenario& scenario;
   const xcorr::VariantInfo& variant;
-  float product_error = 0;  ///< what the variant says of itself; 0: nothing
+  float product_error = 0;  ///< the variant's own estimate; 0: none
 };
 
 class AnyStageTest {
@@ -48,16 +48,16 @@ class AnyStageTest {
   static const AnyStageTest& of(const char* stage);
 
   virtual const char* stage() const = 0;
-  /// Whether the stage has anything to do with the case; in that form.
+  /// Whether the stage applies to the case; or to the trial.
   virtual bool concerns(const Case& c) const = 0;
   virtual bool takes(const Case& c, const Trial& trial) const = 0;
-  /// What an id has behind the case for the form, such as "/ccoeff-normed".
+  /// The suffix of an id after the case for the trial, such as "/ccoeff-normed".
   virtual std::string suffix(const Trial& trial) const;
   /// Whether the variant can do the scenario's problem.
   virtual bool able(const xcorr::VariantInfo& variant, const xcorr::Device& device,
                     const Scenario& scenario) const = 0;
-  /// Runs the variant and says what is wrong, or nothing. `worst`: grows to the largest error as a
-  /// share of its bound.
+  /// Runs the variant and returns what is wrong, or an empty string. `worst` is raised to the
+  /// largest error as a share of its bound.
   virtual std::string run(const xcorr::VariantInfo& variant, const xcorr::Device& device,
                           Scenario& scenario, double& worst) const = 0;
   /// Makes the inputs of the stage.
@@ -77,11 +77,11 @@ class StageTest : public AnyStageTest {
   using Variant = xcorr::Variant<Stage>;
 
   virtual Problem problem(const Scenario& scenario) const = 0;
-  /// Makes what the outputs should be, too.
+  /// Also computes the expected outputs.
   virtual xcorr::Status make_truth(Scenario& scenario) const { return prepare(scenario); }
   virtual void compare(Comparison& comparison, const Truth& truth, const Values& got) const = 0;
 
-  /// Whether another frame and bank are run first: nothing of them may be left afterwards.
+  /// Whether another frame and bank are run first, which must leave no trace.
   virtual bool keeps_something() const { return false; }
   /// Another layout of the problem that the variant is tried with, or nothing.
   virtual std::optional<Problem> other_layout(const Variant&, const Scenario&, Problem) const {
@@ -90,7 +90,7 @@ class StageTest : public AnyStageTest {
   /// Inputs in the problem's layout from dense ones; outputs the other way.
   virtual void lay_out_inputs(const Problem&, Values&) const {}
   virtual void make_outputs_dense(const Problem&, Values&) const {}
-  /// The problem as far as a plan is told of it.
+  /// The problem as a plan gets it.
   virtual Problem planned(const Problem& p) const { return p; }
   /// Whether a launch may begin at the second right.
   virtual bool can_run_in_parts(const Variant&, const Problem&) const { return true; }
@@ -123,7 +123,7 @@ class StageTest : public AnyStageTest {
   }
 
  protected:
-  /// Of the case's rights, where launches may do some only.
+  /// The number of the case's rights, where launches may do only some.
   static int rights_of(const Scenario& scenario) {
     const xcorr::Problem& p = scenario.problem.correlate;
     return takes_parts<Stage> && p.form == xcorr::Form::one_to_many ? p.rights : 1;

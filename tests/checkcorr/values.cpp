@@ -163,7 +163,7 @@ Values make_inputs(const Case& c, std::uint64_t seed, bool centred) {
   const Problem p = problem_of(c);
   Values values;
   auto &lefts = values["lefts"], &rights = values["rights"];
-  // What lies between rows and matrices spoils any result that it gets into: 255, or NaN.
+  // Gaps between rows and matrices are 255 or NaN, so that they spoil any result that uses them.
   lefts.assign(static_cast<std::size_t>(xcorr::lefts_of(p).bytes), std::byte{0xff});
   rights.assign(static_cast<std::size_t>(xcorr::rights_of(p).bytes), std::byte{0xff});
 

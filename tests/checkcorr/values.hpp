@@ -52,16 +52,16 @@ Values make_inputs(const Case& c, std::uint64_t seed, bool centred);
 /// The weights of a case of the filter stage.
 xcorr::FilterWeights weights_of(const Case& c, std::uint64_t seed);
 
-/// How the rows of some surfaces lie, which need not be dense. Bytes.
+/// The layout of the rows of some surfaces, which need not be dense, in bytes.
 struct Rows {
   std::int64_t width, height, count, pitch, stride;
 };
-/// Surfaces in that layout from dense ones; what lies between rows is spoiled.
+/// Surfaces in that layout from dense ones; gaps between rows are filled with garbage.
 std::vector<std::byte> spread(const Rows& rows, const std::vector<std::byte>& dense);
 /// Dense surfaces from that layout.
 std::vector<std::byte> dense(const Rows& rows, const std::vector<std::byte>& spread);
 
-/// The same inputs of a correlation with every element's sign taken away.
+/// The absolute values of a correlation's inputs.
 Values absolute(const Case& c, const Values& inputs);
 
 }  // namespace checkcorr

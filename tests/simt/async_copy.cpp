@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Copies under way, by thread: see simt/async_copy.hpp.
+// Copies in flight, by thread: see simt/async_copy.hpp.
 #include "simt/async_copy.hpp"
 
 #include <array>

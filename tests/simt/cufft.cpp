@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // cuFFT on KissFFT, in double precision: plans of one to three dimensions and any batch and layout.
-// Where the real one may destroy something (its work area, the input of C2R) this one does.
+// Where the real one may overwrite something (its work area, the input of C2R) this one does.
 #include <cufft.h>
 #include <dlfcn.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A pool of fibers (Boost.Context), one of which runs at a time, and switches right to another.
+// A pool of fibers (Boost.Context), one of which runs at a time and switches directly to another.
 #pragma once
 
 #include <sys/mman.h>
@@ -21,9 +21,9 @@ namespace context = boost::context;
 /// Where a fiber goes on, while another runs.
 using Fiber = context::fiber;
 
-/// Memory of all stacks, of which fiber number `number` has one for good. In huge pages, for a
-/// switch costs little but misses of the caches. Tops are staggered, or the threads of a warp would
-/// compete for the same lines. What lies behind a stack's end must not be touched.
+/// Memory of all stacks, of which fiber number `number` has one for good. In huge pages, since the
+/// cost of a switch is mainly cache misses. Tops are staggered, or the threads of a warp would
+/// compete for the same cache lines. Memory past a stack's end must not be accessed.
 struct StackMemory {
   static constexpr std::size_t max_fibers = 1024;
   static constexpr std::size_t reserved = 128 * 1024, guard = 4096, page = 2 << 20;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Memory and launches: what lies outside a buffer, what nobody wrote, copies under way, and the
+// Memory and launches: accesses outside a buffer, uninitialised memory, copies in flight, and the
 // limits of CUDA.
 #include "cuda/common/async_copy.cuh"
 #include "cuda/common/shared_memory.cuh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Matrix instructions: where each lane's part of a matrix is, and what tensor cores do with bits
-// that they have no use for.
+// that they ignore.
 #include "cuda/tensor/mma.cuh"
 
 #include "support.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How what is wrong with a kernel is told.
+// How errors in a kernel are reported.
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>

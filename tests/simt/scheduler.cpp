@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Runs grids: see execution.hpp. A thread gets a fiber only while it has begun and not ended, and
-// a fiber whose thread has ended goes on with the next one that has not begun: kernels without
-// barriers cost no switch at all. A thread that waits switches right to the next that can run.
-// Built without sanitizers: it is most of the time that a kernel takes. AddressSanitizer is not
-// told of the switches; it watches memory all the same, only its account of a stack is shorter.
+// Runs grids: see execution.hpp. A thread gets a fiber only while it has begun and not ended, and a
+// fiber whose thread has ended goes on with the next one that has not begun: kernels without
+// barriers cost no switch at all. A thread that waits switches directly to the next that can run.
+// Built without sanitizers, since most of a kernel's time is spent here. AddressSanitizer is not
+// told of the switches; it still checks memory, only its stack traces are shorter.
 #include <array>
 #include <bit>
 #include <cstdlib>
@@ -288,7 +288,7 @@ void Machine::run(const Launch& launch) {
   launch_ = nullptr;
 }
 
-/// Nobody can run: names a thread that waits for one that cannot come any more.
+/// No thread can run: names one that waits for another that can no longer arrive.
 void Machine::report_stuck() {
   for (int i = 0; i < thread_count_; ++i) {
     Thread& t = threads_[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Threads that wait for each other: right kernels come through in every order, broken ones are
+// Threads that wait for each other: correct kernels complete in every order, broken ones are
 // reported with the reason.
 #include <numeric>
 

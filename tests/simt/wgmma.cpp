@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Products under way, by thread, and what a warp does with those that are due: see simt/wgmma.hpp.
+// Products in flight, by thread, and how a warp computes those that are due: see simt/wgmma.hpp.
 // The layout is that of the PTX manual, wgmma.m64n32k32, b by columns, without swizzling.
 #include "simt/wgmma.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// CUDA for a CPU, as far as this project's kernels and their host code use it: found before the
-// toolkit's header of the same name when .cu files are compiled as C++ for the tests. A thing that
-// kernels begin to use goes to the file of its topic in simt/.
+// The part of CUDA that this project's kernels and their host code use, for a CPU: found before the
+// toolkit's header of the same name when .cu files are compiled as C++ for the tests. Anything that
+// kernels newly use belongs in the file of its topic in simt/.
 #pragma once
 
 #define __global__

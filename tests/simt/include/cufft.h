@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// cuFFT's interface as far as the library uses it; tests/simt/cufft.cpp computes it on the CPU.
+// The part of cuFFT's interface that the library uses; tests/simt/cufft.cpp computes it on the CPU.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// kernels/cuda/common/async_copy.cuh on the CPU. What is copied reaches its destination when the
-// thread waits for it and not earlier; till then the destination holds what no data are.
+// kernels/cuda/common/async_copy.cuh on the CPU. Copied data reach their destination only when the
+// thread waits for them; until then the destination holds garbage.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace simt {
 
-/// Takes it into the running thread's open group.
+/// Adds it to the running thread's open group.
 void remember_copy(void* to, const std::byte* bytes, std::size_t count);
 void close_copies();
 /// Does the copies of all closed groups but the last `pending`.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Atomic operations: one thread runs at a time and none is interrupted, so plain ones do. For the
-// types that CUDA has them for.
+// Atomic operations: one thread runs at a time without interruption, so plain ones suffice. For the
+// types that CUDA supports.
 #pragma once
 
 namespace simt {

@@ -2,8 +2,8 @@
 //
 // How a kernel runs on the CPU. The blocks of a grid run one after the other, the threads of a
 // block as fibers, one at a time: a thread runs until it waits for others, then the next one does.
-// Whatever threads do together goes through one of two functions, so that a new intrinsic is a
-// payload and a function that computes it: block_barrier() and warp_collective().
+// All cooperation of threads goes through one of two functions, so that a new intrinsic needs only
+// a payload and a function that computes it: block_barrier() and warp_collective().
 #pragma once
 
 #include <cstddef>
@@ -26,12 +26,12 @@ struct Collective {
   const char* name;
   unsigned mask;  ///< the lanes
   Where where;
-  /// Called once when all lanes of the mask have come, with what each of them brought, by lane.
+  /// Called once when all lanes of the mask have arrived, with their payloads, by lane.
   void (*complete)(void* const* payloads, unsigned mask);
 };
 
-/// Waits until all lanes of the mask are at the same place of the code with the same mask. That
-/// some can no longer come is reported.
+/// Waits until all lanes of the mask are at the same place of the code with the same mask. If some
+/// can no longer arrive, that is reported.
 void warp_collective(const Collective& collective, void* payload);
 
 struct BarrierResult {
@@ -39,8 +39,8 @@ struct BarrierResult {
   int threads;
 };
 
-/// Waits until all threads of the block are at the same barrier. That some have ended, or are at
-/// another, is reported.
+/// Waits until all threads of the block are at the same barrier. If some have ended, or are at
+/// another, that is reported.
 BarrierResult block_barrier(const char* name, Where where, bool predicate = false);
 
 /// Says what is wrong, with the kernel, block and thread that run now, and aborts.
@@ -70,8 +70,8 @@ const Launch* current_launch();
 /// The block's dynamic shared memory.
 void* dynamic_shared_memory();
 
-/// The order in which threads run between barriers, so that a barrier that is missing shows in one
-/// of them. XCORR_SIMT_ORDER sets it: ascending, descending, or shuffled[:SEED].
+/// The order in which threads run between barriers, so that a missing barrier shows in one of them.
+/// XCORR_SIMT_ORDER sets it: ascending, descending, or shuffled[:SEED].
 enum class Order : std::uint8_t { ascending, descending, shuffled };
 void set_order(Order order, std::uint64_t seed = 1);
 

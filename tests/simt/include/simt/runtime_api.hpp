@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The part of the CUDA runtime API that the library's host code uses. Device memory is memory of
-// the process, all that is enqueued is done when the call returns, and there is one small GPU.
-// XCORR_SIMT_COMPUTE_CAPABILITY (such as 75) sets what it says it can do; default 90.
+// the process, enqueued work is done when the call returns, and there is one small GPU.
+// XCORR_SIMT_COMPUTE_CAPABILITY (such as 75) sets its compute capability; default 90.
 #pragma once
 
 #include <cstddef>

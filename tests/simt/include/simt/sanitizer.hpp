@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What AddressSanitizer wants to know and can say. All of it does nothing in a program without it.
+// The interface to AddressSanitizer. It does nothing in a program without it.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ extern "C" {
 
 namespace simt {
 
-/// Touching it is an error from now on.
+/// Accessing this memory is an error from now on.
 inline void forbid(void* begin, std::size_t bytes) {
   if (__asan_poison_memory_region) __asan_poison_memory_region(begin, bytes);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// kernels/cuda/tensor/wgmma.cuh on the CPU. Products are done when a warp waits for them and not
-// earlier, with what registers and shared memory hold then, so that what is overwritten too early
-// shows. A warp by itself: of four, each has its own rows.
+// kernels/cuda/tensor/wgmma.cuh on the CPU. Products are computed only when a warp waits for them,
+// with the contents of registers and shared memory at that time, so that overwriting these too
+// early is detected. Each warp runs by itself: of four, each has its own rows.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct AsyncProduct {
   Where where;
 };
 
-/// Takes it into the running thread's open group.
+/// Adds it to the running thread's open group.
 void remember_product(const AsyncProduct& product);
 void close_products();
 /// Does the products of all closed groups but the last `pending`, with all lanes of the warp.
