@@ -180,8 +180,8 @@ Image<T> smooth(const Image<T>& picture, double sigma) {
   const Device cpu = open_device(Backend::cpu).value();
   Image<T> out(picture.size);
   Filter filter = std::move(
-      Filter::create(dense_filter(element_type<T>, picture.size, gaussian_weights(sigma).value()), cpu,
-                     "reference")
+      Filter::create(dense_filter(element_type<T>, picture.size, gaussian_weights(sigma).value()),
+                     cpu, "reference")
           .value());
   EXPECT_TRUE(filter.run(picture.data.data(), out.data.data(), nullptr).ok());
   return out;
