@@ -257,6 +257,11 @@ int check(const Options& options, const Devices& devices) {
 int main(int argc, char** argv) {
   using namespace checkcorr;
   const Options options = parse(argc, argv);
+  for (const auto& entry : xcorr::all_variants())
+    if (!AnyStageTest::find(entry.stage)) {
+      std::fprintf(stderr, "FAIL there are no tests of the stage %s\n", entry.stage);
+      return exit_failed;
+    }
   if (options.list) return list(options), 0;
   const Devices devices = open_devices(options);
   if (options.bench) return bench_all(options, devices) ? 0 : exit_failed;

@@ -16,7 +16,7 @@
 
 namespace checkcorr {
 
-/// The sets of arguments: what a stage reads is const, what it writes is not.
+/// One argument of a stage: what it reads is const in its Buffers, what it writes is not.
 template <class Stage>
 struct Argument {
   std::string name;

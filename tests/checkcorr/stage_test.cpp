@@ -11,10 +11,11 @@ std::vector<const AnyStageTest*>& AnyStageTest::list() {
   return tests;
 }
 
-const AnyStageTest& AnyStageTest::of(const char* stage) {
-  return **std::find_if(list().begin(), list().end(), [stage](const AnyStageTest* test) {
+const AnyStageTest* AnyStageTest::find(const char* stage) {
+  const auto found = std::find_if(list().begin(), list().end(), [stage](const AnyStageTest* test) {
     return std::strcmp(test->stage(), stage) == 0;
   });
+  return found == list().end() ? nullptr : *found;
 }
 
 std::string AnyStageTest::suffix(const Trial& trial) const {

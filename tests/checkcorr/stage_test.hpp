@@ -45,7 +45,9 @@ class AnyStageTest {
 
   /// Those of all stages.
   static std::vector<const AnyStageTest*>& list();
-  static const AnyStageTest& of(const char* stage);
+  /// That of a stage; null where no file of tests is built for it.
+  static const AnyStageTest* find(const char* stage);
+  static const AnyStageTest& of(const char* stage) { return *find(stage); }
 
   virtual const char* stage() const = 0;
   /// Whether the stage applies to the case; or to the trial.
