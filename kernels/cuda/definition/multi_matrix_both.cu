@@ -16,7 +16,7 @@ struct Name {
   static constexpr const char* name = "multi_matrix_both";
 };
 
-constexpr auto rectangle = Distribution::rectangle, triangle = Distribution::triangle;
+constexpr auto triangle = Distribution::triangle;
 
 constexpr Variant<stage::Correlate> table[] = {
     warp_shuffle_variant<Name, WarpTile<4, 4>>(),

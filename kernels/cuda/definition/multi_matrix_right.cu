@@ -18,7 +18,7 @@ struct Name {
 
 template <int rights, int overlaps = 1, int rows = 1>
 using Rights = WarpTile<1, rights, overlaps, rows>;
-constexpr auto rectangle = Distribution::rectangle, triangle = Distribution::triangle;
+constexpr auto triangle = Distribution::triangle;
 
 constexpr Variant<stage::Correlate> table[] = {
     warp_shuffle_variant<Name, Rights<4>>(),

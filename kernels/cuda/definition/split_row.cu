@@ -7,8 +7,7 @@
 // warps.
 //
 // split_row.jRD: jobs of R rows; D is the distribution: t triangle (exactly the warps that have
-// work), r rectangle (as many for each overlap as the highest needs), n none (one warp for all rows
-// of its overlaps, which shows what the setup costs). wN: N warps per block, else 4.
+// work), r rectangle (as many for each overlap as the highest needs). wN: N warps per block, else 4.
 #include "cuda/definition/warp_shuffle.cuh"
 
 namespace xcorr::cuda {
