@@ -7,7 +7,8 @@
 // warps.
 //
 // split_row.jRD: jobs of R rows; D is the distribution: t triangle (exactly the warps that have
-// work), r rectangle (as many for each overlap as the highest needs). wN: N warps per block, else 4.
+// work), r rectangle (as many for each overlap as the highest needs). wN: N warps per block,
+// else 4.
 #include "cuda/definition/warp_shuffle.cuh"
 
 namespace xcorr::cuda {
