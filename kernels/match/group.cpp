@@ -143,9 +143,7 @@ Status TemplateGroup::refresh(const MatchResults& results, Stream stream) {
 }
 
 Status TemplateGroup::load_live(int member, Stream stream) {
-  auto& [index, live, version] = members_[member];
-  version = live->version();
-  return load_pixels(member, live->view().data, Memory::device, stream);
+  return load_pixels(member, members_[member].live->view().data, Memory::device, stream);
 }
 
 Status TemplateGroup::load_pixels(int member, const void* pixels, Memory memory, Stream stream) {
@@ -174,7 +172,12 @@ Status TemplateGroup::sum_up(int first, int count, const MatchResults& results, 
                                count * sizeof(TemplateSums));
   if (Status s = runtime(device_.backend).copy(sums, Memory::device, Memory::host, stream); !s.ok())
     return s;
-  return state_ ? state_->set_rights(operands(), stream) : Status();
+  if (state_)
+    if (Status s = state_->set_rights(operands(), stream); !s.ok()) return s;
+  // Only now: what failed on the way is tried again with the next frame.
+  for (int i = first; i < first + count; ++i)
+    if (Member& member = members_[i]; member.live) member.version = member.live->version();
+  return {};
 }
 
 // ---- a frame --------------------------------------------------------------------------------

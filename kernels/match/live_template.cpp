@@ -57,6 +57,7 @@ struct __attribute__((visibility("hidden"))) LiveTemplate::Impl {
   std::uint64_t version = 0;
 
   Status allocate(const BankTemplate& t);
+  Status blend(const MatrixView& frame, int x, int y, double weight);
   ~Impl() { runtime->destroy_stream(stream); }
 };
 
@@ -106,21 +107,28 @@ Status LiveTemplate::Impl::allocate(const BankTemplate& t) {
   return runtime->wait(stream);
 }
 
+Status LiveTemplate::Impl::blend(const MatrixView& frame, int x, int y, double weight) {
+  const auto patch = reader.read(frame, {x, y, size.width, size.height}, stream);
+  if (!patch.ok()) return patch.status();
+  stage::Blend::Problem blended = problem;
+  blended.weight = static_cast<float>(weight);
+  blended.patch_pitch = patch.value().pitch;
+  stage::Blend::Buffers buffers;
+  buffers.stream = stream;
+  buffers.patch = patch.value().data;
+  buffers.averages = buffers.next_averages = averages.as<float>();
+  buffers.blended = pixels.data();
+  return variant->launch(blended, device, buffers, nullptr);
+}
+
 Status LiveTemplate::blend(const MatrixView& frame, int x, int y, double weight) {
   if (Status s = check_patch(view(), frame, x, y, weight); !s.ok()) return s;
-  const auto patch =
-      impl_->reader.read(frame, {x, y, impl_->size.width, impl_->size.height}, impl_->stream);
-  if (!patch.ok()) return patch.status();
-  stage::Blend::Problem problem = impl_->problem;
-  problem.weight = static_cast<float>(weight);
-  problem.patch_pitch = patch.value().pitch;
-  stage::Blend::Buffers buffers;
-  buffers.stream = impl_->stream;
-  buffers.patch = patch.value().data;
-  buffers.averages = buffers.next_averages = impl_->averages.as<float>();
-  buffers.blended = impl_->pixels.data();
+  if (Status s = impl_->blend(frame, x, y, weight); !s.ok()) {
+    static_cast<void>(wait());  // the device may still be reading the frame
+    return s;
+  }
   ++impl_->version;
-  return impl_->variant->launch(problem, impl_->device, buffers, nullptr);
+  return {};
 }
 
 Status LiveTemplate::wait() { return impl_->runtime->wait(impl_->stream); }

@@ -135,8 +135,11 @@ Status Matcher::all_fit() const {
 
 Status Matcher::enqueue(const MatrixView& frame, Stream stream) {
   if (Status status = check_frame(impl_->plan, frame); !status.ok()) return status;
-  impl_->pending = stream.handle ? stream : impl_->own_stream;
-  return impl_->plan->enqueue(frame, *impl_->pending);
+  impl_->pending.reset();
+  if (!stream.handle) stream = impl_->own_stream;
+  if (Status status = impl_->plan->enqueue(frame, stream); !status.ok()) return status;
+  impl_->pending = stream;
+  return {};
 }
 
 Status Matcher::collect(std::vector<Peak>& peaks) {

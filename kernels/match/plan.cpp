@@ -128,6 +128,14 @@ Result<Rows> MatchPlan::read(const MatrixView& frame, Stream stream) {
 }
 
 Status MatchPlan::enqueue(const MatrixView& frame, Stream stream) {
+  Status status = enqueue_groups(frame, stream);
+  // The device may still be reading the frame. If waiting fails as well, it is not.
+  if (!status.ok())
+    for (const Stream& used : {stream, side_.stream()}) static_cast<void>(runtime_->wait(used));
+  return status;
+}
+
+Status MatchPlan::enqueue_groups(const MatrixView& frame, Stream stream) {
   if (groups_.empty()) return {};
   const auto rows = read(frame, stream);
   if (!rows.ok()) return rows.status();

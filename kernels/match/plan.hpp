@@ -35,7 +35,7 @@ class MatchPlan {
   /// Adopts settings that need no new plan; false if others differ, too.
   bool adopt(const MatchSettings& settings);
 
-  /// Uses the current state of the live templates.
+  /// Uses the current state of the live templates. After an error nothing reads the frame.
   Status enqueue(const MatrixView& frame, Stream stream);
 
   /// Call after waiting for the stream.
@@ -57,6 +57,7 @@ class MatchPlan {
 
  private:
   Status allocate();
+  Status enqueue_groups(const MatrixView& frame, Stream stream);
   const TemplateSums& sums_of(std::size_t group, std::size_t member) const;
   Closeness closeness_of(std::size_t group, std::size_t member) const;
   void append_peaks(std::size_t group, std::size_t member, std::vector<Peak>& peaks) const;

@@ -16,6 +16,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "simt/faults.hpp"
 #include "simt/sanitizer.hpp"
 
 namespace {
@@ -139,6 +140,7 @@ void transform_one(const Plan& plan, const In* in, Out* out, bool inverse) {
 
 template <class In, class Out>
 cufftResult execute(cufftHandle handle, cufftType type, In* in, Out* out, bool inverse) {
+  if (simt::call()) return CUFFT_INTERNAL_ERROR;
   const std::lock_guard lock(mutex);
   Plan* plan = find(handle);
   if (!plan || plan->type != type) return CUFFT_INVALID_PLAN;
@@ -161,6 +163,7 @@ cufftResult execute(cufftHandle handle, cufftType type, In* in, Out* out, bool i
 }  // namespace
 
 cufftResult cufftCreate(cufftHandle* handle) {
+  if (simt::call()) return CUFFT_INTERNAL_ERROR;
   const std::lock_guard lock(mutex);
   static int last = 0;
   *handle = ++last;
@@ -174,6 +177,7 @@ cufftResult cufftDestroy(cufftHandle handle) {
 }
 
 cufftResult cufftSetAutoAllocation(cufftHandle handle, int allocate) {
+  if (simt::call()) return CUFFT_INTERNAL_ERROR;
   const std::lock_guard lock(mutex);
   Plan* plan = find(handle);
   if (!plan) return CUFFT_INVALID_PLAN;
@@ -185,6 +189,7 @@ cufftResult cufftMakePlanMany64(cufftHandle handle, int rank, long long* extents
                                 long long* in_embed, long long in_stride, long long in_distance,
                                 long long* out_embed, long long out_stride, long long out_distance,
                                 cufftType type, long long batch, std::size_t* work_bytes) {
+  if (simt::call()) return CUFFT_INTERNAL_ERROR;
   const std::lock_guard lock(mutex);
   Plan* plan = find(handle);
   if (!plan || rank < 1 || rank > 3) return CUFFT_INVALID_PLAN;
@@ -218,6 +223,7 @@ cufftResult cufftMakePlanMany64(cufftHandle handle, int rank, long long* extents
 }
 
 cufftResult cufftSetWorkArea(cufftHandle handle, void* area) {
+  if (simt::call()) return CUFFT_INTERNAL_ERROR;
   const std::lock_guard lock(mutex);
   Plan* plan = find(handle);
   if (!plan) return CUFFT_INVALID_PLAN;
@@ -226,6 +232,7 @@ cufftResult cufftSetWorkArea(cufftHandle handle, void* area) {
 }
 
 cufftResult cufftSetStream(cufftHandle handle, cudaStream_t) {
+  if (simt::call()) return CUFFT_INTERNAL_ERROR;
   const std::lock_guard lock(mutex);
   return find(handle) ? CUFFT_SUCCESS : CUFFT_INVALID_PLAN;
 }

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 
+#include "simt/faults.hpp"
 #include "simt/runtime_api.hpp"
 
 namespace {
@@ -21,6 +22,20 @@ constexpr std::size_t alignment = 256;  // as cudaMalloc gives
 thread_local cudaError_t last_error = cudaSuccess;
 
 cudaError_t fail(cudaError_t error) { return last_error = error; }
+
+/// What a call does unless it is made to fail.
+template <class Work>
+cudaError_t call(Work work, simt::Kind kind = simt::Kind::other) {
+  if (const cudaError_t error = simt::call(kind)) return fail(error);
+  return work();
+}
+/// What frees and destroys does so in any case.
+template <class Work>
+cudaError_t call_to_free(Work work) {
+  const cudaError_t error = simt::call();
+  const cudaError_t result = work();
+  return error ? fail(error) : result;
+}
 
 int capability() {
   static const int value = [] {
@@ -73,9 +88,9 @@ class DeviceMemory {
            static_cast<const std::byte*>(block->first) + block->second;
   }
 
-  std::size_t left() {
+  std::size_t used() {
     const std::lock_guard lock(mutex_);
-    return device_memory - used_;
+    return used_;
   }
 
  private:
@@ -111,8 +126,10 @@ struct CUevent_st {
 
 // ---- errors and devices ---------------------------------------------------------------------
 
-cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
-cudaError_t cudaPeekAtLastError() { return last_error; }
+cudaError_t cudaGetLastError() {
+  if (const cudaError_t error = simt::lasting_error()) return error;
+  return std::exchange(last_error, cudaSuccess);
+}
 
 const char* cudaGetErrorName(cudaError_t error) {
   switch (error) {
@@ -130,6 +147,10 @@ const char* cudaGetErrorName(cudaError_t error) {
       return "cudaErrorInvalidDevice";
     case cudaErrorNotReady:
       return "cudaErrorNotReady";
+    case cudaErrorIllegalAddress:
+      return "cudaErrorIllegalAddress";
+    case cudaErrorUnknown:
+      return "cudaErrorUnknown";
   }
   return "an error";
 }
@@ -142,6 +163,10 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "out of memory";
     case cudaErrorInvalidConfiguration:
       return "invalid configuration argument";
+    case cudaErrorIllegalAddress:
+      return "an illegal memory access was encountered";
+    case cudaErrorUnknown:
+      return "unknown error";
     default:
       return cudaGetErrorName(error);
   }
@@ -149,7 +174,8 @@ const char* cudaGetErrorString(cudaError_t error) {
 
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = driver_version() < CUDART_VERSION ? 0 : 1;
-  return *count ? cudaSuccess : cudaErrorInsufficientDriver;
+  if (*count == 0) return cudaErrorInsufficientDriver;
+  return call([] { return cudaSuccess; });
 }
 
 cudaError_t cudaGetDevice(int* device) {
@@ -158,11 +184,12 @@ cudaError_t cudaGetDevice(int* device) {
 }
 
 cudaError_t cudaSetDevice(int device) {
-  return device == 0 ? cudaSuccess : fail(cudaErrorInvalidDevice);
+  return call([&] { return device == 0 ? cudaSuccess : fail(cudaErrorInvalidDevice); });
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (device != 0) return fail(cudaErrorInvalidDevice);
+  if (const cudaError_t error = simt::call()) return fail(error);
   *properties = {};
   std::snprintf(properties->name, sizeof properties->name, "GPU on a CPU");
   properties->major = capability() / 10;
@@ -204,7 +231,9 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+cudaError_t cudaDeviceSynchronize() {
+  return call([] { return cudaSuccess; });
+}
 
 cudaError_t cudaDriverGetVersion(int* version) {
   *version = driver_version();
@@ -213,13 +242,21 @@ cudaError_t cudaDriverGetVersion(int* version) {
 
 // ---- memory ---------------------------------------------------------------------------------
 
+std::size_t simt::allocated_bytes() { return memory().used(); }
+
 cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
-  *pointer = memory().allocate(bytes);
-  return *pointer ? cudaSuccess : fail(cudaErrorMemoryAllocation);
+  *pointer = nullptr;
+  const auto allocate = [&] {
+    *pointer = memory().allocate(bytes);
+    return *pointer ? cudaSuccess : fail(cudaErrorMemoryAllocation);
+  };
+  return call(allocate, simt::Kind::allocation);
 }
 
 cudaError_t cudaFree(void* pointer) {
-  return !pointer || memory().release(pointer) ? cudaSuccess : fail(cudaErrorInvalidValue);
+  return call_to_free([&] {
+    return !pointer || memory().release(pointer) ? cudaSuccess : fail(cudaErrorInvalidValue);
+  });
 }
 
 cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned) {
@@ -229,33 +266,29 @@ cudaError_t cudaFreeHost(void* pointer) { return cudaFree(pointer); }
 
 /// Memory of the host and of the device are told apart by nothing here.
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
-  attributes->type = memory().holds(pointer) ? cudaMemoryTypeHost : cudaMemoryTypeUnregistered;
-  return cudaSuccess;
+  return call([&] {
+    attributes->type = memory().holds(pointer) ? cudaMemoryTypeHost : cudaMemoryTypeUnregistered;
+    return cudaSuccess;
+  });
 }
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  *free = memory().left();
-  *total = device_memory;
-  return cudaSuccess;
-}
-
-cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
-  if (bytes) std::memcpy(to, from, bytes);
-  return cudaSuccess;
-}
-
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t) {
-  return cudaMemcpy(to, from, bytes, kind);
+  return call([&] {
+    *free = device_memory - memory().used();
+    *total = device_memory;
+    return cudaSuccess;
+  });
 }
 
 cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                         std::size_t width, std::size_t height, cudaMemcpyKind kind) {
+                         std::size_t width, std::size_t height, cudaMemcpyKind) {
   if (width > to_pitch || width > from_pitch) return fail(cudaErrorInvalidValue);
-  for (std::size_t row = 0; row < height; ++row)
-    cudaMemcpy(static_cast<std::byte*>(to) + row * to_pitch,
-               static_cast<const std::byte*>(from) + row * from_pitch, width, kind);
-  return cudaSuccess;
+  return call([&] {
+    for (std::size_t row = 0; width > 0 && row < height; ++row)
+      std::memcpy(static_cast<std::byte*>(to) + row * to_pitch,
+                  static_cast<const std::byte*>(from) + row * from_pitch, width);
+    return cudaSuccess;
+  });
 }
 
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
@@ -264,53 +297,81 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
   return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
 }
 
-cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
-  std::memset(to, value, bytes);
-  return cudaSuccess;
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  return cudaMemcpy2D(to, bytes, from, bytes, bytes, 1, kind);
 }
 
-cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t) {
-  return cudaMemset(to, value, bytes);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t) {
+  return cudaMemcpy(to, from, bytes, kind);
 }
 
 cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width,
                               std::size_t height, cudaStream_t) {
-  for (std::size_t row = 0; row < height; ++row)
-    cudaMemset(static_cast<std::byte*>(to) + row * pitch, value, width);
-  return cudaSuccess;
+  return call([&] {
+    for (std::size_t row = 0; row < height; ++row)
+      std::memset(static_cast<std::byte*>(to) + row * pitch, value, width);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
+  return cudaMemset2DAsync(to, bytes, value, bytes, 1, stream);
+}
+
+cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
+  return cudaMemsetAsync(to, value, bytes);
 }
 
 // ---- streams and events: all is done at once and in order -------------------------------------
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = new CUstream_st;
-  return cudaSuccess;
+  return call([&] {
+    *stream = new CUstream_st;
+    return cudaSuccess;
+  });
 }
 cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, 0); }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  delete stream;
-  return cudaSuccess;
+  return call_to_free([&] {
+    delete stream;
+    return cudaSuccess;
+  });
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t) {
+  return call([] { return cudaSuccess; });
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) {
+  return call([] { return cudaSuccess; });
+}
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  *event = new CUevent_st{};
-  return cudaSuccess;
+  return call([&] {
+    *event = new CUevent_st{};
+    return cudaSuccess;
+  });
 }
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  delete event;
-  return cudaSuccess;
+  return call_to_free([&] {
+    delete event;
+    return cudaSuccess;
+  });
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
-  event->time = std::chrono::steady_clock::now();
-  return cudaSuccess;
+  return call([&] {
+    event->time = std::chrono::steady_clock::now();
+    return cudaSuccess;
+  });
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t) {
+  return call([] { return cudaSuccess; });
+}
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
-  *milliseconds = std::chrono::duration<float, std::milli>(end->time - begin->time).count();
-  return cudaSuccess;
+  return call([&] {
+    *milliseconds = std::chrono::duration<float, std::milli>(end->time - begin->time).count();
+    return cudaSuccess;
+  });
 }
 
 // ---- launches -------------------------------------------------------------------------------
@@ -318,6 +379,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
 namespace simt {
 
 cudaError_t set_function_attribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  if (const cudaError_t error = simt::call()) return fail(error);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
   const auto bytes = static_cast<std::size_t>(value);
   if (value < 0 || bytes > max_shared()) return fail(cudaErrorInvalidValue);
@@ -339,6 +401,7 @@ cudaError_t launch(const Launch& launch) {
         std::max(shared_without_asking, raised == raised_limits().end() ? 0 : raised->second);
     if (launch.shared_bytes > limit) return fail(cudaErrorInvalidValue);
   }
+  if (const cudaError_t error = simt::call()) return fail(error);
   run(launch);
   return cudaSuccess;
 }

@@ -118,7 +118,8 @@ class XCORR_API Matcher {
   ///
   /// A u8 frame may have any PixelLayout. Where pixels are more than luma, the luma of the searched
   /// part is computed on the device; the first such frame allocates memory for it. Errors:
-  /// invalid_argument, out_of_memory, device_error.
+  /// invalid_argument, out_of_memory, device_error; the frame is not enqueued then and not read any
+  /// more.
   Status enqueue(const MatrixView& frame, Stream stream = {});
 
   /// Waits for the enqueued frame's peaks: templates in order, best first within a template.

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The library on a GPU whose n-th call fails, for every n there is: nothing crashes or leaks, and
+// an answer that is given is right.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <iostream>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include <xcorr/match.hpp>
+
+#include "simt/faults.hpp"
+
+namespace {
+
+using namespace xcorr;
+
+constexpr Size frame_size{48, 40};
+
+struct Picture {
+  Size size;
+  std::vector<std::uint8_t> pixels;
+
+  MatrixView view() const { return {pixels.data(), ElementType::u8, size, size.width}; }
+};
+
+Picture noise(unsigned seed) {
+  std::mt19937 random(seed);
+  Picture picture{frame_size, std::vector<std::uint8_t>(frame_size.area())};
+  std::ranges::generate(picture.pixels, [&] { return static_cast<std::uint8_t>(random()); });
+  return picture;
+}
+
+Picture part_of(const Picture& from, const Rect& part) {
+  Picture picture{part.size(), {}};
+  for (int y = part.y; y < part.y + part.height; ++y) {
+    const auto row = from.pixels.begin() + y * from.size.width + part.x;
+    picture.pixels.insert(picture.pixels.end(), row, row + part.width);
+  }
+  return picture;
+}
+
+const Picture& frame() {
+  static const Picture picture = noise(1);
+  return picture;
+}
+
+constexpr Rect places[] = {{20, 12, 12, 12}, {31, 24, 12, 12}, {5, 23, 19, 9}};
+
+/// What a use of the library has answered, and another must answer again.
+using Answers = std::vector<double>;
+
+void append(Answers& answers, const std::vector<Peak>& peaks) {
+  for (const Peak& peak : peaks)
+    answers.insert(answers.end(), {double(peak.template_index), peak.x, peak.y, peak.score});
+}
+
+struct Use {
+  const char* name;
+  MatchSettings settings;
+  bool live = false, response = false;
+};
+
+std::ostream& operator<<(std::ostream& out, const Use& use) { return out << use.name; }
+
+std::vector<MatrixView> views_of(const std::vector<Picture>& pictures) {
+  std::vector<MatrixView> views;
+  for (const Picture& picture : pictures) views.push_back(picture.view());
+  return views;
+}
+
+class Matching {
+ public:
+  /// Opens the device and prepares.
+  Status open(const Use& use) {
+    auto device = open_device(Backend::cuda);
+    if (!device.ok()) return device.status();
+    if (Status s = make_current(device.value()); !s.ok()) return s;
+    auto matcher = Matcher::create(device.value());
+    if (!matcher.ok()) return matcher.status();
+    matcher_.emplace(std::move(matcher.value()));
+    if (Status s = set_templates(device.value(), use.live); !s.ok()) return s;
+    return matcher_->prepare(ElementType::u8, frame_size, use.settings);
+  }
+
+  Status match(const Use& use, Answers& answers) {
+    std::vector<Peak> peaks;
+    if (Status s = matcher_->enqueue(frame().view()); !s.ok()) return s;
+    if (Status s = matcher_->collect(peaks); !s.ok()) return s;
+    append(answers, peaks);
+    return use.response ? respond(answers) : Status();
+  }
+
+  Status blend() {
+    for (const auto& live : live_)
+      if (Status s = live->blend(frame().view(), 3, 4, 0.25); !s.ok()) return s;
+    for (const auto& live : live_)
+      if (Status s = live->wait(); !s.ok()) return s;
+    return {};
+  }
+
+ private:
+  Status set_templates(const Device& device, bool live) {
+    std::vector<Picture> pictures;
+    for (const Rect& place : places) pictures.push_back(part_of(frame(), place));
+    if (!live) return matcher_->set_templates(views_of(pictures));
+    for (const Picture& picture : pictures) {
+      auto made = LiveTemplate::create(device, picture.view());
+      if (!made.ok()) return made.status();
+      live_.push_back(made.value());
+    }
+    return matcher_->set_templates(
+        std::vector<std::shared_ptr<const LiveTemplate>>(live_.begin(), live_.end()));
+  }
+
+  Status respond(Answers& answers) {
+    Response response;
+    if (Status s = matcher_->respond(frame().view(), 1, response); !s.ok()) return s;
+    answers.insert(answers.end(), response.values.begin(), response.values.end());
+    return {};
+  }
+
+  std::vector<std::shared_ptr<LiveTemplate>> live_;
+  std::optional<Matcher> matcher_;
+};
+
+/// A call whose failure makes no difference, such as one that frees, may go unreported. Returns
+/// whether it was reported.
+bool is_refused(const Status& status, const Answers& answers, const Answers& truth) {
+  if (status.ok()) {
+    EXPECT_EQ(answers, truth);
+    return false;
+  }
+  EXPECT_FALSE(status.message().empty());
+  EXPECT_TRUE(status.code() == Code::device_error || status.code() == Code::out_of_memory ||
+              status.code() == Code::not_found)
+      << status.message();
+  return true;
+}
+
+class Faults : public testing::TestWithParam<Use> {
+ protected:
+  void SetUp() override {
+    Matching matching;
+    ASSERT_TRUE(matching.open(GetParam()).ok());
+    ASSERT_TRUE(matching.match(GetParam(), first_).ok());
+    ASSERT_TRUE(matching.blend().ok());
+    ASSERT_TRUE(matching.match(GetParam(), second_).ok());
+    ASSERT_FALSE(first_.empty());
+    EXPECT_EQ(first_ != second_, GetParam().live);
+  }
+  void TearDown() override { simt::mend(); }
+
+  struct Outcome {
+    bool refused;
+    long calls;  ///< of the runtime, until the fault was mended
+  };
+
+  /// Calls f(n) for n = 1, 2, ... until it makes fewer than n calls of the runtime. Most failures
+  /// must be noticed.
+  static void for_each_call(const std::function<Outcome(long n)>& f) {
+    long refused = 0;
+    for (long n = 1; n < 5000; ++n) {
+      const std::size_t before = simt::allocated_bytes();
+      const Outcome outcome = f(n);
+      EXPECT_EQ(simt::allocated_bytes(), before) << "leaked after call " << n;
+      refused += outcome.refused;
+      if (outcome.calls >= n) continue;
+      EXPECT_GT(n, 10);
+      EXPECT_GT(refused, n / 2);
+      std::cout << n - 1 << " calls failed, " << refused << " noticed\n";
+      return;
+    }
+    ADD_FAILURE() << "there are always more calls";
+  }
+
+  /// All that there is from the device's opening, by objects that end with it.
+  void fail_from_the_beginning(simt::Fault fault) const {
+    for_each_call([&](long n) {
+      Answers answers;
+      simt::break_call(n, fault);
+      const auto use = [&]() -> Status {
+        Matching matching;
+        if (Status s = matching.open(GetParam()); !s.ok()) return s;
+        return matching.match(GetParam(), answers);
+      };
+      const bool refused = is_refused(use(), answers, first_);
+      return Outcome{refused, simt::mend()};
+    });
+  }
+
+  Answers first_, second_;
+};
+
+TEST_P(Faults, EveryCallFailsOnce) { fail_from_the_beginning(simt::Fault::passing); }
+
+TEST_P(Faults, EveryCallFailsForGood) { fail_from_the_beginning(simt::Fault::lasting); }
+
+/// After a frame in which a call failed the same objects are right again.
+TEST_P(Faults, TheNextFrameIsRight) {
+  for_each_call([&](long n) {
+    Matching matching;
+    Answers answers, broken, mended;
+    EXPECT_TRUE(matching.open(GetParam()).ok());
+    EXPECT_TRUE(matching.match(GetParam(), answers).ok());
+    EXPECT_TRUE(matching.blend().ok());
+    simt::break_call(n, simt::Fault::passing);
+    const bool refused = is_refused(matching.match(GetParam(), broken), broken, second_);
+    const long calls = simt::mend();
+    EXPECT_TRUE(matching.match(GetParam(), mended).ok());
+    EXPECT_EQ(mended, second_) << "after call " << n;
+    return Outcome{refused, calls};
+  });
+}
+
+const Use uses[] = {
+    {.name = "plain", .settings = {}},
+    {.name = "response", .settings = {.max_peaks = 4}, .response = true},
+    {.name = "live", .settings = {}, .live = true},
+    {.name = "smoothed", .settings = {.prefilter_sigma = 1}},
+    {.name = "fft", .settings = {.kernel = "fft"}},
+    {.name = "overlap_wise",
+     .settings = {.method = Method::sqdiff_normed, .kernel = "overlap_wise"}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Library, Faults, testing::ValuesIn(uses),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
