@@ -2,9 +2,9 @@
 //
 // The element's state, which its files share: gstcudaxcorr.cpp answers GStreamer and the
 // application, template_changes.cpp the signals, process.cpp does the streaming thread's work on
-// frames, latency.cpp knows how long they are held, refusals.cpp warns of what was refused.
-// Settings, Report, Latency and the bank of templates pass between threads and are guarded by the
-// object lock.
+// frames, backend.cpp knows where they are analysed, latency.cpp how long they are held,
+// refusals.cpp warns of what was refused. Settings, Report, Latency and the bank of templates pass
+// between threads and are guarded by the object lock.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 
 #include "common/fault.h"
 #include "common/object_lock.h"
+#include "cudaxcorr/backend.h"
 #include "cudaxcorr/frame_in_flight.h"
 #include "cudaxcorr/gstcudaxcorr.h"
 #include "cudaxcorr/properties.h"
@@ -47,7 +48,8 @@ struct Element {
   // Of the streaming thread.
   GstVideoInfo format{};
   PipelineContext context;  ///< changed under the object lock: neighbours query it
-  std::optional<Analyser> analyser;
+  std::unique_ptr<Analyser> analyser;
+  std::optional<StandIn> stand_in;
   std::deque<FrameInFlight> frames;  ///< oldest first
   Punctuality punctuality;
   bool warned_of_no_templates = false;

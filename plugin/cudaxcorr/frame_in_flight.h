@@ -12,6 +12,8 @@
 
 #include <gst/gst.h>
 
+#include <xcorr/device.hpp>
+
 #include "common/mapped_frame.h"
 #include "cudaxcorr/properties.h"
 #include "matching/templates.h"
@@ -36,8 +38,9 @@ struct FrameInFlight {
   BufferPointer buffer{nullptr, gst_buffer_unref};
   bool due = false;                     ///< to be analysed
   bool in_gpu_memory = false;           ///< and read there, not downloaded
-  std::unique_ptr<MappedFrame> mapped;  ///< until its analysis is finished
+  std::unique_ptr<MappedFrame> mapped;  ///< while its analysis is pending
   std::uint64_t processing_ns = 0;
+  xcorr::Backend backend = xcorr::Backend::cpu;  ///< where it was analysed last, or the one before
   std::string kernel;
   std::vector<Target> targets;
   BufferPointer picture{nullptr, gst_buffer_unref};  ///< for the pad `response`

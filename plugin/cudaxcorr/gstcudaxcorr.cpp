@@ -63,6 +63,7 @@
  * Since: 0.1
  */
 #include "common/fault.h"
+#include "cudaxcorr/backend.h"
 #include "cudaxcorr/element.h"
 #include "cudaxcorr/latency.h"
 #include "cudaxcorr/pad_templates.h"
@@ -105,14 +106,6 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
 
 // ---- starting and stopping ------------------------------------------------------------------
 
-void set_active_backend(GstCudaXCorr* self, BackendChoice backend) {
-  {
-    const ObjectLock lock(self);
-    self->element->report.active_backend = backend;
-  }
-  g_object_notify(G_OBJECT(self), "active-backend");
-}
-
 gboolean start(GstBaseTransform* base) {
   GstCudaXCorr* self = GST_CUDA_XCORR(base);
   Element& element = *self->element;
@@ -123,27 +116,19 @@ gboolean start(GstBaseTransform* base) {
     settings = element.shared.settings;
     element.report = {};
   }
-  std::string note;
-  if (settings.device.backend != BackendChoice::cpu)
-    element.context.ensure(GST_ELEMENT(self), settings.device.cuda_device_id);
-  auto analyser = Analyser::open(settings.device, settings.search.match, element.context, note);
-  if (!analyser.ok()) {
-    post_error(self, fault_of(analyser.status()));
+  if (const auto status = open_backend(self, settings); !status.ok()) {
+    post_error(self, fault_of(status));
     return FALSE;
   }
-  if (!note.empty()) GST_INFO_OBJECT(self, "working on the CPU: %s", note.c_str());
   if (const auto fault = load_templates(self)) {
+    close_backend(self);
     post_error(self, *fault);
     return FALSE;
   }
-  element.analyser.emplace(std::move(analyser.value()));
   element.warned_of_no_templates = false;
   element.waited = G_MAXUINT;
   element.punctuality = {};
   element.response.restart();
-  set_active_backend(self, element.analyser->device().backend == xcorr::Backend::cuda
-                               ? BackendChoice::cuda
-                               : BackendChoice::cpu);
   return TRUE;
 }
 
@@ -151,16 +136,13 @@ gboolean stop(GstBaseTransform* base) {
   GstCudaXCorr* self = GST_CUDA_XCORR(base);
   Element& element = *self->element;
   discard(self);
-  element.analyser.reset();
-  Sample frame;  // these are released outside the lock
-  PipelineContext context;
+  close_backend(self);
+  Sample frame;  // released outside the lock
   {
     const ObjectLock lock(self);
-    std::swap(element.context, context);
     element.shared.bank.reset();
     frame = std::exchange(element.last_frame, nullptr);
   }
-  set_active_backend(self, BackendChoice::automatic);
   return TRUE;
 }
 

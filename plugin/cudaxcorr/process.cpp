@@ -7,6 +7,7 @@
 
 #include "common/fault.h"
 #include "cudaxcorr/analytics.h"
+#include "cudaxcorr/backend.h"
 #include "cudaxcorr/element.h"
 #include "cudaxcorr/latency.h"
 #include "cudaxcorr/results.h"
@@ -15,15 +16,17 @@
 namespace cudaxcorr {
 namespace {
 
-/// Waits for the frame's analysis, if one is pending.
+/// Waits for the frame's analysis, if one is pending. If that fails it stays so.
 xcorr::Status wait_for(Element& element, FrameInFlight& frame) {
   if (!frame.mapped) return {};
   const GstClockTime begin = gst_util_get_timestamp();
   const auto status = element.analyser->finish(frame.targets);
+  if (!status.ok()) return status;
   frame.mapped.reset();
   frame.processing_ns += gst_util_get_timestamp() - begin;
+  frame.backend = element.analyser->device().backend;
   frame.kernel = element.analyser->kernel();
-  return status;
+  return {};
 }
 
 /// Waits for the analysis of all frames.
@@ -64,6 +67,7 @@ xcorr::Status configure(GstCudaXCorr* self, Snapshot& requested) {
   Element& element = *self->element;
   SearchSettings& search = requested.settings.search;
   Task task{requested.bank, search};
+  if (is_standing_in(self)) task.search.match.kernel = "auto";  // the other may be a GPU's
   if (element.analyser->is_ready_for(task)) return {};
   if (auto status = settle(element); !status.ok()) return status;
   xcorr::Status status = element.analyser->configure(task);
@@ -97,23 +101,6 @@ void respond(GstCudaXCorr* self, FrameInFlight& frame, xcorr::Memory memory) {
     post_warnings(self);
 }
 
-/// Switches to another CUDA context of the pipeline.
-xcorr::Status work_in(GstCudaXCorr* self, const PipelineContext& context,
-                      const Settings& settings) {
-  Element& element = *self->element;
-  if (auto status = settle(element); !status.ok()) return status;
-  std::string note;
-  auto analyser = Analyser::open(settings.device, settings.search.match, context, note);
-  if (!analyser.ok()) return analyser.status();
-  GST_INFO_OBJECT(self, "working in the CUDA context of the frames");
-  element.analyser.emplace(std::move(analyser.value()));
-  element.analyser->set_format(element.format);
-  const PipelineContext before = element.context;  // released after the lock
-  const ObjectLock lock(self);
-  element.context = context;
-  return {};
-}
-
 /// Frames in CUDA memory are read in place, in the context that they belong to; all others in host
 /// memory.
 xcorr::Status begin_analysis(GstCudaXCorr* self, FrameInFlight& frame) {
@@ -123,8 +110,10 @@ xcorr::Status begin_analysis(GstCudaXCorr* self, FrameInFlight& frame) {
   const PipelineContext context = PipelineContext::of(buffer);
   const bool on_gpu =
       context.exists() && element.analyser->device().backend == xcorr::Backend::cuda;
-  if (on_gpu && context != element.context)
+  if (on_gpu && context != element.context) {
+    if (auto status = settle(element); !status.ok()) return status;
     if (auto status = work_in(self, context, frame.requested.settings); !status.ok()) return status;
+  }
   if (auto status = configure(self, frame.requested); !status.ok()) return status;
 
   frame.mapped = std::make_unique<MappedFrame>(element.format, buffer,
@@ -138,6 +127,59 @@ xcorr::Status begin_analysis(GstCudaXCorr* self, FrameInFlight& frame) {
   frame.processing_ns = gst_util_get_timestamp() - begin;
   if (status.ok()) respond(self, frame, memory);
   return status;
+}
+
+/// Analyses a frame while no others are in flight.
+xcorr::Status analyse(GstCudaXCorr* self, FrameInFlight& frame) {
+  frame.mapped.reset();
+  const auto status = begin_analysis(self, frame);
+  return status.ok() ? wait_for(*self->element, frame) : status;
+}
+
+/// Analyses the frames in flight that have no result again, after the GPU has failed.
+xcorr::Status analyse_again(GstCudaXCorr* self) {
+  std::vector<FrameInFlight*> pending;
+  for (FrameInFlight& frame : self->element->frames)
+    if (frame.mapped) pending.push_back(&frame);
+  for (FrameInFlight* frame : pending) frame->mapped.reset();
+  for (FrameInFlight* frame : pending)
+    if (auto status = analyse(self, *frame); !status.ok()) return status;
+  return {};
+}
+
+/// While the CPU stands in for the GPU: analyses the frame by the GPU, if it is time to try that
+/// and it works. False: nothing has changed.
+bool analyse_by_gpu_again(GstCudaXCorr* self, FrameInFlight& frame) {
+  auto gpu = gpu_to_try(self, frame.requested.settings);
+  if (!gpu || !settle(*self->element).ok()) return false;
+  Workplace cpu = exchange(self, std::move(*gpu));
+  if (const auto status = analyse(self, frame); !status.ok()) {
+    GST_INFO_OBJECT(self, "the GPU still fails: %s", status.message().c_str());
+    frame.mapped.reset();
+    exchange(self, std::move(cpu));
+    return false;
+  }
+  end_standing_in(self);
+  return true;
+}
+
+/// Begins the analysis; if the GPU fails, the CPU takes over, with the frames in flight first.
+xcorr::Status begin_on_any_backend(GstCudaXCorr* self, FrameInFlight& frame) {
+  if (analyse_by_gpu_again(self, frame)) return {};
+  const auto status = begin_analysis(self, frame);
+  if (status.ok() || !stand_in_for_gpu(self, frame.requested.settings, status)) return status;
+  frame.mapped.reset();
+  if (auto again = analyse_again(self); !again.ok()) return again;
+  return begin_analysis(self, frame);
+}
+
+/// Waits for the oldest frame; if the GPU fails, the CPU takes over.
+xcorr::Status finish_on_any_backend(GstCudaXCorr* self) {
+  Element& element = *self->element;
+  FrameInFlight& oldest = element.frames.front();
+  const auto status = wait_for(element, oldest);
+  if (status.ok() || !stand_in_for_gpu(self, oldest.requested.settings, status)) return status;
+  return analyse_again(self);
 }
 
 void record(GstCudaXCorr* self, const FrameInFlight& frame) {
@@ -157,7 +199,7 @@ void publish(GstCudaXCorr* self, const FrameInFlight& frame) {
   const FrameResult result{{element.format.width, element.format.height},
                            GST_BUFFER_PTS(buffer),
                            frame.processing_ns,
-                           element.analyser->device().backend,
+                           frame.backend,
                            frame.kernel,
                            frame.due,
                            *frame.requested.bank,
@@ -215,9 +257,10 @@ bool is_due(GstCudaXCorr* self, const FrameInFlight& frame) {
 /// The oldest frame with its result, or null after posting an error.
 GstBuffer* take_oldest(GstCudaXCorr* self) {
   Element& element = *self->element;
+  const auto status = finish_on_any_backend(self);
   FrameInFlight frame = std::move(element.frames.front());
   element.frames.pop_front();
-  if (const auto status = wait_for(element, frame); !status.ok()) {
+  if (!status.ok()) {
     post_error(self, fault_of(status));
     return nullptr;
   }
@@ -246,8 +289,9 @@ GstFlowReturn begin(GstCudaXCorr* self, FrameInFlight frame) {
     ++element.number;
     if (GST_BUFFER_IS_DISCONT(frame.buffer.get())) element.analyser->interrupt();
     frame.due = is_due(self, frame);
+    frame.backend = element.analyser->device().backend;
     frame.kernel = element.analyser->kernel();
-    const auto status = frame.due ? begin_analysis(self, frame) : xcorr::Status();
+    const auto status = frame.due ? begin_on_any_backend(self, frame) : xcorr::Status();
     if (!status.ok()) {
       post_error(self, fault_of(status));
       return GST_FLOW_ERROR;

@@ -38,34 +38,19 @@ std::string files_of(const Bank& bank) {
   return text;
 }
 
-xcorr::Result<xcorr::Device> open_device(const DeviceSettings& settings,
-                                         const PipelineContext& context, std::string& note) {
-  if (settings.backend == BackendChoice::cpu) return xcorr::open_device(xcorr::Backend::cpu);
-  auto gpu = xcorr::open_device(xcorr::Backend::cuda,
-                                context.exists() ? context.ordinal() : settings.cuda_device_id);
-  if (gpu.ok()) return gpu;
-  // A build without CUDA has no GPU to offer either.
-  if (settings.backend == BackendChoice::cuda)
-    return xcorr::Status(xcorr::Code::not_found, gpu.status().message());
-  note = gpu.status().message();
-  return xcorr::open_device(xcorr::Backend::cpu);
-}
-
 }  // namespace
 
-xcorr::Result<Analyser> Analyser::open(const DeviceSettings& settings,
+xcorr::Result<Analyser> Analyser::open(const xcorr::Device& device,
                                        const xcorr::MatchSettings& match,
-                                       const PipelineContext& context, std::string& note) {
-  auto device = open_device(settings, context, note);
-  if (!device.ok()) return device.status();
-  const CurrentContext current(device.value(), context);
+                                       const PipelineContext& context) {
+  const CurrentContext current(device, context);
   if (!current.status().ok()) return current.status();
-  auto matcher = xcorr::Matcher::create(device.value());
+  auto matcher = xcorr::Matcher::create(device);
   if (!matcher.ok()) return matcher.status();
   // Any size of frame will tell whether the kernel exists, before the first frame arrives.
   if (auto status = matcher.value().prepare(xcorr::ElementType::u8, {1, 1}, match); !status.ok())
     return status;
-  return Analyser(std::move(device.value()), context, std::move(matcher.value()));
+  return Analyser(device, context, std::move(matcher.value()));
 }
 
 Analyser::Analyser(xcorr::Device device, const PipelineContext& context, xcorr::Matcher matcher)
@@ -96,6 +81,11 @@ void Analyser::set_format(const GstVideoInfo& format) {
   std::ranges::fill(live_, nullptr);
   ready_ = false;
   told_.clear();
+}
+
+void Analyser::keep_tracks_of(const Analyser& other) {
+  follower_ = other.follower_;
+  followed_ = other.followed_;
 }
 
 xcorr::Status Analyser::configure(const Task& task) {
@@ -267,8 +257,12 @@ xcorr::Status Analyser::finish_following(xcorr::Matcher& matcher, std::vector<Ta
     if (auto status = matcher.collect(peaks_); !status.ok()) return status;
   if (auto status = windows_->collect(peaks_); !status.ok()) return status;
 
+  const auto before = live() ? std::optional(follower_) : std::nullopt;
   follower_.update(number_, peaks_);
-  if (auto status = update_templates(); !status.ok()) return status;
+  if (auto status = update_templates(); !status.ok()) {
+    follower_ = *before;  // so that the frame can be analysed again
+    return status;
+  }
   targets = follower_.targets();
   if (whole)
     kernel_ = matcher.kernel();

@@ -34,11 +34,10 @@ struct Task {
 
 class Analyser {
  public:
-  /// Opens the backend and checks that it has the requested kernel. `note` says why, if there is no
-  /// GPU and the CPU is used instead.
-  static xcorr::Result<Analyser> open(const DeviceSettings& device,
+  /// Checks that the device has the requested kernel.
+  static xcorr::Result<Analyser> open(const xcorr::Device& device,
                                       const xcorr::MatchSettings& match,
-                                      const PipelineContext& context, std::string& note);
+                                      const PipelineContext& context);
   Analyser(Analyser&&) = default;
   Analyser& operator=(Analyser&&) = delete;
   ~Analyser();
@@ -49,6 +48,8 @@ class Analyser {
 
   /// Ends all tracks. There must be no frames in flight.
   void set_format(const GstVideoInfo& format);
+  /// After set_format(): goes on with the tracks of another analyser of that format.
+  void keep_tracks_of(const Analyser& other);
 
   /// Whether configure() has succeeded for this task and the present format.
   bool is_ready_for(const Task& task) const { return ready_ && task == task_; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "matching/pipeline_context.h"
 
+#include <algorithm>
+
 #define GST_USE_UNSTABLE_API
 #include <gst/cuda/gstcudaloader.h>
 #include <gst/cuda/gstcudamemory.h>
@@ -23,6 +25,13 @@ PipelineContext PipelineContext::of(GstBuffer* frame) {
   if (const GstCudaMemory* memory = cuda_memory(frame))
     found.context_ = static_cast<GstCudaContext*>(gst_object_ref(memory->context));
   return found;
+}
+
+PipelineContext PipelineContext::create(int cuda_device_id) {
+  PipelineContext made;
+  if (gst_cuda_load_library())
+    made.context_ = gst_cuda_context_new(static_cast<guint>(std::max(cuda_device_id, 0)));
+  return made;
 }
 
 bool PipelineContext::ensure(GstElement* element, int cuda_device_id) {

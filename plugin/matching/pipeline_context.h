@@ -31,6 +31,9 @@ class PipelineContext {
   /// The context of a frame in CUDA memory; none for other frames.
   static PipelineContext of(GstBuffer* frame);
 
+  /// A new one, which nobody shares yet; none if that is not possible.
+  static PipelineContext create(int cuda_device_id);
+
   /// Takes the context of a neighbour or the application, or else creates one. False if that is not
   /// possible: no library, no driver, no such device.
   bool ensure(GstElement* element, int cuda_device_id);

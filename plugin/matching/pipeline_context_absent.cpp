@@ -6,6 +6,7 @@
 namespace cudaxcorr {
 
 PipelineContext PipelineContext::of(GstBuffer*) { return {}; }
+PipelineContext PipelineContext::create(int) { return {}; }
 bool PipelineContext::ensure(GstElement*, int) { return false; }
 void PipelineContext::release() {}
 int PipelineContext::ordinal() const { return -1; }

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "cudaxcorr/backend.h"
+
+#include <chrono>
+#include <utility>
+
+#include "common/fault.h"
+#include "cudaxcorr/element.h"
+
+namespace cudaxcorr {
+namespace {
+
+constexpr gint64 seconds_between_tries = 5;
+
+gint64 time_of_next_try() {
+  return g_get_monotonic_time() + seconds_between_tries * G_USEC_PER_SEC;
+}
+
+/// Errors that may pass, or that another device need not have.
+bool is_failure_of_device(const xcorr::Status& status) {
+  return status.code() == xcorr::Code::device_error || status.code() == xcorr::Code::out_of_memory;
+}
+
+/// A device that is not there: no driver, no GPU, a build without CUDA.
+bool is_absent(const xcorr::Status& status) {
+  return status.code() == xcorr::Code::not_found || status.code() == xcorr::Code::unsupported;
+}
+
+xcorr::Result<Workplace> open_on(const xcorr::Result<xcorr::Device>& device,
+                                 const PipelineContext& context, const Settings& settings) {
+  if (!device.ok()) return device.status();
+  auto analyser = Analyser::open(device.value(), settings.search.match, context);
+  if (!analyser.ok()) return analyser.status();
+  return Workplace{context, std::make_unique<Analyser>(std::move(analyser.value()))};
+}
+
+xcorr::Result<Workplace> open_cpu(const Settings& settings) {
+  return open_on(xcorr::open_device(xcorr::Backend::cpu), {}, settings);
+}
+
+/// With a kernel of its own: the one in the settings may be a GPU's.
+xcorr::Result<Workplace> open_stand_in(Settings settings) {
+  settings.search.match.kernel = "auto";
+  return open_cpu(settings);
+}
+
+xcorr::Result<xcorr::Device> find_gpu(const PipelineContext& context, int cuda_device_id) {
+  return xcorr::open_device(xcorr::Backend::cuda,
+                            context.exists() ? context.ordinal() : cuda_device_id);
+}
+
+/// In a context of its own: that of the pipeline may be lost.
+xcorr::Result<Workplace> open_new_gpu(const Settings& settings) {
+  const auto context = PipelineContext::create(settings.device.cuda_device_id);
+  return open_on(find_gpu(context, settings.device.cuda_device_id), context, settings);
+}
+
+void set_active_backend(GstCudaXCorr* self, BackendChoice backend) {
+  {
+    const ObjectLock lock(self);
+    self->element->report.active_backend = backend;
+  }
+  g_object_notify(G_OBJECT(self), "active-backend");
+}
+
+void announce(GstCudaXCorr* self) {
+  const bool on_gpu = self->element->analyser->device().backend == xcorr::Backend::cuda;
+  set_active_backend(self, on_gpu ? BackendChoice::cuda : BackendChoice::cpu);
+}
+
+/// Lets another analyser go on where the present one is.
+void hand_over(const Element& element, Analyser& to) {
+  to.set_format(element.format);
+  to.keep_tracks_of(*element.analyser);
+}
+
+void adopt(GstCudaXCorr* self, Workplace workplace) {
+  exchange(self, std::move(workplace));
+  announce(self);
+}
+
+void warn_of_stand_in(GstCudaXCorr* self, const xcorr::Status& failure) {
+  post_warning(self,
+               {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED,
+                "The CPU works in the place of the GPU until that does again; it has failed: " +
+                    failure.message()});
+}
+
+}  // namespace
+
+xcorr::Status open_backend(GstCudaXCorr* self, const Settings& settings) {
+  if (settings.device.backend == BackendChoice::cpu) {
+    auto cpu = open_cpu(settings);
+    if (cpu.ok()) adopt(self, std::move(cpu.value()));
+    return cpu.status();
+  }
+  PipelineContext& context = self->element->context;
+  context.ensure(GST_ELEMENT(self), settings.device.cuda_device_id);
+  const auto device = find_gpu(context, settings.device.cuda_device_id);
+  auto gpu = open_on(device, context, settings);
+  if (gpu.ok()) {
+    adopt(self, std::move(gpu.value()));
+    return {};
+  }
+  if (settings.device.backend == BackendChoice::cuda) {
+    // A build without CUDA has no GPU to offer either.
+    if (device.ok()) return gpu.status();
+    return {xcorr::Code::not_found, gpu.status().message()};
+  }
+  const bool absent = !device.ok() && is_absent(device.status());
+  if (!absent && !is_failure_of_device(gpu.status())) return gpu.status();
+  auto cpu = absent ? open_cpu(settings) : open_stand_in(settings);
+  if (!cpu.ok()) return cpu.status();
+  adopt(self, std::move(cpu.value()));
+  if (absent) {
+    GST_INFO_OBJECT(self, "working on the CPU: %s", gpu.status().message().c_str());
+  } else {
+    self->element->stand_in.emplace(time_of_next_try());
+    warn_of_stand_in(self, gpu.status());
+  }
+  return {};
+}
+
+void close_backend(GstCudaXCorr* self) {
+  self->element->stand_in.reset();  // waits for what is being opened
+  exchange(self, {});
+  set_active_backend(self, BackendChoice::automatic);
+}
+
+xcorr::Status work_in(GstCudaXCorr* self, const PipelineContext& context,
+                      const Settings& settings) {
+  Element& element = *self->element;
+  auto opened = open_on(element.analyser->device(), context, settings);
+  if (!opened.ok()) return opened.status();
+  GST_INFO_OBJECT(self, "working in the CUDA context of the frames");
+  hand_over(element, *opened.value().analyser);
+  exchange(self, std::move(opened.value()));
+  return {};
+}
+
+bool stand_in_for_gpu(GstCudaXCorr* self, const Settings& settings, const xcorr::Status& failure) {
+  Element& element = *self->element;
+  if (settings.device.backend != BackendChoice::automatic || !is_failure_of_device(failure) ||
+      element.analyser->device().backend != xcorr::Backend::cuda)
+    return false;
+  auto cpu = open_stand_in(settings);
+  if (!cpu.ok()) return false;
+  hand_over(element, *cpu.value().analyser);
+  element.stand_in.emplace(time_of_next_try());
+  adopt(self, std::move(cpu.value()));
+  warn_of_stand_in(self, failure);
+  return true;
+}
+
+bool is_standing_in(const GstCudaXCorr* self) {
+  const Element& element = *self->element;
+  return element.stand_in && element.analyser->device().backend == xcorr::Backend::cpu;
+}
+
+std::optional<Workplace> gpu_to_try(GstCudaXCorr* self, const Settings& settings) {
+  Element& element = *self->element;
+  if (!element.stand_in) return std::nullopt;
+  StandIn& stand_in = *element.stand_in;
+  if (!stand_in.opening.valid()) {
+    if (g_get_monotonic_time() >= stand_in.next_try)
+      stand_in.opening = std::async(std::launch::async, open_new_gpu, settings);
+    return std::nullopt;
+  }
+  if (stand_in.opening.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+    return std::nullopt;
+  stand_in.next_try = time_of_next_try();
+  auto gpu = stand_in.opening.get();
+  if (!gpu.ok()) {
+    GST_INFO_OBJECT(self, "the GPU still fails: %s", gpu.status().message().c_str());
+    return std::nullopt;
+  }
+  hand_over(element, *gpu.value().analyser);
+  return std::move(gpu.value());
+}
+
+Workplace exchange(GstCudaXCorr* self, Workplace workplace) {
+  Element& element = *self->element;
+  std::swap(element.analyser, workplace.analyser);
+  const ObjectLock lock(self);
+  std::swap(element.context, workplace.context);
+  return workplace;
+}
+
+void end_standing_in(GstCudaXCorr* self) {
+  GST_INFO_OBJECT(self, "the GPU works again");
+  self->element->stand_in.reset();
+  announce(self);
+}
+
+}  // namespace cudaxcorr

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A GPU that fails: the element over the emulated GPU (see tests/simt), of which the n-th call
+// fails, for every n there is. The element's objects are linked into this program.
+#include <functional>
+
+#include "moving_patch.hpp"
+#include "simt/faults.hpp"
+
+// What GST_PLUGIN_DEFINE defines.
+extern "C" void gst_plugin_cudaxcorr_register();
+
+namespace {
+
+constexpr int width = 48, height = 40, patch = 10, frames = 5;
+
+Place place_of(int n) { return {6 + 2 * n, 20 - n}; }
+
+const Gray& background() {
+  static const Gray picture = texture(width, height, 1);
+  return picture;
+}
+
+GstSample* sample_of_patch() {
+  static const Gray picture = texture(patch, patch, 50);
+  GstBuffer* buffer = make_frame(GST_VIDEO_FORMAT_GRAY8, picture);
+  GstCaps* caps = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "GRAY8", "width",
+                                      G_TYPE_INT, patch, "height", G_TYPE_INT, patch, nullptr);
+  GstSample* sample = gst_sample_new(buffer, caps, nullptr, nullptr);
+  gst_caps_unref(caps);
+  gst_buffer_unref(buffer);
+  return sample;
+}
+
+GstBuffer* frame(int n) {
+  Gray picture = background();
+  paste(picture, texture(patch, patch, 50), place_of(n).x, place_of(n).y);
+  GstBuffer* buffer = make_frame(GST_VIDEO_FORMAT_GRAY8, picture);
+  GST_BUFFER_PTS(buffer) = n * GST_SECOND;
+  return buffer;
+}
+
+/// An element in a harness that looks for the patch.
+class Stream {
+ public:
+  explicit Stream(const std::string& settings)
+      : finder_("threshold=0.8 subpixel=false " + settings) {
+    guint id = 0;
+    GstSample* sample = sample_of_patch();
+    g_signal_emit_by_name(finder_.element, "add-template", sample, "patch", &id);
+    gst_sample_unref(sample);
+    assert_equals_int(id, 1);
+    finder_.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
+  }
+
+  GstFlowReturn push(int n) { return gst_harness_push(finder_.harness, frame(n)); }
+  void end() { fail_unless(gst_harness_push_event(finder_.harness, gst_event_new_eos())); }
+
+  /// Takes the next frame that left, which must be this one, with the right answer.
+  Peak pull(int n) {
+    GstBuffer* buffer = gst_harness_try_pull(finder_.harness);
+    fail_unless(buffer != nullptr, "frame %d did not come", n);
+    assert_equals_uint64(GST_BUFFER_PTS(buffer), n * GST_SECOND);
+    const Found found = found_in(buffer);
+    gst_buffer_unref(buffer);
+    fail_unless(found.analysed);
+    assert_at(only(found), place_of(n).x, place_of(n).y);
+    fail_unless(only(found).score > 0.999, "score %f", only(found).score);
+    return only(found);
+  }
+  bool has_more() { return gst_harness_buffers_in_queue(finder_.harness) > 0; }
+
+  std::string active_backend() { return finder_.get("active-backend"); }
+
+  struct Posted {
+    int warnings = 0, errors = 0;
+  };
+  Posted posted() {
+    Posted posted;
+    const auto types = static_cast<GstMessageType>(GST_MESSAGE_WARNING | GST_MESSAGE_ERROR);
+    while (GstMessage* message = finder_.message(types)) {
+      ++(GST_MESSAGE_TYPE(message) == GST_MESSAGE_WARNING ? posted.warnings : posted.errors);
+      gst_message_unref(message);
+    }
+    return posted;
+  }
+
+ private:
+  Finder finder_;
+};
+
+using Break = std::function<void()>;
+
+/// Calls f for n = 1, 2, ... until there are fewer calls after f has broken the n-th from then on.
+void for_each_call(simt::Fault fault, const std::function<void(const Break&)>& f) {
+  for (long n = 1; n < 5000; ++n) {
+    f([=] { simt::break_call(n, fault); });
+    const long calls = simt::mend();
+    assert_equals_uint64(simt::allocated_bytes(), 0);
+    if (calls >= n) continue;
+    fail_unless(n > 50, "only %ld calls", n);
+    std::printf("%ld calls failed\n", n - 1);
+    return;
+  }
+  fail("there are always more calls");
+}
+
+/// All frames leave in order with the right answers, by whichever backend, and one warning says
+/// when it has changed. The target keeps its id.
+void expect_all_frames(const std::string& settings, simt::Fault fault) {
+  int changed = 0;
+  for_each_call(fault, [&](const Break& break_call) {
+    break_call();
+    Stream stream(settings);
+    for (int n = 0; n < frames; ++n) assert_equals_int(stream.push(n), GST_FLOW_OK);
+    stream.end();
+    const guint64 id = stream.pull(0).id;
+    for (int n = 1; n < frames; ++n) assert_equals_uint64(stream.pull(n).id, id);
+    const auto [warnings, errors] = stream.posted();
+    assert_equals_int(errors, 0);
+    fail_unless(warnings <= 1, "%d warnings", warnings);
+    if (warnings) assert_text(stream.active_backend(), "cpu");
+    changed += warnings;
+  });
+  fail_unless(changed > 50, "the CPU took over %d times", changed);
+}
+
+const std::string plain = "async-depth=3", tracks = "track=true template-update=0.3";
+
+GST_START_TEST(no_frame_is_lost_when_a_call_fails) {
+  expect_all_frames(plain, simt::Fault::passing);
+}
+GST_END_TEST
+
+GST_START_TEST(no_frame_is_lost_when_the_gpu_is_gone) {
+  expect_all_frames(plain, simt::Fault::lasting);
+}
+GST_END_TEST
+
+GST_START_TEST(tracks_go_on_when_a_call_fails) { expect_all_frames(tracks, simt::Fault::passing); }
+GST_END_TEST
+
+GST_START_TEST(tracks_go_on_when_the_gpu_is_gone) {
+  expect_all_frames(tracks, simt::Fault::lasting);
+}
+GST_END_TEST
+
+/// With a kernel that only the GPU has the CPU works by its own.
+GST_START_TEST(the_kernel_is_the_gpus) {
+  Stream stream("kernel=overlap_wise");
+  assert_equals_int(stream.push(0), GST_FLOW_OK);
+  simt::break_call(1, simt::Fault::lasting);
+  assert_equals_int(stream.push(1), GST_FLOW_OK);
+  stream.pull(0);
+  stream.pull(1);
+  assert_text(stream.active_backend(), "cpu");
+}
+GST_END_TEST
+
+/// Where only the GPU will do, an error says so once, and what left before is right.
+GST_START_TEST(backend_cuda_ends_the_stream) {
+  int errors = 0;
+  for_each_call(simt::Fault::lasting, [&](const Break& break_call) {
+    Stream stream("backend=cuda " + plain);
+    break_call();
+    GstFlowReturn flow = GST_FLOW_OK;
+    for (int n = 0; n < frames && flow == GST_FLOW_OK; ++n) flow = stream.push(n);
+    for (int n = 0; stream.has_more(); ++n) stream.pull(n);
+    const auto posted = stream.posted();
+    assert_equals_int(posted.warnings, 0);
+    assert_equals_int(posted.errors, flow == GST_FLOW_OK ? 0 : 1);
+    errors += posted.errors;
+  });
+  fail_unless(errors > 30, "%d errors", errors);
+}
+GST_END_TEST
+
+GST_START_TEST(the_gpu_comes_back) {
+  Stream stream(tracks);
+  assert_equals_int(stream.push(0), GST_FLOW_OK);
+  assert_text(stream.active_backend(), "cuda");
+  simt::break_call(1, simt::Fault::lasting);
+  assert_equals_int(stream.push(1), GST_FLOW_OK);
+  assert_text(stream.active_backend(), "cpu");
+  const Peak before = stream.pull(0);
+  assert_equals_uint64(stream.pull(1).id, before.id);
+
+  const gint64 start = g_get_monotonic_time();
+  bool mended = false;
+  while (stream.active_backend() == "cpu") {
+    const double seconds = double(g_get_monotonic_time() - start) / G_USEC_PER_SEC;
+    fail_unless(seconds < 60, "the GPU is not used again");
+    // It is tried once in vain.
+    if (seconds > 7 && !mended) mended = simt::mend() > 0;
+    assert_equals_int(stream.push(2), GST_FLOW_OK);
+    assert_equals_uint64(stream.pull(2).id, before.id);
+    g_usleep(20000);
+  }
+  fail_unless(mended);
+  assert_equals_int(stream.push(3), GST_FLOW_OK);
+  assert_equals_uint64(stream.pull(3).id, before.id);
+  assert_text(stream.active_backend(), "cuda");
+  assert_equals_int(stream.posted().warnings, 1);
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  gst_plugin_cudaxcorr_register();
+  Suite* s = suite_create("gpu faults");
+  TCase* tc = tcase_create("faults");
+  suite_add_tcase(s, tc);
+  tcase_add_test(tc, no_frame_is_lost_when_a_call_fails);
+  tcase_add_test(tc, no_frame_is_lost_when_the_gpu_is_gone);
+  tcase_add_test(tc, tracks_go_on_when_a_call_fails);
+  tcase_add_test(tc, tracks_go_on_when_the_gpu_is_gone);
+  tcase_add_test(tc, the_kernel_is_the_gpus);
+  tcase_add_test(tc, backend_cuda_ends_the_stream);
+  tcase_add_test(tc, the_gpu_comes_back);
+  return s;
+}
