@@ -138,6 +138,7 @@ gboolean start(GstBaseTransform* base) {
   }
   element.analyser.emplace(std::move(analyser.value()));
   element.warned_of_no_templates = false;
+  element.warned_of_bad_frame = false;
   element.waited = G_MAXUINT;
   element.punctuality = {};
   element.response.restart();
@@ -220,6 +221,7 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* caps, GstCaps*) {
   if (!gst_video_info_from_caps(&element.format, caps)) return FALSE;
   element.analyser->set_format(element.format);
   element.response.set_format(element.format);
+  element.warned_of_bad_frame = false;
   element.waited = G_MAXUINT;
   return TRUE;
 }

@@ -91,7 +91,7 @@ void respond(GstCudaXCorr* self, FrameInFlight& frame, xcorr::Memory memory) {
   const unsigned index = frame.requested.settings.response_template;
   if (!element.response.exists() || index >= frame.requested.bank->size()) return;
   xcorr::Response response;
-  if (element.analyser->respond(frame.mapped->frame, memory, index, response))
+  if (element.analyser->respond(*frame.mapped, memory, index, response))
     frame.picture.reset(element.response.draw(response, frame.buffer.get()));
   else
     post_warnings(self);
@@ -114,6 +114,17 @@ xcorr::Status work_in(GstCudaXCorr* self, const PipelineContext& context,
   return {};
 }
 
+/// What is wrong with one buffer need not be with the next, which is due.
+void pass_unanalysed(GstCudaXCorr* self, FrameInFlight& frame) {
+  Element& element = *self->element;
+  if (!std::exchange(element.warned_of_bad_frame, true))
+    post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+                        std::string("A frame passes unanalysed: ") + frame.mapped->fault()});
+  frame.mapped.reset();
+  frame.due = false;
+  element.waited = G_MAXUINT;
+}
+
 /// Frames in CUDA memory are read in place, in the context that they belong to; all others in host
 /// memory.
 xcorr::Status begin_analysis(GstCudaXCorr* self, FrameInFlight& frame) {
@@ -129,12 +140,14 @@ xcorr::Status begin_analysis(GstCudaXCorr* self, FrameInFlight& frame) {
 
   frame.mapped = std::make_unique<MappedFrame>(element.format, buffer,
                                                on_gpu ? flags_to_read_on_gpu() : GST_MAP_READ);
-  if (!*frame.mapped)
-    return {xcorr::Code::invalid_argument, "Cannot map a frame: it is too small for its caps"};
+  if (!*frame.mapped) {
+    pass_unanalysed(self, frame);
+    return {};
+  }
   if (on_gpu) wait_for_writers(buffer);
   frame.in_gpu_memory = on_gpu;
   const auto memory = on_gpu ? xcorr::Memory::device : xcorr::Memory::host;
-  const auto status = element.analyser->begin(frame.mapped->frame, memory, element.number);
+  const auto status = element.analyser->begin(*frame.mapped, memory, element.number);
   frame.processing_ns = gst_util_get_timestamp() - begin;
   if (status.ok()) respond(self, frame, memory);
   return status;
