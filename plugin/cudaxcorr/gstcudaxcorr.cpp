@@ -113,6 +113,21 @@ void set_active_backend(GstCudaXCorr* self, BackendChoice backend) {
   g_object_notify(G_OBJECT(self), "active-backend");
 }
 
+/// The sink pad's stream lock. GStreamer holds it for buffers and for serialised events and
+/// queries, but has let go of it when it starts and stops the element: a query, or a FLUSH_STOP
+/// that had been waiting, may then come at the same time.
+class StreamLock {
+ public:
+  explicit StreamLock(GstBaseTransform* base) : pad_(GST_BASE_TRANSFORM_SINK_PAD(base)) {
+    GST_PAD_STREAM_LOCK(pad_);
+  }
+  ~StreamLock() { GST_PAD_STREAM_UNLOCK(pad_); }
+  StreamLock(const StreamLock&) = delete;
+
+ private:
+  GstPad* pad_;
+};
+
 gboolean start(GstBaseTransform* base) {
   GstCudaXCorr* self = GST_CUDA_XCORR(base);
   Element& element = *self->element;
@@ -136,23 +151,28 @@ gboolean start(GstBaseTransform* base) {
     post_error(self, *fault);
     return FALSE;
   }
-  element.analyser.emplace(std::move(analyser.value()));
-  element.warned_of_no_templates = false;
-  element.warned_of_bad_frame = false;
-  element.waited = G_MAXUINT;
-  element.punctuality = {};
-  element.response.restart();
-  set_active_backend(self, element.analyser->device().backend == xcorr::Backend::cuda
-                               ? BackendChoice::cuda
-                               : BackendChoice::cpu);
+  const bool on_gpu = analyser.value().device().backend == xcorr::Backend::cuda;
+  {
+    const StreamLock streaming(base);
+    element.analyser.emplace(std::move(analyser.value()));
+    element.warned_of_no_templates = false;
+    element.warned_of_bad_frame = false;
+    element.waited = G_MAXUINT;
+    element.punctuality = {};
+    element.response.restart();
+  }
+  set_active_backend(self, on_gpu ? BackendChoice::cuda : BackendChoice::cpu);
   return TRUE;
 }
 
 gboolean stop(GstBaseTransform* base) {
   GstCudaXCorr* self = GST_CUDA_XCORR(base);
   Element& element = *self->element;
-  discard(self);
-  element.analyser.reset();
+  {
+    const StreamLock streaming(base);
+    discard(self);
+    element.analyser.reset();
+  }
   Sample frame;  // these are released outside the lock
   PipelineContext context;
   {
@@ -211,7 +231,9 @@ gboolean propose_allocation(GstBaseTransform* base, GstQuery* decided, GstQuery*
     reserve_buffers(query, held);
     return proposed;
   }
-  const bool pinned = propose_pinned_pool(query, element.analyser->device(), element.context);
+  // A query may come when the element has stopped.
+  const bool pinned =
+      element.analyser && propose_pinned_pool(query, element.analyser->device(), element.context);
   return pinned || proposed;
 }
 
@@ -233,7 +255,7 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
     discard(self);
     element.waited = G_MAXUINT;
     element.punctuality = {};
-    element.analyser->interrupt();
+    if (element.analyser) element.analyser->interrupt();  // else it has stopped meanwhile
   } else if (GST_EVENT_IS_SERIALIZED(event)) {
     drain(self);  // the event must not overtake earlier frames
   }
