@@ -6,6 +6,7 @@
 #include "cudaxcorr/process.h"
 
 #include "common/fault.h"
+#include "common/times.h"
 #include "cudaxcorr/analytics.h"
 #include "cudaxcorr/element.h"
 #include "cudaxcorr/latency.h"
@@ -245,8 +246,8 @@ GstBuffer* take_oldest(GstCudaXCorr* self) {
 
 FrameInFlight arrive(GstCudaXCorr* self, const GstBuffer* buffer) {
   Element& element = *self->element;
-  const GstClockTime time = gst_segment_to_stream_time(&GST_BASE_TRANSFORM(self)->segment,
-                                                       GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+  const GstClockTime time =
+      stream_time_of(GST_BASE_TRANSFORM(self)->segment, GST_BUFFER_PTS(buffer));
   if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(self), time);
   const ObjectLock lock(self);
   ++element.report.frames;

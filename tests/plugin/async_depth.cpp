@@ -330,6 +330,21 @@ GST_START_TEST(latency_is_told) {
 }
 GST_END_TEST
 
+/// A frame every 68 years: 31 of them are no GstClockTime.
+GST_START_TEST(latency_of_the_lowest_frame_rate) {
+  Finder finder(with_patch("async-depth=32"));
+  gst_harness_set_src_caps_str(
+      finder.harness, "video/x-raw,format=GRAY8,width=320,height=200,framerate=1/2147483647");
+  gst_harness_set_upstream_latency(finder.harness, 30 * GST_MSECOND);
+  gst_harness_push(finder.harness, make_frame(GST_VIDEO_FORMAT_GRAY8, World().background));
+  assert_equals_uint64(gst_harness_query_latency(finder.harness), G_MAXINT64);
+  finder.set("async-depth", "2");
+  gst_harness_push(finder.harness, make_frame(GST_VIDEO_FORMAT_GRAY8, World().background));
+  assert_equals_uint64(gst_harness_query_latency(finder.harness),
+                       30 * GST_MSECOND + 2147483647 * GST_SECOND);
+}
+GST_END_TEST
+
 GST_START_TEST(shared_frames_are_not_copied) {
   Stream stream(with_patch("async-depth=2"));
   GstBuffer* shared = gst_buffer_ref(stream.frame(0));
@@ -366,6 +381,7 @@ Suite* suite() {
   tcase_add_test(cases, tracks_have_one_frame_in_work);
   tcase_add_test(cases, tracking_begins_with_frames_in_work);
   tcase_add_test(cases, latency_is_told);
+  tcase_add_test(cases, latency_of_the_lowest_frame_rate);
   tcase_add_test(cases, shared_frames_are_not_copied);
   return suite;
 }
