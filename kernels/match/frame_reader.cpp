@@ -44,9 +44,9 @@ Result<Rows> FrameReader::upload(Rows rows, Size size, std::int64_t element_byte
                   static_cast<std::size_t>(size.width * element_bytes),
                   static_cast<std::size_t>(size.height)};
   const Runtime& device = runtime(device_.backend);
-  if (Status s = device.is_pinned(rows.data)
-                     ? device.copy(copy, Memory::host, Memory::device, stream)
-                     : staging_.upload(device_.backend, copy, stream);
+  const bool straight = rows.pitch > 0 && device.is_pinned(rows.data);
+  if (Status s = straight ? device.copy(copy, Memory::host, Memory::device, stream)
+                          : staging_.upload(device_.backend, copy, stream);
       !s.ok())
     return s;
   return Rows{upload_.as<std::uint8_t>(), pitch};
@@ -68,7 +68,7 @@ Result<Rows> FrameReader::read(const MatrixView& frame, const Rect& part, Stream
            frame.pitch};
   if (device_.backend != Backend::cpu && frame.memory == Memory::host)
     rows = upload(rows.value(), part.size(), element, stream);
-  if (rows.ok() && frame.pixels.bytes > 1)
+  if (rows.ok() && (frame.pixels.bytes > 1 || rows.value().pitch < 0))
     rows = convert(rows.value(), part.size(), frame.pixels, stream);
   return rows;
 }

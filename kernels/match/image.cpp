@@ -23,7 +23,9 @@ bool is_valid(const MatrixView& view) {
 
 Status check_rows(const MatrixView& view, const std::string& name) {
   if (!is_valid(view)) return {Code::invalid_argument, name + " has a pixel layout that cannot be"};
-  if (view.pitch < view.size.width * view.element_bytes())
+  const std::ptrdiff_t row = view.size.width * view.element_bytes();
+  const bool upwards = view.type == ElementType::u8 && view.pitch <= -row;
+  if (view.pitch < row && !upwards)
     return {Code::invalid_argument, name + " has a pitch shorter than its rows"};
   return {};
 }

@@ -31,9 +31,9 @@ MatchProblem problem_of_group(ElementType type, Size region, Size size, int coun
   p.products = p.correlate.output_type();
   p.method = settings.method;
   p.max_peaks = settings.max_peaks;
-  const int distance = settings.min_peak_distance;
-  p.distance_x = distance ? distance : std::max(1, size.width / 2);
-  p.distance_y = distance ? distance : std::max(1, size.height / 2);
+  const Size distance = peak_distance(settings.min_peak_distance, size, region);
+  p.distance_x = distance.width;
+  p.distance_y = distance.height;
   return p;
 }
 

@@ -7,6 +7,8 @@
 //            peaks, in one step, without surfaces; some variants refine them, too
 #pragma once
 
+#include <algorithm>
+
 #include "stages/normalise.hpp"
 
 namespace xcorr {
@@ -40,6 +42,15 @@ struct WindowInputs : LaunchOfRights {
   }
 };
 
+/// MatchSettings::min_peak_distance across and down, for a template of that size: at least 1, and
+/// at most the region's extent, past which there is nothing to suppress.
+constexpr Size peak_distance(int requested, Size pattern, Size region) {
+  const auto along = [requested](int length, int extent) {
+    return std::clamp(requested ? requested : length / 2, 1, extent);
+  };
+  return {along(pattern.width, region.width), along(pattern.height, region.height)};
+}
+
 namespace stage {
 
 struct Peaks {
@@ -48,7 +59,7 @@ struct Peaks {
   struct Problem : BatchedProblem {
     Method method = Method::ccoeff_normed;
     int max_peaks = 1;
-    int distance_x = 1, distance_y = 1;  ///< min_peak_distance, resolved: at least 1
+    int distance_x = 1, distance_y = 1;  ///< from peak_distance()
     double threshold = 0;                ///< see MatchSettings and score_limit()
 
     constexpr Features features() const {

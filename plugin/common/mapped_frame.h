@@ -1,27 +1,33 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A video frame, mapped for a scope. Without GST_MAP_CUDA in the flags, frames in GPU memory are
-// downloaded.
+// A video frame, mapped for a scope, and where its picture is. Buffers come from anywhere: what
+// they promise is compared with what they hold before anything is read. Without GST_MAP_CUDA in the
+// flags, frames in GPU memory are downloaded.
 #pragma once
 
 #include <gst/video/video.h>
 
 namespace cudaxcorr {
 
+/// Why a buffer cannot be read as a frame of these caps, or null if it can. Then `picture` is where
+/// its picture is, which has the caps' size: where a GstVideoCropMeta says, otherwise in the upper
+/// left corner. Looks at metas and sizes only.
+const char* fault_of_frame(const GstVideoInfo& info, GstBuffer* buffer, GstVideoRectangle& picture);
+
 class MappedFrame {
  public:
-  MappedFrame(const GstVideoInfo& info, GstBuffer* buffer, GstMapFlags flags)
-      : mapped_(gst_video_frame_map(&frame, &info, buffer, flags)) {}
-  ~MappedFrame() {
-    if (mapped_) gst_video_frame_unmap(&frame);
-  }
+  MappedFrame(const GstVideoInfo& info, GstBuffer* buffer, GstMapFlags flags);
+  ~MappedFrame();
   MappedFrame(const MappedFrame&) = delete;
-  explicit operator bool() const { return mapped_; }
+  explicit operator bool() const { return !fault_; }
+  /// Why it is not mapped; null if it is.
+  const char* fault() const { return fault_; }
 
   GstVideoFrame frame;
+  GstVideoRectangle picture{};  ///< where it is in the frame
 
  private:
-  bool mapped_;
+  const char* fault_;
 };
 
 }  // namespace cudaxcorr

@@ -7,6 +7,10 @@
 
 namespace cudaxcorr {
 
+/// Of a timestamp in that segment; GST_CLOCK_TIME_NONE where unknown, as in a segment of bytes.
+GstClockTime stream_time_of(const GstSegment& segment, GstClockTime timestamp);
+GstClockTime running_time_of(const GstSegment& segment, GstClockTime timestamp);
+
 /// A structure with timestamp, stream-time, running-time and duration (guint64, ns;
 /// GST_CLOCK_TIME_NONE where unknown) of a buffer in that segment.
 GstStructure* describe_times(const char* name, const GstSegment& segment, GstBuffer* buffer);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/fault.h"
+#include "common/stream_lock.h"
 #include "cudaxcorr/element.h"
 
 namespace cudaxcorr {
@@ -180,6 +181,7 @@ std::optional<Workplace> gpu_to_try(GstCudaXCorr* self, const Settings& settings
 
 Workplace exchange(GstCudaXCorr* self, Workplace workplace) {
   Element& element = *self->element;
+  const StreamLock streaming(self);
   std::swap(element.analyser, workplace.analyser);
   const ObjectLock lock(self);
   std::swap(element.context, workplace.context);

@@ -53,6 +53,7 @@ struct Element {
   std::deque<FrameInFlight> frames;  ///< oldest first
   Punctuality punctuality;
   bool warned_of_no_templates = false;
+  bool warned_of_bad_frame = false;  ///< since the start or the last caps
   guint waited =
       G_MAXUINT;  ///< frames since the last analysed one, inclusive; at first the maximum: due
   std::uint64_t number = 0;  ///< of the latest frame

@@ -63,6 +63,7 @@
  * Since: 0.1
  */
 #include "common/fault.h"
+#include "common/stream_lock.h"
 #include "cudaxcorr/backend.h"
 #include "cudaxcorr/element.h"
 #include "cudaxcorr/latency.h"
@@ -125,17 +126,24 @@ gboolean start(GstBaseTransform* base) {
     post_error(self, *fault);
     return FALSE;
   }
-  element.warned_of_no_templates = false;
-  element.waited = G_MAXUINT;
-  element.punctuality = {};
-  element.response.restart();
+  {
+    const StreamLock streaming(base);
+    element.warned_of_no_templates = false;
+    element.warned_of_bad_frame = false;
+    element.waited = G_MAXUINT;
+    element.punctuality = {};
+    element.response.restart();
+  }
   return TRUE;
 }
 
 gboolean stop(GstBaseTransform* base) {
   GstCudaXCorr* self = GST_CUDA_XCORR(base);
   Element& element = *self->element;
-  discard(self);
+  {
+    const StreamLock streaming(base);
+    discard(self);
+  }
   close_backend(self);
   Sample frame;  // released outside the lock
   {
@@ -192,7 +200,9 @@ gboolean propose_allocation(GstBaseTransform* base, GstQuery* decided, GstQuery*
     reserve_buffers(query, held);
     return proposed;
   }
-  const bool pinned = propose_pinned_pool(query, element.analyser->device(), element.context);
+  // A query may come when the element has stopped.
+  const bool pinned =
+      element.analyser && propose_pinned_pool(query, element.analyser->device(), element.context);
   return pinned || proposed;
 }
 
@@ -202,6 +212,7 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* caps, GstCaps*) {
   if (!gst_video_info_from_caps(&element.format, caps)) return FALSE;
   element.analyser->set_format(element.format);
   element.response.set_format(element.format);
+  element.warned_of_bad_frame = false;
   element.waited = G_MAXUINT;
   return TRUE;
 }
@@ -213,7 +224,7 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
     discard(self);
     element.waited = G_MAXUINT;
     element.punctuality = {};
-    element.analyser->interrupt();
+    if (element.analyser) element.analyser->interrupt();  // else it has stopped meanwhile
   } else if (GST_EVENT_IS_SERIALIZED(event)) {
     drain(self);  // the event must not overtake earlier frames
   }

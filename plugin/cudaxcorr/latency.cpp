@@ -1,9 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "cudaxcorr/latency.h"
 
+#include <algorithm>
+
+#include "common/times.h"
 #include "cudaxcorr/element.h"
 
 namespace cudaxcorr {
+namespace {
+
+/// Frame rates may be so low that the true latency is no GstClockTime, and differences are signed.
+constexpr GstClockTime longest = G_MAXINT64;
+
+GstClockTime sum(GstClockTime latency, GstClockTime own) {
+  return latency > longest - own ? longest : latency + own;
+}
+
+}  // namespace
 
 void answer_latency(GstCudaXCorr* self, GstQuery* query) {
   gboolean live;
@@ -15,17 +28,17 @@ void answer_latency(GstCudaXCorr* self, GstQuery* query) {
     self->element->latency.live = live;
     latency = self->element->latency;
   }
-  if (GST_CLOCK_TIME_IS_VALID(max)) max += latency.own;
-  gst_query_set_latency(query, live, min + latency.own, max);
+  if (GST_CLOCK_TIME_IS_VALID(max)) max = sum(max, latency.own);
+  gst_query_set_latency(query, live, sum(min, latency.own), max);
 }
 
 void update_latency(GstCudaXCorr* self, unsigned max_in_flight) {
   const GstVideoInfo& format = self->element->format;
   // Unknown for variable frame rates.
   const GstClockTime own =
-      format.fps_n > 0
-          ? gst_util_uint64_scale((max_in_flight - 1) * GST_SECOND, format.fps_d, format.fps_n)
-          : 0;
+      format.fps_n > 0 ? std::min(longest, gst_util_uint64_scale((max_in_flight - 1) * GST_SECOND,
+                                                                 format.fps_d, format.fps_n))
+                       : 0;
   {
     const ObjectLock lock(self);
     if (std::exchange(self->element->latency.own, own) == own) return;
@@ -40,8 +53,8 @@ bool is_late(GstCudaXCorr* self, const FrameInFlight& frame) {
     const ObjectLock lock(self);
     if (!element.latency.live || max_lateness < 0) return false;
   }
-  const GstClockTime running_time = gst_segment_to_running_time(
-      &GST_BASE_TRANSFORM(self)->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame.buffer.get()));
+  const GstClockTime running_time =
+      running_time_of(GST_BASE_TRANSFORM(self)->segment, GST_BUFFER_PTS(frame.buffer.get()));
   const GstClockTime now = gst_element_get_current_running_time(GST_ELEMENT(self));
   return GST_CLOCK_TIME_IS_VALID(running_time) && GST_CLOCK_TIME_IS_VALID(now) &&
          element.punctuality.is_late(running_time, now, max_lateness);

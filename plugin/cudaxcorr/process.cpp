@@ -6,6 +6,7 @@
 #include "cudaxcorr/process.h"
 
 #include "common/fault.h"
+#include "common/times.h"
 #include "cudaxcorr/analytics.h"
 #include "cudaxcorr/backend.h"
 #include "cudaxcorr/element.h"
@@ -95,10 +96,21 @@ void respond(GstCudaXCorr* self, FrameInFlight& frame, xcorr::Memory memory) {
   const unsigned index = frame.requested.settings.response_template;
   if (!element.response.exists() || index >= frame.requested.bank->size()) return;
   xcorr::Response response;
-  if (element.analyser->respond(frame.mapped->frame, memory, index, response))
+  if (element.analyser->respond(*frame.mapped, memory, index, response))
     frame.picture.reset(element.response.draw(response, frame.buffer.get()));
   else
     post_warnings(self);
+}
+
+/// What is wrong with one buffer need not be with the next, which is due.
+void pass_unanalysed(GstCudaXCorr* self, FrameInFlight& frame) {
+  Element& element = *self->element;
+  if (!std::exchange(element.warned_of_bad_frame, true))
+    post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+                        std::string("A frame passes unanalysed: ") + frame.mapped->fault()});
+  frame.mapped.reset();
+  frame.due = false;
+  element.waited = G_MAXUINT;
 }
 
 /// Frames in CUDA memory are read in place, in the context that they belong to; all others in host
@@ -118,12 +130,14 @@ xcorr::Status begin_analysis(GstCudaXCorr* self, FrameInFlight& frame) {
 
   frame.mapped = std::make_unique<MappedFrame>(element.format, buffer,
                                                on_gpu ? flags_to_read_on_gpu() : GST_MAP_READ);
-  if (!*frame.mapped)
-    return {xcorr::Code::invalid_argument, "Cannot map a frame: it is too small for its caps"};
+  if (!*frame.mapped) {
+    pass_unanalysed(self, frame);
+    return {};
+  }
   if (on_gpu) wait_for_writers(buffer);
   frame.in_gpu_memory = on_gpu;
   const auto memory = on_gpu ? xcorr::Memory::device : xcorr::Memory::host;
-  const auto status = element.analyser->begin(frame.mapped->frame, memory, element.number);
+  const auto status = element.analyser->begin(*frame.mapped, memory, element.number);
   frame.processing_ns = gst_util_get_timestamp() - begin;
   if (status.ok()) respond(self, frame, memory);
   return status;
@@ -275,8 +289,8 @@ GstBuffer* take_oldest(GstCudaXCorr* self) {
 
 FrameInFlight arrive(GstCudaXCorr* self, const GstBuffer* buffer) {
   Element& element = *self->element;
-  const GstClockTime time = gst_segment_to_stream_time(&GST_BASE_TRANSFORM(self)->segment,
-                                                       GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+  const GstClockTime time =
+      stream_time_of(GST_BASE_TRANSFORM(self)->segment, GST_BUFFER_PTS(buffer));
   if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(self), time);
   const ObjectLock lock(self);
   ++element.report.frames;

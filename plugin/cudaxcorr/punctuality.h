@@ -20,7 +20,9 @@ class Punctuality {
     const GstClockTimeDiff delay = GST_CLOCK_DIFF(running_time, now);
     const bool given_up = late_since_ && now > *late_since_ + patience;
     if (!usual_delay_ || delay < *usual_delay_ || given_up) usual_delay_ = delay;
-    const bool late = delay - *usual_delay_ > max_lateness;
+    // Not negative, but perhaps too large for a signed number: timestamps may be anything.
+    const auto excess = static_cast<guint64>(delay) - static_cast<guint64>(*usual_delay_);
+    const bool late = excess > static_cast<guint64>(max_lateness);
     if (!late)
       late_since_.reset();
     else if (!late_since_)

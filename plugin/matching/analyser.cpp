@@ -204,7 +204,7 @@ std::string Analyser::take_tuning() {
   return told_tuning_ = tuning;
 }
 
-xcorr::Status Analyser::begin(const GstVideoFrame& frame, xcorr::Memory memory,
+xcorr::Status Analyser::begin(const MappedFrame& frame, xcorr::Memory memory,
                               std::uint64_t number) {
   const CurrentContext current(device_, context_);
   if (!current.status().ok()) return current.status();
@@ -232,8 +232,8 @@ xcorr::Status Analyser::finish_search(xcorr::Matcher& matcher, std::vector<Targe
   return {};
 }
 
-bool Analyser::respond(const GstVideoFrame& frame, xcorr::Memory memory,
-                       std::uint32_t template_index, xcorr::Response& response) {
+bool Analyser::respond(const MappedFrame& frame, xcorr::Memory memory, std::uint32_t template_index,
+                       xcorr::Response& response) {
   const CurrentContext current(device_, context_);
   const auto status = current.status().ok() ? matchers_.front().respond(luma_view(frame, memory),
                                                                         template_index, response)

@@ -14,6 +14,7 @@
 
 #include <xcorr/match.hpp>
 
+#include "common/mapped_frame.h"
 #include "matching/live_templates.h"
 #include "matching/pipeline_context.h"
 #include "matching/search_settings.h"
@@ -73,13 +74,13 @@ class Analyser {
   /// Starts searching a frame that is mapped in that memory and stays so until it is finished.
   /// Fewer than max_in_flight() may be in flight before. Frame numbers grow, by one if no frame is
   /// left out.
-  xcorr::Status begin(const GstVideoFrame& frame, xcorr::Memory memory, std::uint64_t number);
+  xcorr::Status begin(const MappedFrame& frame, xcorr::Memory memory, std::uint64_t number);
   /// Waits for the oldest frame in flight, which must exist.
   xcorr::Status finish(std::vector<Target>& targets);
 
   /// The scores of one template of the bank at every place of a frame that was begun. False if that
   /// fails; a warning says why.
-  bool respond(const GstVideoFrame& frame, xcorr::Memory memory, std::uint32_t template_index,
+  bool respond(const MappedFrame& frame, xcorr::Memory memory, std::uint32_t template_index,
                xcorr::Response& response);
 
  private:

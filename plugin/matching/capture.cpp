@@ -52,8 +52,8 @@ Sample capture(GstSample* frame, const xcorr::Rect& patch, Fault& fault) {
                   "x" + std::to_string(info.height));
   }
   const MappedFrame mapped(info, gst_sample_get_buffer(frame), GST_MAP_READ);
-  if (!mapped) return refuse("the frame cannot be mapped");
-  xcorr::MatrixView view = luma_view(mapped.frame);
+  if (!mapped) return refuse(std::string("of the frame, ") + mapped.fault());
+  xcorr::MatrixView view = luma_view(mapped);
   view.data = static_cast<const std::uint8_t*>(view.data) + patch.y * view.pitch +
               patch.x * view.element_bytes();
   view.size = patch.size();

@@ -17,13 +17,17 @@ xcorr::PixelLayout layout_of(const GstVideoInfo& info) {
 
 }  // namespace
 
-xcorr::MatrixView luma_view(const GstVideoFrame& frame, xcorr::Memory memory) {
-  return {GST_VIDEO_FRAME_PLANE_DATA(&frame, 0),
-          xcorr::ElementType::u8,
-          {GST_VIDEO_FRAME_WIDTH(&frame), GST_VIDEO_FRAME_HEIGHT(&frame)},
-          GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0),
-          memory,
-          layout_of(frame.info)};
+xcorr::MatrixView luma_view(const MappedFrame& mapped, xcorr::Memory memory) {
+  const GstVideoFrame& frame = mapped.frame;
+  xcorr::MatrixView view{GST_VIDEO_FRAME_PLANE_DATA(&frame, 0),
+                         xcorr::ElementType::u8,
+                         {mapped.picture.w, mapped.picture.h},
+                         GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0),
+                         memory,
+                         layout_of(frame.info)};
+  view.data = static_cast<const std::uint8_t*>(view.data) + mapped.picture.y * view.pitch +
+              mapped.picture.x * view.element_bytes();
+  return view;
 }
 
 }  // namespace cudaxcorr

@@ -9,6 +9,8 @@
 
 #include <xcorr/types.hpp>
 
+#include "common/mapped_frame.h"
+
 namespace cudaxcorr {
 
 /// The formats that the element takes in system memory, for caps.
@@ -21,7 +23,8 @@ namespace cudaxcorr {
   "{ NV12, NV21, I420, YV12, Y42B, Y444, YUY2, UYVY, RGB, BGR, RGBx, BGRx, RGBA, ARGB, BGRA, " \
   "ABGR }"
 
-/// The frame, of one of these formats, is mapped in that memory; the view is valid while it is.
-xcorr::MatrixView luma_view(const GstVideoFrame& frame, xcorr::Memory memory = xcorr::Memory::host);
+/// The picture of a frame, of one of these formats, that is mapped in that memory; the view is
+/// valid while it is.
+xcorr::MatrixView luma_view(const MappedFrame& mapped, xcorr::Memory memory = xcorr::Memory::host);
 
 }  // namespace cudaxcorr

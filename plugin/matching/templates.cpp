@@ -36,7 +36,12 @@ GstVideoInfo converted_info(const GstVideoInfo& format, const GstVideoInfo& pict
 }
 
 bool convert(const MappedFrame& from, MappedFrame& to) {
-  GstVideoConverter* converter = gst_video_converter_new(&from.frame.info, &to.frame.info, nullptr);
+  GstStructure* picture = gst_structure_new(  //
+      "picture", GST_VIDEO_CONVERTER_OPT_SRC_X, G_TYPE_INT, from.picture.x,
+      GST_VIDEO_CONVERTER_OPT_SRC_Y, G_TYPE_INT, from.picture.y, GST_VIDEO_CONVERTER_OPT_SRC_WIDTH,
+      G_TYPE_INT, from.picture.w, GST_VIDEO_CONVERTER_OPT_SRC_HEIGHT, G_TYPE_INT, from.picture.h,
+      nullptr);
+  GstVideoConverter* converter = gst_video_converter_new(&from.frame.info, &to.frame.info, picture);
   if (!converter) return false;
   gst_video_converter_frame(converter, &from.frame, &to.frame);
   gst_video_converter_free(converter);
@@ -97,8 +102,12 @@ SharedPicture copy_sample(GstSample* sample, const std::string& label, guint id,
   if (!caps || !gst_caps_is_fixed(caps) || !gst_video_info_from_caps(&info, caps) ||
       GST_VIDEO_INFO_FORMAT(&info) == GST_VIDEO_FORMAT_ENCODED)
     return refuse("its caps are not those of raw video");
-  if (!MappedFrame(info, buffer, GST_MAP_READ))
-    return refuse("its buffer cannot be mapped, or is too small for its caps");
+  const MappedFrame mapped(info, buffer, GST_MAP_READ);
+  if (!mapped) return refuse(mapped.fault());
+  const auto is_between = [](int place, int shift) { return place % (1 << shift) != 0; };
+  if (is_between(mapped.picture.x, info.finfo->w_sub[1]) ||
+      is_between(mapped.picture.y, info.finfo->h_sub[1]))
+    return refuse("its GstVideoCropMeta begins between two pixels of the chroma");
   // The buffer may belong to a pool that waits for its return.
   GstBuffer* copied = gst_buffer_copy_deep(buffer);
   Sample kept = take_sample(gst_sample_new(copied, caps, nullptr, nullptr));
@@ -154,7 +163,7 @@ std::optional<LumaImage> luma_in(const GstVideoInfo& format, const Picture& pict
   std::optional<LumaImage> image;
   {
     MappedFrame converted(target, buffer, GST_MAP_READWRITE);
-    if (converted && convert(decoded, converted)) image = copy(luma_view(converted.frame));
+    if (converted && convert(decoded, converted)) image = copy(luma_view(converted));
   }
   gst_buffer_unref(buffer);
   return image;

@@ -182,6 +182,38 @@ TEST_P(LumaTest, MatchesAreThoseOfTheLuma) {
   }
 }
 
+/// The rows lie in memory from the last to the first.
+TEST_P(LumaTest, MatchesFromTheBottomUp) {
+  for (const PixelLayout& layout :
+       {PixelLayout{}, packed_luma(2, 1), packed_rgb(3, 0, 1, 2), packed_rgb(4, 2, 1, 0)}) {
+    SCOPED_TRACE(layout.bytes);
+    const Packed packed({61, 43}, layout, 0, 0, 3);
+    const Bytes luma = packed.luma();
+    const Bytes pattern = crop(luma, {30, 20, 9, 7});
+    const auto row = static_cast<std::size_t>(packed.pitch), bytes = packed.bytes.size();
+    std::vector<std::uint8_t> upwards;
+    for (int y = packed.size.height - 1; y >= 0; --y)
+      upwards.insert(upwards.end(), packed.bytes.begin() + y * packed.pitch,
+                     packed.bytes.begin() + (y + 1) * packed.pitch);
+    const Block there = upload(device, upwards.data(), bytes);
+    void* pinned = allocate_host(device, bytes).value();
+    std::copy(upwards.begin(), upwards.end(), static_cast<std::uint8_t*>(pinned));
+    const std::pair<const void*, Memory> places[] = {
+        {upwards.data(), Memory::host}, {pinned, Memory::host}, {there.data(), Memory::device}};
+    for (const auto& [place, memory] : places)
+      for (const Rect& region : {Rect{}, Rect{17, 3, 40, 31}}) {
+        MatchSettings settings;
+        settings.search_region = region;
+        const auto expected = match_in(luma.view(), pattern, settings);
+        MatrixView view = packed.view(place, memory);
+        view.data = static_cast<const std::uint8_t*>(view.data) + bytes - row;
+        view.pitch = -view.pitch;
+        expect_same(match_in(view, pattern, settings), expected);
+      }
+    release_host(device, pinned);
+  }
+}
+
 /// A matcher accepts frames of one layout after those of another.
 TEST_P(LumaTest, LayoutsTakeTurns) {
   auto made = Matcher::create(device);
@@ -255,8 +287,10 @@ TEST(PixelLayouts, ThatCannotBeAreRefused) {
     EXPECT_EQ(matcher.value().set_templates({&wrong, 1}).code(), Code::invalid_argument);
   }
   MatrixView narrow = view;
-  narrow.pitch = 63;  // of 16 pixels of 4 bytes
-  EXPECT_EQ(matcher.value().enqueue(narrow).code(), Code::invalid_argument);
+  for (const int pitch : {63, 0, -63}) {  // of 16 pixels of 4 bytes
+    narrow.pitch = pitch;
+    EXPECT_EQ(matcher.value().enqueue(narrow).code(), Code::invalid_argument);
+  }
   MatrixView floats = view;
   floats.type = ElementType::f32;
   EXPECT_EQ(matcher.value().set_templates({&floats, 1}).code(), Code::invalid_argument);

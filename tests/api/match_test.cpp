@@ -2,6 +2,7 @@
 //
 // Whole matches by kernels of every family: the peaks are those of the definition, also in cases in
 // which template matchers commonly fail.
+#include <climits>
 #include <cmath>
 
 #include <xcorr/image.hpp>
@@ -116,6 +117,21 @@ TEST_P(MatchTest, ManyPeaksByDistance) {
     s.threshold = 0.1;
     s.min_peak_distance = distance;
     expect_defined_peaks(frame, pattern, s, 0);
+  }
+}
+
+TEST_P(MatchTest, DistancePastTheFrameIsTheFrame) {
+  const auto pattern = random_image<std::uint8_t>({6, 7}, 13);
+  const auto frame = random_image<std::uint8_t>({101, 83}, 14);
+  MatchSettings s = settings();
+  s.max_peaks = 50;
+  s.threshold = 0.1;
+  s.min_peak_distance = 101;
+  const auto expected = match(device, pattern, frame, s);
+  ASSERT_EQ(expected.size(), 1u);
+  for (const int distance : {102, INT_MAX - 101, INT_MAX - 1, INT_MAX}) {
+    s.min_peak_distance = distance;
+    expect_same(match(device, pattern, frame, s), expected);
   }
 }
 

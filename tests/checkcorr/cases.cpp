@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <string>
 #include <vector>
 
@@ -266,6 +267,7 @@ constexpr Case table[] = {
     {.name = "every-shift-many", .type = u8, .left = {129, 67}, .right = {3, 2}, .form = one_to_many, .rights = 4, .max_peaks = 1000, .distance = 1, .threshold = -1},
     {.name = "far-apart", .type = u8, .left = {150, 140}, .right = {5, 5}, .max_peaks = 64, .distance = 40, .threshold = -1},
     {.name = "distance-past-the-frame", .type = u8, .left = {50, 40}, .right = {5, 5}, .max_peaks = 8, .distance = 1000, .threshold = -1},
+    {.name = "distance-past-all-frames", .type = u8, .left = {50, 40}, .right = {5, 5}, .max_peaks = 8, .distance = INT_MAX, .threshold = -1},
     {.name = "constant-surface", .type = u8, .left = {70, 50}, .right = {4, 4}, .fill = constant, .max_peaks = 1024, .distance = 3, .threshold = -1},
     {.name = "no-subpixel", .type = u8, .left = {60, 50}, .right = {7, 5}, .max_peaks = 10, .distance = 2, .threshold = -1, .subpixel = false},
     {.name = "no-subpixel", .type = f32, .left = {60, 50}, .right = {7, 5}, .max_peaks = 10, .distance = 2, .threshold = -1, .subpixel = false},

@@ -23,8 +23,9 @@ Scenario::Scenario(const Case& c, std::uint64_t seed, bool centred, Maker maker)
   problem.correlate = problem_of(c);
   problem.products = centred ? ElementType::f32 : problem.correlate.output_type();
   problem.max_peaks = c.max_peaks;
-  problem.distance_x = c.distance ? c.distance : std::max(1, c.right.width / 2);
-  problem.distance_y = c.distance ? c.distance : std::max(1, c.right.height / 2);
+  const auto distance = xcorr::peak_distance(c.distance, c.right, c.left);
+  problem.distance_x = distance.width;
+  problem.distance_y = distance.height;
   problem.threshold = c.threshold;
   problem.subpixel = c.subpixel;
 }

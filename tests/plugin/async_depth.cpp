@@ -271,15 +271,19 @@ GST_START_TEST(unknown_kernel_is_refused_with_frames_in_work) {
 }
 GST_END_TEST
 
-GST_START_TEST(error_with_frames_in_work) {
+GST_START_TEST(bad_frame_keeps_its_place) {
   Stream stream(with_patch("async-depth=4"));
   stream.push(0, 3);
   GstBuffer* too_small = gst_buffer_new_allocate(nullptr, 100, nullptr);
-  assert_equals_int(gst_harness_push(stream.finder().harness, too_small), GST_FLOW_ERROR);
-  text_of(stream.finder().message(GST_MESSAGE_ERROR), GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
+  GST_BUFFER_PTS(too_small) = 3 * frame_time;
+  GST_BUFFER_DURATION(too_small) = frame_time;
+  stream.push(too_small);
+  stream.push(4, 6);
   stream.push(gst_event_new_eos());
-  assert_text(stream.take_log(), "0 1 2 eos ");
+  assert_text(stream.take_log(), "0 1 2 3 4 5 eos ");
   stream.pull_found(0, 3);
+  fail_if(stream.pull(3).analysed);
+  stream.pull_found(4, 6);
 }
 GST_END_TEST
 
@@ -326,6 +330,21 @@ GST_START_TEST(latency_is_told) {
 }
 GST_END_TEST
 
+/// A frame every 68 years: 31 of them are no GstClockTime.
+GST_START_TEST(latency_of_the_lowest_frame_rate) {
+  Finder finder(with_patch("async-depth=32"));
+  gst_harness_set_src_caps_str(
+      finder.harness, "video/x-raw,format=GRAY8,width=320,height=200,framerate=1/2147483647");
+  gst_harness_set_upstream_latency(finder.harness, 30 * GST_MSECOND);
+  gst_harness_push(finder.harness, make_frame(GST_VIDEO_FORMAT_GRAY8, World().background));
+  assert_equals_uint64(gst_harness_query_latency(finder.harness), G_MAXINT64);
+  finder.set("async-depth", "2");
+  gst_harness_push(finder.harness, make_frame(GST_VIDEO_FORMAT_GRAY8, World().background));
+  assert_equals_uint64(gst_harness_query_latency(finder.harness),
+                       30 * GST_MSECOND + 2147483647 * GST_SECOND);
+}
+GST_END_TEST
+
 GST_START_TEST(shared_frames_are_not_copied) {
   Stream stream(with_patch("async-depth=2"));
   GstBuffer* shared = gst_buffer_ref(stream.frame(0));
@@ -358,10 +377,11 @@ Suite* suite() {
   tcase_add_test(cases, frames_without_templates_keep_their_place);
   tcase_add_test(cases, interval_counts_frames_that_come);
   tcase_add_test(cases, unknown_kernel_is_refused_with_frames_in_work);
-  tcase_add_test(cases, error_with_frames_in_work);
+  tcase_add_test(cases, bad_frame_keeps_its_place);
   tcase_add_test(cases, tracks_have_one_frame_in_work);
   tcase_add_test(cases, tracking_begins_with_frames_in_work);
   tcase_add_test(cases, latency_is_told);
+  tcase_add_test(cases, latency_of_the_lowest_frame_rate);
   tcase_add_test(cases, shared_frames_are_not_copied);
   return suite;
 }

@@ -108,16 +108,6 @@ GST_START_TEST(sigma_out_of_range) {
 }
 GST_END_TEST
 
-GST_START_TEST(frame_smaller_than_its_caps) {
-  Finder finder("template=" + save(texture(9, 9), "patch.png"));
-  finder.set_format(GST_VIDEO_FORMAT_GRAY8, 64, 48);
-  assert_equals_int(
-      gst_harness_push(finder.harness, gst_buffer_new_allocate(nullptr, 100, nullptr)),
-      GST_FLOW_ERROR);
-  text_of(finder.message(GST_MESSAGE_ERROR), GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
-}
-GST_END_TEST
-
 /// Larger than the largest template that the library accepts.
 GST_START_TEST(template_of_too_many_pixels) {
   const std::string file = save(Gray(4000, 3000, 1), "huge.png");
@@ -158,7 +148,6 @@ Suite* suite() {
   tcase_add_test(cases, unknown_kernel_while_playing);
   tcase_add_test(cases, malformed_region);
   tcase_add_test(cases, sigma_out_of_range);
-  tcase_add_test(cases, frame_smaller_than_its_caps);
   tcase_add_test(cases, template_of_too_many_pixels);
   tcase_add_test(cases, template_of_too_many_pixels_while_playing);
   return suite;

@@ -92,6 +92,52 @@ GST_START_TEST(frames_of_no_live_source_are_never_late) {
 GST_END_TEST
 
 /// If a late frame was due, the next one is analysed in its place.
+/// Its times are unknown, so it is never late.
+GST_START_TEST(stream_of_bytes) {
+  for (const char* more : {"", "async-depth=3"}) {
+    Finder finder(std::string("template=") +
+                  save(crop(texture(60, 40), 9, 9, 16, 12), "patch.png") + " " + more);
+    finder.set_format(GST_VIDEO_FORMAT_GRAY8, 60, 40);
+    gst_harness_set_live(finder.harness, true);
+    gst_harness_query_latency(finder.harness);
+    GstPad* pad = gst_element_request_pad_simple(finder.element, "response");
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_BYTES);
+    gst_harness_push_event(finder.harness, gst_event_new_segment(&segment));
+    for (int i = 0; i < 3; ++i) {
+      GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, texture(60, 40));
+      GST_BUFFER_PTS(frame) = static_cast<GstClockTime>(i) * frame_time;
+      assert_equals_int(gst_harness_push(finder.harness, frame), GST_FLOW_OK);
+    }
+    gst_harness_push_event(finder.harness, gst_event_new_eos());
+    for (int i = 0; i < 3; ++i) {
+      GstBuffer* out = gst_harness_pull(finder.harness);
+      fail_unless(found_in(out).analysed);
+      gst_buffer_unref(out);
+      GstMessage* message = finder.message(GST_MESSAGE_ELEMENT);
+      guint64 time = 0;
+      fail_unless(
+          gst_structure_get_uint64(gst_message_get_structure(message), "running-time", &time));
+      fail_unless(time == GST_CLOCK_TIME_NONE);
+      gst_message_unref(message);
+    }
+    gst_element_release_request_pad(finder.element, pad);
+    gst_object_unref(pad);
+  }
+}
+GST_END_TEST
+
+/// From a source whose clock is broken; a late one is not the end.
+GST_START_TEST(timestamps_may_be_anything) {
+  Live live;
+  const GstClockTime half = G_MAXUINT64 / 2, second = GST_SECOND;
+  for (const GstClockTime delay :
+       {GstClockTime{0}, 10 * second, half, half + 20 * second, 11 * second})
+    live.analysed(delay);
+  assert_equals_uint64(live.count("frames"), 5);
+}
+GST_END_TEST
+
 GST_START_TEST(interval_goes_on_after_a_late_frame) {
   Live live("interval=3");
   fail_unless(live.analysed(0));
@@ -127,6 +173,8 @@ Suite* suite() {
   tcase_add_test(cases, delay_that_stays_becomes_usual);
   tcase_add_test(cases, limit_is_a_property);
   tcase_add_test(cases, frames_of_no_live_source_are_never_late);
+  tcase_add_test(cases, stream_of_bytes);
+  tcase_add_test(cases, timestamps_may_be_anything);
   tcase_add_test(cases, interval_goes_on_after_a_late_frame);
   tcase_add_test(cases, flush_forgets_the_usual_delay);
   return suite;

@@ -105,6 +105,16 @@ GST_START_TEST(distance_suppresses) {
 }
 GST_END_TEST
 
+GST_START_TEST(distance_past_the_frame_is_the_frame) {
+  const Gray scene = texture(160, 90);
+  Finder finder("max-peaks=20 threshold=-1 template=" + save(crop(scene, 31, 22, 16, 12), "a.png"));
+  for (const char* distance : {"160", "1000", "2147483646", "2147483647"}) {
+    finder.set("min-peak-distance", distance);
+    assert_equals_int(finder.find(scene).peaks.size(), 1);
+  }
+}
+GST_END_TEST
+
 GST_START_TEST(search_region_bounds_the_whole_match) {
   const Gray patch = texture(16, 16, 5);
   Finder finder("subpixel=false max-peaks=9 threshold=0.9 template=" + save(patch, "patch.png"));
@@ -269,6 +279,7 @@ Suite* suite() {
   tcase_add_test(cases, best_first_and_at_most_max_peaks);
   tcase_add_test(cases, tiles_give_one_peak_each);
   tcase_add_test(cases, distance_suppresses);
+  tcase_add_test(cases, distance_past_the_frame_is_the_frame);
   tcase_add_test(cases, search_region_bounds_the_whole_match);
   tcase_add_loop_test(cases, every_method_finds_the_copy, 0, 6);
   tcase_add_test(cases, sqdiff_of_equal_whites_is_zero);

@@ -31,7 +31,7 @@ struct MatchSettings {
 
   /// Pixels. Non-maximum suppression: a peak is a shift that no other beats within |dx| < distance
   /// and |dy| < distance (among equal ones the upper, then the left one wins). 0: half the
-  /// template's width and height.
+  /// template's width and height; the searched region's extent or more: one peak.
   int min_peak_distance = 0;
 
   bool subpixel = true;

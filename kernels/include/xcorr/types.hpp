@@ -117,8 +117,10 @@ constexpr PixelLayout packed_rgb(int bytes, int red, int green, int blue) {
 struct MatrixView {
   const void* data = nullptr;
   ElementType type = ElementType::u8;
-  Size size;                 ///< in elements
-  std::ptrdiff_t pitch = 0;  ///< bytes from one row to the next, at least a row's bytes
+  Size size;  ///< in elements
+  /// Bytes from one row to the next, at least a row's bytes. Negative, for u8 only: the rows lie in
+  /// memory from the last to the first.
+  std::ptrdiff_t pitch = 0;
   Memory memory = Memory::host;
   PixelLayout pixels = {};  ///< the layout of an element; for types other than u8 the default
 
