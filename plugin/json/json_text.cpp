@@ -32,10 +32,11 @@ void add_structure(JsonBuilder* builder, const GstStructure* structure) {
   json_builder_end_object(builder);
 }
 
-void add_array(JsonBuilder* builder, const GValue* array) {
+/// A GstValueArray or a GstValueList, by the functions of its type.
+void add_items(JsonBuilder* builder, const GValue* items, guint (*size)(const GValue*),
+               const GValue* (*item)(const GValue*, guint)) {
   json_builder_begin_array(builder);
-  for (guint i = 0; i < gst_value_array_get_size(array); ++i)
-    add(builder, gst_value_array_get_value(array, i));
+  for (guint i = 0; i < size(items); ++i) add(builder, item(items, i));
   json_builder_end_array(builder);
 }
 
@@ -70,7 +71,9 @@ void add(JsonBuilder* builder, const GValue* value) {
   if (GST_VALUE_HOLDS_STRUCTURE(value))
     add_structure(builder, gst_value_get_structure(value));
   else if (GST_VALUE_HOLDS_ARRAY(value))
-    add_array(builder, value);
+    add_items(builder, value, gst_value_array_get_size, gst_value_array_get_value);
+  else if (GST_VALUE_HOLDS_LIST(value))
+    add_items(builder, value, gst_value_list_get_size, gst_value_list_get_value);
   else if (G_VALUE_HOLDS_STRING(value))
     add_text(builder, g_value_get_string(value));
   else if (G_VALUE_HOLDS_BOOLEAN(value))

@@ -176,14 +176,17 @@ GST_START_TEST(strings_of_any_bytes) {
   GstBuffer* buffer = make_buffer();
   GstStructure* result = attach_result(buffer, frame_width, frame_height,
                                        {{1, 2, 3, 4, 1, false, nullptr, control.c_str()}});
-  GValue list = G_VALUE_INIT, item = G_VALUE_INIT;
-  gst_value_array_init(&list, 0);
+  GValue array = G_VALUE_INIT, list = G_VALUE_INIT, item = G_VALUE_INIT;
+  gst_value_array_init(&array, 0);
+  gst_value_list_init(&list, 0);
   for (const char* text : {"caf\xe9", static_cast<const char*>(nullptr)}) {
     g_value_init(&item, G_TYPE_STRING);
     g_value_set_string(&item, text);
-    gst_value_array_append_and_take_value(&list, &item);
+    gst_value_array_append_value(&array, &item);
+    gst_value_list_append_and_take_value(&list, &item);
   }
-  gst_structure_take_value(result, "items", &list);
+  gst_structure_take_value(result, "array", &array);
+  gst_structure_take_value(result, "list", &list);
   gst_structure_set(result, "nothing", GST_TYPE_STRUCTURE, nullptr, nullptr);
 
   const std::string line = line_for(buffer);
@@ -195,9 +198,11 @@ GST_START_TEST(strings_of_any_bytes) {
   JsonObject* peak =
       json_array_get_object_element(json_object_get_array_member(object, "peaks"), 0);
   assert_equals_string(json_object_get_string_member(peak, "label"), control.c_str());
-  JsonArray* items = json_object_get_array_member(object, "items");
-  assert_equals_string(json_array_get_string_element(items, 0), "caf\xef\xbf\xbd");
-  fail_unless(json_array_get_null_element(items, 1));
+  for (const char* name : {"array", "list"}) {
+    JsonArray* items = json_object_get_array_member(object, name);
+    assert_equals_string(json_array_get_string_element(items, 0), "caf\xef\xbf\xbd");
+    fail_unless(json_array_get_null_element(items, 1));
+  }
   fail_unless(json_object_get_null_member(object, "nothing"));
 }
 GST_END_TEST
