@@ -285,7 +285,10 @@ class Session {
     GstSegment segment;
     gst_segment_init(&segment, bytes.flag() ? GST_FORMAT_TIME : GST_FORMAT_BYTES);
     segment.start = segment.position = bytes.number<guint32>();
-    segment.rate = bytes.flag() ? 1 : -1;
+    if (bytes.flag()) {
+      segment.rate = -1;  // which has an end, by GStreamer's rules
+      segment.stop = segment.start + bytes.number<guint32>();
+    }
     gst_harness_push_event(tested_.harness, gst_event_new_segment(&segment));
   }
   void flush() {

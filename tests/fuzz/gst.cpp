@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gst.hpp"
 
-#include <cstdlib>
-#include <filesystem>
 #include <random>
 
 #include <gst/video/video.h>
-#include <unistd.h>
+
+#include "folder.hpp"
 
 extern "C" {
 GST_PLUGIN_STATIC_DECLARE(cudaxcorr);
@@ -14,35 +13,17 @@ GST_PLUGIN_STATIC_DECLARE(cudaxcorr);
 
 namespace {
 
-namespace fs = std::filesystem;
-
 void log(const gchar* domain, GLogLevelFlags level, const gchar* text, gpointer) {
   if ((level & (G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL)) == 0) return;
   std::fprintf(stderr, "%s: %s\n", domain ? domain : "", text);
   std::abort();
 }
 
-/// Removed when the process ends.
-struct Folder {
-  Folder() {
-    std::string name = fs::temp_directory_path() / "fuzz-XXXXXX";
-    require(mkdtemp(name.data()) != nullptr, "there is a temporary folder");
-    path = name;
-    fs::current_path(path);
-  }
-  ~Folder() {
-    fs::current_path("/");
-    fs::remove_all(path);
-  }
-  fs::path path;
-};
-
 }  // namespace
 
 void start_gstreamer() {
   static const bool started = [] {
-    static const Folder folder;
-    g_setenv("XDG_CACHE_HOME", folder.path.c_str(), TRUE);  // where kernel=tune remembers
+    g_setenv("XDG_CACHE_HOME", temporary("cache").c_str(), TRUE);  // where kernel=tune remembers
     g_setenv("XCORR_TUNE_SECONDS", "0.01", TRUE);
     g_log_set_default_handler(log, nullptr);
     gst_init(nullptr, nullptr);

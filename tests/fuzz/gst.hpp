@@ -10,8 +10,8 @@
 
 #include "bytes.hpp"
 
-/// Once: GStreamer with the plugin as it is linked in, in an empty folder of this process. A
-/// CRITICAL ends the program, warnings are not printed.
+/// Once: GStreamer with the plugin as it is linked in. A CRITICAL ends the program, warnings are
+/// not printed.
 void start_gstreamer();
 
 /// A launch line's element `tested` in a harness, with a bus.

@@ -6,6 +6,7 @@
 
 #include <gst/video/video.h>
 
+#include "folder.hpp"
 #include "gst.hpp"
 
 namespace {
@@ -49,8 +50,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static Stream* streams[std::size(formats)];
   const std::size_t which = size % std::size(formats);
   if (!streams[which]) streams[which] = new Stream(formats[which]);
-  std::ofstream("picture", std::ios::binary)
+  static const std::string file = temporary("picture");
+  std::ofstream(file, std::ios::binary)
       .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
-  streams[which]->try_template("picture");
+  streams[which]->try_template(file.c_str());
   return 0;
 }

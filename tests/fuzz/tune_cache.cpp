@@ -6,37 +6,16 @@
 #include <filesystem>
 #include <fstream>
 
-#include <unistd.h>
-
 #include <xcorr/device.hpp>
 
-#include "bytes.hpp"
+#include "folder.hpp"
 #include "match/plan.hpp"
 #include "select/select.hpp"
 
-namespace {
-
-namespace fs = std::filesystem;
 using namespace xcorr;
 
-/// In a folder of this process.
-fs::path cache_file() {
-  static const struct Folder {
-    Folder() {
-      std::string name = fs::temp_directory_path() / "fuzz-XXXXXX";
-      require(mkdtemp(name.data()) != nullptr, "there is a temporary folder");
-      path = name;
-    }
-    ~Folder() { fs::remove_all(path); }
-    fs::path path;
-  } folder;
-  return folder.path / "tuned-kernels.txt";
-}
-
-}  // namespace
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const fs::path file = cache_file();
+  static const std::filesystem::path file = temporary("tuned-kernels.txt");
   std::ofstream(file, std::ios::binary)
       .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
   const TuneAnswers before = read_answers(file);
