@@ -117,10 +117,12 @@ static inline guint gst_cuda_xcorr_get_n_peaks(const GstStructure* result) {
 static inline gboolean gst_cuda_xcorr_get_peak(const GstStructure* result, guint index,
                                                GstCudaXCorrPeak* peak) {
   const GstStructure* fields;
+  const GValue* item;
 
   if (index >= gst_cuda_xcorr_get_n_peaks(result)) return FALSE;
-  fields = gst_value_get_structure(
-      gst_value_array_get_value(gst_structure_get_value(result, "peaks"), index));
+  item = gst_value_array_get_value(gst_structure_get_value(result, "peaks"), index);
+  fields = GST_VALUE_HOLDS_STRUCTURE(item) ? gst_value_get_structure(item) : NULL;
+  if (!fields) return FALSE;
   peak->label = gst_structure_get_string(fields, "label");
   peak->state = gst_structure_get_string(fields, "state");
   return gst_structure_get(

@@ -36,7 +36,8 @@ namespace {
 /// For a whole call, so that no live pipeline waits longer.
 TuneClock::duration budget() {
   const char* text = std::getenv("XCORR_TUNE_SECONDS");
-  const double seconds = text ? std::clamp(std::atof(text), 0.0, 60.0) : 2.0;
+  const double asked = text ? std::atof(text) : 2.0;
+  const double seconds = asked > 0 ? std::min(asked, 60.0) : 0;  // 0 if it is not a number
   return std::chrono::duration_cast<TuneClock::duration>(std::chrono::duration<double>(seconds));
 }
 

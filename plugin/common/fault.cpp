@@ -6,13 +6,13 @@ namespace {
 
 void post(gpointer element, GstMessageType type, const Fault& fault) {
   gst_element_message_full(GST_ELEMENT(element), type, fault.domain, fault.code,
-                           g_strdup(fault.text.c_str()), nullptr, fault.where.file_name(),
-                           fault.where.function_name(), static_cast<gint>(fault.where.line()));
+                           g_strdup(fault.text.c_str()), nullptr, fault.where.file,
+                           fault.where.function, fault.where.line);
 }
 
 }  // namespace
 
-Fault fault_of(const xcorr::Status& status, std::source_location where) {
+Fault fault_of(const xcorr::Status& status, Where where) {
   const std::string& text = status.message();
   switch (status.code()) {
     case xcorr::Code::not_found:

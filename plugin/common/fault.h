@@ -4,7 +4,6 @@
 // becomes a GStreamer error.
 #pragma once
 
-#include <source_location>
 #include <string>
 
 #include <gst/gst.h>
@@ -13,16 +12,25 @@
 
 namespace cudaxcorr {
 
+/// A place in the sources; std::source_location is missing in clang 14.
+struct Where {
+  const char *file, *function;
+  int line;
+
+  static Where here(const char* file = __builtin_FILE(),
+                    const char* function = __builtin_FUNCTION(), int line = __builtin_LINE()) {
+    return {file, function, line};
+  }
+};
+
 struct Fault {
   GQuark domain;
   int code;
-  std::string text;  ///< names the thing that failed
-  std::source_location where =
-      std::source_location::current();  ///< for debugging: where it was noticed
+  std::string text;             ///< names the thing that failed
+  Where where = Where::here();  ///< for debugging: where it was noticed
 };
 
-Fault fault_of(const xcorr::Status& status,
-               std::source_location where = std::source_location::current());
+Fault fault_of(const xcorr::Status& status, Where where = Where::here());
 
 /// Messages on the bus. Not under the object lock.
 void post_error(gpointer element, const Fault& fault);

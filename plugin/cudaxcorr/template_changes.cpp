@@ -12,8 +12,7 @@ namespace {
 
 std::string text_or_none(const gchar* text) { return text ? text : ""; }
 
-Fault unusable(const std::string& text,
-               std::source_location where = std::source_location::current()) {
+Fault unusable(const std::string& text, Where where = Where::here()) {
   return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, text, where};
 }
 

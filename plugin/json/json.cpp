@@ -60,7 +60,10 @@ const FieldProperties<Settings>& properties() {
 }
 
 struct Element {
-  Settings settings;  ///< under the object lock
+  // Under the object lock.
+  Settings settings;
+  bool stopping = false, flushing = false;
+  // Of the streaming thread, but for interruptions.
   LineFile file;
 };
 
@@ -87,9 +90,18 @@ bool check(GstXCorrJson* self, const std::optional<Fault>& fault) {
   return !fault;
 }
 
+/// While the element stops or is flushed, the streaming thread must not wait for a pipe's reader.
+void interrupt(GstXCorrJson* self, bool Element::*reason, bool exists) {
+  Element& element = *self->element;
+  const ObjectLock lock(self);
+  element.*reason = exists;
+  element.file.interrupt(element.stopping || element.flushing);
+}
+
 gboolean start(GstBaseTransform* base) {
   GstXCorrJson* self = GST_XCORR_JSON(base);
   const Settings settings = copy_under_lock(self, self->element->settings);
+  interrupt(self, &Element::flushing, false);  // a flush may have been cut off by the stop
   return check(self, self->element->file.open(settings.location));
 }
 
@@ -100,10 +112,28 @@ gboolean stop(GstBaseTransform* base) {
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   GstXCorrJson* self = GST_XCORR_JSON(base);
+  LineFile& file = self->element->file;
   GstStructure* times = describe_times("times", base->segment, buffer);
-  std::string line = json_text({times, gst_cuda_xcorr_get_result(buffer)});
+  const std::string line = json_text({times, gst_cuda_xcorr_get_result(buffer)});
   gst_structure_free(times);
-  return check(self, self->element->file.write(std::move(line))) ? GST_FLOW_OK : GST_FLOW_ERROR;
+  if (!check(self, file.write(line))) return GST_FLOW_ERROR;
+  return file.interrupted() ? GST_FLOW_FLUSHING : GST_FLOW_OK;
+}
+
+GstStateChangeReturn change_state(GstElement* base, GstStateChange transition) {
+  GstXCorrJson* self = GST_XCORR_JSON(base);
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) interrupt(self, &Element::stopping, true);
+  const auto result =
+      GST_ELEMENT_CLASS(gst_xcorr_json_parent_class)->change_state(base, transition);
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) interrupt(self, &Element::stopping, false);
+  return result;
+}
+
+gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
+  GstXCorrJson* self = GST_XCORR_JSON(base);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) interrupt(self, &Element::flushing, true);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) interrupt(self, &Element::flushing, false);
+  return GST_BASE_TRANSFORM_CLASS(gst_xcorr_json_parent_class)->sink_event(base, event);
 }
 
 void finalize(GObject* object) {
@@ -137,8 +167,11 @@ static void gst_xcorr_json_class_init(GstXCorrJsonClass* klass) {
   gst_element_class_add_static_metadata(element_class, GST_ELEMENT_METADATA_DOC_URI,
                                         DOC_URL "/gstreamer.md");
 
+  element_class->change_state = GST_DEBUG_FUNCPTR(change_state);
+
   GstBaseTransformClass* base_class = GST_BASE_TRANSFORM_CLASS(klass);
   base_class->start = GST_DEBUG_FUNCPTR(start);
   base_class->stop = GST_DEBUG_FUNCPTR(stop);
+  base_class->sink_event = GST_DEBUG_FUNCPTR(sink_event);
   base_class->transform_ip = GST_DEBUG_FUNCPTR(transform_ip);
 }

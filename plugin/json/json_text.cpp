@@ -9,24 +9,34 @@
 namespace cudaxcorr {
 namespace {
 
+using Text = std::unique_ptr<gchar, decltype(&g_free)>;
+
 void add(JsonBuilder* builder, const GValue* value);
 
+/// A copy in which what is not UTF-8 is replaced by U+FFFD.
+Text valid(const gchar* text) { return Text(g_utf8_make_valid(text, -1), g_free); }
+
 gboolean add_field(GQuark name, const GValue* value, gpointer builder) {
-  json_builder_set_member_name(JSON_BUILDER(builder), g_quark_to_string(name));
+  json_builder_set_member_name(JSON_BUILDER(builder), valid(g_quark_to_string(name)).get());
   add(JSON_BUILDER(builder), value);
   return TRUE;
 }
 
 void add_structure(JsonBuilder* builder, const GstStructure* structure) {
+  if (!structure) {
+    json_builder_add_null_value(builder);
+    return;
+  }
   json_builder_begin_object(builder);
   gst_structure_foreach(structure, add_field, builder);
   json_builder_end_object(builder);
 }
 
-void add_array(JsonBuilder* builder, const GValue* array) {
+/// A GstValueArray or a GstValueList, by the functions of its type.
+void add_items(JsonBuilder* builder, const GValue* items, guint (*size)(const GValue*),
+               const GValue* (*item)(const GValue*, guint)) {
   json_builder_begin_array(builder);
-  for (guint i = 0; i < gst_value_array_get_size(array); ++i)
-    add(builder, gst_value_array_get_value(array, i));
+  for (guint i = 0; i < size(items); ++i) add(builder, item(items, i));
   json_builder_end_array(builder);
 }
 
@@ -45,20 +55,27 @@ void add_double(JsonBuilder* builder, double number) {
     json_builder_add_null_value(builder);
 }
 
-/// A type without a counterpart in JSON: written as in a launch line.
+void add_text(JsonBuilder* builder, const gchar* text) {
+  if (text)
+    json_builder_add_string_value(builder, valid(text).get());
+  else
+    json_builder_add_null_value(builder);
+}
+
+/// A type without a counterpart in JSON: written as in a launch line, if it can be.
 void add_serialized(JsonBuilder* builder, const GValue* value) {
-  gchar* text = gst_value_serialize(value);
-  json_builder_add_string_value(builder, text);
-  g_free(text);
+  add_text(builder, Text(gst_value_serialize(value), g_free).get());
 }
 
 void add(JsonBuilder* builder, const GValue* value) {
   if (GST_VALUE_HOLDS_STRUCTURE(value))
     add_structure(builder, gst_value_get_structure(value));
   else if (GST_VALUE_HOLDS_ARRAY(value))
-    add_array(builder, value);
+    add_items(builder, value, gst_value_array_get_size, gst_value_array_get_value);
+  else if (GST_VALUE_HOLDS_LIST(value))
+    add_items(builder, value, gst_value_list_get_size, gst_value_list_get_value);
   else if (G_VALUE_HOLDS_STRING(value))
-    json_builder_add_string_value(builder, g_value_get_string(value));
+    add_text(builder, g_value_get_string(value));
   else if (G_VALUE_HOLDS_BOOLEAN(value))
     json_builder_add_boolean_value(builder, g_value_get_boolean(value));
   else if (G_VALUE_HOLDS_INT(value))
@@ -90,8 +107,11 @@ std::string json_text(std::initializer_list<const GstStructure*> structures) {
   json_builder_end_object(builder.get());
 
   const std::unique_ptr<JsonNode, Free> root(json_builder_get_root(builder.get()));
-  const std::unique_ptr<gchar, decltype(&g_free)> text(json_to_string(root.get(), FALSE), g_free);
-  return text.get();
+  std::string text = Text(json_to_string(root.get(), FALSE), g_free).get();
+  // The one control character that JSON-GLib 1.6 does not escape.
+  for (std::size_t at = 0; (at = text.find('\x1f', at)) != text.npos;)
+    text.replace(at, 1, "\\u001f");
+  return text;
 }
 
 }  // namespace cudaxcorr

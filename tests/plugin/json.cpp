@@ -2,6 +2,7 @@
 //
 // xcorrjson: the contents of a line, that lines are complete and written at once, and what happens
 // if the file cannot be written.
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <memory>
@@ -11,55 +12,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "json_writer.hpp"
 #include "made_results.hpp"
 
 namespace {
 
 constexpr int frame_width = 96, frame_height = 64;
-
-/// The element in a harness, writing to a file of the test's own. Buffers need no pixels.
-class Writer {
- public:
-  explicit Writer(const std::string& path = temporary("results.jsonl")) : path(path) {
-    harness = gst_harness_new("xcorrjson");
-    bus_ = gst_bus_new();
-    gst_element_set_bus(harness->element, bus_);
-    // The harness has started the element already, and the file is opened at the start.
-    gst_element_set_state(harness->element, GST_STATE_NULL);
-    g_object_set(harness->element, "location", path.empty() ? nullptr : path.c_str(), nullptr);
-    gst_harness_play(harness);
-    gst_harness_set_src_caps_str(harness, "video/x-raw");
-  }
-  ~Writer() {
-    gst_element_set_bus(harness->element, nullptr);
-    gst_object_unref(bus_);
-    gst_harness_teardown(harness);
-  }
-  Writer(const Writer&) = delete;
-
-  /// The frames come out unchanged.
-  void pass(GstBuffer* buffer) {
-    GstBuffer* out = gst_harness_push_and_pull(harness, gst_buffer_ref(buffer));
-    fail_unless(out == buffer);
-    gst_buffer_unref(out);
-    gst_buffer_unref(buffer);
-  }
-  std::string error(int code) {
-    return text_of(gst_bus_pop_filtered(bus_, GST_MESSAGE_ERROR), GST_RESOURCE_ERROR, code);
-  }
-
-  GstHarness* harness;
-  const std::string path;
-
- private:
-  GstBus* bus_;
-};
-
-GstBuffer* make_buffer(GstClockTime timestamp = 0) {
-  GstBuffer* buffer = gst_buffer_new();
-  GST_BUFFER_PTS(buffer) = timestamp;
-  return buffer;
-}
 
 std::vector<std::string> lines_of(const std::string& path) {
   std::vector<std::string> lines;
@@ -209,6 +167,46 @@ GST_START_TEST(what_json_has_not) {
 }
 GST_END_TEST
 
+/// Whatever a string has in it, a line is UTF-8 without control characters, as readers of JSON
+/// want.
+GST_START_TEST(strings_of_any_bytes) {
+  std::string control;
+  for (char c = 1; c < ' '; ++c) control += c;
+  control += "\x7f";
+  GstBuffer* buffer = make_buffer();
+  GstStructure* result = attach_result(buffer, frame_width, frame_height,
+                                       {{1, 2, 3, 4, 1, false, nullptr, control.c_str()}});
+  GValue array = G_VALUE_INIT, list = G_VALUE_INIT, item = G_VALUE_INIT;
+  gst_value_array_init(&array, 0);
+  gst_value_list_init(&list, 0);
+  for (const char* text : {"caf\xe9", static_cast<const char*>(nullptr)}) {
+    g_value_init(&item, G_TYPE_STRING);
+    g_value_set_string(&item, text);
+    gst_value_array_append_value(&array, &item);
+    gst_value_list_append_and_take_value(&list, &item);
+  }
+  gst_structure_take_value(result, "array", &array);
+  gst_structure_take_value(result, "list", &list);
+  gst_structure_set(result, "nothing", GST_TYPE_STRUCTURE, nullptr, nullptr);
+
+  const std::string line = line_for(buffer);
+  fail_unless(g_utf8_validate(line.c_str(), -1, nullptr), "not UTF-8: %s", line.c_str());
+  fail_if(std::ranges::any_of(line, [](char c) { return g_ascii_iscntrl(c); }),
+          "control characters: %s", line.c_str());
+  const Node node = parse(line);
+  JsonObject* object = json_node_get_object(node.get());
+  JsonObject* peak =
+      json_array_get_object_element(json_object_get_array_member(object, "peaks"), 0);
+  assert_equals_string(json_object_get_string_member(peak, "label"), control.c_str());
+  for (const char* name : {"array", "list"}) {
+    JsonArray* items = json_object_get_array_member(object, name);
+    assert_equals_string(json_array_get_string_element(items, 0), "caf\xef\xbf\xbd");
+    fail_unless(json_array_get_null_element(items, 1));
+  }
+  fail_unless(json_object_get_null_member(object, "nothing"));
+}
+GST_END_TEST
+
 // ---- the file -------------------------------------------------------------------------------
 
 GST_START_TEST(lines_are_written_at_once) {
@@ -304,6 +302,7 @@ Suite* suite() {
   tcase_add_test(cases, frame_without_results_or_times);
   tcase_add_test(cases, stream_that_has_no_times);
   tcase_add_test(cases, what_json_has_not);
+  tcase_add_test(cases, strings_of_any_bytes);
   tcase_add_test(cases, lines_are_written_at_once);
   tcase_add_test(cases, each_start_empties_the_file);
   tcase_add_test(cases, standard_output);

@@ -176,6 +176,18 @@ GST_START_TEST(meta_survives_and_rescales) {
 }
 GST_END_TEST
 
+/// As another program might write them.
+GST_START_TEST(results_that_are_none) {
+  for (const char* text : {"result, peaks=(string)none;", "result, peaks=(int)<1,2>;",
+                           "result, peaks=(structure)<\"peak, x=(double)1;\">;", "result;"}) {
+    GstStructure* result = gst_structure_from_string(text, nullptr);
+    GstCudaXCorrPeak peak;
+    fail_if(gst_cuda_xcorr_get_peak(result, 0, &peak), "%s", text);
+    gst_structure_free(result);
+  }
+}
+GST_END_TEST
+
 GST_START_TEST(frames_are_unchanged) {
   const Example example;
   Finder finder("template=" + example.file);
@@ -240,6 +252,7 @@ Suite* suite() {
   tcase_add_test(cases, roi_stays_inside);
   tcase_add_test(cases, roi_meta_can_be_off);
   tcase_add_test(cases, meta_survives_and_rescales);
+  tcase_add_test(cases, results_that_are_none);
   tcase_add_test(cases, frames_are_unchanged);
   tcase_add_test(cases, shared_buffer_keeps_its_memory);
   tcase_add_test(cases, without_template_buffers_pass_as_they_are);

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Inputs for the fuzz targets to begin with: make_corpus.py FOLDER
+
+Writes FOLDER/TARGET/... and FOLDER/TARGET.dict, always the same.
+"""
+import pathlib
+import random
+import struct
+import sys
+import zlib
+
+WIDTH, HEIGHT = 13, 9
+KERNELS = ('auto', 'tune', 'direct', 'fft', 'reference', 'tensor_core')
+
+
+def pixels(channels=1, bits=8):
+    """Rows of noise."""
+    noise = random.Random(channels * 100 + bits)
+    return [noise.randbytes(-(-WIDTH * channels * bits // 8)) for _ in range(HEIGHT)]
+
+
+# ---- pictures -------------------------------------------------------------------------------------
+
+def png_chunk(name, data):
+    return struct.pack('>I', len(data)) + name + data + struct.pack('>I', zlib.crc32(name + data))
+
+
+def png(color, bits, channels, extra=b'', width=WIDTH, height=HEIGHT):
+    header = struct.pack('>IIBBBBB', width, height, bits, color, 0, 0, 0)
+    rows = b''.join(b'\0' + row for row in pixels(channels, bits))
+    return (b'\x89PNG\r\n\x1a\n' + png_chunk(b'IHDR', header) + extra + png_chunk(b'IDAT', zlib.compress(rows)) +
+            png_chunk(b'IEND', b''))
+
+
+def bmp(bits, height=HEIGHT):
+    row = -(-WIDTH * bits // 32) * 4
+    palette = b''.join(bytes([i, i, i, 0]) for i in range(256)) if bits == 8 else b''
+    offset = 54 + len(palette)
+    data = random.Random(bits).randbytes(row * HEIGHT)
+    return (struct.pack('<2sIHHI', b'BM', offset + len(data), 0, 0, offset) +
+            struct.pack('<IiiHHIIiiII', 40, WIDTH, height, 1, bits, 0, len(data), 2835, 2835, len(palette) // 4, 0) +
+            palette + data)
+
+
+def pnm(kind):
+    if kind in (b'P1', b'P2', b'P3'):
+        samples = b' '.join(b'%d' % (i % 2) for i in range(WIDTH * HEIGHT * (3 if kind == b'P3' else 1)))
+        return kind + b'\n# a comment\n%d %d\n' % (WIDTH, HEIGHT) + (b'' if kind == b'P1' else b'255\n') + samples + b'\n'
+    data = b''.join(pixels({b'P4': 1, b'P5': 1, b'P6': 3}[kind], 1 if kind == b'P4' else 8))
+    return kind + b'\n%d %d\n' % (WIDTH, HEIGHT) + (b'' if kind == b'P4' else b'255\n') + data
+
+
+class Bits:
+    """Codes joined to bytes."""
+
+    def __init__(self, least_first):
+        self.least_first, self.bits = least_first, []
+
+    def add(self, value, count):
+        bits = [value >> i & 1 for i in range(count)]
+        self.bits += bits if self.least_first else bits[::-1]
+
+    def bytes(self, padding=0):
+        self.bits += [padding] * (-len(self.bits) % 8)
+        groups = (self.bits[i:i + 8] for i in range(0, len(self.bits), 8))
+        return bytes(sum(bit << (i if self.least_first else 7 - i) for i, bit in enumerate(group)) for group in groups)
+
+
+def gif(frames=1):
+    """Without compression: the table of codes is cleared before it grows."""
+    codes = Bits(least_first=True)
+    for i, value in enumerate(random.Random(1).choices(range(128), k=WIDTH * HEIGHT)):
+        if i % 100 == 0:
+            codes.add(128, 8)
+        codes.add(value, 8)
+    codes.add(129, 8)
+    data = codes.bytes()
+    palette = b''.join(bytes([2 * i] * 3) for i in range(128))
+    picture = (b'\x21\xf9\x04\0\0\0\0\0' + struct.pack('<BHHHHB', 0x2c, 0, 0, WIDTH, HEIGHT, 0) + b'\x07' +
+               bytes([len(data)]) + data + b'\0')
+    return b'GIF89a' + struct.pack('<HHBBB', WIDTH, HEIGHT, 0xf6, 0, 0) + palette + picture * frames + b';'
+
+
+def jpeg_segment(marker, data):
+    return bytes([0xff, marker]) + struct.pack('>H', len(data) + 2) + data
+
+
+def jpeg(components=1, thumbnail=False):
+    """Blocks of one gray each: twelve codes of four bits for the differences, one for the end of a block."""
+    blocks = -(-WIDTH // 8) * -(-HEIGHT // 8)
+    codes, noise = Bits(least_first=False), random.Random(2)
+    for _ in range(blocks * components):
+        category = noise.randrange(5)
+        codes.add(category, 4)
+        codes.add(noise.getrandbits(category) if category else 0, category)
+        codes.add(0, 1)
+    scan = codes.bytes(padding=1).replace(b'\xff', b'\xff\0')
+    ids = range(1, components + 1)
+    head = jpeg_segment(0xe0, b'JFIF\0\1\1\0\0\1\0\1\0\0')
+    if thumbnail:
+        head += jpeg_segment(0xe1, b'Exif\0\0' + jpeg())
+    return (b'\xff\xd8' + head + jpeg_segment(0xdb, b'\0' + bytes([1] * 64)) +
+            jpeg_segment(0xc0, struct.pack('>BHHB', 8, HEIGHT, WIDTH, components) +
+                         b''.join(bytes([i, 0x11, 0]) for i in ids)) +
+            jpeg_segment(0xc4, b'\0' + bytes([0, 0, 0, 12] + [0] * 12) + bytes(range(12))) +
+            jpeg_segment(0xc4, b'\x10' + bytes([1] + [0] * 15) + b'\0') +
+            jpeg_segment(0xda, bytes([components]) + b''.join(bytes([i, 0]) for i in ids) + b'\0\x3f\0') +
+            scan + b'\xff\xd9')
+
+
+def webp():
+    """Lossless, of two grays."""
+    codes = Bits(least_first=True)
+    codes.add(0x2f, 8)
+    codes.add(WIDTH - 1, 14)
+    codes.add(HEIGHT - 1, 14)
+    codes.add(0, 1 + 3)  # no alpha, version
+    codes.add(0, 3)  # no transform, no cache of colours, one set of codes
+    for symbols in ((40, 200), (0,), (0,), (255,), (0,)):  # green, red, blue, alpha, distance
+        codes.add(1, 1)
+        codes.add(len(symbols) - 1, 1)
+        codes.add(1, 1)
+        for symbol in symbols:
+            codes.add(symbol, 8)
+    for value in random.Random(3).choices((0, 1), k=WIDTH * HEIGHT):
+        codes.add(value, 1)
+    data = codes.bytes()
+    data += b'\0' * (len(data) % 2)
+    chunk = b'VP8L' + struct.pack('<I', len(data)) + data
+    return b'RIFF' + struct.pack('<I', 4 + len(chunk)) + b'WEBP' + chunk
+
+
+def pictures():
+    palette = png_chunk(b'PLTE', bytes(range(48)))
+    return {
+        'gray.png': png(0, 8, 1), 'gray16.png': png(0, 16, 1), 'gray1.png': png(0, 1, 1), 'rgb.png': png(2, 8, 3),
+        'rgb16.png': png(2, 16, 3), 'rgba.png': png(6, 8, 4), 'palette.png': png(3, 4, 1, palette),
+        'huge.png': png(0, 8, 1, width=16384, height=16384), 'cut.png': png(2, 8, 3)[:-40],
+        'rgb.bmp': bmp(24), 'rgbx.bmp': bmp(32), 'palette.bmp': bmp(8), 'downwards.bmp': bmp(24, -HEIGHT),
+        'huge.bmp': bmp(24, 1 << 24), 'cut.bmp': bmp(24)[:-30], 'short.bmp': b'BM\0',
+        'plain.pbm': pnm(b'P1'), 'plain.pgm': pnm(b'P2'), 'plain.ppm': pnm(b'P3'), 'raw.pbm': pnm(b'P4'),
+        'raw.pgm': pnm(b'P5'), 'raw.ppm': pnm(b'P6'), 'still.gif': gif(), 'moving.gif': gif(3),
+        'gray.jpg': jpeg(), 'rgb.jpg': jpeg(3), 'thumbnail.jpg': jpeg(thumbnail=True), 'cut.jpg': jpeg()[:-9],
+        'lossless.webp': webp(), 'list.m3u8': b'#EXTM3U\n#EXTINF:1,\nnone.ts\n', 'empty': b'',
+        'drawing.svg': b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="5" height="5"/></svg>',
+    }
+
+
+# ---- the other targets ------------------------------------------------------------------------
+
+PROPERTIES = {
+    'template': ('', 'picture', '/', 'none.png'), 'templates': ('<>', '<a.png,b.png>'),
+    'method': ('ccoeff-normed', 'sqdiff', 'ccorr', '5'), 'threshold': ('0.9', '-1', 'nan', '1e300'),
+    'max-peaks': ('1', '1024'), 'min-peak-distance': ('0', '3', '2147483647'), 'subpixel': ('false', 'true'),
+    'search-region': ('<0,0,20,20>', '<-5,-5,2147483647,2147483647>', '<1,2,3>', '<>', '<2147483647,0,9,9>'),
+    'prefilter-sigma': ('0', '0.8', '10', 'nan'), 'track': ('true',), 'search-margin': ('1', '1048576'),
+    'redetect-interval': ('1', '2147483647'), 'min-frames-for-lost': ('1',), 'template-update': ('0.5', 'nan'),
+    'template-update-score': ('-1', 'inf'), 'interval': ('2', '4294967295'), 'async-depth': ('1', '4', '32'),
+    'max-lateness': ('-1', '0', '9223372036854775807'), 'response-template': ('4294967295',),
+    'post-messages': ('false',), 'attach-roi-meta': ('false',), 'enable-capture': ('true',),
+    'kernel': KERNELS + ('', 'none'), 'backend': ('cpu', 'auto', 'cuda'), 'cuda-device-id': ('-1', '2147483647'),
+    'overlay.line-width': ('1', '100'), 'overlay.color': ('0xffff0000',), 'overlay.font-desc': ('Sans 12', '', '9' * 40),
+    'overlay.show-label': ('false',), 'overlay.trail-length': ('0', '10000'), 'overlay.hide-lost': ('true',),
+    'json.location': ('', '/tmp/none.jsonl', '\xc3\x28'),
+}
+
+
+def properties():
+    lines = [f'{name}={value}' for name, values in PROPERTIES.items() for value in values]
+    files = {str(i): f'{line}\nframe\nframe\n' for i, line in enumerate(lines)}
+    for i in range(20):
+        some = random.Random(i).sample(lines, 8)
+        files[f'some{i}'] = '\n'.join([*some[:4], 'frame', *some[4:], 'frame', 'restart', 'frame']) + '\n'
+    return {name: text.encode('latin-1') for name, text in files.items()}
+
+
+def tuned():
+    line = 'CPU, 2 threads, cudaxcorr 0.1.0, u8, 64x48 searched for 1 of 16x12\t{}\t0.1 ms a frame\n'
+    lines = ['# a comment\n', *(line.format(kernel) for kernel in KERNELS), 'a problem\tdirect\t\n', '\tfft\t\n', 'half\t']
+    return {'whole': ''.join(lines).encode(), 'many': b''.join(b'%d\tfft\tnote\n' % i for i in range(1200)),
+            'binary': bytes(range(256)), 'empty': b'', **{f'line{i}': line.encode() for i, line in enumerate(lines)}}
+
+
+def noise(count, size):
+    """Targets that read numbers take any bytes. Small ones are more likely, since they are choices."""
+    files = {}
+    for i in range(count):
+        source = random.Random(i)
+        files[str(i)] = bytes(source.choice((source.randrange(16), source.randrange(256)))
+                              for _ in range(source.randrange(size)))
+    return files
+
+
+def write(folder, files):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+
+
+def write_words(path, words):
+    escaped = (''.join(f'\\x{byte:02x}' for byte in word) for word in words)
+    path.write_text(''.join(f'"{word}"\n' for word in escaped), encoding='ascii')
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    write(folder / 'picture', pictures())
+    write(folder / 'property', properties())
+    write(folder / 'tune_cache', tuned())
+    for target, count, size in (('frame', 60, 300), ('json_text', 40, 300), ('matcher', 40, 60), ('overlay', 40, 400),
+                                ('tracking', 40, 600)):
+        write(folder / target, noise(count, size))
+    write_words(folder / 'picture.dict', [b'\x89PNG\r\n\x1a\n', b'IHDR', b'PLTE', b'tRNS', b'IDAT', b'acTL', b'IEND', b'BM',
+                                          b'GIF89a', b'\x21\xff\x0bNETSCAPE2.0', b'\xff\xd8\xff', b'\xff\xc0', b'\xff\xc2',
+                                          b'\xff\xda', b'\xff\xd9', b'JFIF\0', b'Exif\0\0', b'RIFF', b'WEBP', b'VP8 ', b'VP8L',
+                                          b'VP8X', b'P1\n', b'P6\n', b'P7\n', b'#EXTM3U\n'])
+    write_words(folder / 'property.dict', [*(f'\n{name}='.encode() for name in PROPERTIES), b'\nframe\n', b'\nrestart\n',
+                                           b'nan', b'inf', b'2147483647', b'4294967295'])
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The library by its public interface: any settings, sizes and layouts. What it accepts, all
+// kernels answer alike, and the answers are inside the searched region.
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <xcorr/match.hpp>
+
+#include "bytes.hpp"
+
+namespace {
+
+using namespace xcorr;
+
+/// Pixels in memory of exactly the size that the view needs.
+struct Picture {
+  std::unique_ptr<std::uint8_t[]> pixels;
+  MatrixView view;
+};
+
+Picture take_picture(Bytes& bytes, int max_extent) {
+  const Size size{bytes.mostly_between(1, max_extent), bytes.mostly_between(1, max_extent)};
+  const int padding = bytes.between(0, 3);
+  // What is out of range must be refused before it is read, except that it cannot be known to be
+  // too large.
+  const bool real = !size.empty() && size.width <= max_extent && size.height <= max_extent;
+  Picture picture;
+  picture.view = {nullptr, ElementType::u8, size, real ? size.width + padding : size.width};
+  if (!real) picture.view.size = {std::min(size.width, 0), std::min(size.height, 0)};
+  const std::size_t count =
+      real ? static_cast<std::size_t>(picture.view.pitch) * size.height - padding : 1;
+  picture.pixels = std::make_unique<std::uint8_t[]>(count);
+  const unsigned seed = bytes.number<std::uint8_t>(), flat = bytes.between(0, 7);
+  for (std::size_t i = 0; i < count; ++i)
+    picture.pixels[i] =
+        static_cast<std::uint8_t>(flat == 0 ? seed : (i * 2654435761u + i * i * seed) >> 11);
+  picture.view.data = picture.pixels.get();
+  return picture;
+}
+
+MatchSettings take_settings(Bytes& bytes) {
+  MatchSettings settings;
+  settings.method = static_cast<Method>(bytes.between(0, 6));
+  settings.threshold =
+      bytes.between(0, 7) ? bytes.between(-100, 100) / 100.0 : bytes.number<double>();
+  settings.max_peaks = bytes.mostly_between(1, 6);
+  settings.min_peak_distance = bytes.mostly_between(0, 8);
+  settings.subpixel = bytes.flag();
+  if (bytes.flag())
+    settings.search_region = {bytes.mostly_between(-5, 20), bytes.mostly_between(-5, 20),
+                              bytes.mostly_between(0, 60), bytes.mostly_between(0, 60)};
+  if (bytes.flag())
+    settings.prefilter_sigma = bytes.flag() ? bytes.between(0, 30) / 10.0 : bytes.number<double>();
+  return settings;
+}
+
+bool same(const std::vector<Peak>& a, const std::vector<Peak>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Peak& p, const Peak& q) {
+    return p.template_index == q.template_index && p.x == q.x && p.y == q.y && p.score == q.score;
+  });
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Bytes bytes(data, size);
+  static const Device device = open_device(Backend::cpu).value();
+  const Picture frame = take_picture(bytes, 64);
+  std::vector<Picture> templates;
+  for (int left = bytes.between(0, 3); left > 0; --left)
+    templates.push_back(take_picture(bytes, 24));
+  std::vector<MatrixView> views;
+  for (const Picture& picture : templates) views.push_back(picture.view);
+  MatchSettings settings = take_settings(bytes);
+  const std::string other = bytes.text();
+
+  std::optional<std::vector<Peak>> first;
+  for (const std::string& kernel : {std::string("auto"), std::string("direct"), std::string("fft"),
+                                    std::string("reference"), other}) {
+    settings.kernel = kernel;
+    auto matcher = Matcher::create(device);
+    require(matcher.ok(), "there is a CPU");
+    if (!matcher.value().set_templates(views).ok()) return 0;
+    if (!matcher.value().prepare(ElementType::u8, frame.view.size, settings).ok()) continue;
+    if (!matcher.value().enqueue(frame.view).ok()) continue;
+    std::vector<Peak> peaks;
+    require(matcher.value().collect(peaks).ok(), "what is enqueued is found");
+    const Rect region = searched_region(frame.view.size, settings.search_region);
+    for (const Peak& peak : peaks) {
+      require(std::isfinite(peak.score) && peak.template_index < views.size(), "a peak is sound");
+      require(peak.x > region.x - 1 && peak.y > region.y - 1 &&
+                  peak.x + peak.width < region.x + region.width + 1 &&
+                  peak.y + peak.height < region.y + region.height + 1,
+              "a peak is inside the region");
+    }
+    if (!first) first = peaks;
+    require(same(*first, peaks), "all kernels find the same");
+  }
+  return 0;
+}

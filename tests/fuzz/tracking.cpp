@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Tracks on any peaks, with settings, templates and gaps that change in between; and assignments of
+// any costs, compared with the best of all.
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "bytes.hpp"
+#include "tracking/assignment.h"
+#include "tracking/follower.h"
+
+namespace {
+
+using namespace cudaxcorr;
+
+// ---- assignment -----------------------------------------------------------------------------
+
+/// The least total cost by trying all.
+double least_cost(const std::vector<double>& costs, int columns, double alone, std::size_t row,
+                  std::set<int>& taken) {
+  if (row * columns == costs.size()) return 0;
+  double least = alone + least_cost(costs, columns, alone, row + 1, taken);
+  for (int column = 0; column < columns; ++column) {
+    if (!taken.insert(column).second) continue;
+    least = std::min(
+        least, costs[row * columns + column] + least_cost(costs, columns, alone, row + 1, taken));
+    taken.erase(column);
+  }
+  return least;
+}
+
+void try_assignment(Bytes& bytes) {
+  const int rows = bytes.between(1, 5), columns = bytes.between(1, 5);
+  const double alone = bytes.between(0, 40);
+  std::vector<double> costs;
+  for (int i = 0; i < rows * columns; ++i) costs.push_back(bytes.between(0, 50) / 1.25);
+  const std::vector<int> chosen = assign(costs, columns, alone);
+  require(chosen.size() == static_cast<std::size_t>(rows), "each row has an answer");
+  double total = 0;
+  std::set<int> taken;
+  for (int row = 0; row < rows; ++row) {
+    const int column = chosen[row];
+    require(column >= -1 && column < columns, "a column exists");
+    require(column < 0 || taken.insert(column).second, "a column is taken once");
+    const double cost = column < 0 ? alone : costs[row * columns + column];
+    require(cost <= alone, "nobody pays more than for staying alone");
+    total += cost;
+  }
+  taken.clear();
+  const double least = least_cost(costs, columns, alone, 0, taken);
+  require(total <= least + 1e-9, "no assignment is cheaper");
+}
+
+// ---- tracks ---------------------------------------------------------------------------------
+
+using Place = std::pair<double, double>;
+
+class Session {
+ public:
+  void run(Bytes& bytes) {
+    change_settings(bytes);
+    change_templates(bytes);
+    for (int steps = 0; !bytes.empty() && steps < 200; ++steps) {
+      switch (bytes.between(0, 15)) {
+        case 0:
+          change_settings(bytes);
+          break;
+        case 1:
+          change_templates(bytes);
+          break;
+        case 2:
+          follower_.interrupt();
+          break;
+        case 3:
+          frame_ += bytes.number<std::uint16_t>();
+          break;
+        default:
+          see(bytes);
+      }
+      check_expectations();
+    }
+  }
+
+ private:
+  void change_settings(Bytes& bytes) {
+    settings_.enabled = true;
+    settings_.search_margin = bytes.mostly_between(1, 40);
+    if (settings_.search_margin < 1 || settings_.search_margin > 1 << 20)
+      settings_.search_margin = 1 << 20;
+    settings_.redetect_interval = bytes.between(1, 5);
+    settings_.min_frames_for_lost = bytes.between(1, 4);
+    settings_.update = bytes.between(0, 4) / 4.0;
+    match_.method = bytes.flag() ? xcorr::Method::sqdiff_normed : xcorr::Method::ccoeff_normed;
+    match_.max_peaks = bytes.between(1, 6);
+    match_.min_peak_distance = bytes.mostly_between(0, 20) & std::numeric_limits<int>::max();
+    configure();
+  }
+  void change_templates(Bytes& bytes) {
+    std::vector<std::optional<std::size_t>> origins(bytes.between(0, 3));
+    for (std::size_t i = 0; i < origins.size(); ++i)
+      if (i < templates_ && bytes.flag()) origins[i] = i;
+    templates_ = origins.size();
+    follower_.replace_templates(origins);
+    configure();
+  }
+  void configure() { follower_.configure(settings_, match_, std::vector<double>(templates_, 0.5)); }
+
+  double place(Bytes& bytes) { return bytes.mostly_between(0, 255) / 4.0; }
+  double score(Bytes& bytes) {
+    return match_.method == xcorr::Method::ccoeff_normed ? bytes.between(-100, 100) / 100.0
+                                                         : bytes.between(0, 100) / 100.0;
+  }
+
+  void see(Bytes& bytes) {
+    std::vector<xcorr::Peak> peaks;
+    std::set<Place> places[3];
+    for (int left = templates_ ? bytes.between(0, 9) : 0; left > 0; --left) {
+      const auto index = static_cast<std::uint32_t>(bytes.between(0, int(templates_) - 1));
+      const double x = place(bytes), y = place(bytes);
+      peaks.push_back({index, x, y, 24, 10, score(bytes), 0.9});
+      places[index].insert({x, y});
+    }
+    follower_.update(++frame_, peaks);
+    check(places);
+  }
+
+  void check(const std::set<Place> (&places)[3]) {
+    std::set<std::uint64_t> ids;
+    std::map<std::uint32_t, int> count;
+    std::set<std::pair<std::uint32_t, Place>> claimed;
+    std::uint64_t newest = newest_;
+    for (const Target& target : follower_.targets()) {
+      const xcorr::Peak& peak = target.peak;
+      const Place at{peak.x, peak.y};
+      require(target.id != 0 && ids.insert(target.id).second, "each target has its own id");
+      require(known_.contains(target.id) || target.id > newest_, "no id comes back");
+      newest = std::max(newest, target.id);
+      require(peak.template_index < templates_, "a target is of a template");
+      require(++count[peak.template_index] <= match_.max_peaks, "not more targets than max_peaks");
+      require(std::isfinite(peak.x) && std::isfinite(peak.y) && std::isfinite(peak.score),
+              "places and scores are finite");
+      require(target.state != TrackState::none, "a target has a state");
+      require(!target.lost || target.state != TrackState::tentative, "only known targets are lost");
+      require(target.lost || target.state != TrackState::lost, "what is detected is not lost");
+      if (target.lost) {
+        require(known_.contains(target.id) && known_[target.id] == at,
+                "a lost target stays where it was");
+      } else {
+        require(places[peak.template_index].contains(at), "a detected target has a peak");
+        require(claimed.insert({peak.template_index, at}).second, "a peak is of one target");
+      }
+    }
+    known_.clear();
+    for (const Target& target : follower_.targets())
+      known_[target.id] = {target.peak.x, target.peak.y};
+    newest_ = newest;
+  }
+
+  void check_expectations() const {
+    for (const TemplatePlace& expected : follower_.expectations(frame_ + 1)) {
+      require(expected.template_index < templates_, "what is expected is of a template");
+      require(std::isfinite(expected.place.x) && std::isfinite(expected.place.y),
+              "expected places are finite");
+    }
+    for (const TemplatePlace& update : follower_.template_updates())
+      require(update.template_index < templates_, "what is updated is a template");
+  }
+
+  Follower follower_;
+  TrackSettings settings_;
+  xcorr::MatchSettings match_;
+  std::size_t templates_ = 0;
+  std::uint64_t frame_ = 0, newest_ = 0;
+  std::map<std::uint64_t, Place> known_;  ///< where each target of the last frame is
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Bytes bytes(data, size);
+  if (bytes.flag())
+    try_assignment(bytes);
+  else
+    Session().run(bytes);
+  return 0;
+}
