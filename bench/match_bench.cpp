@@ -4,11 +4,13 @@
 // of the library sees. One CSV line a case on standard output.
 //
 //   match_bench [--backend=cpu|cuda] [--kernel=NAME]... [--seconds=S] [--filter=GLOB]
-//               [--frame=PGM --template=PGM...] [--peaks=FILE]
+//               [--frame=PGM [--template=PGM...]] [--mask=disc] [--peaks=FILE]
 //
-// GLOB picks cases, which are called FRAME/SIDE/COUNT, such as 1920x1080/64/32, and made of random
-// bytes. With --frame the pictures in the files are the only case; its `side` is the first
-// template's width. --peaks writes what the last case found, as CSV.
+// GLOB picks cases, which are called FRAME/SIDE/COUNT, such as 1920x1080/64/32. They are made of
+// random bytes, of several sizes, or of the picture --frame, such as a photograph; templates are
+// cut from it. With --template the pictures in the files are the only case; its `side` is the first
+// template's width. --mask=disc: what counts of a template is the inscribed ellipse. --peaks writes
+// what the last case found, as CSV.
 //
 // latency_ms: enqueue() to the end of collect(), one frame at a time, median. stream_ms: time a
 // frame when many are enqueued before one collect(), which hides what launches cost the host.
@@ -38,6 +40,7 @@ struct Options {
   std::vector<std::string> kernels;
   double seconds = 0.3;
   std::string filter = "*";
+  bool disc = false;
   std::string frame;
   std::vector<std::string> templates;
   std::string peaks;
@@ -85,6 +88,22 @@ std::vector<MatrixView> cut(const Picture& frame, int side, int count) {
   return views;
 }
 
+/// The inscribed ellipse of each template.
+std::vector<Picture> discs_of(std::span<const MatrixView> templates) {
+  std::vector<Picture> masks;
+  for (const MatrixView& t : templates) {
+    const auto [width, height] = t.size;
+    Picture mask{{width, height}, {}};
+    for (int y = 0; y < height; ++y)
+      for (int x = 0; x < width; ++x) {
+        const double u = (2 * x + 1.0) / width - 1, v = (2 * y + 1.0) / height - 1;
+        mask.pixels.push_back(u * u + v * v <= 1);
+      }
+    masks.push_back(std::move(mask));
+  }
+  return masks;
+}
+
 void write_peaks(const std::string& path, const std::vector<Peak>& peaks) {
   std::ofstream file(path);
   file.precision(17);
@@ -120,7 +139,11 @@ void bench(const Device& device, const Options& options, const std::string& kern
   const int side = templates.front().size.width;
   const Frame frame = upload(device, picture);
   Matcher matcher = require(Matcher::create(device));
-  require(matcher.set_templates(templates));
+  std::vector<Picture> discs;
+  std::vector<MatrixView> masks;
+  if (options.disc) discs = discs_of(templates);
+  for (const Picture& mask : discs) masks.push_back(mask.view());
+  require(matcher.set_templates(templates, masks));
   MatchSettings settings;
   settings.kernel = kernel;
   if (const Status s = matcher.prepare(ElementType::u8, size, settings); !s.ok()) {
@@ -139,9 +162,11 @@ void bench(const Device& device, const Options& options, const std::string& kern
     for (int i = 0; i < many; ++i) require(matcher.enqueue(frame.view));
     require(matcher.collect(peaks));
   });
-  std::printf("%s,%s,%s,%d,%d,%d,%zu,%.4f,%.4f,%zu\n", name_of(device.backend), device.name.c_str(),
-              matcher.kernel().c_str(), size.width, size.height, side, templates.size(), latency,
-              stream, peaks.size());
+  std::printf("%s,%s,%s,%d,%d,%d,%zu,%.4f,%.4f,%zu,%s,%s\n", name_of(device.backend),
+              device.name.c_str(), matcher.kernel().c_str(), size.width, size.height, side,
+              templates.size(), latency, stream, peaks.size(),
+              options.frame.empty() ? "random bytes" : options.frame.c_str(),
+              options.disc ? "disc" : "none");
   std::fflush(stdout);
   if (!options.peaks.empty()) write_peaks(options.peaks, peaks);
 }
@@ -177,6 +202,8 @@ Options parse(int argc, char** argv) {
       options.frame = arg.substr(8);
     else if (arg.starts_with("--template="))
       options.templates.push_back(arg.substr(11));
+    else if (arg == "--mask=disc")
+      options.disc = true;
     else if (arg.starts_with("--peaks="))
       options.peaks = arg.substr(8);
     else if (arg.starts_with("--seconds="))
@@ -185,19 +212,23 @@ Options parse(int argc, char** argv) {
       fail({Code::invalid_argument, "unknown argument " + arg});
   }
   if (options.kernels.empty()) options.kernels = {"auto"};
-  if (options.frame.empty() != options.templates.empty())
-    fail({Code::invalid_argument, "--frame and --template belong together"});
+  if (options.frame.empty() && !options.templates.empty())
+    fail({Code::invalid_argument, "--template needs --frame"});
   return options;
 }
 
+/// Templates that are cut from the picture.
+void bench_picture(const Device& device, const Options& options, const std::string& kernel,
+                   const Picture& picture) {
+  for (const int side : {16, 32, 64, 128})
+    for (const int count : {1, 32})
+      if (fnmatch(options.filter.c_str(), name_of(picture.size, side, count).c_str(), 0) == 0)
+        bench(device, options, kernel, picture, cut(picture, side, count));
+}
+
 void bench_random(const Device& device, const Options& options, const std::string& kernel) {
-  for (const Size size : {Size{192, 192}, Size{640, 480}, Size{1920, 1080}, Size{3840, 2160}}) {
-    const Picture picture = random_picture(size);
-    for (const int side : {16, 32, 64, 128})
-      for (const int count : {1, 32})
-        if (fnmatch(options.filter.c_str(), name_of(size, side, count).c_str(), 0) == 0)
-          bench(device, options, kernel, picture, cut(picture, side, count));
-  }
+  for (const Size size : {Size{192, 192}, Size{640, 480}, Size{1920, 1080}, Size{3840, 2160}})
+    bench_picture(device, options, kernel, random_picture(size));
 }
 
 }  // namespace
@@ -206,7 +237,13 @@ int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
   const Device device = require(open_device(options.backend));
   require(make_current(device));
-  std::puts("backend,device,kernel,width,height,side,templates,latency_ms,stream_ms,peaks");
+  std::puts(
+      "backend,device,kernel,width,height,side,templates,latency_ms,stream_ms,peaks,content,mask");
   for (const std::string& kernel : options.kernels)
-    (options.frame.empty() ? bench_random : bench_files)(device, options, kernel);
+    if (options.frame.empty())
+      bench_random(device, options, kernel);
+    else if (options.templates.empty())
+      bench_picture(device, options, kernel, require(read_pgm(options.frame)));
+    else
+      bench_files(device, options, kernel);
 }

@@ -43,7 +43,7 @@ HWY_FLATTEN void run_as(const Job& job) {
   const Squares* squares = static_cast<const Squares*>(job.squares);
   float* HWY_RESTRICT scores = job.scores;
   const std::int64_t count = job.problem->correlate.shifts.width;
-  const std::int64_t n = job.problem->correlate.right.area();
+  const std::int64_t n = job.problem->pixels();
   if constexpr (std::is_integral_v<Product>) {
     const auto right_sum = static_cast<std::int64_t>(job.right->sum);
     const auto right_squares = static_cast<std::int64_t>(job.right->squares);

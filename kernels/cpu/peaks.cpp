@@ -140,7 +140,7 @@ void find_peaks(const stage::Peaks::Problem& problem, const stage::Peaks::Buffer
         buffers.scores + i * p.shifts.size().area(), p.shifts.size(), problem.distance_x - 1,
         problem.distance_y - 1,
         static_cast<float>(score_limit(problem.method, problem.threshold,
-                                       static_cast<double>(p.right.area()),
+                                       static_cast<double>(problem.pixels()),
                                        buffers.template_sums[r]))};
     for (int slot = 0; slot < slots; ++slot) best_of(slot).count = 0;
     constexpr int rows = 16;

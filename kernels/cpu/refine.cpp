@@ -9,71 +9,126 @@
 namespace xcorr::cpu {
 namespace {
 
-/// 8-bit pixels: integer sums. Rows are split where their products would exceed 32 bits.
-double exact_score(Method method, const Matrix<std::uint8_t>& window,
-                   const Matrix<std::uint8_t>& right, const TemplateSums& sums) {
+/// A position of the output to be scored.
+struct Window {
+  const stage::Refine::Problem& problem;
+  const stage::Refine::Buffers& buffers;
+  int right;  ///< of the templates
+  int x, y;   ///< element of the output
+
+  template <class T>
+  Matrix<T> pixels() const {
+    const Problem& p = problem.correlate;
+    auto window = left_of<T>(p, buffers.lefts, 0);
+    window.data = reinterpret_cast<const std::byte*>(window.row(p.shifts.y + y) + p.shifts.x + x);
+    window.size = p.right;
+    return window;
+  }
+  /// Its value in a surface with one for each output.
+  template <class T>
+  std::int64_t value_in(const void* surface) const {
+    const std::int64_t place = std::int64_t{y} * problem.correlate.shifts.width + x;
+    return static_cast<std::int64_t>(static_cast<const T*>(surface)[place]);
+  }
+};
+
+/// Rows are split where their products would exceed 32 bits.
+std::int64_t product_of(const Matrix<std::uint8_t>& window, const Matrix<std::uint8_t>& right) {
   constexpr int most = 32768;
-  WindowTerms<std::int64_t> terms{right.size.area(),
-                                  0,
-                                  0,
-                                  0,
-                                  static_cast<std::int64_t>(sums.sum),
-                                  static_cast<std::int64_t>(sums.squares)};
+  std::int64_t product = 0;
   for (int y = 0; y < right.size.height; ++y)
     for (int x = 0; x < right.size.width; x += most) {
       const std::uint8_t* f = window.row(y) + x;
       const std::uint8_t* t = right.row(y) + x;
-      std::uint32_t product = 0, sum = 0, squares = 0;
       const int count = std::min(most, right.size.width - x);
-      for (int k = 0; k < count; ++k) {
-        product += std::uint32_t{f[k]} * t[k];
-        sum += f[k];
-        squares += std::uint32_t{f[k]} * f[k];
-      }
-      terms.product += product;
-      terms.left_sum += sum;
-      terms.left_squares += squares;
+      std::uint32_t sum = 0;
+      for (int k = 0; k < count; ++k) sum += std::uint32_t{f[k]} * t[k];
+      product += sum;
     }
-  return score(method, terms);
+  return product;
 }
 
-double mean_of(const Matrix<float>& m) {
-  double sum = 0;
-  for (int y = 0; y < m.size.height; ++y)
-    for (int x = 0; x < m.size.width; ++x) sum += m.row(y)[x];
-  return sum / static_cast<double>(m.size.area());
+/// 8-bit pixels: integers. The sums over the window exist already.
+double exact_score(const Window& w, const Matrix<std::uint8_t>& right) {
+  const stage::Refine::Buffers& b = w.buffers;
+  const TemplateSums& sums = b.template_sums[w.right];
+  const bool wide = w.problem.correlate.output_type() == ElementType::u64;
+  return score(w.problem.method,
+               WindowTerms<std::int64_t>{
+                   w.problem.pixels(), product_of(w.pixels<std::uint8_t>(), right),
+                   w.value_in<std::uint32_t>(b.window_sums),
+                   wide ? w.value_in<std::uint64_t>(b.window_squares)
+                        : w.value_in<std::uint32_t>(b.window_squares),
+                   static_cast<std::int64_t>(sums.sum), static_cast<std::int64_t>(sums.squares)});
 }
 
 /// Float pixels: two passes in double. All sums add in the same order, so that a copy has equal
-/// sums; eight partial sums each, for speed.
-double exact_score(Method method, const Matrix<float>& window, const Matrix<float>& right,
-                   const TemplateSums&) {
-  constexpr int parts = 8;
-  const double left_mean = mean_of(window), right_mean = mean_of(right);
-  CentredTerms sums[parts] = {};
-  for (int y = 0; y < right.size.height; ++y)
-    for (int x = 0; x < right.size.width; x += parts) {
-      const int count = std::min(parts, right.size.width - x);
-      for (int k = 0; k < count; ++k) {
-        const double f = window.row(y)[x + k], t = right.row(y)[x + k];
-        const double f_centred = f - left_mean, t_centred = t - right_mean;
-        sums[k].left_squares += f * f;
-        sums[k].right_squares += t * t;
-        sums[k].product += f * t;
-        sums[k].difference += (f - t) * (f - t);
-        sums[k].left_variance_sum += f_centred * f_centred;
-        sums[k].right_variance_sum += t_centred * t_centred;
-        sums[k].covariance += f_centred * t_centred;
+/// sums; eight partial sums each, for speed. `weight(x, y)`: 1 where a pixel counts, else 0.
+template <class Weight>
+class FloatTerms {
+ public:
+  FloatTerms(const Matrix<float>& window, const Matrix<float>& right, double pixels, Weight weight)
+      : right_(right), pixels_(pixels), weight_(weight) {
+    const double left_mean = mean_of(window), right_mean = mean_of(right);
+    for_parts([&](int part, int x, int y) {
+      const double w = weight(x, y), f = w * window.row(y)[x], t = w * right.row(y)[x];
+      const double f_centred = f - w * left_mean, t_centred = t - w * right_mean;
+      CentredTerms& sums = sums_[part];
+      sums.left_squares += f * f;
+      sums.right_squares += t * t;
+      sums.product += f * t;
+      sums.difference += (f - t) * (f - t);
+      sums.left_variance_sum += f_centred * f_centred;
+      sums.right_variance_sum += t_centred * t_centred;
+      sums.covariance += f_centred * t_centred;
+    });
+  }
+
+  CentredTerms total() const {
+    CentredTerms total = sums_[0];
+    for (int k = 1; k < parts; ++k)
+      for (double CentredTerms::*sum :
+           {&CentredTerms::left_squares, &CentredTerms::right_squares, &CentredTerms::product,
+            &CentredTerms::difference, &CentredTerms::left_variance_sum,
+            &CentredTerms::right_variance_sum, &CentredTerms::covariance})
+        total.*sum += sums_[k].*sum;
+    return total;
+  }
+
+ private:
+  static constexpr int parts = 8;
+
+  template <class F>
+  void for_parts(F f) const {
+    for (int y = 0; y < right_.size.height; ++y)
+      for (int x = 0; x < right_.size.width; x += parts) {
+        const int count = std::min(parts, right_.size.width - x);
+        for (int k = 0; k < count; ++k) f(k, x + k, y);
       }
-    }
-  CentredTerms total = sums[0];
-  for (int k = 1; k < parts; ++k)
-    for (double CentredTerms::*sum :
-         {&CentredTerms::left_squares, &CentredTerms::right_squares, &CentredTerms::product,
-          &CentredTerms::difference, &CentredTerms::left_variance_sum,
-          &CentredTerms::right_variance_sum, &CentredTerms::covariance})
-      total.*sum += sums[k].*sum;
-  return score(method, total);
+  }
+  double mean_of(const Matrix<float>& m) const {
+    double sum = 0;
+    for (int y = 0; y < m.size.height; ++y)
+      for (int x = 0; x < m.size.width; ++x) sum += weight_(x, y) * m.row(y)[x];
+    return sum / pixels_;
+  }
+
+  const Matrix<float>& right_;
+  const double pixels_;
+  Weight weight_;
+  CentredTerms sums_[parts] = {};
+};
+
+double exact_score(const Window& w, const Matrix<float>& right) {
+  const auto score_by = [&](auto weight) {
+    return score(w.problem.method, FloatTerms(w.pixels<float>(), right,
+                                              static_cast<double>(w.problem.pixels()), weight)
+                                       .total());
+  };
+  const std::uint8_t* mask = w.buffers.mask;
+  const std::int64_t width = right.size.width;
+  if (mask) return score_by([=](int x, int y) -> double { return mask[y * width + x]; });
+  return score_by([](int, int) { return 1.0; });
 }
 
 template <class T>
@@ -82,10 +137,7 @@ RefinedPeak refined(const stage::Refine::Problem& problem, const stage::Refine::
   const Problem& p = problem.correlate;
   const auto right = right_of<T>(p, buffers.templates, r);
   const auto score_at = [&](int x, int y) {
-    auto window = left_of<T>(p, buffers.lefts, 0);
-    window.data = reinterpret_cast<const std::byte*>(window.row(p.shifts.y + y) + p.shifts.x + x);
-    window.size = p.right;
-    return exact_score(problem.method, window, right, buffers.template_sums[r]);
+    return exact_score({problem, buffers, r, x, y}, right);
   };
   RefinedPeak peak{score_at(at.x, at.y), 0, 0, at.x, at.y};
   if (!problem.subpixel) return peak;

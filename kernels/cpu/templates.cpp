@@ -10,59 +10,69 @@
 namespace xcorr::cpu {
 namespace {
 
-/// Calls f for each pixel, row by row.
-template <class T, class F>
-void for_pixels(const Matrix<T>& m, F f) {
-  for (int y = 0; y < m.size.height; ++y)
-    for (int x = 0; x < m.size.width; ++x) f(m.row(y)[x]);
-}
+/// Templates of one size: their pixels that count, and where their operands go.
+template <class T>
+class Templates {
+ public:
+  Templates(const stage::TemplateSums::Problem& p, const stage::TemplateSums::Buffers& b, int index)
+      : p_(p), b_(b), at_(index * p.stride), n_(double(p.masking.pixels(p.size))) {}
 
-TemplateSums sums_of(const Matrix<std::uint8_t>& right) {
+  /// Calls f(pixel, its operand, whether it counts), row by row; operands exist where
+  /// has_operands().
+  template <class F>
+  void for_pixels(F f) const {
+    for (int y = 0; y < p_.size.height; ++y) {
+      const std::int64_t at = at_ + y * p_.pitch;
+      const T* row = reinterpret_cast<const T*>(static_cast<const std::byte*>(b_.templates) + at);
+      T* to = p_.has_operands() ? reinterpret_cast<T*>(static_cast<std::byte*>(b_.operands) + at)
+                                : nullptr;
+      const std::uint8_t* mask = b_.mask ? b_.mask + std::int64_t{y} * p_.size.width : nullptr;
+      for (int x = 0; x < p_.size.width; ++x) f(row[x], to ? to + x : nullptr, !mask || mask[x]);
+    }
+  }
+  double n() const { return n_; }
+
+ private:
+  const stage::TemplateSums::Problem& p_;
+  const stage::TemplateSums::Buffers& b_;
+  std::int64_t at_;
+  double n_;
+};
+
+TemplateSums sums_of(const Templates<std::uint8_t>& pixels) {
   std::int64_t sum = 0, squares = 0;
-  for_pixels(right, [&](std::int64_t v) {
+  pixels.for_pixels([&](std::uint8_t pixel, std::uint8_t* operand, bool counts) {
+    const std::int64_t v = counts ? pixel : 0;
     sum += v;
     squares += v * v;
+    if (operand) *operand = static_cast<std::uint8_t>(v);
   });
-  return {double(sum), double(squares), double(right.size.area() * squares - sum * sum)};
+  return {double(sum), double(squares),
+          double(static_cast<std::int64_t>(pixels.n()) * squares - sum * sum)};
 }
 
-TemplateSums sums_of(const Matrix<float>& right) {
+TemplateSums sums_of(const Templates<float>& pixels) {
   TemplateSums sums;
-  for_pixels(right, [&](double v) {
+  pixels.for_pixels([&](float pixel, float*, bool counts) {
+    const double v = counts ? pixel : 0;
     sums.sum += v;
     sums.squares += v * v;
   });
-  const double n = double(right.size.area()), mean = sums.sum / n;
-  for_pixels(right, [&](double v) { sums.n2_variance += (v - mean) * (v - mean); });
-  sums.n2_variance *= n;
+  const double mean = sums.sum / pixels.n();
+  pixels.for_pixels([&](float pixel, float* operand, bool counts) {
+    const double v = counts ? pixel - mean : 0;
+    sums.n2_variance += v * v;
+    *operand = static_cast<float>(v);
+  });
+  sums.n2_variance *= pixels.n();
   return sums;
-}
-
-/// The pixels less their mean, in the same layout.
-void centre(const Matrix<float>& right, const TemplateSums& sums, std::byte* out) {
-  const double mean = sums.sum / double(right.size.area());
-  for (int y = 0; y < right.size.height; ++y)
-    std::transform(right.row(y), right.row(y) + right.size.width,
-                   reinterpret_cast<float*>(out + y * right.pitch),
-                   [mean](float v) { return static_cast<float>(v - mean); });
-}
-
-template <class T>
-Matrix<T> template_of(const stage::TemplateSums::Problem& p, const void* templates, int index) {
-  return {static_cast<const std::byte*>(templates) + index * p.stride, p.pitch, p.size};
 }
 
 Status template_sums(const stage::TemplateSums::Problem& p, const Device&,
                      const stage::TemplateSums::Buffers& b, PlanState*) {
-  for (int r = b.first_right; r < b.first_right + b.right_count; ++r) {
-    if (p.type == ElementType::u8) {
-      b.template_sums[r] = sums_of(template_of<std::uint8_t>(p, b.templates, r));
-      continue;
-    }
-    const auto pixels = template_of<float>(p, b.templates, r);
-    b.template_sums[r] = sums_of(pixels);
-    centre(pixels, b.template_sums[r], static_cast<std::byte*>(b.centred) + r * p.stride);
-  }
+  for (int r = b.first_right; r < b.first_right + b.right_count; ++r)
+    b.template_sums[r] = p.type == ElementType::u8 ? sums_of(Templates<std::uint8_t>(p, b, r))
+                                                   : sums_of(Templates<float>(p, b, r));
   return {};
 }
 
@@ -86,7 +96,9 @@ Status blend(const stage::Blend::Problem& p, const Device&, const stage::Blend::
 }
 
 constexpr Variant<stage::TemplateSums> sums_table[] = {
-    {{"template_sums", Backend::cpu, {Feature::u8, Feature::f32}}, supports_all, template_sums},
+    {{"template_sums", Backend::cpu, {Feature::u8, Feature::f32, Feature::mask}},
+     supports_all,
+     template_sums},
 };
 constexpr Variant<stage::Blend> blend_table[] = {
     {{"blend", Backend::cpu, {Feature::u8, Feature::f32}}, supports_all, blend},

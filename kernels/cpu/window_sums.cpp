@@ -201,7 +201,10 @@ std::size_t workspace(const stage::WindowSums::Problem& problem, const Device&) 
 }
 
 constexpr Variant<stage::WindowSums> variants[] = {
-    {{"window_sums", Backend::cpu, match_features}, supports, launch, workspace},
+    {{"window_sums", Backend::cpu, {Feature::u8, Feature::f32, Feature::wide_sums}},
+     supports,
+     launch,
+     workspace},
 };
 
 }  // namespace window_sums

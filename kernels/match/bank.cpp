@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "match/bank.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "match/image.hpp"
@@ -28,20 +29,58 @@ Status check_types(std::span<const BankTemplate> bank) {
   return {};
 }
 
+Status check_mask(const MatrixView& mask, Size size, std::size_t index) {
+  const std::string name = "the mask of template " + std::to_string(index);
+  const auto text_of = [](Size s) {
+    return std::to_string(s.width) + "x" + std::to_string(s.height);
+  };
+  if (mask.type != ElementType::u8)
+    return {Code::invalid_argument,
+            name + " has elements of type " + name_of(mask.type) + "; masks are of u8"};
+  if (mask.memory != Memory::host) return {Code::invalid_argument, name + " is not in host memory"};
+  if (mask.size != size)
+    return {Code::invalid_argument,
+            name + " has " + text_of(mask.size) + " pixels, the template " + text_of(size)};
+  return check_rows(mask, name);
+}
+
+/// Adds the masks, of which those without data and those of ones alone mean none.
+Status add_masks(std::vector<BankTemplate>& bank, std::span<const MatrixView> masks) {
+  if (masks.empty()) return {};
+  if (masks.size() != bank.size())
+    return {Code::invalid_argument, std::to_string(masks.size()) + " masks for " +
+                                        std::to_string(bank.size()) + " templates"};
+  for (std::size_t i = 0; i < bank.size(); ++i) {
+    if (!masks[i].data) continue;
+    if (Status s = check_mask(masks[i], bank[i].size, i); !s.ok()) return s;
+    std::vector<std::uint8_t>& mask = bank[i].mask;
+    for (const std::byte pixel : dense_copy(masks[i])) mask.push_back(pixel != std::byte{0});
+    const auto counted = std::count(mask.begin(), mask.end(), 1);
+    if (counted == 0)
+      return {Code::invalid_argument,
+              "the mask of template " + std::to_string(i) + " leaves no pixel"};
+    if (counted == std::ssize(mask)) mask.clear();
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views) {
+Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views,
+                                            std::span<const MatrixView> masks) {
   std::vector<BankTemplate> bank;
   for (const MatrixView& view : views) {
     if (Status status = check_view(view, bank.size()); !status.ok()) return status;
     bank.push_back({view.type, view.size, dense_copy(view), nullptr});
   }
   if (Status status = check_types(bank); !status.ok()) return status;
+  if (Status status = add_masks(bank, masks); !status.ok()) return status;
   return bank;
 }
 
 Result<std::vector<BankTemplate>> make_bank(
-    std::span<const std::shared_ptr<const LiveTemplate>> templates, Backend backend) {
+    std::span<const std::shared_ptr<const LiveTemplate>> templates, Backend backend,
+    std::span<const MatrixView> masks) {
   std::vector<BankTemplate> bank;
   for (const auto& live : templates) {
     const std::string name = "template " + std::to_string(bank.size());
@@ -51,15 +90,16 @@ Result<std::vector<BankTemplate>> make_bank(
     bank.push_back({live->view().type, live->view().size, {}, live});
   }
   if (Status status = check_types(bank); !status.ok()) return status;
+  if (Status status = add_masks(bank, masks); !status.ok()) return status;
   return bank;
 }
 
-BankGroups groups_by_size(const std::vector<BankTemplate>& bank, Size space) {
+BankGroups groups_of(const std::vector<BankTemplate>& bank, Size space) {
   BankGroups groups;
   for (std::uint32_t i = 0; i < bank.size(); ++i) {
     const Size size = bank[i].size;
     if (size.width <= space.width && size.height <= space.height)
-      groups[{size.width, size.height}].push_back(i);
+      groups[GroupKey(bank[i])].push_back(i);
   }
   return groups;
 }

@@ -18,20 +18,35 @@ struct BankTemplate {
   Size size;
   std::vector<std::byte> pixels;  ///< dense; empty: they are in `live`
   std::shared_ptr<const LiveTemplate> live;
+  std::vector<std::uint8_t> mask = {};  ///< see stages/mask.hpp; empty: all pixels count
 };
 
 /// A template's largest number of pixels: beyond it n^2 * 255^2 exceeds 63 bits (see score.hpp).
 inline constexpr std::int64_t max_template_pixels = 11'900'000;
 
-/// Copies the views. Errors: invalid_argument.
-Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views);
+/// Copies the views and the masks, see Matcher::set_templates(). Errors: invalid_argument.
+Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views,
+                                            std::span<const MatrixView> masks = {});
 
-/// Shares the templates, which must belong to that backend. Errors: invalid_argument.
+/// Shares the templates, which must belong to that backend, and copies the masks. Errors:
+/// invalid_argument.
 Result<std::vector<BankTemplate>> make_bank(
-    std::span<const std::shared_ptr<const LiveTemplate>> templates, Backend backend);
+    std::span<const std::shared_ptr<const LiveTemplate>> templates, Backend backend,
+    std::span<const MatrixView> masks = {});
 
-/// Positions in the bank, by size (width, height), of the templates that fit into `space`.
-using BankGroups = std::map<std::pair<int, int>, std::vector<std::uint32_t>>;
-BankGroups groups_by_size(const std::vector<BankTemplate>& bank, Size space);
+/// What templates of a group have in common: their windows and the sums over them.
+struct GroupKey {
+  int width, height;
+  std::vector<std::uint8_t> mask;
+
+  explicit GroupKey(const BankTemplate& t)
+      : width(t.size.width), height(t.size.height), mask(t.mask) {}
+  auto operator<=>(const GroupKey&) const = default;
+  Size size() const { return {width, height}; }
+};
+
+/// Positions in the bank of the templates that fit into `space`, by group.
+using BankGroups = std::map<GroupKey, std::vector<std::uint32_t>>;
+BankGroups groups_of(const std::vector<BankTemplate>& bank, Size space);
 
 }  // namespace xcorr

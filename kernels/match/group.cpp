@@ -83,9 +83,11 @@ Status TemplateGroup::allocate() {
   const MatchProblem& p = problem_;
   const Backend backend = device_.backend;
   const std::size_t pixels = p.correlate.rights * p.correlate.right_stride;
-  const std::size_t centred = p.correlate.type == ElementType::f32 ? pixels : 0;
+  const std::size_t operands = p.template_sums().has_operands() ? pixels : 0;
+  const auto mask = static_cast<std::size_t>(p.masking.extent(p.correlate.right).bytes);
   if (Status s = make_block(templates_, backend, pixels); !s.ok()) return s;
-  if (Status s = make_block(centred_, backend, centred); !s.ok()) return s;
+  if (Status s = make_block(mask_, backend, mask); !s.ok()) return s;
+  if (Status s = make_block(operands_, backend, operands); !s.ok()) return s;
   if (Status s = make_block(template_sums_, backend, p.correlate.rights * sizeof(TemplateSums));
       !s.ok())
     return s;
@@ -93,6 +95,9 @@ Status TemplateGroup::allocate() {
                               : kernel_.correlate->make_plan(p.correlation(), device_);
   if (!state.ok()) return state.status();
   state_ = std::move(state.value());
+  auto window_sums_state = window_sums_->make_plan(p.window_sums(), device_);
+  if (!window_sums_state.ok()) return window_sums_state.status();
+  window_sums_state_ = std::move(window_sums_state.value());
   auto refine_state = refine_->make_plan(p.refinement(), device_);
   if (!refine_state.ok()) return refine_state.status();
   refine_state_ = std::move(refine_state.value());
@@ -119,6 +124,7 @@ void TemplateGroup::add_needs(MatchScratchSizes& sizes) const {
 
 Status TemplateGroup::load(const std::vector<BankTemplate>& bank, const MatchResults& results,
                            Stream stream) {
+  if (Status s = load_mask(bank[members_.front().index].mask, stream); !s.ok()) return s;
   const int count = static_cast<int>(members_.size());
   for (int i = 0; i < count; ++i) {
     const BankTemplate& t = bank[members_[i].index];
@@ -142,6 +148,16 @@ Status TemplateGroup::refresh(const MatchResults& results, Stream stream) {
   return end == 0 ? Status() : sum_up(first, end - first, results, stream);
 }
 
+Status TemplateGroup::load_mask(const std::vector<std::uint8_t>& mask, Stream stream) {
+  if (!problem_.masking) return {};
+  if (Status s = runtime(device_.backend)
+                     .copy(bytes_copy(mask_.data(), mask.data(), mask.size()), Memory::host,
+                           Memory::device, stream);
+      !s.ok())
+    return s;
+  return window_sums_state_ ? window_sums_state_->set_rights(mask_.data(), stream) : Status();
+}
+
 Status TemplateGroup::load_live(int member, Stream stream) {
   return load_pixels(member, members_[member].live->view().data, Memory::device, stream);
 }
@@ -163,7 +179,8 @@ Status TemplateGroup::load_pixels(int member, const void* pixels, Memory memory,
 Status TemplateGroup::sum_up(int first, int count, const MatchResults& results, Stream stream) {
   const stage::TemplateSums::Buffers buffers{{{nullptr, stream}, first, count},
                                              templates_.data(),
-                                             centred_.data(),
+                                             mask(),
+                                             operands_.data(),
                                              template_sums_.as<TemplateSums>()};
   if (Status s = sums_of_templates_->launch(problem_.template_sums(), device_, buffers, nullptr);
       !s.ok())
@@ -204,19 +221,21 @@ Status TemplateGroup::sum_windows(const MatchFrame& frame, const MatchScratch& s
   return window_sums_->launch(problem_.window_sums(), device_,
                               {{scratch.side_workspace.data(), stream},
                                frame.data,
+                               mask(),
                                scratch.window_sums.data(),
                                scratch.window_squares.data()},
-                              nullptr);
+                              window_sums_state_.get());
 }
 
 WindowInputs TemplateGroup::window_inputs(const MatchFrame& frame, const MatchScratch& scratch,
                                           Stream stream) const {
   return {{{scratch.workspace.data(), stream}},
           frame.data,
-          templates_.data(),
+          problem_.correlate.type == ElementType::f32 ? templates_.data() : operands(),
           scratch.window_sums.data(),
           scratch.window_squares.data(),
-          template_sums_.as<TemplateSums>()};
+          template_sums_.as<TemplateSums>(),
+          mask()};
 }
 
 Status TemplateGroup::search(const MatchFrame& frame, const MatchScratch& scratch,

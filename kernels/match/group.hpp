@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The templates of one size in a plan: a one-to-many match with its variants, their state, and the
-// templates themselves where kernels read them.
+// The templates of one size and mask in a plan: a one-to-many match with its variants, their state,
+// and the templates themselves where kernels read them.
 #pragma once
 
 #include <algorithm>
@@ -68,7 +68,8 @@ class TemplateGroup {
   /// Increases the sizes to what this group needs.
   void add_needs(MatchScratchSizes& sizes) const;
 
-  /// Enqueues loading the group's templates: all at first, then only what has changed.
+  /// Enqueues loading the group's templates: all at first, with the mask, then only what has
+  /// changed.
   Status load(const std::vector<BankTemplate>& bank, const MatchResults& results, Stream stream);
   Status refresh(const MatchResults& results, Stream stream);
 
@@ -79,6 +80,7 @@ class TemplateGroup {
  private:
   Status choose(const std::string& kernel);
   Status allocate();
+  Status load_mask(const std::vector<std::uint8_t>& mask, Stream stream);
   Status load_live(int member, Stream stream);
   Status load_pixels(int member, const void* pixels, Memory memory, Stream stream);
   /// Call after loading their pixels.
@@ -87,8 +89,9 @@ class TemplateGroup {
   bool kernel_refines() const;
   /// The operands of the products, see stage::Correlate::Buffers::rights.
   const void* operands() const {
-    return (problem_.correlate.type == ElementType::f32 ? centred_ : templates_).data();
+    return (problem_.template_sums().has_operands() ? operands_ : templates_).data();
   }
+  const std::uint8_t* mask() const { return problem_.masking ? mask_.as<std::uint8_t>() : nullptr; }
   /// What a search and a refinement read.
   WindowInputs window_inputs(const MatchFrame& frame, const MatchScratch& scratch,
                              Stream stream) const;
@@ -121,9 +124,9 @@ class TemplateGroup {
   /// Used after a correlate kernel.
   const Variant<stage::Normalise>* normalise_ = nullptr;
   const Variant<stage::Peaks>* peaks_ = nullptr;
-  std::unique_ptr<PlanState> state_, refine_state_;
+  std::unique_ptr<PlanState> state_, window_sums_state_, refine_state_;
   std::vector<Member> members_;
-  Block templates_, centred_, template_sums_;
+  Block templates_, mask_, operands_, template_sums_;
   std::optional<Prefilter> prefilter_;  ///< for templates
 };
 

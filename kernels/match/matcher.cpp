@@ -90,12 +90,14 @@ Status Matcher::Impl::take(Result<std::vector<BankTemplate>> made) {
   return {};
 }
 
-Status Matcher::set_templates(std::span<const MatrixView> templates) {
-  return impl_->take(make_bank(templates));
+Status Matcher::set_templates(std::span<const MatrixView> templates,
+                              std::span<const MatrixView> masks) {
+  return impl_->take(make_bank(templates, masks));
 }
 
-Status Matcher::set_templates(std::span<const std::shared_ptr<const LiveTemplate>> templates) {
-  return impl_->take(make_bank(templates, impl_->device.backend));
+Status Matcher::set_templates(std::span<const std::shared_ptr<const LiveTemplate>> templates,
+                              std::span<const MatrixView> masks) {
+  return impl_->take(make_bank(templates, impl_->device.backend, masks));
 }
 
 Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& settings) {
@@ -108,7 +110,7 @@ Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& setti
   if (plan && plan->type() == type && plan->frame() == frame && plan->adopt(settings)) return {};
   // Checked even if there are no templates to match.
   if (Status s = check_matching_name(impl_->device, settings.kernel); !s.ok()) return s;
-  KernelOfSize kernels;
+  KernelOfGroup kernels;
   if (is_tuning_requested(settings.kernel))
     kernels = impl_->tuner.kernels(
         {impl_->device, impl_->bank, type, frame, settings, impl_->own_stream});
@@ -158,13 +160,13 @@ Status Matcher::Impl::prepare_response(std::uint32_t template_index) {
   response_plan.reset();
   const BankTemplate& t = bank[template_index];
   const Size region = searched_region(plan->frame(), settings.search_region).size();
-  KernelOfSize kernels;
+  KernelOfGroup kernels;
   if (!plan->places(t.size).empty()) {
     // With a kernel that leaves a surface, which `settings.kernel` need not be.
     auto kernel = select_variant<stage::Correlate>(
-        problem_of_group(t.type, region, t.size, 1, settings).correlation(), device, "");
+        problem_of_group(t.type, region, GroupKey(t), 1, settings).correlation(), device, "");
     if (!kernel.ok()) return kernel.status();
-    kernels[{t.size.width, t.size.height}] = kernel.value()->name;
+    kernels[GroupKey(t)] = kernel.value()->name;
   }
   auto made = MatchPlan::make(device, {t}, t.type, plan->frame(), settings, own_stream, kernels);
   if (!made.ok()) return made.status();

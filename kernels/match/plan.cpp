@@ -23,14 +23,16 @@ Status make_blocks(Backend backend, std::initializer_list<Request> requests) {
 
 }  // namespace
 
-MatchProblem problem_of_group(ElementType type, Size region, Size size, int count,
+MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& group, int count,
                               const MatchSettings& settings) {
+  const Size size = group.size();
   MatchProblem p;
   p.correlate = dense_problem(type, count == 1 ? Form::one_to_one : Form::one_to_many, region, size,
                               1, count, valid_shifts(region, size));
   p.products = p.correlate.output_type();
   p.method = settings.method;
   p.max_peaks = settings.max_peaks;
+  p.masking.counted = std::count(group.mask.begin(), group.mask.end(), 1);
   const Size distance = peak_distance(settings.min_peak_distance, size, region);
   p.distance_x = distance.width;
   p.distance_y = distance.height;
@@ -39,7 +41,7 @@ MatchProblem problem_of_group(ElementType type, Size region, Size size, int coun
 
 Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTemplate>& bank,
                                   ElementType type, Size frame, const MatchSettings& settings,
-                                  Stream stream, const KernelOfSize& kernels) {
+                                  Stream stream, const KernelOfGroup& kernels) {
   MatchPlan plan;
   plan.device_ = device;
   plan.runtime_ = &runtime(device.backend);
@@ -58,12 +60,11 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
   if (!side.ok()) return side.status();
   plan.side_ = std::move(side.value());
 
-  for (const auto& [extent, members] : groups_by_size(bank, plan.region_.size())) {
-    const auto own = kernels.find(extent);
-    const Size size{extent.first, extent.second};
+  for (const auto& [key, members] : groups_of(bank, plan.region_.size())) {
+    const auto own = kernels.find(key);
     const int count = static_cast<int>(members.size());
     auto group = TemplateGroup::make(
-        device, bank, members, problem_of_group(type, plan.region_.size(), size, count, settings),
+        device, bank, members, problem_of_group(type, plan.region_.size(), key, count, settings),
         own == kernels.end() ? settings.kernel : own->second, settings.prefilter_sigma);
     if (!group.ok()) return group.status();
     plan.groups_.push_back(std::move(group.value()));
@@ -184,8 +185,7 @@ const TemplateSums& MatchPlan::sums_of(std::size_t group, std::size_t member) co
 }
 
 Closeness MatchPlan::closeness_of(std::size_t group, std::size_t member) const {
-  return {settings_.method, double(groups_[group].problem().correlate.right.area()),
-          sums_of(group, member)};
+  return {settings_.method, double(groups_[group].problem().pixels()), sums_of(group, member)};
 }
 
 void MatchPlan::append_peaks(std::size_t group, std::size_t member,
@@ -193,8 +193,9 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
   const bool minimum = info(settings_.method).minimum;
   const Size size = groups_[group].problem().correlate.right;
   const MatchResults results = results_of(group);
-  const double limit = score_limit(settings_.method, settings_.threshold, double(size.area()),
-                                   sums_of(group, member));
+  const double limit =
+      score_limit(settings_.method, settings_.threshold, double(groups_[group].problem().pixels()),
+                  sums_of(group, member));
   const Closeness closeness = closeness_of(group, member);
   const RefinedPeak* first = results.peaks + member * settings_.max_peaks;
   std::vector<RefinedPeak> refined(first, first + results.peak_counts[member]);

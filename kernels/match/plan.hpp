@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Everything a matcher needs for frames of one size: the templates grouped by size, the memory that
+// Everything a matcher needs for frames of one size: the templates in groups, the memory that
 // the groups share, and their results.
 #pragma once
 
@@ -18,19 +18,19 @@
 
 namespace xcorr {
 
-/// Names of kernels by size of the templates: width, height.
-using KernelOfSize = std::map<std::pair<int, int>, std::string>;
+/// Names of kernels.
+using KernelOfGroup = std::map<GroupKey, std::string>;
 
-/// `count` templates of one size as a problem for the stages.
-MatchProblem problem_of_group(ElementType type, Size region, Size size, int count,
+/// `count` templates of a group as a problem for the stages.
+MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& group, int count,
                               const MatchSettings& settings);
 
 class MatchPlan {
  public:
-  /// Sizes that are not in `kernels` use the kernel in the settings.
+  /// Groups that are not in `kernels` use the kernel in the settings.
   static Result<MatchPlan> make(const Device& device, const std::vector<BankTemplate>& bank,
                                 ElementType type, Size frame, const MatchSettings& settings,
-                                Stream stream, const KernelOfSize& kernels = {});
+                                Stream stream, const KernelOfGroup& kernels = {});
 
   /// Adopts settings that need no new plan; false if others differ, too.
   bool adopt(const MatchSettings& settings);

@@ -21,14 +21,14 @@ std::string text_of(Size size) {
 
 }  // namespace
 
-/// A group of templates of one size.
+/// A group of templates.
 struct TuneQuestion {
-  std::pair<int, int> size;
+  GroupKey group;
   std::vector<std::uint32_t> members;  ///< positions in the bank
   MatchProblem problem;
   std::string key;
 
-  std::string name() const { return text_of({size.first, size.second}); }
+  std::string name() const { return text_of(group.size()); }
 };
 
 namespace {
@@ -55,6 +55,7 @@ std::string key_of(const Device& device, const MatchProblem& p) {
                     " searched for " + std::to_string(c.rights) + " of " + text_of(c.right) + ", " +
                     info(p.method).name + ", max-peaks " + std::to_string(p.max_peaks) +
                     ", distance " + text_of({p.distance_x, p.distance_y});
+  if (p.masking) key += ", masked to " + std::to_string(p.masking.counted) + " pixels";
   std::replace(key.begin(), key.end(), '\t', ' ');
   return key;
 }
@@ -90,10 +91,10 @@ Result<Block> noise_on(const TuneTask& task) {
 std::vector<TuneQuestion> questions_of(const TuneTask& task) {
   std::vector<TuneQuestion> questions;
   const Size region = searched_region(task.frame, task.settings.search_region).size();
-  for (const auto& [size, members] : groups_by_size(task.bank, region)) {
-    const MatchProblem problem = problem_of_group(task.type, region, {size.first, size.second},
-                                                  static_cast<int>(members.size()), task.settings);
-    questions.push_back({size, members, problem, key_of(task.device, problem)});
+  for (const auto& [group, members] : groups_of(task.bank, region)) {
+    const MatchProblem problem =
+        problem_of_group(task.type, region, group, static_cast<int>(members.size()), task.settings);
+    questions.push_back({group, members, problem, key_of(task.device, problem)});
   }
   return questions;
 }
@@ -113,7 +114,7 @@ std::string note_of(const Winner& winner, std::size_t candidates) {
 void Tuner::say(const std::string& text) { report_ += (report_.empty() ? "" : "; ") + text; }
 
 void Tuner::recall(std::vector<TuneQuestion>& questions, const Device& device,
-                   KernelOfSize& kernels) {
+                   KernelOfGroup& kernels) {
   const std::filesystem::path file = tune_file();
   TuneAnswers answers = read_answers(file);
   for (const auto& [key, answer] : known_) answers[key] = answer;
@@ -123,7 +124,7 @@ void Tuner::recall(std::vector<TuneQuestion>& questions, const Device& device,
     const std::string& kernel = found->second.kernel;
     MatchProblem problem = question.problem;
     if (!select_matching(problem, device, kernel).ok()) return false;
-    kernels[question.size] = kernel;
+    kernels[question.group] = kernel;
     say(question.name() + ": " + kernel + ", known" +
         (known_.contains(question.key) ? "" : " from " + file.string()));
     known_[question.key] = found->second;
@@ -132,7 +133,7 @@ void Tuner::recall(std::vector<TuneQuestion>& questions, const Device& device,
 }
 
 TuneAnswers Tuner::measure(const std::vector<TuneQuestion>& questions, const TuneTask& task,
-                           TuneClock::time_point deadline, KernelOfSize& kernels) {
+                           TuneClock::time_point deadline, KernelOfGroup& kernels) {
   TuneAnswers found;
   auto pixels = noise_on(task);
   if (!pixels.ok()) {
@@ -156,7 +157,7 @@ TuneAnswers Tuner::measure(const std::vector<TuneQuestion>& questions, const Tun
     const Winner winner = winner_of(race, end);
     const TuneAnswer answer{winner.kernel->name, note_of(winner, race.candidates.size())};
     known_[question.key] = found[question.key] = answer;
-    kernels[question.size] = answer.kernel;
+    kernels[question.group] = answer.kernel;
     say(question.name() + ": " + answer.kernel + ", " + answer.note);
   }
   return found;
@@ -169,11 +170,11 @@ void Tuner::remember(const TuneAnswers& found) {
   say((error ? "not remembered: " + error.message() + ": " : "remembered in ") + file.string());
 }
 
-KernelOfSize Tuner::kernels(const TuneTask& task) {
+KernelOfGroup Tuner::kernels(const TuneTask& task) {
   const TuneClock::duration time = budget();
   const TuneClock::time_point deadline = TuneClock::now() + time;
   report_.clear();
-  KernelOfSize kernels;
+  KernelOfGroup kernels;
   std::vector<TuneQuestion> questions = questions_of(task);
   recall(questions, task.device, kernels);
   if (questions.empty()) return kernels;

@@ -20,16 +20,16 @@ class Tuner {
  public:
   /// The kernels for a plan of this task; takes at most 2 seconds, or XCORR_TUNE_SECONDS of the
   /// environment. Sizes for which there was no time are left out.
-  KernelOfSize kernels(const TuneTask& task);
+  KernelOfGroup kernels(const TuneTask& task);
 
   /// What the last call did, as text for a log.
   const std::string& report() const { return report_; }
 
  private:
   /// Answers questions from known results, and removes them.
-  void recall(std::vector<TuneQuestion>& questions, const Device& device, KernelOfSize& kernels);
+  void recall(std::vector<TuneQuestion>& questions, const Device& device, KernelOfGroup& kernels);
   TuneAnswers measure(const std::vector<TuneQuestion>& questions, const TuneTask& task,
-                      TuneClock::time_point deadline, KernelOfSize& kernels);
+                      TuneClock::time_point deadline, KernelOfGroup& kernels);
   void remember(const TuneAnswers& found);
   void say(const std::string& text);
 

@@ -17,14 +17,16 @@ struct MatchProblem : stage::Search::Problem {
   constexpr stage::Correlate::Problem correlation() const {
     return {{correlate, batch}, products, product_pitch, product_stride};
   }
-  constexpr stage::WindowSums::Problem window_sums() const { return {correlate}; }
-  constexpr stage::Normalise::Problem normalisation() const { return {correlation(), method}; }
+  constexpr stage::WindowSums::Problem window_sums() const { return {correlate, masking}; }
+  constexpr stage::Normalise::Problem normalisation() const {
+    return {correlation(), method, masking};
+  }
   constexpr stage::Refine::Problem refinement() const {
-    return {correlate, method, max_peaks, subpixel};
+    return {correlate, method, max_peaks, subpixel, masking};
   }
   constexpr stage::TemplateSums::Problem template_sums() const {
-    return {correlate.type, correlate.right, correlate.rights, correlate.right_pitch,
-            correlate.right_stride};
+    return {correlate.type,        correlate.right,        correlate.rights,
+            correlate.right_pitch, correlate.right_stride, masking};
   }
   /// Peaks and searches: the base class's.
   constexpr const stage::Search::Problem& search() const { return *this; }

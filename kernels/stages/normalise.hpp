@@ -27,6 +27,12 @@ struct Normalise {
   /// The correlation whose products these are, one left over valid shifts.
   struct Problem : Correlate::Problem {
     Method method = Method::ccoeff_normed;
+    Masking masking = {};
+
+    constexpr std::int64_t pixels() const { return masking.pixels(correlate.right); }
+    constexpr Features features() const {
+      return Correlate::Problem::features().with(Feature::mask, bool(masking));
+    }
   };
 
   struct Buffers : LaunchOfRights {

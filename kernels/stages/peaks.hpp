@@ -27,18 +27,20 @@ struct RefinedPeak {
 /// What the scores of single windows are made of.
 struct WindowInputs : LaunchOfRights {
   const void* lefts = nullptr;
-  const void* templates = nullptr;  ///< as they are, laid out like the rights
+  const void* templates = nullptr;  ///< as they are, but u8 0 where the mask is; as the rights
   const void* window_sums = nullptr;
   const void* window_squares = nullptr;
   const TemplateSums* template_sums = nullptr;
+  const std::uint8_t* mask = nullptr;  ///< see stages/mask.hpp
 
   template <class Visit>
-  static void arguments(const Problem& p, Visit visit) {
+  static void arguments(const Problem& p, const Masking& masking, Visit visit) {
     visit("lefts", &WindowInputs::lefts, lefts_of(p));
     visit("templates", &WindowInputs::templates, rights_of(p));
     visit("window_sums", &WindowInputs::window_sums, window_sums_of(p));
     visit("window_squares", &WindowInputs::window_squares, window_squares_of(p));
     visit("template_sums", &WindowInputs::template_sums, records<TemplateSums>(p.rights));
+    visit("mask", &WindowInputs::mask, masking.extent(p.right));
   }
 };
 
@@ -61,9 +63,13 @@ struct Peaks {
     int max_peaks = 1;
     int distance_x = 1, distance_y = 1;  ///< from peak_distance()
     double threshold = 0;                ///< see MatchSettings and score_limit()
+    Masking masking = {};
 
+    constexpr std::int64_t pixels() const { return masking.pixels(correlate.right); }
     constexpr Features features() const {
-      return features_of(correlate).with(Feature::several_peaks, max_peaks > 1);
+      return features_of(correlate)
+          .with(Feature::several_peaks, max_peaks > 1)
+          .with(Feature::mask, bool(masking));
     }
     constexpr std::int64_t slots() const { return std::int64_t{correlate.rights} * max_peaks; }
   };
@@ -95,9 +101,13 @@ struct Refine {
     Method method = Method::ccoeff_normed;
     int max_peaks = 1;
     bool subpixel = true;
+    Masking masking = {};
 
+    constexpr std::int64_t pixels() const { return masking.pixels(correlate.right); }
     constexpr Features features() const {
-      return features_of(correlate).with(Feature::several_peaks, max_peaks > 1);
+      return features_of(correlate)
+          .with(Feature::several_peaks, max_peaks > 1)
+          .with(Feature::mask, bool(masking));
     }
     constexpr std::int64_t slots() const { return std::int64_t{correlate.rights} * max_peaks; }
   };
@@ -111,7 +121,7 @@ struct Refine {
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    WindowInputs::arguments(p.correlate, visit);
+    WindowInputs::arguments(p.correlate, p.masking, visit);
     visit("candidates", &Buffers::candidates, records<Candidate>(p.slots()));
     visit("counts", &Buffers::counts, records<std::uint32_t>(p.correlate.rights));
     visit("peaks", &Buffers::peaks, records<RefinedPeak>(p.slots()));
@@ -137,7 +147,7 @@ struct Search {
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    WindowInputs::arguments(p.correlate, visit);
+    WindowInputs::arguments(p.correlate, p.masking, visit);
     visit("candidates", &Buffers::candidates, records<Candidate>(p.slots()));
     visit("counts", &Buffers::counts, records<std::uint32_t>(p.correlate.rights));
     visit("peaks", &Buffers::peaks, records<RefinedPeak>(p.slots()));

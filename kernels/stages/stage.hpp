@@ -34,8 +34,9 @@ enum class Feature : std::uint8_t {
   several_pictures,  ///< n-to-mn, n-to-m
   overhang,          ///< shifts at which the right is not wholly inside the left
   several_peaks,     ///< of a template
+  mask,              ///< not all pixels of a template count
 };
-inline constexpr int feature_count = 10;
+inline constexpr int feature_count = 11;
 
 /// A set of features.
 class Features {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The stages that work on templates alone, when these are new or change.
-//   template_sums: templates -> their sums and, of f32 templates, their pixels less the mean
+//   template_sums: templates -> their sums and, of f32 or masked ones, what products are made of
 //   blend:         a patch of a frame and a running average -> the next average, and its pixels
 #pragma once
 
-#include "stages/stage.hpp"
+#include "stages/mask.hpp"
 
 namespace xcorr {
 
-/// Sums over all pixels of a template (u8: exact integers below 2^53; f32: sums of doubles).
+/// Sums over all pixels of a template that count (u8: exact integers below 2^53; f32: sums of
+/// doubles).
 struct TemplateSums {
   double sum = 0, squares = 0;  ///< sum t, sum t^2
   /// n sum t^2 - (sum t)^2, n^2 times the variance; for u8 an integer below 2^63, rounded once.
@@ -26,13 +27,21 @@ struct TemplateSums {
     Size size;
     int count = 1;
     std::int64_t pitch = 0, stride = 0;  ///< bytes
+    Masking masking = {};
 
-    constexpr Features features() const { return feature_of(type); }
+    constexpr Features features() const {
+      return Features(feature_of(type)).with(Feature::mask, bool(masking));
+    }
+    /// Whether products are made of something else than the templates themselves.
+    constexpr bool has_operands() const { return type == ElementType::f32 || masking; }
   };
 
   struct Buffers : LaunchOfRights {
     const void* templates = nullptr;
-    void* centred = nullptr;  ///< f32: less their mean, laid out like the templates
+    const std::uint8_t* mask = nullptr;  ///< see stages/mask.hpp
+    /// Where there are any: the templates, f32 less their mean, and 0 where the mask is; laid out
+    /// like the templates.
+    void* operands = nullptr;
     xcorr::TemplateSums* template_sums = nullptr;
   };
 
@@ -40,8 +49,8 @@ struct TemplateSums {
   static void arguments(const Problem& p, Visit visit) {
     const Extent pixels = matrices(p.type, p.size, p.pitch, p.stride, p.count);
     visit("templates", &Buffers::templates, pixels);
-    visit("centred", &Buffers::centred,
-          p.type == ElementType::f32 ? pixels : Extent{0, size_of(p.type)});
+    visit("mask", &Buffers::mask, p.masking.extent(p.size));
+    visit("operands", &Buffers::operands, p.has_operands() ? pixels : Extent{0, size_of(p.type)});
     visit("template_sums", &Buffers::template_sums, records<xcorr::TemplateSums>(p.count));
   }
 

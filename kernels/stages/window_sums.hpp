@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The stage window_sums: the search region -> window sums (usually got from an integral image): the
-// sum and the sum of squares of the window at each shift, once for all templates of a size.
+// sum and the sum of squares of the window at each shift, once for all templates of a size
+// and a mask.
 #pragma once
 
 #include "stages/correlate.hpp"
+#include "stages/mask.hpp"
 
 namespace xcorr {
 
@@ -31,12 +33,16 @@ struct WindowSums {
 
   struct Problem {
     xcorr::Problem correlate;  ///< its rights' size is the windows'
+    Masking masking = {};
 
-    constexpr Features features() const { return features_of(correlate); }
+    constexpr Features features() const {
+      return features_of(correlate).with(Feature::mask, bool(masking));
+    }
   };
 
   struct Buffers : Launch {
     const void* lefts = nullptr;
+    const std::uint8_t* mask = nullptr;  ///< see stages/mask.hpp; given to a plan by set_rights()
     void* window_sums = nullptr;
     void* window_squares = nullptr;
   };
@@ -44,6 +50,7 @@ struct WindowSums {
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
     visit("lefts", &Buffers::lefts, lefts_of(p.correlate));
+    visit("mask", &Buffers::mask, p.masking.extent(p.correlate.right));
     visit("window_sums", &Buffers::window_sums, window_sums_of(p.correlate));
     visit("window_squares", &Buffers::window_squares, window_squares_of(p.correlate));
   }

@@ -19,35 +19,44 @@ cpu::plain::Matrix<T> matrix(const Image<T>& image, int x = 0, int y = 0) {
   return {data, static_cast<std::int64_t>(image.size.width * sizeof(T)), image.size};
 }
 
+/// Which pixels of a pattern count; by default all.
+using cpu::plain::Mask;
+
+inline Mask mask_of(const Image<std::uint8_t>& image) {
+  return {image.data.data(), image.size.width};
+}
+
 template <class T>
-double defined_score(Method method, const Image<T>& frame, int x, int y, const Image<T>& pattern) {
+double defined_score(Method method, const Image<T>& frame, int x, int y, const Image<T>& pattern,
+                     const Mask& mask = {}) {
   auto window = matrix(frame, x, y);
   window.size = pattern.size;
-  return cpu::plain::method_score(method, cpu::plain::terms_of(window, matrix(pattern)));
+  return cpu::plain::method_score(method, cpu::plain::terms_of(window, matrix(pattern), mask));
 }
 
 /// The threshold times the score of an exact copy, unreachable when that is 0; for the minimum
 /// methods, (1 - threshold) times the score of a zero window.
 template <class T>
-double defined_limit(const MatchSettings& settings, const Image<T>& pattern) {
+double defined_limit(const MatchSettings& settings, const Image<T>& pattern,
+                     const Mask& mask = {}) {
   const Image<T> black(pattern.size, 0);
   if (info(settings.method).minimum)
-    return (1 - settings.threshold) * defined_score(settings.method, black, 0, 0, pattern);
-  const double copy = defined_score(settings.method, pattern, 0, 0, pattern);
+    return (1 - settings.threshold) * defined_score(settings.method, black, 0, 0, pattern, mask);
+  const double copy = defined_score(settings.method, pattern, 0, 0, pattern, mask);
   return copy > 0 ? settings.threshold * copy : HUGE_VAL;
 }
 
 /// Whole-pixel peaks, best first.
 template <class T>
 std::vector<Peak> defined_peaks(const Image<T>& frame, const Image<T>& pattern,
-                                const MatchSettings& settings) {
+                                const MatchSettings& settings, const Mask& mask = {}) {
   const int width = frame.size.width - pattern.size.width + 1;
   const int height = frame.size.height - pattern.size.height + 1;
   const bool minimum = info(settings.method).minimum;
   Image<double> scores({width, height});
   for (int y = 0; y < height; ++y)
     for (int x = 0; x < width; ++x)
-      scores.at(x, y) = defined_score(settings.method, frame, x, y, pattern);
+      scores.at(x, y) = defined_score(settings.method, frame, x, y, pattern, mask);
 
   const auto before = [&](int x, int y, int u, int v) {
     const double a = scores.at(x, y), b = scores.at(u, v);
@@ -57,7 +66,7 @@ std::vector<Peak> defined_peaks(const Image<T>& frame, const Image<T>& pattern,
   const int d = settings.min_peak_distance;
   const int dx = d ? d : std::max(1, pattern.size.width / 2);
   const int dy = d ? d : std::max(1, pattern.size.height / 2);
-  const double limit = defined_limit(settings, pattern);
+  const double limit = defined_limit(settings, pattern, mask);
   std::vector<Peak> peaks;
   for (int y = 0; y < height; ++y)
     for (int x = 0; x < width; ++x) {

@@ -32,6 +32,15 @@ enum class Fill : std::uint8_t {
   copies,        ///< each right is cut out of the first left
 };
 
+/// Which pixels of the rights count.
+enum class Mask : std::uint8_t {
+  none,   ///< all of them do
+  disc,   ///< those of the inscribed ellipse
+  ring,   ///< the rim of two pixels: two runs in most rows
+  noise,  ///< about half of them, at random
+  pixel,  ///< the middle one
+};
+
 enum class Shifts : std::uint8_t { valid, full, rectangle };
 
 struct Case {
@@ -49,6 +58,7 @@ struct Case {
   int distance = 0;  ///< as MatchSettings::min_peak_distance
   double threshold = 0;
   bool subpixel = true;
+  Mask mask = Mask::none;  ///< for the stages of matches
 
   bool filter = false;  ///< for the filter stage only; the shifts are the requested part
   double sigma = 0;     ///< of Gaussian weights; 0: random ones of these radii

@@ -48,11 +48,13 @@ double exact_score_at(const Truth& t, std::size_t right, int x, int y) {
   auto window = plain::left_of<T>(p, view<std::byte>(t.scenario.values, "lefts").data(), 0);
   window.data += (p.shifts.y + y) * p.left_pitch + (p.shifts.x + x) * std::int64_t{sizeof(T)};
   window.size = p.right;
+  const auto mask = view<std::uint8_t>(t.scenario.values, "mask");
   return plain::method_score(
       t.scenario.problem.method,
       plain::terms_of(window,
                       plain::right_of<T>(p, view<std::byte>(t.scenario.values, "templates").data(),
-                                         static_cast<std::int64_t>(right))));
+                                         static_cast<std::int64_t>(right)),
+                      {mask.empty() ? nullptr : mask.data(), p.right.width}));
 }
 
 /// Of the sub-pixel place of a peak, from the nine scores that it comes from.

@@ -28,6 +28,7 @@ Scenario::Scenario(const Case& c, std::uint64_t seed, bool centred, Maker maker)
   problem.distance_y = distance.height;
   problem.threshold = c.threshold;
   problem.subpixel = c.subpixel;
+  problem.masking = masking_of(c);
 }
 
 void Scenario::set_method(xcorr::Method method, bool with_error) {
@@ -89,7 +90,7 @@ void Scenario::set_error() {
   bytes.clear();
   if (!with_error_) return;
   const auto middle = static_cast<std::size_t>(problem.correlate.shifts.size().area() / 2);
-  const double n = static_cast<double>(problem.correlate.right.area());
+  const double n = static_cast<double>(problem.pixels());
   const double sum = window_sum_at(middle), squares = window_square_at(middle);
   const auto error = static_cast<float>(0.5 * xcorr::noise_share *
                                         std::sqrt(std::max(0.0, squares - sum * sum / n)));

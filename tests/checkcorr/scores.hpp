@@ -27,7 +27,7 @@ struct Window {
 };
 
 inline Window window_at(const Scenario& s, std::size_t place) {
-  return {static_cast<double>(s.problem.correlate.right.area()), s.window_sum_at(place),
+  return {static_cast<double>(s.problem.pixels()), s.window_sum_at(place),
           s.window_square_at(place)};
 }
 

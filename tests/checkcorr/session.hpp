@@ -63,6 +63,8 @@ const void* kept_rights(const Buffers& buffers) {
     return buffers.rights;
   else if constexpr (requires { buffers.templates; })
     return buffers.templates;
+  else if constexpr (requires { buffers.mask; })
+    return buffers.mask;
   else
     return nullptr;
 }

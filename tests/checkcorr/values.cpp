@@ -111,8 +111,49 @@ void fill_sides(const Case& c, const Problem& p, Random& random, std::vector<std
       });
 }
 
+bool counts(Mask mask, Size size, int x, int y, Random& random) {
+  const double u = (2 * x + 1.0) / size.width - 1, v = (2 * y + 1.0) / size.height - 1;
+  switch (mask) {
+    case Mask::none:
+      return true;
+    case Mask::disc:
+      return u * u + v * v <= 1;
+    case Mask::ring:
+      return std::min({x, y, size.width - 1 - x, size.height - 1 - y}) < 2;
+    case Mask::noise:
+      return random() & 1;
+    case Mask::pixel:
+      return x == size.width / 2 && y == size.height / 2;
+  }
+  return true;
+}
+
+/// One byte a pixel of a right; empty without a mask.
+std::vector<std::byte> mask_of(const Case& c) {
+  std::vector<std::byte> mask;
+  if (c.mask == Mask::none) return mask;
+  Random random(hash(c.name, 0));
+  for (int y = 0; y < c.right.height; ++y)
+    for (int x = 0; x < c.right.width; ++x)
+      mask.push_back(std::byte{counts(c.mask, c.right, x, y, random)});
+  return mask;
+}
+
+/// Calls visit(matrix, element) for the elements of rights that do not count.
+template <class T, class Visit>
+void for_masked_out(const Problem& p, const std::vector<std::byte>& mask,
+                    std::vector<std::byte>& rights, Visit visit) {
+  if (mask.empty()) return;
+  for_each_element<T>(rights, p.right, p.right_pitch, p.right_stride, p.total_rights(),
+                      [&](std::int64_t, int x, int y, T& v) {
+                        if (mask[y * p.right.width + x] == std::byte{0}) visit(v);
+                      });
+}
+
+/// Of `n` pixels that count; the others are 0.
 template <class T>
-std::vector<xcorr::TemplateSums> template_sums_of(const Problem& p,
+std::vector<xcorr::TemplateSums> template_sums_of(const Problem& p, std::int64_t counted,
+                                                  const std::vector<std::byte>& mask,
                                                   std::vector<std::byte>& rights) {
   std::vector<xcorr::TemplateSums> sums(static_cast<std::size_t>(p.total_rights()));
   const auto each = [&](auto visit) {
@@ -122,8 +163,9 @@ std::vector<xcorr::TemplateSums> template_sums_of(const Problem& p,
     sums[m].sum += v;
     sums[m].squares += double(v) * v;
   });
-  const double n = static_cast<double>(p.right.area());
-  each([&](std::int64_t m, int, int, T v) {
+  const double n = static_cast<double>(counted);
+  each([&](std::int64_t m, int x, int y, T v) {
+    if (!mask.empty() && mask[y * p.right.width + x] == std::byte{0}) return;
     sums[m].n2_variance += (v - sums[m].sum / n) * (v - sums[m].sum / n);
   });
   for (auto& s : sums) {
@@ -131,7 +173,7 @@ std::vector<xcorr::TemplateSums> template_sums_of(const Problem& p,
     if (p.type == ElementType::u8) {
       const auto sum = static_cast<std::int64_t>(s.sum);
       s.n2_variance =
-          static_cast<double>(p.right.area() * static_cast<std::int64_t>(s.squares) - sum * sum);
+          static_cast<double>(counted * static_cast<std::int64_t>(s.squares) - sum * sum);
     }
   }
   return sums;
@@ -144,6 +186,11 @@ void append(std::vector<std::byte>& bytes, std::span<const T> values) {
 }
 
 }  // namespace
+
+xcorr::Masking masking_of(const Case& c) {
+  const std::vector<std::byte> mask = mask_of(c);
+  return {std::count(mask.begin(), mask.end(), std::byte{1})};
+}
 
 xcorr::FilterWeights weights_of(const Case& c, std::uint64_t seed) {
   Random random(hash(c.name, seed));
@@ -168,11 +215,16 @@ Values make_inputs(const Case& c, std::uint64_t seed, bool centred) {
   rights.assign(static_cast<std::size_t>(xcorr::rights_of(p).bytes), std::byte{0xff});
 
   Random random(hash(c.name, seed));
+  const std::vector<std::byte> mask = mask_of(c);
+  const std::int64_t n = masking_of(c).pixels(c.right);
   with_pixels(c.type, [&]<class T>() {
     fill_sides<T>(c, p, random, lefts, rights);
-    append<xcorr::TemplateSums>(values["template_sums"], template_sums_of<T>(p, rights));
+    values["unmasked"] = rights;
+    for_masked_out<T>(p, mask, rights, [](T& v) { v = 0; });
+    append<xcorr::TemplateSums>(values["template_sums"], template_sums_of<T>(p, n, mask, rights));
   });
   values["templates"] = rights;
+  values["mask"] = mask;
   std::vector<float> averages(static_cast<std::size_t>(p.right.area()));
   for (float& average : averages) average = static_cast<float>(uniform(random, 0, 255));
   append<float>(values["averages"], averages);
@@ -180,8 +232,9 @@ Values make_inputs(const Case& c, std::uint64_t seed, bool centred) {
     const auto each = view<xcorr::TemplateSums>(values, "template_sums");
     for_each_element<float>(rights, p.right, p.right_pitch, p.right_stride, p.total_rights(),
                             [&](std::int64_t m, int, int, float& v) {
-                              v = static_cast<float>(v - each[m].sum / double(p.right.area()));
+                              v = static_cast<float>(v - each[m].sum / static_cast<double>(n));
                             });
+    for_masked_out<float>(p, mask, rights, [](float& v) { v = 0; });
   }
   return values;
 }

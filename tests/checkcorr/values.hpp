@@ -45,9 +45,13 @@ auto with_pixels(ElementType type, F f) {
   }
 }
 
-/// The case's matrices (`lefts`, `rights`, `templates`), the sums of its rights, and running
-/// averages. `centred`: f32 rights less their mean, as they are when matching.
+/// The case's matrices (`lefts`, `rights`, `templates`), the sums of its rights, running averages,
+/// and its mask, where rights and templates are 0; `unmasked` are the templates before. `centred`:
+/// f32 rights less their mean, as they are when matching.
 Values make_inputs(const Case& c, std::uint64_t seed, bool centred);
+
+/// The pixels of a case's rights that count.
+xcorr::Masking masking_of(const Case& c);
 
 /// The weights of a case of the filter stage.
 xcorr::FilterWeights weights_of(const Case& c, std::uint64_t seed);

@@ -72,6 +72,8 @@ Status correlate(const stage::Correlate::Problem& problem, const Device&,
 
 // ---- window sums ----------------------------------------------------------------------------
 
+Mask mask_of(const Problem& p, const std::uint8_t* bytes) { return {bytes, p.right.width}; }
+
 template <class T, class Sum, class Squares>
 void window_sums_as(const Problem& p, const stage::WindowSums::Buffers& b) {
   const auto left = left_of<T>(p, b.lefts, 0);
@@ -80,12 +82,11 @@ void window_sums_as(const Problem& p, const stage::WindowSums::Buffers& b) {
   for (int y = 0; y < p.shifts.height; ++y)
     for (int x = 0; x < p.shifts.width; ++x) {
       Wide<T> sum = 0, square = 0;
-      for (int j = 0; j < p.right.height; ++j)
-        for (int i = 0; i < p.right.width; ++i) {
-          const Wide<T> f = left.at(p.shifts.x + x + i, p.shifts.y + y + j);
-          sum += f;
-          square += f * f;
-        }
+      for_counted(p.right, mask_of(p, b.mask), [&](int i, int j) {
+        const Wide<T> f = left.at(p.shifts.x + x + i, p.shifts.y + y + j);
+        sum += f;
+        square += f * f;
+      });
       *sums++ = static_cast<Sum>(sum);
       *squares++ = static_cast<Squares>(square);
     }
@@ -158,7 +159,7 @@ void normalise_as(const stage::Normalise::Problem& problem, const stage::Normali
       for (int x = 0; x < p.shifts.width; ++x) {
         const std::int64_t place = std::int64_t{y} * p.shifts.width + x;
         const Terms terms =
-            Normaliser::terms(p.right.area(), product[y * problem.products_pitch() + x],
+            Normaliser::terms(problem.pixels(), product[y * problem.products_pitch() + x],
                               sums[place], squares[place], b.template_sums[r], product_error);
         *out++ = static_cast<float>(method_score(problem.method, terms));
       }
@@ -189,7 +190,7 @@ Status normalise(const stage::Normalise::Problem& problem, const Device&,
 /// 0); for the minimum methods the score of a zero window times (1 - threshold). A float like the
 /// scores, so that an exact copy reaches threshold 1.
 float limit_of(const stage::Peaks::Problem& problem, const TemplateSums& right) {
-  const double n = static_cast<double>(problem.correlate.right.area());
+  const double n = static_cast<double>(problem.pixels());
   const auto of_copy = [&](double copy) { return copy > 0 ? problem.threshold * copy : HUGE_VAL; };
   double limit = 0;
   switch (problem.method) {
@@ -290,14 +291,14 @@ void quadratic_offset(const double (&s)[3][3], bool minimum, RefinedPeak& peak) 
 
 template <class T>
 RefinedPeak refined(const stage::Refine::Problem& problem, const Matrix<T>& left,
-                    const Matrix<T>& right, const Candidate& at) {
+                    const Matrix<T>& right, const Mask& mask, const Candidate& at) {
   const Rect shifts = problem.correlate.shifts;
   const bool minimum = info(problem.method).minimum;
   const auto exact = [&](int x, int y) {
     Matrix<T> window = left;
     window.data += (shifts.y + y) * left.pitch + (shifts.x + x) * std::int64_t{sizeof(T)};
     window.size = right.size;
-    return method_score(problem.method, terms_of(window, right));
+    return method_score(problem.method, terms_of(window, right, mask));
   };
   RefinedPeak peak{exact(at.x, at.y), 0, 0, at.x, at.y};
   const bool whole_x = problem.subpixel && at.x > 0 && at.x + 1 < shifts.width;
@@ -322,7 +323,8 @@ void refine_as(const stage::Refine::Problem& problem, const stage::Refine::Buffe
   for (int r = b.first_right; r < b.first_right + b.right_count; ++r)
     for (std::uint32_t i = 0; i < b.counts[r]; ++i) {
       const std::int64_t index = std::int64_t{r} * problem.max_peaks + i;
-      b.peaks[index] = refined(problem, left, right_of<T>(p, b.templates, r), b.candidates[index]);
+      b.peaks[index] = refined(problem, left, right_of<T>(p, b.templates, r), mask_of(p, b.mask),
+                               b.candidates[index]);
     }
 }
 
@@ -340,7 +342,7 @@ Status refine(const stage::Refine::Problem& problem, const Device&, const stage:
 // ---- table ----------------------------------------------------------------------------------
 
 constexpr Features match_features{Feature::u8, Feature::f32, Feature::wide_sums,
-                                  Feature::several_peaks};
+                                  Feature::several_peaks, Feature::mask};
 constexpr Features surface_features =
     match_features | Features(Feature::float_products, Feature::pitched_output);
 

@@ -39,16 +39,36 @@ Matrix<T> right_of(const Problem& p, const void* rights, std::int64_t index) {
   return {static_cast<const std::byte*>(rights) + index * p.right_stride, p.right_pitch, p.right};
 }
 
+/// Which pixels of a template and a window count: all, or those that are 1 in its bytes.
+struct Mask {
+  const std::uint8_t* bytes = nullptr;
+  int width = 0;
+
+  bool counts(int x, int y) const { return !bytes || bytes[std::int64_t{y} * width + x]; }
+};
+
 /// The type in which T is summed.
 template <class T>
 using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
 
+/// Calls f(x, y) for each pixel that counts, and returns their number.
+template <class F>
+std::int64_t for_counted(Size size, const Mask& mask, F f) {
+  std::int64_t n = 0;
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x)
+      if (mask.counts(x, y)) {
+        f(x, y);
+        ++n;
+      }
+  return n;
+}
+
 template <class T>
-double mean_of(const Matrix<T>& m) {
+double mean_of(const Matrix<T>& m, const Mask& mask = {}) {
   Wide<T> sum = 0;
-  for (int y = 0; y < m.size.height; ++y)
-    for (int x = 0; x < m.size.width; ++x) sum += m.at(x, y);
-  return static_cast<double>(sum) / static_cast<double>(m.size.area());
+  const std::int64_t n = for_counted(m.size, mask, [&](int x, int y) { sum += m.at(x, y); });
+  return static_cast<double>(sum) / static_cast<double>(n);
 }
 
 // ---- the methods ----------------------------------------------------------------------------
@@ -108,30 +128,30 @@ inline Terms integer_terms(std::int64_t n, std::int64_t f, std::int64_t ff, std:
 inline bool is_flat(double spread, double energy) { return !(spread > flat_share * energy); }
 
 /// From the two matrices themselves. `left` is the window.
-inline Terms terms_of(const Matrix<std::uint8_t>& left, const Matrix<std::uint8_t>& right) {
+inline Terms terms_of(const Matrix<std::uint8_t>& left, const Matrix<std::uint8_t>& right,
+                      const Mask& mask = {}) {
   std::int64_t f_sum = 0, ff = 0, t_sum = 0, tt = 0, ft = 0;
-  for (int y = 0; y < right.size.height; ++y)
-    for (int x = 0; x < right.size.width; ++x) {
-      const std::int64_t f = left.at(x, y), t = right.at(x, y);
-      f_sum += f, ff += f * f, t_sum += t, tt += t * t, ft += f * t;
-    }
-  return integer_terms(right.size.area(), f_sum, ff, t_sum, tt, ft);
+  const std::int64_t n = for_counted(right.size, mask, [&](int x, int y) {
+    const std::int64_t f = left.at(x, y), t = right.at(x, y);
+    f_sum += f, ff += f * f, t_sum += t, tt += t * t, ft += f * t;
+  });
+  return integer_terms(n, f_sum, ff, t_sum, tt, ft);
 }
 
-inline Terms terms_of(const Matrix<float>& left, const Matrix<float>& right) {
-  const double left_mean = mean_of(left), right_mean = mean_of(right);
+inline Terms terms_of(const Matrix<float>& left, const Matrix<float>& right,
+                      const Mask& mask = {}) {
+  const double left_mean = mean_of(left, mask), right_mean = mean_of(right, mask);
   Terms s;
-  for (int y = 0; y < right.size.height; ++y)
-    for (int x = 0; x < right.size.width; ++x) {
-      const double f = left.at(x, y), t = right.at(x, y);
-      s.difference += (f - t) * (f - t);
-      s.product += f * t;
-      s.left_energy += f * f;
-      s.right_energy += t * t;
-      s.covariance += (f - left_mean) * (t - right_mean);
-      s.left_spread += (f - left_mean) * (f - left_mean);
-      s.right_spread += (t - right_mean) * (t - right_mean);
-    }
+  for_counted(right.size, mask, [&](int x, int y) {
+    const double f = left.at(x, y), t = right.at(x, y);
+    s.difference += (f - t) * (f - t);
+    s.product += f * t;
+    s.left_energy += f * f;
+    s.right_energy += t * t;
+    s.covariance += (f - left_mean) * (t - right_mean);
+    s.left_spread += (f - left_mean) * (f - left_mean);
+    s.right_spread += (t - right_mean) * (t - right_mean);
+  });
   s.flat = is_flat(s.left_spread, s.left_energy) || is_flat(s.right_spread, s.right_energy);
   return s;
 }

@@ -31,9 +31,8 @@ struct Scorer {
                     const u32* window_sums, const u32* window_squares)
       : method(p.method),
         minimum(minimum),
-        limit(static_cast<float>(
-            score_limit(p.method, p.threshold, double(p.correlate.right.area()), right))),
-        n(static_cast<u32>(p.correlate.right.area())),
+        limit(static_cast<float>(score_limit(p.method, p.threshold, double(p.pixels()), right))),
+        n(static_cast<u32>(p.pixels())),
         right_sum(static_cast<u32>(right.sum)),
         right_squares(static_cast<u32>(right.squares)),
         sums(window_sums),

@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(block_size)
   using T = TermOf<Sum>;
   const Place at;
   if (!at.exists(p)) return;
-  const std::int64_t n = p.correlate.right.area(), shifts = p.correlate.shifts.size().area();
+  const std::int64_t n = p.pixels(), shifts = p.correlate.shifts.size().area();
   products += at.product(p);
   scores += at.dense(p);
   const T sum = static_cast<T>(sums[at.dense(p)]), square = static_cast<T>(squares[at.dense(p)]);
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(block_size)
   const std::int64_t shifts = p.correlate.shifts.size().area();
   products += at.product(p);
   scores += at.dense(p);
-  const T n = static_cast<T>(p.correlate.right.area());
+  const T n = static_cast<T>(p.pixels());
   const T sum = static_cast<T>(sums[at.dense(p)]), square = static_cast<T>(squares[at.dense(p)]);
   const float floor = (product_error ? *product_error : 0) * static_cast<float>(1 / noise_share);
   const float window =
@@ -102,7 +102,7 @@ Status launch_as(const stage::Normalise::Problem& p, const stage::Normalise::Buf
   const auto* squares = static_cast<const Squares*>(b.window_squares);
   if constexpr (std::is_same_v<Product, float>) {
     if (p.method == Method::ccoeff_normed) {
-      const float inverse_n = 1.0f / static_cast<float>(p.correlate.right.area());
+      const float inverse_n = 1.0f / static_cast<float>(p.pixels());
       return enqueue("normalise_centred", normalise_centred<Sum, Squares>, grid, block_size, 0,
                      b.stream, p, inverse_n, b.right_count, template_sums, products, sums, squares,
                      b.product_error, b.scores);

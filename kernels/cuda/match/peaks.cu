@@ -80,8 +80,8 @@ __global__ void __launch_bounds__(block_size)
 
   for (int r = blockIdx.z; r < right_count; r += gridDim.z) {
     const Surface surface{scores + r * area.size().area(), area.width, area.height, minimum};
-    const auto limit = static_cast<float>(score_limit(
-        p.method, p.threshold, double(p.correlate.right.area()), template_sums[first_right + r]));
+    const auto limit = static_cast<float>(
+        score_limit(p.method, p.threshold, double(p.pixels()), template_sums[first_right + r]));
     unsigned reached = 0;
 #pragma unroll
     for (int i = 0; i < rows; ++i) {

@@ -16,11 +16,11 @@ namespace {
 
 constexpr int threads = 256, warps = threads / 32;
 
-/// Visits the pixels of window and template, divided among the threads of the block: a warp takes a
-/// row of pixels. `end_row` is called after each row.
+/// Visits the pixels of window and template that count, divided among the threads of the block: a
+/// warp takes a row of pixels. `end_row` is called after each row.
 template <class In, class F, class G>
-__device__ void for_pixels(const Problem& p, const std::byte* window, const In* right, F f,
-                           G end_row) {
+__device__ void for_pixels(const Problem& p, const std::byte* window, const In* right,
+                           const std::uint8_t* mask, F f, G end_row) {
   const int lane = threadIdx.x % 32;
 #pragma unroll 2
   for (int y = threadIdx.x / 32; y < p.right.height; y += warps) {
@@ -28,18 +28,20 @@ __device__ void for_pixels(const Problem& p, const std::byte* window, const In* 
     const auto* right_row =
         reinterpret_cast<const In*>(reinterpret_cast<const std::byte*>(right) + y * p.right_pitch);
 #pragma unroll 2
-    for (int x = lane; x < p.right.width; x += 32) f(left_row[x], right_row[x]);
+    for (int x = lane; x < p.right.width; x += 32)
+      if (!mask || mask[std::int64_t{y} * p.right.width + x]) f(left_row[x], right_row[x]);
     end_row();
   }
 }
 
 __device__ double exact_score(const stage::Refine::Problem& p, const std::byte* window,
-                              const std::uint8_t* right, const TemplateSums& sums) {
+                              const std::uint8_t* right, const std::uint8_t* mask,
+                              const TemplateSums& sums) {
   // 32 bits hold a thread's share of any row.
   unsigned product = 0, sum = 0, squares = 0;
   unsigned long long totals[3] = {};
   for_pixels(
-      p.correlate, window, right,
+      p.correlate, window, right, mask,
       [&](unsigned f, unsigned t) {
         product += f * t;
         sum += f;
@@ -53,26 +55,26 @@ __device__ double exact_score(const stage::Refine::Problem& p, const std::byte* 
       });
   block_sums<warps>(totals);
   using T = std::int64_t;
-  return score(p.method, WindowTerms<T>{p.correlate.right.area(), static_cast<T>(totals[0]),
+  return score(p.method, WindowTerms<T>{p.pixels(), static_cast<T>(totals[0]),
                                         static_cast<T>(totals[1]), static_cast<T>(totals[2]),
                                         static_cast<T>(sums.sum), static_cast<T>(sums.squares)});
 }
 
 __device__ double exact_score(const stage::Refine::Problem& p, const std::byte* window,
-                              const float* right, const TemplateSums&) {
+                              const float* right, const std::uint8_t* mask, const TemplateSums&) {
   double means[2] = {};
   for_pixels(
-      p.correlate, window, right,
+      p.correlate, window, right, mask,
       [&](double f, double t) {
         means[0] += f;
         means[1] += t;
       },
       [] {});
   block_sums<warps>(means);
-  for (double& mean : means) mean /= static_cast<double>(p.correlate.right.area());
+  for (double& mean : means) mean /= static_cast<double>(p.pixels());
   double s[7] = {};
   for_pixels(
-      p.correlate, window, right,
+      p.correlate, window, right, mask,
       [&](double f, double t) {
         const double a = f - means[0], b = t - means[1];
         s[0] += f * f;
@@ -100,8 +102,9 @@ __device__ double exact_score(const stage::Refine::Problem& p, const std::byte* 
 template <class In>
 __global__ void __launch_bounds__(threads)
     score_places(stage::Refine::Problem p, const std::byte* left, const std::byte* templates,
-                 const TemplateSums* template_sums, int first_right, int right_count,
-                 const Candidate* candidates, const std::uint32_t* counts, double* scores) {
+                 const std::uint8_t* mask, const TemplateSums* template_sums, int first_right,
+                 int right_count, const Candidate* candidates, const std::uint32_t* counts,
+                 double* scores) {
   for (int r = first_right + blockIdx.z; r < first_right + right_count; r += gridDim.z) {
     if (blockIdx.y >= counts[r]) continue;
     const std::int64_t index = std::int64_t{r} * p.max_peaks + blockIdx.y;
@@ -110,9 +113,10 @@ __global__ void __launch_bounds__(threads)
     const int dx = static_cast<int>(blockIdx.x) % 3 - 1, dy = static_cast<int>(blockIdx.x) / 3 - 1;
     if ((dx && !there.x) || (dy && !there.y)) continue;
     const int x = p.correlate.shifts.x + c.x + dx, y = p.correlate.shifts.y + c.y + dy;
-    const double exact = exact_score(
-        p, left + y * p.correlate.left_pitch + x * static_cast<int>(sizeof(In)),
-        reinterpret_cast<const In*>(templates + r * p.correlate.right_stride), template_sums[r]);
+    const double exact =
+        exact_score(p, left + y * p.correlate.left_pitch + x * static_cast<int>(sizeof(In)),
+                    reinterpret_cast<const In*>(templates + r * p.correlate.right_stride), mask,
+                    template_sums[r]);
     if (threadIdx.x == 0) scores[index * places + blockIdx.x] = exact;
   }
 }
@@ -145,8 +149,8 @@ Status launch(const stage::Refine::Problem& p, const Device&, const stage::Refin
   auto* scores = static_cast<double*>(b.workspace);
   if (Status s = enqueue("score_places", score, dim3(places, p.max_peaks, rights), threads, 0,
                          b.stream, p, static_cast<const std::byte*>(b.lefts),
-                         static_cast<const std::byte*>(b.templates), b.template_sums, b.first_right,
-                         b.right_count, b.candidates, b.counts, scores);
+                         static_cast<const std::byte*>(b.templates), b.mask, b.template_sums,
+                         b.first_right, b.right_count, b.candidates, b.counts, scores);
       !s.ok())
     return s;
   return enqueue("place_peaks", place_peaks, dim3(ceil_div(p.max_peaks, threads), rights), threads,

@@ -94,7 +94,10 @@ bool supports(const stage::Refine::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::Refine> table[] = {
-    {{"refine_bytes", Backend::cuda, {Feature::u8, Feature::wide_sums, Feature::several_peaks}, 1},
+    {{"refine_bytes",
+      Backend::cuda,
+      {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask},
+      1},
      supports,
      launch,
      workspace,

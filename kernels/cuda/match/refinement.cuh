@@ -95,9 +95,9 @@ class Refinement {
       using T = std::int64_t;
       shared_.scores[t] =
           score(problem_.method,
-                WindowTerms<T>{problem_.correlate.right.area(), static_cast<T>(product),
-                               window_sum_, static_cast<T>(window_square_),
-                               static_cast<T>(right_.sum), static_cast<T>(right_.squares)});
+                WindowTerms<T>{problem_.pixels(), static_cast<T>(product), window_sum_,
+                               static_cast<T>(window_square_), static_cast<T>(right_.sum),
+                               static_cast<T>(right_.squares)});
     }
     __syncthreads();
     if (t > 0) return;

@@ -14,44 +14,55 @@ namespace {
 
 constexpr int threads = 512, warps = threads / 32;
 
-/// Calls f(pixel, its byte offset) for the thread's share of a template's pixels.
-template <class In, class F>
-__device__ void for_pixels(const stage::TemplateSums::Problem& p, const std::byte* pixels, F f) {
-  for (int y = threadIdx.x / 32; y < p.size.height; y += warps)
-    for (int x = threadIdx.x % 32; x < p.size.width; x += 32) {
-      const std::int64_t at = y * p.pitch + x * static_cast<int>(sizeof(In));
-      f(*reinterpret_cast<const In*>(pixels + at), at);
-    }
-}
+/// One template of the stage.
+template <class T>
+struct Pixels {
+  const T* pixels;
+  T* operands;  ///< laid out like the pixels; null: there are none
+  const std::uint8_t* mask;
 
-__device__ TemplateSums sums_of(const stage::TemplateSums::Problem& p, const std::byte* pixels,
-                                std::uint8_t*) {
+  /// Calls f(pixel, its operand or null, whether it counts) for the thread's share.
+  template <class F>
+  __device__ void visit(const stage::TemplateSums::Problem& p, F f) const {
+    const auto at = [&](auto* rows, int x, int y) {
+      return rows + y * (p.pitch / static_cast<int>(sizeof(T))) + x;
+    };
+    for (int y = threadIdx.x / 32; y < p.size.height; y += warps)
+      for (int x = threadIdx.x % 32; x < p.size.width; x += 32)
+        f(*at(pixels, x, y), operands ? at(operands, x, y) : nullptr,
+          !mask || mask[std::int64_t{y} * p.size.width + x]);
+  }
+};
+
+__device__ TemplateSums sums_of(const stage::TemplateSums::Problem& p,
+                                const Pixels<std::uint8_t>& t) {
   unsigned long long sums[2] = {};
-  for_pixels<std::uint8_t>(p, pixels, [&](unsigned v, std::int64_t) {
+  t.visit(p, [&](unsigned pixel, std::uint8_t* operand, bool counts) {
+    const unsigned v = counts ? pixel : 0;
     sums[0] += v;
     sums[1] += v * v;
+    if (operand) *operand = static_cast<std::uint8_t>(v);
   });
   block_sums<warps>(sums);
   const auto sum = static_cast<std::int64_t>(sums[0]), squares = static_cast<std::int64_t>(sums[1]);
   return {static_cast<double>(sum), static_cast<double>(squares),
-          static_cast<double>(n2_covariance(p.size.area(), squares, sum, sum))};
+          static_cast<double>(n2_covariance(p.masking.pixels(p.size), squares, sum, sum))};
 }
 
-/// Also writes the pixels less their mean.
-__device__ TemplateSums sums_of(const stage::TemplateSums::Problem& p, const std::byte* pixels,
-                                float* centred) {
+__device__ TemplateSums sums_of(const stage::TemplateSums::Problem& p, const Pixels<float>& t) {
   double sums[2] = {};
-  for_pixels<float>(p, pixels, [&](double v, std::int64_t) {
+  t.visit(p, [&](double pixel, float*, bool counts) {
+    const double v = counts ? pixel : 0;
     sums[0] += v;
     sums[1] += v * v;
   });
   block_sums<warps>(sums);
-  const double n = static_cast<double>(p.size.area()), mean = sums[0] / n;
+  const double n = static_cast<double>(p.masking.pixels(p.size)), mean = sums[0] / n;
   double deviations[1] = {};
-  for_pixels<float>(p, pixels, [&](double v, std::int64_t at) {
-    deviations[0] += (v - mean) * (v - mean);
-    *reinterpret_cast<float*>(reinterpret_cast<std::byte*>(centred) + at) =
-        static_cast<float>(v - mean);
+  t.visit(p, [&](double pixel, float* operand, bool counts) {
+    const double v = counts ? pixel - mean : 0;
+    deviations[0] += v * v;
+    *operand = static_cast<float>(v);
   });
   block_sums<warps>(deviations);
   return {sums[0], sums[1], n * deviations[0]};
@@ -60,10 +71,14 @@ __device__ TemplateSums sums_of(const stage::TemplateSums::Problem& p, const std
 template <class In>
 __global__ void __launch_bounds__(threads)
     template_sums(stage::TemplateSums::Problem p, int first_right, int right_count,
-                  const std::byte* templates, std::byte* centred, TemplateSums* template_sums) {
+                  const std::byte* templates, const std::uint8_t* mask, std::byte* operands,
+                  TemplateSums* template_sums) {
   for (int r = first_right + blockIdx.x; r < first_right + right_count; r += gridDim.x) {
     const std::int64_t at = r * p.stride;
-    const TemplateSums sums = sums_of(p, templates + at, reinterpret_cast<In*>(centred + at));
+    const Pixels<In> pixels{reinterpret_cast<const In*>(templates + at),
+                            p.has_operands() ? reinterpret_cast<In*>(operands + at) : nullptr,
+                            mask};
+    const TemplateSums sums = sums_of(p, pixels);
     if (threadIdx.x == 0) template_sums[r] = sums;
   }
 }
@@ -86,8 +101,8 @@ template <class In>
 Status sum_up(const stage::TemplateSums::Problem& p, const stage::TemplateSums::Buffers& b) {
   return enqueue("template_sums", template_sums<In>, grid_extent(b.right_count), threads, 0,
                  b.stream, p, b.first_right, b.right_count,
-                 static_cast<const std::byte*>(b.templates), static_cast<std::byte*>(b.centred),
-                 b.template_sums);
+                 static_cast<const std::byte*>(b.templates), b.mask,
+                 static_cast<std::byte*>(b.operands), b.template_sums);
 }
 
 Status launch_template_sums(const stage::TemplateSums::Problem& p, const Device&,
@@ -108,7 +123,7 @@ Status launch_blend(const stage::Blend::Problem& p, const Device&, const stage::
 }
 
 constexpr Variant<stage::TemplateSums> sums_table[] = {
-    {{"template_sums", Backend::cuda, {Feature::u8, Feature::f32}},
+    {{"template_sums", Backend::cuda, {Feature::u8, Feature::f32, Feature::mask}},
      supports_all,
      launch_template_sums},
 };

@@ -254,7 +254,7 @@ Status launch(const stage::Search::Problem& problem, const Device& device,
   return keep_best(problem, device, b, lists, b.candidates, b.counts);
 }
 
-constexpr Features features{Feature::u8, Feature::several_peaks};
+constexpr Features features{Feature::u8, Feature::several_peaks, Feature::mask};
 
 /// With several peaks a cell must lie in the neighbourhood of its best shift.
 template <class T>

@@ -154,7 +154,9 @@ bool supports(const stage::WindowSums::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::WindowSums> table[] = {
-    {{"window_sums", Backend::cuda, match_features}, supports, launch},
+    {{"window_sums", Backend::cuda, {Feature::u8, Feature::f32, Feature::wide_sums}},
+     supports,
+     launch},
 };
 
 }  // namespace

@@ -84,12 +84,21 @@ class XCORR_API Matcher {
 
   /// Copies the templates (host memory, all of u8 or all of f32, sizes may differ). On an error the
   /// previous bank is kept. At most 11.9 million pixels each (64-bit sums).
-  Status set_templates(std::span<const MatrixView> templates);
+  ///
+  /// `masks`: none, or one for each template, of its size, u8 in host memory; copied. A pixel
+  /// counts where its mask is not 0 (OpenCV's meaning of an 8-bit mask), in the template and in
+  /// every window: scores, peaks and thresholds are those of these pixels alone, for all methods,
+  /// and for u8 as exact. A mask without data stands for one in which all count. Templates of one
+  /// size that share a mask are searched together, and the sums over their windows computed once.
+  /// Errors: invalid_argument for a mask of another size or type, or one that leaves no pixel.
+  Status set_templates(std::span<const MatrixView> templates,
+                       std::span<const MatrixView> masks = {});
   /// Shares templates that may change and belong to the matcher's backend: each frame is matched
   /// with their state when it is enqueued. enqueue() then updates on the device what is derived
   /// from changed templates; it still neither allocates nor waits. On an error the previous bank is
   /// kept.
-  Status set_templates(std::span<const std::shared_ptr<const LiveTemplate>> templates);
+  Status set_templates(std::span<const std::shared_ptr<const LiveTemplate>> templates,
+                       std::span<const MatrixView> masks = {});
 
   /// Prepares for frames of this type and size: allocates, plans, transforms the templates. Cheap
   /// when nothing relevant changed. The templates must have the frames' type. Templates that do not
