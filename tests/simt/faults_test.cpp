@@ -62,7 +62,7 @@ void append(Answers& answers, const std::vector<Peak>& peaks) {
 struct Use {
   const char* name;
   MatchSettings settings;
-  bool live = false, response = false;
+  bool live = false, response = false, masked = false;
 };
 
 std::ostream& operator<<(std::ostream& out, const Use& use) { return out << use.name; }
@@ -83,7 +83,7 @@ class Matching {
     auto matcher = Matcher::create(device.value());
     if (!matcher.ok()) return matcher.status();
     matcher_.emplace(std::move(matcher.value()));
-    if (Status s = set_templates(device.value(), use.live); !s.ok()) return s;
+    if (Status s = set_templates(device.value(), use); !s.ok()) return s;
     return matcher_->prepare(ElementType::u8, frame_size, use.settings);
   }
 
@@ -104,10 +104,16 @@ class Matching {
   }
 
  private:
-  Status set_templates(const Device& device, bool live) {
-    std::vector<Picture> pictures;
-    for (const Rect& place : places) pictures.push_back(part_of(frame(), place));
-    if (!live) return matcher_->set_templates(views_of(pictures));
+  Status set_templates(const Device& device, const Use& use) {
+    std::vector<Picture> pictures, masks;
+    for (const Rect& place : places) {
+      pictures.push_back(part_of(frame(), place));
+      masks.push_back(pictures.back());
+      for (auto& pixel : masks.back().pixels) pixel &= 1;
+    }
+    if (!use.live)
+      return matcher_->set_templates(views_of(pictures),
+                                     use.masked ? views_of(masks) : std::vector<MatrixView>());
     for (const Picture& picture : pictures) {
       auto made = LiveTemplate::create(device, picture.view());
       if (!made.ok()) return made.status();
@@ -221,6 +227,7 @@ const Use uses[] = {
     {.name = "plain", .settings = {}},
     {.name = "response", .settings = {.max_peaks = 4}, .response = true},
     {.name = "live", .settings = {}, .live = true},
+    {.name = "masked", .settings = {}, .masked = true},
     {.name = "smoothed", .settings = {.prefilter_sigma = 1}},
     {.name = "fft", .settings = {.kernel = "fft"}},
     {.name = "overlap_wise",
