@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <xcorr/correlate.hpp>
+#include <xcorr/exceptions.hpp>
 
 #include "select/select.hpp"
 
@@ -42,7 +43,7 @@ Correlator& Correlator::operator=(Correlator&&) noexcept = default;
 Correlator::~Correlator() = default;
 
 Result<Correlator> Correlator::create(const Problem& problem, const Device& device,
-                                      std::string_view kernel) {
+                                      std::string_view kernel) try {
   if (Status status = check_problem(problem); !status.ok()) return status;
   auto impl =
       std::make_unique<Impl>(Impl{{{problem}, problem.output_type()}, device, nullptr, nullptr});
@@ -53,6 +54,8 @@ Result<Correlator> Correlator::create(const Problem& problem, const Device& devi
   if (!state.ok()) return state.status();
   impl->state = std::move(state.value());
   return Correlator(std::move(impl));
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
 }
 
 const char* Correlator::kernel() const { return impl_->variant->name; }
@@ -61,13 +64,15 @@ std::size_t Correlator::workspace_bytes() const {
   return impl_->variant->workspace_bytes(impl_->problem, impl_->device);
 }
 
-Status Correlator::set_rights(const void* rights, Stream stream) {
+Status Correlator::set_rights(const void* rights, Stream stream) try {
   if (!rights) return {Code::invalid_argument, "no rights"};
   impl_->rights = rights;
   return impl_->state ? impl_->state->set_rights(rights, stream) : Status();
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
 }
 
-Status Correlator::run(const void* lefts, void* out, void* workspace, Stream stream) {
+Status Correlator::run(const void* lefts, void* out, void* workspace, Stream stream) try {
   if (!impl_->rights) return {Code::invalid_argument, "set_rights() has not been called"};
   if (!lefts || !out || (!workspace && workspace_bytes()))
     return {Code::invalid_argument, "a null pointer"};
@@ -79,6 +84,8 @@ Status Correlator::run(const void* lefts, void* out, void* workspace, Stream str
   buffers.stream = stream;
   buffers.right_count = impl_->problem.correlate.rights;
   return impl_->variant->launch(impl_->problem, impl_->device, buffers, impl_->state.get());
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
 }
 
 }  // namespace xcorr

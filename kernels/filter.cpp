@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <xcorr/exceptions.hpp>
 #include <xcorr/filter.hpp>
 
 #include <cmath>
@@ -54,7 +55,7 @@ Filter& Filter::operator=(Filter&&) noexcept = default;
 Filter::~Filter() = default;
 
 Result<Filter> Filter::create(const FilterProblem& p, const Device& device,
-                              std::string_view kernel) {
+                              std::string_view kernel) try {
   if (Status status = check_problem(p); !status.ok()) return status;
   auto weights = filter_weights(p.type, p.across, p.down, p.sums);
   if (!weights.ok()) return weights.status();
@@ -64,6 +65,8 @@ Result<Filter> Filter::create(const FilterProblem& p, const Device& device,
   if (!variant.ok()) return variant.status();
   impl->variant = variant.value();
   return Filter(std::move(impl));
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
 }
 
 const char* Filter::kernel() const { return impl_->variant->name; }
@@ -72,10 +75,12 @@ std::size_t Filter::workspace_bytes() const {
   return impl_->variant->workspace_bytes(impl_->problem, impl_->device);
 }
 
-Status Filter::run(const void* pictures, void* filtered, void* workspace, Stream stream) {
+Status Filter::run(const void* pictures, void* filtered, void* workspace, Stream stream) try {
   if (!pictures || !filtered || (!workspace && workspace_bytes())) return bad("a null pointer");
   const stage::Filter::Buffers buffers{{workspace, stream}, pictures, filtered};
   return impl_->variant->launch(impl_->problem, impl_->device, buffers, nullptr);
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
 }
 
 }  // namespace xcorr

@@ -19,6 +19,27 @@ bool is_valid(const MatrixView& view) {
          std::accumulate(weights, weights + bytes, 0) == 256;
 }
 
+/// Whether all elements are like the first.
+template <class Alike>
+bool all_alike(const MatrixView& view, const Alike& alike) {
+  const auto* first = static_cast<const std::uint8_t*>(view.data);
+  for (int y = 0; y < view.size.height; ++y)
+    for (int x = 0; x < view.size.width; ++x)
+      if (!alike(view, first, first + y * view.pitch + x * view.element_bytes())) return false;
+  return true;
+}
+
+bool bytes_alike(const MatrixView& view, const std::uint8_t* a, const std::uint8_t* b) {
+  return std::memcmp(a, b, size_of(view.type)) == 0;
+}
+
+template <int bytes>
+bool is_flat_luma(const MatrixView& view) {
+  return all_alike(view, [](const MatrixView& v, const std::uint8_t* a, const std::uint8_t* b) {
+    return luma_of<bytes>(v.pixels, a) == luma_of<bytes>(v.pixels, b);
+  });
+}
+
 }  // namespace
 
 Status check_rows(const MatrixView& view, const std::string& name) {
@@ -54,11 +75,10 @@ void copy_luma(const MatrixView& view, std::uint8_t* to, std::ptrdiff_t pitch) {
 }
 
 bool is_flat(const MatrixView& view) {
-  const std::vector<std::byte> elements = dense_copy(view);
-  const std::size_t element = size_of(view.type);
-  for (std::size_t at = 0; at < elements.size(); at += element)
-    if (std::memcmp(elements.data(), elements.data() + at, element) != 0) return false;
-  return true;
+  if (view.type != ElementType::u8) return all_alike(view, bytes_alike);
+  constexpr bool (*of_bytes[])(const MatrixView&) = {is_flat_luma<1>, is_flat_luma<2>,
+                                                     is_flat_luma<3>, is_flat_luma<4>};
+  return of_bytes[view.pixels.bytes - 1](view);
 }
 
 }  // namespace xcorr

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <xcorr/exceptions.hpp>
 #include <xcorr/live_template.hpp>
 
 #include <algorithm>
@@ -65,7 +66,7 @@ LiveTemplate::LiveTemplate(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) 
 LiveTemplate::~LiveTemplate() = default;
 
 Result<std::shared_ptr<LiveTemplate>> LiveTemplate::create(const Device& device,
-                                                           const MatrixView& pixels) {
+                                                           const MatrixView& pixels) try {
   auto bank = make_bank({&pixels, 1});
   if (!bank.ok()) return bank.status();
   const BankTemplate& t = bank.value().front();
@@ -84,6 +85,8 @@ Result<std::shared_ptr<LiveTemplate>> LiveTemplate::create(const Device& device,
   impl->stream = stream.value();
   if (Status s = impl->allocate(t); !s.ok()) return s;
   return std::shared_ptr<LiveTemplate>(new LiveTemplate(std::move(impl)));
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
 }
 
 Status LiveTemplate::Impl::allocate(const BankTemplate& t) {
@@ -121,7 +124,7 @@ Status LiveTemplate::Impl::blend(const MatrixView& frame, int x, int y, double w
   return variant->launch(blended, device, buffers, nullptr);
 }
 
-Status LiveTemplate::blend(const MatrixView& frame, int x, int y, double weight) {
+Status LiveTemplate::blend(const MatrixView& frame, int x, int y, double weight) try {
   if (Status s = check_patch(view(), frame, x, y, weight); !s.ok()) return s;
   if (Status s = impl_->blend(frame, x, y, weight); !s.ok()) {
     static_cast<void>(wait());  // the device may still be reading the frame
@@ -129,6 +132,8 @@ Status LiveTemplate::blend(const MatrixView& frame, int x, int y, double weight)
   }
   ++impl_->version;
   return {};
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
 }
 
 Status LiveTemplate::wait() { return impl_->runtime->wait(impl_->stream); }

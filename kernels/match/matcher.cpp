@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <xcorr/exceptions.hpp>
 #include <xcorr/match.hpp>
 
 #include <algorithm>
@@ -73,13 +74,15 @@ Matcher::Matcher(Matcher&&) noexcept = default;
 Matcher& Matcher::operator=(Matcher&&) noexcept = default;
 Matcher::~Matcher() = default;
 
-Result<Matcher> Matcher::create(const Device& device) {
+Result<Matcher> Matcher::create(const Device& device) try {
   auto stream = runtime(device.backend).create_stream();
   if (!stream.ok()) return stream.status();
   auto impl = std::make_unique<Impl>();
   impl->device = device;
   impl->own_stream = stream.value();
   return Matcher(std::move(impl));
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
 }
 
 Status Matcher::Impl::take(Result<std::vector<BankTemplate>> made) {
@@ -91,16 +94,20 @@ Status Matcher::Impl::take(Result<std::vector<BankTemplate>> made) {
 }
 
 Status Matcher::set_templates(std::span<const MatrixView> templates,
-                              std::span<const MatrixView> masks) {
+                              std::span<const MatrixView> masks) try {
   return impl_->take(make_bank(templates, masks));
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
 }
 
 Status Matcher::set_templates(std::span<const std::shared_ptr<const LiveTemplate>> templates,
-                              std::span<const MatrixView> masks) {
+                              std::span<const MatrixView> masks) try {
   return impl_->take(make_bank(templates, impl_->device.backend, masks));
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
 }
 
-Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& settings) {
+Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& settings) try {
   if (Status status = check_settings(settings); !status.ok()) return status;
   if (frame.empty()) return {Code::invalid_argument, "the frame is empty"};
   if (!impl_->bank.empty() && impl_->bank.front().type != type)
@@ -120,9 +127,11 @@ Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& setti
   plan = std::move(made.value());
   impl_->response_plan.reset();
   return {};
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
 }
 
-Status Matcher::all_fit() const {
+Status Matcher::all_fit() const try {
   const auto text_of = [](Size size) {
     return std::to_string(size.width) + "x" + std::to_string(size.height);
   };
@@ -133,18 +142,22 @@ Status Matcher::all_fit() const {
                                           " does not fit into the search region of " +
                                           text_of(impl_->plan->region())};
   return {};
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
 }
 
-Status Matcher::enqueue(const MatrixView& frame, Stream stream) {
+Status Matcher::enqueue(const MatrixView& frame, Stream stream) try {
   if (Status status = check_frame(impl_->plan, frame); !status.ok()) return status;
   impl_->pending.reset();
   if (!stream.handle) stream = impl_->own_stream;
   if (Status status = impl_->plan->enqueue(frame, stream); !status.ok()) return status;
   impl_->pending = stream;
   return {};
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
 }
 
-Status Matcher::collect(std::vector<Peak>& peaks) {
+Status Matcher::collect(std::vector<Peak>& peaks) try {
   peaks.clear();
   if (!impl_->pending || !impl_->plan) return {Code::invalid_argument, "no frame is enqueued"};
   const Stream stream = *impl_->pending;
@@ -152,6 +165,8 @@ Status Matcher::collect(std::vector<Peak>& peaks) {
   if (Status status = runtime(impl_->device.backend).wait(stream); !status.ok()) return status;
   impl_->plan->collect(peaks);
   return {};
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
 }
 
 Status Matcher::Impl::prepare_response(std::uint32_t template_index) {
@@ -175,7 +190,8 @@ Status Matcher::Impl::prepare_response(std::uint32_t template_index) {
   return {};
 }
 
-Status Matcher::respond(const MatrixView& frame, std::uint32_t template_index, Response& response) {
+Status Matcher::respond(const MatrixView& frame, std::uint32_t template_index,
+                        Response& response) try {
   if (Status status = check_frame(impl_->plan, frame); !status.ok()) return status;
   if (template_index >= impl_->bank.size())
     return {Code::invalid_argument, "there is no template " + std::to_string(template_index)};
@@ -188,6 +204,8 @@ Status Matcher::respond(const MatrixView& frame, std::uint32_t template_index, R
   plan.to_closeness(response.values);
   response.places = plan.places(impl_->bank[template_index].size);
   return {};
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
 }
 
 std::string Matcher::kernel() const { return impl_->plan ? impl_->plan->kernel() : ""; }

@@ -62,6 +62,7 @@
  *
  * Since: 0.1
  */
+#include "common/callback.h"
 #include "common/fault.h"
 #include "common/stream_lock.h"
 #include "cudaxcorr/backend.h"
@@ -322,13 +323,13 @@ static void gst_cuda_xcorr_class_init(GstCudaXCorrClass* klass) {
   element_class->release_pad = GST_DEBUG_FUNCPTR(release_pad);
 
   GstBaseTransformClass* base_class = GST_BASE_TRANSFORM_CLASS(klass);
-  base_class->query = GST_DEBUG_FUNCPTR(query);
-  base_class->propose_allocation = GST_DEBUG_FUNCPTR(propose_allocation);
-  base_class->start = GST_DEBUG_FUNCPTR(start);
-  base_class->stop = GST_DEBUG_FUNCPTR(stop);
-  base_class->set_caps = GST_DEBUG_FUNCPTR(set_caps);
-  base_class->sink_event = GST_DEBUG_FUNCPTR(sink_event);
+  base_class->query = GST_DEBUG_FUNCPTR((callback<query, FALSE>));
+  base_class->propose_allocation = GST_DEBUG_FUNCPTR((callback<propose_allocation, FALSE>));
+  base_class->start = GST_DEBUG_FUNCPTR((callback<start, FALSE>));
+  base_class->stop = GST_DEBUG_FUNCPTR((callback<stop, FALSE>));
+  base_class->set_caps = GST_DEBUG_FUNCPTR((callback<set_caps, FALSE>));
+  base_class->sink_event = GST_DEBUG_FUNCPTR((callback<sink_event, FALSE>));
   base_class->transform_ip = GST_DEBUG_FUNCPTR(transform_ip);
-  base_class->generate_output = GST_DEBUG_FUNCPTR(generate_output);
+  base_class->generate_output = GST_DEBUG_FUNCPTR((callback<generate_output, GST_FLOW_ERROR>));
   base_class->transform_ip_on_passthrough = FALSE;
 }

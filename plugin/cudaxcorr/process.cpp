@@ -96,19 +96,20 @@ void respond(GstCudaXCorr* self, FrameInFlight& frame, xcorr::Memory memory) {
   const unsigned index = frame.requested.settings.response_template;
   if (!element.response.exists() || index >= frame.requested.bank->size()) return;
   xcorr::Response response;
-  if (element.analyser->respond(*frame.mapped, memory, index, response))
+  if (element.analyser->respond(*frame.mapped, memory, index, response)) {
     frame.picture.reset(element.response.draw(response, frame.buffer.get()));
-  else
-    post_warnings(self);
+    if (!frame.picture)
+      element.analyser->warn("The pad 'response' has no picture: there is no memory for it");
+  }
+  post_warnings(self);
 }
 
 /// What is wrong with one buffer need not be with the next, which is due.
-void pass_unanalysed(GstCudaXCorr* self, FrameInFlight& frame) {
+void pass_unanalysed(GstCudaXCorr* self, FrameInFlight& frame, const char* fault) {
   Element& element = *self->element;
   if (!std::exchange(element.warned_of_bad_frame, true))
     post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-                        std::string("A frame passes unanalysed: ") + frame.mapped->fault()});
-  frame.mapped.reset();
+                        std::string("A frame passes unanalysed: ") + fault});
   frame.due = false;
   element.waited = G_MAXUINT;
 }
@@ -122,18 +123,20 @@ xcorr::Status begin_analysis(GstCudaXCorr* self, FrameInFlight& frame) {
   const PipelineContext context = PipelineContext::of(buffer);
   const bool on_gpu =
       context.exists() && element.analyser->device().backend == xcorr::Backend::cuda;
+  // First, since nothing is prepared for frames that are not there.
+  auto mapped = std::make_unique<MappedFrame>(element.format, buffer,
+                                              on_gpu ? flags_to_read_on_gpu() : GST_MAP_READ);
+  if (!*mapped) {
+    pass_unanalysed(self, frame, mapped->fault());
+    return {};
+  }
   if (on_gpu && context != element.context) {
     if (auto status = settle(element); !status.ok()) return status;
     if (auto status = work_in(self, context, frame.requested.settings); !status.ok()) return status;
   }
   if (auto status = configure(self, frame.requested); !status.ok()) return status;
 
-  frame.mapped = std::make_unique<MappedFrame>(element.format, buffer,
-                                               on_gpu ? flags_to_read_on_gpu() : GST_MAP_READ);
-  if (!*frame.mapped) {
-    pass_unanalysed(self, frame);
-    return {};
-  }
+  frame.mapped = std::move(mapped);
   if (on_gpu) wait_for_writers(buffer);
   frame.in_gpu_memory = on_gpu;
   const auto memory = on_gpu ? xcorr::Memory::device : xcorr::Memory::host;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/mapped_frame.h"
+#include "common/new_buffer.h"
 
 namespace cudaxcorr {
 namespace {
@@ -181,7 +182,8 @@ void ResponsePad::handle_event(GstEvent* event) {
 // ---- pictures -----------------------------------------------------------------------------------
 
 GstBuffer* ResponsePad::draw(const xcorr::Response& response, GstBuffer* frame) const {
-  GstBuffer* picture = gst_buffer_new_allocate(nullptr, format_.size, nullptr);
+  GstBuffer* picture = new_buffer(format_.size);
+  if (!picture) return nullptr;
   constexpr auto copied =
       static_cast<GstBufferCopyFlags>(GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS);
   gst_buffer_copy_into(picture, frame, copied, 0, -1);

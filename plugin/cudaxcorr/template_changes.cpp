@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <xcorr/exceptions.hpp>
+
 #include "cudaxcorr/element.h"
 #include "cudaxcorr/refusals.h"
 #include "matching/capture.h"
@@ -27,7 +29,11 @@ std::optional<Fault> change_templates(GstCudaXCorr* self, Change change) {
     changed = element.shared;
   }
   const auto bank = changed.bank ? std::make_shared<Bank>(*changed.bank) : nullptr;
-  if (const auto fault = change(changed.settings, bank.get())) return fault;
+  try {
+    if (const auto fault = change(changed.settings, bank.get())) return fault;
+  } catch (const std::exception& thrown) {
+    return fault_of(xcorr::status_of(thrown));
+  }
   if (bank) bank->added = changed.settings.templates.added;
   const ObjectLock lock(self);  // what is replaced is released outside of it
   std::swap(element.shared.settings.templates, changed.settings.templates);
@@ -47,8 +53,9 @@ guint add(GstCudaXCorr* self, Make make) {
     settings.templates.added.push_back(std::move(picture));
     return std::nullopt;
   });
-  if (fault) warn_refused(self, *fault);
-  return id;
+  if (!fault) return id;
+  warn_refused(self, *fault);
+  return 0;
 }
 
 // ---- signals --------------------------------------------------------------------------------

@@ -29,6 +29,7 @@
  */
 #include "json/json.h"
 
+#include "common/callback.h"
 #include "common/fault.h"
 #include "common/field_properties.h"
 #include "common/property_flags.h"
@@ -170,8 +171,8 @@ static void gst_xcorr_json_class_init(GstXCorrJsonClass* klass) {
   element_class->change_state = GST_DEBUG_FUNCPTR(change_state);
 
   GstBaseTransformClass* base_class = GST_BASE_TRANSFORM_CLASS(klass);
-  base_class->start = GST_DEBUG_FUNCPTR(start);
-  base_class->stop = GST_DEBUG_FUNCPTR(stop);
-  base_class->sink_event = GST_DEBUG_FUNCPTR(sink_event);
-  base_class->transform_ip = GST_DEBUG_FUNCPTR(transform_ip);
+  base_class->start = GST_DEBUG_FUNCPTR((callback<start, FALSE>));
+  base_class->stop = GST_DEBUG_FUNCPTR((callback<stop, FALSE>));
+  base_class->sink_event = GST_DEBUG_FUNCPTR((callback<sink_event, FALSE>));
+  base_class->transform_ip = GST_DEBUG_FUNCPTR((callback<transform_ip, GST_FLOW_ERROR>));
 }

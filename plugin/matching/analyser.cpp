@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 
+#include <xcorr/exceptions.hpp>
 #include <xcorr/image.hpp>
 
 #include "matching/current_context.h"
@@ -88,7 +89,7 @@ void Analyser::keep_tracks_of(const Analyser& other) {
   followed_ = other.followed_;
 }
 
-xcorr::Status Analyser::configure(const Task& task) {
+xcorr::Status Analyser::configure(const Task& task) try {
   if (is_ready_for(task)) return {};
   const CurrentContext current(device_, context_);
   if (!current.status().ok()) return current.status();
@@ -104,6 +105,10 @@ xcorr::Status Analyser::configure(const Task& task) {
   ready_ = true;
   check(task);
   return {};
+} catch (const std::exception& thrown) {
+  ready_ = false;
+  loaded_.reset();
+  return xcorr::status_of(thrown);
 }
 
 xcorr::Status Analyser::provide(std::size_t matchers) {

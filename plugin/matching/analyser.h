@@ -64,6 +64,8 @@ class Analyser {
   /// New warnings about the task: templates that cannot match, settings without effect. Each is
   /// given once per bank and format.
   std::vector<std::string> take_warnings();
+  /// Adds one.
+  void warn(std::string text);
 
   /// What kernel=tune has measured since the last call, for the log; empty: nothing new.
   std::string take_tuning();
@@ -91,7 +93,6 @@ class Analyser {
   xcorr::Status prepare(const Task& task);
   void keep_tracks();
   void check(const Task& task);
-  void warn(std::string text);
   xcorr::Status begin_to_follow(const xcorr::MatrixView& frame, std::uint64_t number);
   xcorr::Status finish_search(xcorr::Matcher& matcher, std::vector<Target>& targets);
   xcorr::Status finish_following(xcorr::Matcher& matcher, std::vector<Target>& targets);

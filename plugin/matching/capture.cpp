@@ -7,6 +7,7 @@
 #include <xcorr/image.hpp>
 
 #include "common/mapped_frame.h"
+#include "common/new_buffer.h"
 #include "matching/frame.h"
 
 namespace cudaxcorr {
@@ -23,7 +24,8 @@ Sample gray_sample(const xcorr::MatrixView& patch, const GstVideoInfo& frame) {
   GstVideoInfo info;
   gst_video_info_set_format(&info, GST_VIDEO_FORMAT_GRAY8, patch.size.width, patch.size.height);
   if (!GST_VIDEO_INFO_IS_RGB(&frame)) info.colorimetry = frame.colorimetry;
-  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, info.size, nullptr);
+  GstBuffer* buffer = new_buffer(info.size);
+  if (!buffer) return nullptr;
   if (MappedFrame mapped(info, buffer, GST_MAP_WRITE); mapped)
     xcorr::copy_luma(patch,
                      static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&mapped.frame, 0)),
@@ -58,7 +60,8 @@ Sample capture(GstSample* frame, const xcorr::Rect& patch, Fault& fault) {
               patch.x * view.element_bytes();
   view.size = patch.size();
   if (xcorr::is_flat(view)) return refuse(text_of(patch) + " are flat");
-  return gray_sample(view, info);
+  Sample sample = gray_sample(view, info);
+  return sample ? sample : refuse("there is no memory for " + text_of(patch));
 }
 
 }  // namespace cudaxcorr

@@ -6,6 +6,7 @@
 #include <xcorr/image.hpp>
 
 #include "common/mapped_frame.h"
+#include "common/new_buffer.h"
 #include "matching/decode.h"
 #include "matching/frame.h"
 
@@ -46,6 +47,27 @@ bool convert(const MappedFrame& from, MappedFrame& to) {
   gst_video_converter_frame(converter, &from.frame, &to.frame);
   gst_video_converter_free(converter);
   return true;
+}
+
+/// The frame in memory of its own; null if there is none.
+GstBuffer* copy_of(GstBuffer* buffer) {
+  const gsize size = gst_buffer_get_size(buffer);
+  GstBuffer* copied = new_buffer(size);
+  GstMapInfo map;
+  if (!copied || !gst_buffer_map(copied, &map, GST_MAP_WRITE)) return copied;
+  gst_buffer_extract(buffer, 0, map.data, size);
+  gst_buffer_unmap(copied, &map);
+  if (GstVideoMeta* meta = gst_buffer_get_video_meta(buffer))
+    gst_buffer_add_video_meta_full(copied, meta->flags, meta->format, meta->width, meta->height,
+                                   meta->n_planes, meta->offset, meta->stride);
+  if (const GstVideoCropMeta* from = gst_buffer_get_video_crop_meta(buffer)) {
+    GstVideoCropMeta* to = gst_buffer_add_video_crop_meta(copied);
+    to->x = from->x;
+    to->y = from->y;
+    to->width = from->width;
+    to->height = from->height;
+  }
+  return copied;
 }
 
 LumaImage copy(const xcorr::MatrixView& view) {
@@ -109,7 +131,8 @@ SharedPicture copy_sample(GstSample* sample, const std::string& label, guint id,
       is_between(mapped.picture.y, info.finfo->h_sub[1]))
     return refuse("its GstVideoCropMeta begins between two pixels of the chroma");
   // The buffer may belong to a pool that waits for its return.
-  GstBuffer* copied = gst_buffer_copy_deep(buffer);
+  GstBuffer* copied = copy_of(buffer);
+  if (!copied) return refuse("there is no memory for its copy");
   Sample kept = take_sample(gst_sample_new(copied, caps, nullptr, nullptr));
   gst_buffer_unref(copied);
   return make_picture({id, "", name, std::move(kept)});
@@ -159,7 +182,8 @@ std::optional<LumaImage> luma_in(const GstVideoInfo& format, const Picture& pict
   const MappedFrame decoded(info, gst_sample_get_buffer(picture.sample.get()), GST_MAP_READ);
   if (!decoded) return std::nullopt;
 
-  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, target.size, nullptr);
+  GstBuffer* buffer = new_buffer(target.size);
+  if (!buffer) return std::nullopt;
   std::optional<LumaImage> image;
   {
     MappedFrame converted(target, buffer, GST_MAP_READWRITE);

@@ -27,12 +27,15 @@
  */
 #include "overlay/overlay.h"
 
-#include <climits>
+#include <string>
+#include <utility>
 
 #include <gst/video/video.h>
 
+#include "common/callback.h"
 #include "common/fault.h"
 #include "common/field_properties.h"
+#include "common/mapped_frame.h"
 #include "common/property_flags.h"
 #include "gstcudaxcorrmeta.h"
 #include "overlay/painter.h"
@@ -102,6 +105,7 @@ struct Element {
   // Of the streaming thread.
   Marks marks;
   Painter painter;
+  bool warned = false;  ///< of a frame of this segment
 };
 
 }  // namespace
@@ -141,21 +145,47 @@ GstVideoOverlayComposition* paint(Element& element, const Settings& settings,
   return all;
 }
 
+/// Whether marks may be drawn into the frame. What it is in other memory, or goes along with marks,
+/// is not looked at here.
+bool is_sound(GstXCorrOverlay* self, GstSample* sample, const GstVideoInfo& info) {
+  const GstCapsFeatures* features = gst_caps_get_features(gst_sample_get_caps(sample), 0);
+  GstVideoRectangle picture;
+  if (!gst_caps_features_is_equal(features, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY)) return true;
+  const char* fault = fault_of_frame(info, gst_sample_get_buffer(sample), picture);
+  if (fault && !std::exchange(self->element->warned, true))
+    post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+                        std::string("A frame passes without marks: ") + fault});
+  return !fault;
+}
+
 /// What to blend over the frame, or null to pass it unchanged.
-GstVideoOverlayComposition* draw(GstElement*, GstSample* sample, gpointer overlay) {
-  GstXCorrOverlay* self = GST_XCORR_OVERLAY(overlay);
+GstVideoOverlayComposition* draw(GstXCorrOverlay* self, GstSample* sample, GstElement*) {
   const GstStructure* result = gst_cuda_xcorr_get_result(gst_sample_get_buffer(sample));
   GstVideoInfo info;
   if (!result || !gst_video_info_from_caps(&info, gst_sample_get_caps(sample))) return nullptr;
   const Settings settings = copy_under_lock(self, self->element->settings);
   self->element->marks.update(result, settings.trail_length);
+  if (!is_sound(self, sample, info)) return nullptr;
   return paint(*self->element, settings, info);
 }
 
 /// A segment starts every stream and follows every seek.
 GstPadProbeReturn on_event(GstPad*, GstPadProbeInfo* info, gpointer overlay) {
-  if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_SEGMENT)
-    GST_XCORR_OVERLAY(overlay)->element->marks.forget();
+  Element& element = *GST_XCORR_OVERLAY(overlay)->element;
+  if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_SEGMENT) {
+    element.marks.forget();
+    element.warned = false;
+  }
+  return GST_PAD_PROBE_OK;
+}
+
+/// Of an answer. `overlaycomposition` would draw beside the picture of a cropped frame.
+GstPadProbeReturn refuse_crop(GstPad*, GstPadProbeInfo* info, gpointer) {
+  GstQuery* query = GST_PAD_PROBE_INFO_QUERY(info);
+  guint index;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION &&
+      gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, &index))
+    gst_query_remove_nth_allocation_meta(query, index);
   return GST_PAD_PROBE_OK;
 }
 
@@ -196,10 +226,13 @@ static void gst_xcorr_overlay_init(GstXCorrOverlay* self) {
   GstElement* child = gst_element_factory_make("overlaycomposition", nullptr);
   if (child) {
     gst_bin_add(GST_BIN(self), child);
-    g_signal_connect(child, "draw", G_CALLBACK(draw), self);
+    g_signal_connect_swapped(child, "draw", G_CALLBACK((callback<draw, nullptr>)), self);
   }
   GstPad* sink = add_pad(self, sink_template, child);
   gst_pad_add_probe(sink, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_event, self, nullptr);
+  constexpr auto answers =
+      static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PULL);
+  gst_pad_add_probe(sink, answers, refuse_crop, nullptr, nullptr);
   add_pad(self, src_template, child);
 }
 

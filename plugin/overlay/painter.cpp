@@ -5,6 +5,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "common/new_buffer.h"
+
 namespace cudaxcorr {
 namespace {
 
@@ -152,7 +154,7 @@ GstVideoOverlayRectangle* make_picture(const Box& part, Draw draw) {
   const int width = static_cast<int>(part.width()), height = static_cast<int>(part.height());
   const int stride = cairo_format_stride_for_width(CAIRO_FORMAT_ARGB32, width);
   const gsize size = static_cast<gsize>(stride) * static_cast<gsize>(height);
-  GstBuffer* pixels = stride > 0 ? gst_buffer_new_allocate(nullptr, size, nullptr) : nullptr;
+  GstBuffer* pixels = stride > 0 ? new_buffer(size) : nullptr;
   if (!pixels) {
     GST_WARNING("no picture of %dx%d pixels", width, height);
     return nullptr;

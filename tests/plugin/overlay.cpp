@@ -220,6 +220,47 @@ GST_START_TEST(strange_results) {
 }
 GST_END_TEST
 
+/// Drawing into it would write past its end.
+GST_START_TEST(frame_that_promises_more_than_it_holds) {
+  Overlay overlay(box_only);
+  GstBus* bus = gst_bus_new();
+  gst_element_set_bus(overlay.harness->element, bus);
+  for (int i = 0; i < 3; ++i) {
+    GstBuffer* short_one = gst_buffer_new_allocate(nullptr, 4096, nullptr);
+    gst_buffer_add_video_meta(short_one, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_BGRx,
+                              frame_width, frame_height);
+    attach_result(short_one, frame_width, frame_height, {in_the_middle});
+    overlay.pass(short_one);
+  }
+  GstMessage* warning = gst_bus_pop_filtered(bus, GST_MESSAGE_WARNING);
+  const std::string text = text_of(warning, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
+  fail_unless(text.find("without marks") != text.npos, "%s", text.c_str());
+  fail_unless(gst_bus_pop_filtered(bus, GST_MESSAGE_WARNING) == nullptr, "a second warning");
+  overlay.show({in_the_middle});
+  assert_equals_int(overlay.color(75, 47), orange);
+  gst_element_set_bus(overlay.harness->element, nullptr);
+  gst_object_unref(bus);
+}
+GST_END_TEST
+
+/// `overlaycomposition` draws into the whole frame.
+GST_START_TEST(cropping_is_not_offered) {
+  Overlay overlay(box_only);
+  gst_harness_add_propose_allocation_meta(overlay.harness, GST_VIDEO_META_API_TYPE, nullptr);
+  gst_harness_add_propose_allocation_meta(overlay.harness, GST_VIDEO_CROP_META_API_TYPE, nullptr);
+  overlay.show({});
+  GstPad* sink = gst_element_get_static_pad(overlay.element, "sink");
+  GstCaps* caps = gst_pad_get_current_caps(sink);
+  GstQuery* query = gst_query_new_allocation(caps, TRUE);
+  fail_unless(gst_pad_query(sink, query));
+  fail_unless(gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr));
+  fail_if(gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr));
+  gst_query_unref(query);
+  gst_caps_unref(caps);
+  gst_object_unref(sink);
+}
+GST_END_TEST
+
 GST_START_TEST(missing_base_plugin) {
   GstRegistry* registry = gst_registry_get();
   GstPluginFeature* feature = gst_registry_lookup_feature(registry, "overlaycomposition");
@@ -272,6 +313,8 @@ Suite* suite() {
   tcase_add_test(cases, marks_stay_on_frames_that_were_not_analysed);
   tcase_add_test(cases, strange_places);
   tcase_add_test(cases, strange_results);
+  tcase_add_test(cases, frame_that_promises_more_than_it_holds);
+  tcase_add_test(cases, cropping_is_not_offered);
   tcase_add_test(cases, missing_base_plugin);
   tcase_add_test(cases, draws_what_is_found);
   return suite;
