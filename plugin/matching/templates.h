@@ -55,14 +55,17 @@ TemplateSettings settings_of(const Bank& bank);
 
 /// Replaces one of the bank's lists by what the settings name; new ids follow `last_id`. Blocks
 /// while files are decoded. If a file cannot be read (RESOURCE/OPEN_READ) or a sample cannot be
-/// used (LIBRARY/SETTINGS), sets `fault`, returns false and leaves the bank unchanged.
-bool load(Bank& bank, Pictures Bank::*list, const TemplateSettings& settings, guint& last_id,
-          Fault& fault);
+/// used (LIBRARY/SETTINGS), or a picture has more pixels, sets `fault`, returns false and leaves
+/// the bank unchanged.
+bool load(Bank& bank, Pictures Bank::*list, const TemplateSettings& settings, unsigned max_pixels,
+          guint& last_id, Fault& fault);
 
 /// One picture. An empty label stands for the default: the file's name, or `sample`. Null with
 /// `fault`, as above.
-SharedPicture load_file(const std::string& file, const std::string& label, guint id, Fault& fault);
-SharedPicture copy_sample(GstSample* sample, const std::string& label, guint id, Fault& fault);
+SharedPicture load_file(const std::string& file, const std::string& label, unsigned max_pixels,
+                        guint id, Fault& fault);
+SharedPicture copy_sample(GstSample* sample, const std::string& label, unsigned max_pixels,
+                          guint id, Fault& fault);
 
 /// Dense 8-bit luma.
 struct LumaImage {
