@@ -6,6 +6,7 @@
 #include <xcorr/image.hpp>
 
 #include "common/mapped_frame.h"
+#include "common/utf8.h"
 #include "matching/decode.h"
 #include "matching/frame.h"
 #include "matching/picture_size.h"
@@ -21,7 +22,9 @@ std::string label_of(const std::string& file) {
   return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
+/// Names of files, from which labels are made, may be any bytes.
 SharedPicture make_picture(Picture picture) {
+  picture.label = valid_utf8(picture.label);
   return std::make_shared<const Picture>(std::move(picture));
 }
 

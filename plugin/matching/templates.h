@@ -23,7 +23,7 @@ namespace cudaxcorr {
 struct Picture {
   guint id;           ///< from 1; never reused by the same element
   std::string file;   ///< empty: given as a sample
-  std::string label;  ///< by default a file's base name without extension
+  std::string label;  ///< UTF-8; by default a file's base name without extension
   Sample sample;
 
   const std::string& name() const { return file.empty() ? label : file; }

@@ -171,6 +171,26 @@ GST_START_TEST(files_without_an_end) {
 }
 GST_END_TEST
 
+// ---- names ------------------------------------------------------------------------------------
+
+/// GLib's and GStreamer's warnings would fail this test.
+GST_START_TEST(names_that_are_not_utf8) {
+  const Gray scene = texture(60, 40);
+  const std::string png = read_file(save(crop(scene, 9, 9, 16, 12), "a.png"));
+  const std::string file = written("a\xff\xe4.png", png);
+  Finder finder(exact);
+  fail_unless(add_file(finder, file) != 0);
+  fail_unless(add(finder, sample_of(crop(scene, 9, 9, 16, 12)), "b\xff") != 0);
+  const auto peaks = finder.find(scene).peaks;
+  assert_equals_int(peaks.size(), 2);
+  assert_text(peaks[0].label, "a\ufffd\ufffd");
+  assert_text(peaks[1].label, "b\ufffd");
+  assert_refused(finder, temporary("\xff-missing.png"), "\ufffd-missing.png");
+  g_object_set(finder.element, "template", file.c_str(), nullptr);
+  assert_equals_int(finder.find(scene).peaks.size(), 3);
+}
+GST_END_TEST
+
 // ---- samples ----------------------------------------------------------------------------------
 
 Sample sample_with(const char* text, gsize bytes) {
@@ -230,6 +250,7 @@ Suite* suite() {
   tcase_add_test(cases, decoder_of_a_picture_that_is_too_large);
   tcase_add_loop_test(cases, file_that_leads_to_the_network, 0, lure_count);
   tcase_add_test(cases, files_without_an_end);
+  tcase_add_test(cases, names_that_are_not_utf8);
   tcase_add_test(cases, field_of_an_interlaced_picture);
   tcase_add_test(cases, samples_with_odd_caps);
   return suite;
