@@ -115,6 +115,45 @@ GST_START_TEST(limit_before_decoding) {
 }
 GST_END_TEST
 
+/// What fails late ends nothing either: here a kernel that there is not.
+GST_START_TEST(templates_that_cannot_be_searched_for) {
+  const Gray scene = texture(96, 64);
+  const Gray patch = crop(scene, 41, 23, 16, 12);
+  Finder finder(exact + std::string("enable-capture=true"));
+  pass(finder, scene);
+  finder.set("kernel", "none");
+  pass(finder, scene);
+  const guint id = add(finder, sample_of(patch));
+  fail_unless(id != 0);
+  pass(finder, scene);
+  assert_warned(finder, "kernel 'none'");
+  fail_unless(!remove(finder, id), "it is still there");
+  assert_warned(finder, "There is no template");
+  pass(finder, scene);
+
+  finder.set("kernel", "auto");
+  fail_unless(add(finder, sample_of(patch)) != 0);
+  assert_at(finder.find(scene).peaks.at(0), 41, 23);
+}
+GST_END_TEST
+
+/// Nor does it bring back what had been removed.
+GST_START_TEST(removed_templates_stay_away) {
+  const Gray scene = texture(96, 64);
+  const Gray patch = crop(scene, 41, 23, 16, 12);
+  Finder finder(exact + std::string("enable-capture=true"));
+  const guint first = add(finder, sample_of(patch));
+  assert_equals_int(finder.find(scene).peaks.size(), 1);
+  fail_unless(remove(finder, first));
+  finder.set("kernel", "none");
+  pass(finder, scene);
+  fail_unless(add(finder, sample_of(patch)) != 0);
+  pass(finder, scene);
+  assert_warned(finder, "kernel 'none'");
+  fail_unless(!remove(finder, first), "it is there again");
+}
+GST_END_TEST
+
 }  // namespace
 
 Suite* suite() {
@@ -125,5 +164,7 @@ Suite* suite() {
   tcase_add_test(cases, limit_at_start);
   tcase_add_test(cases, limit_of_the_library);
   tcase_add_test(cases, limit_before_decoding);
+  tcase_add_test(cases, templates_that_cannot_be_searched_for);
+  tcase_add_test(cases, removed_templates_stay_away);
   return suite;
 }
