@@ -5,6 +5,7 @@
 #include <atomic>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include <gio/gio.h>
@@ -12,6 +13,7 @@
 #include <gst/app/gstappsrc.h>
 #include <gst/base/gsttypefindhelper.h>
 
+#include "matching/left_frames.h"
 #include "matching/picture_flaws.h"
 #include "matching/picture_size.h"
 
@@ -276,6 +278,8 @@ Sample decode(const Contents& contents, unsigned max_pixels, GstClockTime time_l
   Sample sample;
   if (reason.empty())
     sample = take_sample(gst_app_sink_try_pull_preroll(GST_APP_SINK(sink.get()), 0));
+  std::optional<LeftFrames> left;
+  if (!sample) left.emplace(pipeline.get());
   gst_element_set_state(pipeline.get(), GST_STATE_NULL);
   gst_task_pool_cleanup(threads.get());
   if (reason.empty() && !sample) reason = "the picture in it is not complete";

@@ -2,6 +2,8 @@
 //
 // Template files of kinds that GStreamer has no encoder for, written here: each is decoded to an
 // exact copy or refused with a reason, never taken for something else in silence.
+#include <filesystem>
+
 #include "live_templates.hpp"
 
 namespace {
@@ -131,6 +133,27 @@ GST_START_TEST(kind_of_png) {
 }
 GST_END_TEST
 
+long descriptors() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+}
+
+/// pngdec forgets the frame when the checksum at the end of the pixels is wrong.
+GST_START_TEST(damaged_pngs) {
+  std::string bytes = png({2, 8, 0, true}, patch());
+  bytes[bytes.size() - 14] ^= 1;
+  const std::string file = written("damaged.png", bytes);
+  Finder finder("");
+  const auto refuse = [&] {
+    assert_equals_int(add_file(finder, file), 0);
+    assert_warned(finder, "damaged.png", GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ);
+  };
+  refuse();
+  const long before = descriptors();
+  for (int i = 0; i < 20; ++i) refuse();
+  fail_unless(descriptors() < before + 10, "%ld descriptors are left", descriptors() - before);
+}
+GST_END_TEST
+
 // ---- TIFF -------------------------------------------------------------------------------------
 
 /// A gray picture; its one strip has these bytes in that compression.
@@ -229,6 +252,7 @@ Suite* suite() {
   TCase* cases = tcase_create("picture kinds");
   suite_add_tcase(suite, cases);
   tcase_add_loop_test(cases, kind_of_png, 0, G_N_ELEMENTS(kinds));
+  tcase_add_test(cases, damaged_pngs);
   tcase_add_loop_test(cases, jpeg_in_tiff, 0, 2);
   if (there_is("avdec_tiff") && there_is("avdemux_gif")) {
     tcase_add_loop_test(cases, tiff_template, 0, 2);
