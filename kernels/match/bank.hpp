@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <xcorr/live_template.hpp>
+#include <xcorr/match.hpp>
 
 namespace xcorr {
 
@@ -20,9 +20,6 @@ struct BankTemplate {
   std::shared_ptr<const LiveTemplate> live;
   std::vector<std::uint8_t> mask = {};  ///< see stages/mask.hpp; empty: all pixels count
 };
-
-/// A template's largest number of pixels: beyond it n^2 * 255^2 exceeds 63 bits (see score.hpp).
-inline constexpr std::int64_t max_template_pixels = 11'900'000;
 
 /// Copies the views and the masks, see Matcher::set_templates(). Errors: invalid_argument.
 Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views,

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "common/fault.h"
 
+#include "common/utf8.h"
+
 namespace cudaxcorr {
 namespace {
 
 void post(gpointer element, GstMessageType type, const Fault& fault) {
   gst_element_message_full(GST_ELEMENT(element), type, fault.domain, fault.code,
-                           g_strdup(fault.text.c_str()), nullptr, fault.where.file,
+                           g_strdup(valid_utf8(fault.text).c_str()), nullptr, fault.where.file,
                            fault.where.function, fault.where.line);
 }
 

@@ -50,6 +50,7 @@ struct Element {
   PipelineContext context;  ///< changed under the object lock: neighbours query it
   std::unique_ptr<Analyser> analyser;
   std::optional<StandIn> stand_in;
+  std::optional<Task> working;       ///< the last that frames passed with
   std::deque<FrameInFlight> frames;  ///< oldest first
   Punctuality punctuality;
   bool warned_of_no_templates = false;

@@ -129,6 +129,7 @@ gboolean start(GstBaseTransform* base) {
   }
   {
     const StreamLock streaming(base);
+    element.working.reset();
     element.warned_of_no_templates = false;
     element.warned_of_bad_frame = false;
     element.waited = G_MAXUINT;

@@ -62,28 +62,35 @@ void post_warnings(GstCudaXCorr* self) {
     post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, text});
 }
 
+Task task_of(GstCudaXCorr* self, const Snapshot& requested) {
+  Task task{requested.bank, requested.settings.search};
+  if (is_standing_in(self)) task.search.match.kernel = "auto";  // the other may be a GPU's
+  return task;
+}
+
 /// Configures the analyser for this frame. A change that fails is refused with a warning if there
 /// is an earlier state to return to.
 xcorr::Status configure(GstCudaXCorr* self, Snapshot& requested) {
   Element& element = *self->element;
   SearchSettings& search = requested.settings.search;
-  Task task{requested.bank, search};
-  if (is_standing_in(self)) task.search.match.kernel = "auto";  // the other may be a GPU's
+  Task task = task_of(self, requested);
   if (element.analyser->is_ready_for(task)) return {};
   if (auto status = settle(element); !status.ok()) return status;
   xcorr::Status status = element.analyser->configure(task);
   // After an error of the device no other settings would work either.
   const bool refusable = !status.ok() && status.code() != xcorr::Code::device_error;
-  if (const auto& last = element.analyser->task(); refusable && last && *last != task) {
+  const Task asked{requested.bank, search};
+  if (const auto& last = element.working; refusable && last && *last != asked) {
     const Task working = *last;
     post_warning(self, fault_of(status));
-    refuse(self, task, working);
+    refuse(self, asked, working);
     requested.bank = working.bank;
     search.match.kernel = working.search.match.kernel;
     search.async_depth = working.search.async_depth;
-    task = {requested.bank, search};
-    status = element.analyser->configure(task);
+    task = task_of(self, requested);
+    status = requested.has_templates() ? element.analyser->configure(task) : xcorr::Status();
   }
+  if (status.ok()) element.working = {requested.bank, search};
   post_warnings(self);
   if (const std::string text = element.analyser->take_tuning(); !text.empty())
     GST_INFO_OBJECT(self, "kernel=tune: %s", text.c_str());
@@ -135,6 +142,7 @@ xcorr::Status begin_analysis(GstCudaXCorr* self, FrameInFlight& frame) {
     if (auto status = work_in(self, context, frame.requested.settings); !status.ok()) return status;
   }
   if (auto status = configure(self, frame.requested); !status.ok()) return status;
+  if (!frame.requested.has_templates()) return {};  // what there was has been refused
 
   frame.mapped = std::move(mapped);
   if (on_gpu) wait_for_writers(buffer);
@@ -314,6 +322,7 @@ GstFlowReturn begin(GstCudaXCorr* self, FrameInFlight frame) {
       return GST_FLOW_ERROR;
     }
   } else {
+    element.working = {frame.requested.bank, frame.requested.settings.search};
     warn_of_no_templates(self, frame.requested.settings);
   }
   element.frames.push_back(std::move(frame));

@@ -88,6 +88,12 @@ std::vector<Property> make_table() {
                              GST_TYPE_SAMPLE, playing),
           [](auto& s) -> auto& { return s.templates.sample; }, &Bank::sampled),
       row(
+          g_param_spec_uint("max-template-pixels", "Maximum template pixels",
+                            "Largest number of pixels of a template; a larger picture is refused "
+                            "before it is decoded",
+                            1, xcorr::max_template_pixels, initial.max_template_pixels, playing),
+          [](auto& s) -> auto& { return s.max_template_pixels; }),
+      row(
           g_param_spec_boolean("enable-capture", "Enable capture",
                                "Hold the last frame, of which 'capture-template' takes a part; "
                                "elements that write into frames then copy each",

@@ -18,6 +18,7 @@ namespace cudaxcorr {
 /// What the application sets. Guarded by the object lock.
 struct Settings {
   TemplateSettings templates;
+  unsigned max_template_pixels = xcorr::max_template_pixels;
   bool enable_capture = false;
   DeviceSettings device;
   SearchSettings search;

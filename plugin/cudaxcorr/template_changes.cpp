@@ -41,13 +41,14 @@ std::optional<Fault> change_templates(GstCudaXCorr* self, Change change) {
   return std::nullopt;
 }
 
-/// Adds the picture that `make(id, fault)` returns. Gives its id, or 0 after a warning.
+/// Adds the picture that `make(max_pixels, id, fault)` returns. Gives its id, or 0 after a warning.
 template <class Make>
 guint add(GstCudaXCorr* self, Make make) {
   guint id = 0;
   const auto fault = change_templates(self, [&](Settings& settings, Bank*) -> std::optional<Fault> {
     Fault fault;
-    SharedPicture picture = make(self->element->last_template_id + 1, fault);
+    SharedPicture picture =
+        make(settings.max_template_pixels, self->element->last_template_id + 1, fault);
     if (!picture) return fault;
     id = self->element->last_template_id = picture->id;
     settings.templates.added.push_back(std::move(picture));
@@ -61,14 +62,14 @@ guint add(GstCudaXCorr* self, Make make) {
 // ---- signals --------------------------------------------------------------------------------
 
 guint add_template(GstCudaXCorr* self, GstSample* sample, const gchar* label) {
-  return add(self, [&](guint id, Fault& fault) {
-    return copy_sample(sample, text_or_none(label), id, fault);
+  return add(self, [&](unsigned max_pixels, guint id, Fault& fault) {
+    return copy_sample(sample, text_or_none(label), max_pixels, id, fault);
   });
 }
 
 guint add_template_file(GstCudaXCorr* self, const gchar* file, const gchar* label) {
-  return add(self, [&](guint id, Fault& fault) {
-    return load_file(text_or_none(file), text_or_none(label), id, fault);
+  return add(self, [&](unsigned max_pixels, guint id, Fault& fault) {
+    return load_file(text_or_none(file), text_or_none(label), max_pixels, id, fault);
   });
 }
 
@@ -78,13 +79,13 @@ guint capture_template(GstCudaXCorr* self, gint x, gint y, gint width, gint heig
     const ObjectLock lock(self);
     frame = self->element->last_frame;
   }
-  return add(self, [&](guint id, Fault& fault) -> SharedPicture {
+  return add(self, [&](unsigned max_pixels, guint id, Fault& fault) -> SharedPicture {
     if (!frame) {
       fault = unusable("Cannot capture a template: no frame has passed with 'enable-capture'");
       return nullptr;
     }
     const Sample patch = capture(frame.get(), {x, y, width, height}, fault);
-    return patch ? copy_sample(patch.get(), "captured", id, fault) : nullptr;
+    return patch ? copy_sample(patch.get(), "captured", max_pixels, id, fault) : nullptr;
   });
 }
 
@@ -178,8 +179,8 @@ std::optional<Fault> set_templates(GstCudaXCorr* self, const Property& property,
   return change_templates(self, [&](Settings& settings, Bank* bank) -> std::optional<Fault> {
     Fault fault;
     if (!property.set(settings, value)) return malformed(property, value);
-    if (!bank ||
-        load(*bank, property.pictures, settings.templates, self->element->last_template_id, fault))
+    if (!bank || load(*bank, property.pictures, settings.templates, settings.max_template_pixels,
+                      self->element->last_template_id, fault))
       return std::nullopt;
     return fault;
   });
@@ -188,15 +189,17 @@ std::optional<Fault> set_templates(GstCudaXCorr* self, const Property& property,
 std::optional<Fault> load_templates(GstCudaXCorr* self) {
   Element& element = *self->element;
   const std::lock_guard changing(element.changing);
-  TemplateSettings settings;
+  Settings settings;
   {
     const ObjectLock lock(self);
-    settings = element.shared.settings.templates;
+    settings = element.shared.settings;
   }
   auto bank = std::make_shared<Bank>();
   Fault fault;
   for (const auto list : Bank::lists)
-    if (!load(*bank, list, settings, element.last_template_id, fault)) return fault;
+    if (!load(*bank, list, settings.templates, settings.max_template_pixels,
+              element.last_template_id, fault))
+      return fault;
   const ObjectLock lock(self);
   element.shared.bank = std::move(bank);
   return std::nullopt;

@@ -58,8 +58,6 @@ class Analyser {
   /// must be no frames in flight. After a failure another task must succeed before the next
   /// begin().
   xcorr::Status configure(const Task& task);
-  /// The last task that was configured successfully, in this or an earlier format.
-  const std::optional<Task>& task() const { return task_; }
 
   /// New warnings about the task: templates that cannot match, settings without effect. Each is
   /// given once per bank and format.

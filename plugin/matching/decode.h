@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pictures from files, by whichever of GStreamer's decoders knows the format.
+// Pictures from files that a stranger may have made. Reading and decoding are done in a thread of
+// their own, since neither a file system nor a plugin can be trusted to come to an end: a thread
+// that does not is left alone.
 #pragma once
 
 #include <string>
@@ -9,8 +11,8 @@
 
 namespace cudaxcorr {
 
-/// The file's first picture, as raw video. Null with the reason if there is none or it is not
-/// complete. Blocks while it is decoded, ten seconds at most.
-Sample decode(const std::string& file, std::string& reason);
+/// The file's first picture, as raw video. Null with the reason if there is none, if it is not
+/// complete or if it has more pixels. Blocks for ten seconds at most.
+Sample decode(const std::string& file, unsigned max_pixels, std::string& reason);
 
 }  // namespace cudaxcorr

@@ -7,8 +7,10 @@
 
 #include "common/mapped_frame.h"
 #include "common/new_buffer.h"
+#include "common/utf8.h"
 #include "matching/decode.h"
 #include "matching/frame.h"
+#include "matching/picture_size.h"
 
 namespace cudaxcorr {
 namespace {
@@ -21,8 +23,21 @@ std::string label_of(const std::string& file) {
   return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
+/// Names of files, from which labels are made, may be any bytes.
 SharedPicture make_picture(Picture picture) {
+  picture.label = valid_utf8(picture.label);
   return std::make_shared<const Picture>(std::move(picture));
+}
+
+/// Why raw video of these caps cannot be a template, or empty.
+std::string unusable(GstCaps* caps, unsigned max_pixels) {
+  GstVideoInfo info;
+  if (!caps || !gst_caps_is_fixed(caps) || !gst_video_info_from_caps(&info, caps) ||
+      GST_VIDEO_INFO_FORMAT(&info) == GST_VIDEO_FORMAT_ENCODED || info.width < 1 || info.height < 1)
+    return "its caps are not those of raw video";
+  if (GST_VIDEO_INFO_INTERLACE_MODE(&info) == GST_VIDEO_INTERLACE_MODE_ALTERNATE)
+    return "it is one field of an interlaced picture";
+  return excess_of(info.width, info.height, max_pixels);
 }
 
 /// The pipeline's format at the picture's size.
@@ -99,10 +114,12 @@ TemplateSettings settings_of(const Bank& bank) {
   return settings;
 }
 
-SharedPicture load_file(const std::string& file, const std::string& label, guint id, Fault& fault) {
+SharedPicture load_file(const std::string& file, const std::string& label, unsigned max_pixels,
+                        guint id, Fault& fault) {
   std::string reason;
-  Sample sample = decode(file, reason);
-  if (!sample) {
+  Sample sample = decode(file, max_pixels, reason);
+  if (sample) reason = unusable(gst_sample_get_caps(sample.get()), max_pixels);
+  if (!reason.empty()) {
     fault = {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
              "Cannot read the template file '" + file + "': " + reason};
     return nullptr;
@@ -110,20 +127,20 @@ SharedPicture load_file(const std::string& file, const std::string& label, guint
   return make_picture({id, file, label.empty() ? label_of(file) : label, std::move(sample)});
 }
 
-SharedPicture copy_sample(GstSample* sample, const std::string& label, guint id, Fault& fault) {
+SharedPicture copy_sample(GstSample* sample, const std::string& label, unsigned max_pixels,
+                          guint id, Fault& fault) {
   const std::string name = label.empty() ? "sample" : label;
-  const auto refuse = [&](const char* reason) {
+  const auto refuse = [&](const std::string& reason) {
     fault = {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
              "Cannot use the sample of the template '" + name + "': " + reason};
     return nullptr;
   };
   GstBuffer* buffer = sample ? gst_sample_get_buffer(sample) : nullptr;
   GstCaps* caps = sample ? gst_sample_get_caps(sample) : nullptr;
-  GstVideoInfo info;
   if (!buffer) return refuse("it has no buffer");
-  if (!caps || !gst_caps_is_fixed(caps) || !gst_video_info_from_caps(&info, caps) ||
-      GST_VIDEO_INFO_FORMAT(&info) == GST_VIDEO_FORMAT_ENCODED)
-    return refuse("its caps are not those of raw video");
+  if (const std::string reason = unusable(caps, max_pixels); !reason.empty()) return refuse(reason);
+  GstVideoInfo info;
+  gst_video_info_from_caps(&info, caps);
   const MappedFrame mapped(info, buffer, GST_MAP_READ);
   if (!mapped) return refuse(mapped.fault());
   const auto is_between = [](int place, int shift) { return place % (1 << shift) != 0; };
@@ -138,8 +155,8 @@ SharedPicture copy_sample(GstSample* sample, const std::string& label, guint id,
   return make_picture({id, "", name, std::move(kept)});
 }
 
-bool load(Bank& bank, Pictures Bank::*list, const TemplateSettings& settings, guint& last_id,
-          Fault& fault) {
+bool load(Bank& bank, Pictures Bank::*list, const TemplateSettings& settings, unsigned max_pixels,
+          guint& last_id, Fault& fault) {
   Pictures pictures;
   const auto keep = [&](SharedPicture picture) {
     pictures.push_back(std::move(picture));
@@ -148,13 +165,14 @@ bool load(Bank& bank, Pictures Bank::*list, const TemplateSettings& settings, gu
   if (list == &Bank::added) {
     pictures = settings.added;
   } else if (list == &Bank::sampled) {
-    if (settings.sample && !keep(copy_sample(settings.sample.get(), "", ++last_id, fault)))
+    if (settings.sample &&
+        !keep(copy_sample(settings.sample.get(), "", max_pixels, ++last_id, fault)))
       return false;
   } else {
     std::vector<std::string> files = settings.files;
     if (list == &Bank::single) files.assign(settings.file.empty() ? 0 : 1, settings.file);
     for (const std::string& file : files)
-      if (!keep(load_file(file, "", ++last_id, fault))) return false;
+      if (!keep(load_file(file, "", max_pixels, ++last_id, fault))) return false;
   }
   bank.*list = std::move(pictures);
   return true;

@@ -23,7 +23,7 @@ namespace cudaxcorr {
 struct Picture {
   guint id;           ///< from 1; never reused by the same element
   std::string file;   ///< empty: given as a sample
-  std::string label;  ///< by default a file's base name without extension
+  std::string label;  ///< UTF-8; by default a file's base name without extension
   Sample sample;
 
   const std::string& name() const { return file.empty() ? label : file; }
@@ -55,14 +55,17 @@ TemplateSettings settings_of(const Bank& bank);
 
 /// Replaces one of the bank's lists by what the settings name; new ids follow `last_id`. Blocks
 /// while files are decoded. If a file cannot be read (RESOURCE/OPEN_READ) or a sample cannot be
-/// used (LIBRARY/SETTINGS), sets `fault`, returns false and leaves the bank unchanged.
-bool load(Bank& bank, Pictures Bank::*list, const TemplateSettings& settings, guint& last_id,
-          Fault& fault);
+/// used (LIBRARY/SETTINGS), or a picture has more pixels, sets `fault`, returns false and leaves
+/// the bank unchanged.
+bool load(Bank& bank, Pictures Bank::*list, const TemplateSettings& settings, unsigned max_pixels,
+          guint& last_id, Fault& fault);
 
 /// One picture. An empty label stands for the default: the file's name, or `sample`. Null with
 /// `fault`, as above.
-SharedPicture load_file(const std::string& file, const std::string& label, guint id, Fault& fault);
-SharedPicture copy_sample(GstSample* sample, const std::string& label, guint id, Fault& fault);
+SharedPicture load_file(const std::string& file, const std::string& label, unsigned max_pixels,
+                        guint id, Fault& fault);
+SharedPicture copy_sample(GstSample* sample, const std::string& label, unsigned max_pixels,
+                          guint id, Fault& fault);
 
 /// Dense 8-bit luma.
 struct LumaImage {

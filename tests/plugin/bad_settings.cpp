@@ -5,22 +5,6 @@
 
 namespace {
 
-/// Runs a pipeline until it fails.
-GstMessage* error_of(const std::string& launch) {
-  GstElement* pipeline = gst_parse_launch(launch.c_str(), nullptr);
-  fail_unless(pipeline != nullptr);
-  gst_element_set_state(pipeline, GST_STATE_PLAYING);
-  GstBus* bus = gst_element_get_bus(pipeline);
-  GstMessage* message = gst_bus_timed_pop_filtered(
-      bus, 20 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
-  fail_unless(message && GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR, "no error from %s",
-              launch.c_str());
-  gst_element_set_state(pipeline, GST_STATE_NULL);
-  gst_object_unref(bus);
-  gst_object_unref(pipeline);
-  return message;
-}
-
 void assert_contains(const std::string& text, const char* part) {
   fail_unless(text.find(part) != text.npos, "'%s' does not name %s", text.c_str(), part);
 }
@@ -108,34 +92,6 @@ GST_START_TEST(sigma_out_of_range) {
 }
 GST_END_TEST
 
-/// Larger than the largest template that the library accepts.
-GST_START_TEST(template_of_too_many_pixels) {
-  const std::string file = save(Gray(4000, 3000, 1), "huge.png");
-  const std::string text =
-      text_of(error_of(std::string("videotestsrc ! video/x-raw,format=GRAY8 ! cudaxcorr backend=") +
-                       backend() + " template=" + file + " ! fakesink"),
-              GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
-  assert_contains(text, file.c_str());
-}
-GST_END_TEST
-
-GST_START_TEST(template_of_too_many_pixels_while_playing) {
-  const Gray scene = texture(60, 40);
-  const std::string good = save(crop(scene, 9, 9, 16, 12), "good.png");
-  const std::string huge = save(Gray(4000, 3000, 1), "huge.png");
-  Finder finder("template=" + good);
-  finder.find(scene);
-  finder.set("template", huge);
-  assert_equals_int(finder.find(scene).peaks.size(), 1);
-  assert_contains(
-      text_of(finder.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT),
-      huge.c_str());
-  assert_text(finder.get("template"), good);
-  assert_equals_int(finder.find(scene).peaks.size(), 1);
-  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "a second warning");
-}
-GST_END_TEST
-
 }  // namespace
 
 Suite* suite() {
@@ -148,7 +104,5 @@ Suite* suite() {
   tcase_add_test(cases, unknown_kernel_while_playing);
   tcase_add_test(cases, malformed_region);
   tcase_add_test(cases, sigma_out_of_range);
-  tcase_add_test(cases, template_of_too_many_pixels);
-  tcase_add_test(cases, template_of_too_many_pixels_while_playing);
   return suite;
 }

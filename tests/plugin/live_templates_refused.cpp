@@ -92,19 +92,6 @@ GST_START_TEST(removal_of_none) {
 }
 GST_END_TEST
 
-/// The library accepts no template this large: the previous bank stays.
-GST_START_TEST(an_added_template_that_is_refused) {
-  const Gray scene = texture(96, 64);
-  Finder finder(exact + ("template=" + save(crop(scene, 41, 23, 16, 12), "a.png")));
-  finder.find(scene);
-  const guint id = add(finder, sample_of(Gray(4000, 3000, 1)), "huge");
-  fail_unless(id != 0);
-  assert_found(only(finder.find(scene)), 1, "a", 41, 23);
-  assert_warned(finder, "huge", GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
-  fail_unless(!remove(finder, id));
-}
-GST_END_TEST
-
 }  // namespace
 
 Suite* suite() {
@@ -115,6 +102,5 @@ Suite* suite() {
   tcase_add_test(cases, samples_that_cannot_be_used);
   tcase_add_test(cases, sample_that_cannot_be_used_at_start);
   tcase_add_test(cases, removal_of_none);
-  tcase_add_test(cases, an_added_template_that_is_refused);
   return suite;
 }

@@ -5,6 +5,7 @@
 // device.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +18,9 @@
 #include <xcorr/types.hpp>
 
 namespace xcorr {
+
+/// The most that a template may have: the limit of exact sums of 8-bit products in 64 bits.
+inline constexpr std::int64_t max_template_pixels = 11'900'000;
 
 struct MatchSettings {
   Method method = Method::ccoeff_normed;
@@ -83,7 +87,7 @@ class XCORR_API Matcher {
   ~Matcher();
 
   /// Copies the templates (host memory, all of u8 or all of f32, sizes may differ). On an error the
-  /// previous bank is kept. At most 11.9 million pixels each (64-bit sums).
+  /// previous bank is kept. At most max_template_pixels each.
   ///
   /// `masks`: none, or one for each template, of its size, u8 in host memory; copied. A pixel
   /// counts where its mask is not 0 (OpenCV's meaning of an 8-bit mask), in the template and in
