@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "matching/templates.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include <xcorr/image.hpp>
@@ -83,6 +84,35 @@ GstBuffer* copy_of(GstBuffer* buffer) {
     to->height = from->height;
   }
   return copied;
+}
+
+/// The same for rows that lie from the last to the first, at which GStreamer 1.22's converter
+/// crashes.
+bool convert_upside_down(const MappedFrame& from, MappedFrame& to) {
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, GST_VIDEO_FRAME_FORMAT(&from.frame), from.frame.info.width,
+                            from.frame.info.height);
+  info.colorimetry = from.frame.info.colorimetry;
+  info.chroma_site = from.frame.info.chroma_site;
+  info.fps_n = from.frame.info.fps_n;
+  info.fps_d = from.frame.info.fps_d;
+  GstBuffer* buffer = new_buffer(info.size);
+  if (!buffer) return false;
+  bool converted;
+  {
+    MappedFrame upright(info, buffer, GST_MAP_READWRITE);
+    converted = upright && gst_video_frame_copy(&upright.frame, &from.frame);
+    upright.picture = from.picture;
+    converted = converted && convert(upright, to);
+  }
+  gst_buffer_unref(buffer);
+  return converted;
+}
+
+bool is_upside_down(const GstVideoFrame& frame) {
+  const int* strides = frame.info.stride;
+  return std::any_of(strides, strides + GST_VIDEO_FRAME_N_PLANES(&frame),
+                     [](int stride) { return stride < 0; });
 }
 
 LumaImage copy(const xcorr::MatrixView& view) {
@@ -205,7 +235,8 @@ std::optional<LumaImage> luma_in(const GstVideoInfo& format, const Picture& pict
   std::optional<LumaImage> image;
   {
     MappedFrame converted(target, buffer, GST_MAP_READWRITE);
-    if (converted && convert(decoded, converted)) image = copy(luma_view(converted));
+    const auto conversion = is_upside_down(decoded.frame) ? convert_upside_down : convert;
+    if (converted && conversion(decoded, converted)) image = copy(luma_view(converted));
   }
   gst_buffer_unref(buffer);
   return image;

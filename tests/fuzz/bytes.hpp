@@ -53,7 +53,6 @@ class Bytes {
   }
   /// A length and as many bytes.
   std::string text() { return take(number<std::uint8_t>()); }
-  std::string rest() { return take(rest_.size()); }
 
  private:
   std::string_view rest_;

@@ -45,6 +45,8 @@ class Stream {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   start_gstreamer();
+  g_log_set_default_handler([](const gchar*, GLogLevelFlags, const gchar*, gpointer) {},
+                            nullptr);  // criticals of decoders are not ours
   static constexpr GstVideoFormat formats[] = {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_I420,
                                                GST_VIDEO_FORMAT_BGRx};
   static Stream* streams[std::size(formats)];

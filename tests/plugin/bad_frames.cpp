@@ -131,27 +131,46 @@ GST_START_TEST(samples_may_be_cropped) {
 GST_END_TEST
 
 /// The first row is the last in memory.
+GstBuffer* bottom_up(GstVideoFormat format, const Gray& picture) {
+  GstBuffer* frame = make_frame(format, picture, 4);
+  GstVideoMeta* meta = gst_buffer_get_video_meta(frame);
+  const GstVideoFormatInfo* info = gst_video_format_get_info(format);
+  GstMapInfo map;
+  fail_unless(gst_buffer_map(frame, &map, GST_MAP_READWRITE));
+  for (guint plane = 0; plane < meta->n_planes; ++plane) {
+    const int rows = GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT(info, plane == 0 ? 0 : 1, picture.height);
+    const int stride = meta->stride[plane];
+    guint8* first = map.data + meta->offset[plane];
+    for (int y = 0; y < rows / 2; ++y)
+      std::swap_ranges(first + y * stride, first + (y + 1) * stride,
+                       first + (rows - 1 - y) * stride);
+    meta->offset[plane] += static_cast<gsize>((rows - 1) * stride);
+    meta->stride[plane] = -stride;
+  }
+  gst_buffer_unmap(frame, &map);
+  return frame;
+}
+
 GST_START_TEST(rows_from_the_bottom_up) {
   for (const GstVideoFormat format : all_formats) {
     Finder finder("subpixel=false template=" + patch());
     finder.set_format(format, width, height);
-    GstBuffer* frame = make_frame(format, scene(), 4);
-    GstVideoMeta* meta = gst_buffer_get_video_meta(frame);
-    const GstVideoFormatInfo* info = gst_video_format_get_info(format);
-    GstMapInfo map;
-    fail_unless(gst_buffer_map(frame, &map, GST_MAP_READWRITE));
-    for (guint plane = 0; plane < meta->n_planes; ++plane) {
-      const int rows = GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT(info, plane == 0 ? 0 : 1, height);
-      const int stride = meta->stride[plane];
-      guint8* first = map.data + meta->offset[plane];
-      for (int y = 0; y < rows / 2; ++y)
-        std::swap_ranges(first + y * stride, first + (y + 1) * stride,
-                         first + (rows - 1 - y) * stride);
-      meta->offset[plane] += static_cast<gsize>((rows - 1) * stride);
-      meta->stride[plane] = -stride;
-    }
-    gst_buffer_unmap(frame, &map);
-    assert_found_in(finder, frame);
+    assert_found_in(finder, bottom_up(format, scene()));
+  }
+}
+GST_END_TEST
+
+/// They are converted to the frames' format.
+GST_START_TEST(samples_from_the_bottom_up) {
+  const Gray pattern = crop(scene(), target.x, target.y, target.width, target.height);
+  for (const GstVideoFormat format : all_formats) {
+    Finder finder("subpixel=false");
+    fail_unless(add(finder, make_sample(bottom_up(format, pattern), format, target.width,
+                                        target.height)) > 0);
+    finder.set_format(format, width, height);
+    assert_found_in(finder, make_frame(format, scene()));
+    finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
+    gst_buffer_unref(finder.pass(make_frame(GST_VIDEO_FORMAT_GRAY8, scene())));
   }
 }
 GST_END_TEST
@@ -354,6 +373,7 @@ Suite* suite() {
   tcase_add_test(cases, templates_are_taken_from_the_picture);
   tcase_add_test(cases, samples_may_be_cropped);
   tcase_add_test(cases, rows_from_the_bottom_up);
+  tcase_add_test(cases, samples_from_the_bottom_up);
   tcase_add_test(cases, bad_buffers_pass_with_one_warning);
   tcase_add_test(cases, bad_buffers_among_good_ones);
   tcase_add_test(cases, warned_again_of_frames_with_other_caps);

@@ -65,7 +65,8 @@ GST_END_TEST
 /// An array of the wrong length or type changes nothing.
 GST_START_TEST(malformed_region) {
   Finder finder("search-region=\"<1,2,30,40>\"");
-  for (const char* value : {"<1,2,3>", "<1,2,3,4,5>", "<1,2,-3,4>"}) {
+  for (const char* value : {"<1,2,3>", "<1,2,3,4,5>", "<1,2,-3,4>", "<1,2,3,4.5>",
+                            "<1,2,3,<4,5,6,7>>", "<1,2,3,99999999999>"}) {
     finder.set("search-region", value);
     assert_contains(
         text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS),
