@@ -178,14 +178,15 @@ bool analyse_by_gpu_again(GstCudaXCorr* self, FrameInFlight& frame) {
   auto gpu = gpu_to_try(self, frame.requested.settings);
   if (!gpu || !settle(*self->element).ok()) return false;
   Workplace cpu = exchange(self, std::move(*gpu));
-  if (const auto status = analyse(self, frame); !status.ok()) {
-    GST_INFO_OBJECT(self, "the GPU still fails: %s", status.message().c_str());
-    frame.mapped.reset();
-    exchange(self, std::move(cpu));
-    return false;
+  const auto status = analyse(self, frame);
+  if (status.ok() && frame.due) {  // else it was a frame that tells nothing
+    end_standing_in(self);
+    return true;
   }
-  end_standing_in(self);
-  return true;
+  GST_INFO_OBJECT(self, "the GPU still fails: %s", status.message().c_str());
+  frame.mapped.reset();
+  exchange(self, std::move(cpu));
+  return status.ok();
 }
 
 /// Begins the analysis; if the GPU fails, the CPU takes over, with the frames in flight first.
