@@ -36,8 +36,9 @@ struct GroupKey {
   int width, height;
   std::vector<std::uint8_t> mask;
 
-  explicit GroupKey(const BankTemplate& t)
-      : width(t.size.width), height(t.size.height), mask(t.mask) {}
+  explicit GroupKey(Size size, std::vector<std::uint8_t> mask = {})
+      : width(size.width), height(size.height), mask(std::move(mask)) {}
+  explicit GroupKey(const BankTemplate& t) : GroupKey(t.size, t.mask) {}
   auto operator<=>(const GroupKey&) const = default;
   Size size() const { return {width, height}; }
 };
