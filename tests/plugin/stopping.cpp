@@ -77,9 +77,9 @@ class Stopped {
 
 /// A frame whose memory calls back when it is released.
 GstBuffer* frame_that_tells(const Gray& picture, std::function<void()>* released) {
-  auto* data = static_cast<guint8*>(g_memdup2(picture.pixels.data(), picture.pixels.size()));
+  const gsize size = picture.pixels.size();
   return gst_buffer_new_wrapped_full(
-      static_cast<GstMemoryFlags>(0), data, picture.pixels.size(), 0, picture.pixels.size(),
+      GST_MEMORY_FLAG_READONLY, const_cast<std::uint8_t*>(picture.pixels.data()), size, 0, size,
       released, [](gpointer told) { (*static_cast<std::function<void()>*>(told))(); });
 }
 
