@@ -2,10 +2,10 @@
 //
 // The window sums of masked windows. The mask is a list of runs, each of adjacent pixels of a row
 // that count. For u8 a first launch makes the rows' prefix sums, in 32 bits that wrap around; then
-// a run costs a thread, which has one window, two reads, whatever the run's length. A run's sum of
-// squares fits 32 bits, so the difference is right. Floating-point pixels are summed one by one,
-// since a difference of prefix sums would lose precision where the window is dark and its row is
-// not.
+// a run costs a window two reads, whatever the run's length. A run's sum of squares fits 32 bits,
+// so the difference is right. A thread has some windows one below the other, for which it fetches a
+// run once. Floating-point pixels are summed one by one, since a difference of prefix sums would
+// lose precision where the window is dark and its row is not.
 #include "cuda/common/launch.cuh"
 #include "cuda/common/warp.cuh"
 #include "device/runtime.hpp"
@@ -19,6 +19,7 @@ using u32 = std::uint32_t;
 using u64 = unsigned long long;
 
 constexpr int threads = 256, warps = threads / 32;
+constexpr int windows = 4;  ///< of a thread, of u8
 
 /// Sums of the pixels before a place in a row, and of their squares.
 struct Prefix {
@@ -47,91 +48,120 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-/// The window of this thread: element (x, y) of the output.
-struct WindowOfThread {
-  int x = static_cast<int>(blockIdx.x * threads + threadIdx.x);
-  int y = static_cast<int>(blockIdx.y);
-
-  __device__ bool exists(const Problem& p) const { return x < p.shifts.width; }
-  __device__ std::int64_t place(const Problem& p) const {
-    return std::int64_t{y} * p.shifts.width + x;
-  }
+/// A run among the prefix sums.
+struct PrefixRun {
+  std::int32_t begin;  ///< relative to the window's upper left corner
+  std::int32_t length;
 };
 
 template <class Squares>
 __global__ void __launch_bounds__(threads)
-    sums_of_bytes(Problem p, const Prefix* prefixes, const MaskRun* runs, int run_count, u32* sums,
-                  Squares* squares) {
-  for (WindowOfThread window; window.y < p.shifts.height; window.y += gridDim.y) {
-    if (!window.exists(p)) return;
-    const Prefix* const corner =
-        prefixes + (p.shifts.y + window.y) * prefix_pitch(p) + p.shifts.x + window.x;
-    u32 sum = 0;
-    Squares square = 0;
-#pragma unroll 4
+    sums_of_bytes(Problem p, const Prefix* prefixes, const PrefixRun* runs, int run_count,
+                  u32* sums, Squares* squares) {
+  const int x = static_cast<int>(blockIdx.x * threads + threadIdx.x);
+  if (x >= p.shifts.width) return;
+  const auto pitch = static_cast<int>(prefix_pitch(p));
+  for (int y = blockIdx.y * windows; y < p.shifts.height; y += gridDim.y * windows) {
+    // Windows past the last row repeat it and are not written.
+    int rows[windows];
+    for (int k = 0; k < windows; ++k) rows[k] = (min(y + k, p.shifts.height - 1) - y) * pitch;
+    const Prefix* const corner = prefixes + std::int64_t{p.shifts.y + y} * pitch + p.shifts.x + x;
+    u32 sum[windows] = {};
+    Squares square[windows] = {};
+#pragma unroll 2
     for (int i = 0; i < run_count; ++i) {
-      const MaskRun run = runs[i];
-      const Prefix* const begin = corner + run.y * prefix_pitch(p) + run.x;
-      const Prefix a = begin[0], b = begin[run.length];
-      sum += b.sum - a.sum;
-      square += b.squares - a.squares;
+      const PrefixRun run = runs[i];
+#pragma unroll
+      for (int k = 0; k < windows; ++k) {
+        const Prefix* const begin = corner + (run.begin + rows[k]);
+        const Prefix a = begin[0], b = begin[run.length];
+        sum[k] += b.sum - a.sum;
+        square[k] += b.squares - a.squares;
+      }
     }
-    sums[window.place(p)] = sum;
-    squares[window.place(p)] = square;
+    for (int k = 0; k < windows && y + k < p.shifts.height; ++k) {
+      const std::int64_t place = std::int64_t{y + k} * p.shifts.width + x;
+      sums[place] = sum[k];
+      squares[place] = square[k];
+    }
   }
 }
 
 __global__ void __launch_bounds__(threads)
     sums_of_floats(Problem p, const std::byte* left, const MaskRun* runs, int run_count,
                    double* sums, double* squares) {
-  for (WindowOfThread window; window.y < p.shifts.height; window.y += gridDim.y) {
-    if (!window.exists(p)) return;
+  const int x = static_cast<int>(blockIdx.x * threads + threadIdx.x);
+  if (x >= p.shifts.width) return;
+  for (int y = blockIdx.y; y < p.shifts.height; y += gridDim.y) {
     double sum = 0, square = 0;
     for (int i = 0; i < run_count; ++i) {
       const MaskRun run = runs[i];
       const auto* f =
-          reinterpret_cast<const float*>(left + (p.shifts.y + window.y + run.y) * p.left_pitch) +
-          p.shifts.x + window.x + run.x;
+          reinterpret_cast<const float*>(left + (p.shifts.y + y + run.y) * p.left_pitch) +
+          p.shifts.x + x + run.x;
       for (int k = 0; k < run.length; ++k) {
         const double v = f[k];
         sum += v;
         square += v * v;
       }
     }
-    sums[window.place(p)] = sum;
-    squares[window.place(p)] = square;
+    const std::int64_t place = std::int64_t{y} * p.shifts.width + x;
+    sums[place] = sum;
+    squares[place] = square;
   }
 }
 
+/// The mask's runs in device memory: those among prefix sums for u8, MaskRuns for f32.
 class Runs final : public PlanState {
  public:
-  explicit Runs(Size size) : size_(size) {}
+  explicit Runs(const Problem& problem) : problem_(problem) {}
 
   Status set_rights(const void* mask, Stream stream) override {
-    const Runtime& device = runtime(Backend::cuda);
-    std::vector<std::uint8_t> bytes(size_.area());
-    if (Status s = device.copy(bytes_copy(bytes.data(), mask, bytes.size()), Memory::device,
-                               Memory::host, stream);
+    std::vector<std::uint8_t> bytes(problem_.right.area());
+    if (Status s = copy({bytes.data(), mask, bytes.size()}, Memory::device, Memory::host, stream);
         !s.ok())
       return s;
-    if (Status s = device.wait(stream); !s.ok()) return s;
-    const std::vector<MaskRun> runs = mask_runs(bytes.data(), size_);
-    auto block = Block::make(Backend::cuda, runs.size() * sizeof(MaskRun));
-    if (!block.ok()) return block.status();
-    if (Status s = device.copy(bytes_copy(block.value().data(), runs.data(), block.value().bytes()),
-                               Memory::host, Memory::device, stream);
-        !s.ok())
-      return s;
-    runs_ = std::move(block.value());
-    return device.wait(stream);
+    const std::vector<MaskRun> runs = mask_runs(bytes.data(), problem_.right);
+    count_ = static_cast<int>(runs.size());
+    if (problem_.type == ElementType::f32) return upload(runs, stream);
+    std::vector<PrefixRun> prefix_runs;
+    for (const MaskRun& run : runs)
+      prefix_runs.push_back(
+          {static_cast<std::int32_t>(run.y * prefix_pitch(problem_) + run.x), run.length});
+    return upload(prefix_runs, stream);
   }
 
-  const MaskRun* runs() const { return runs_.as<MaskRun>(); }
-  int count() const { return static_cast<int>(runs_.bytes() / sizeof(MaskRun)); }
+  template <class Run>
+  const Run* runs() const {
+    return runs_.as<Run>();
+  }
+  int count() const { return count_; }
 
  private:
-  Size size_;
+  struct Bytes {
+    void* to;
+    const void* from;
+    std::size_t count;
+  };
+  /// Waits.
+  static Status copy(const Bytes& bytes, Memory from, Memory to, Stream stream) {
+    const Runtime& device = runtime(Backend::cuda);
+    if (Status s = device.copy(bytes_copy(bytes.to, bytes.from, bytes.count), from, to, stream);
+        !s.ok())
+      return s;
+    return device.wait(stream);
+  }
+  template <class Run>
+  Status upload(const std::vector<Run>& runs, Stream stream) {
+    auto block = Block::make(Backend::cuda, runs.size() * sizeof(Run));
+    if (!block.ok()) return block.status();
+    runs_ = std::move(block.value());
+    return copy({runs_.data(), runs.data(), runs_.bytes()}, Memory::host, Memory::device, stream);
+  }
+
+  Problem problem_;
   Block runs_;
+  int count_ = 0;
 };
 
 template <class Squares>
@@ -143,7 +173,7 @@ Status launch_bytes(const Problem& p, const stage::WindowSums::Buffers& b, const
       !s.ok())
     return s;
   return enqueue("sums_of_bytes", sums_of_bytes<Squares>, grid, threads, 0, b.stream, p, prefixes,
-                 runs.runs(), runs.count(), static_cast<u32*>(b.window_sums),
+                 runs.runs<PrefixRun>(), runs.count(), static_cast<u32*>(b.window_sums),
                  static_cast<Squares*>(b.window_squares));
 }
 
@@ -151,11 +181,13 @@ Status launch(const stage::WindowSums::Problem& problem, const Device&,
               const stage::WindowSums::Buffers& b, PlanState* state) {
   const Problem& p = problem.correlate;
   const Runs& runs = *static_cast<const Runs*>(state);
-  const dim3 grid(ceil_div(p.shifts.width, threads), grid_extent(p.shifts.height));
+  const unsigned across = ceil_div(p.shifts.width, threads);
+  const dim3 grid(across, grid_extent(ceil_div(p.shifts.height, windows)));
   if (p.type == ElementType::f32)
-    return enqueue("sums_of_floats", sums_of_floats, grid, threads, 0, b.stream, p,
-                   static_cast<const std::byte*>(b.lefts), runs.runs(), runs.count(),
-                   static_cast<double*>(b.window_sums), static_cast<double*>(b.window_squares));
+    return enqueue("sums_of_floats", sums_of_floats, dim3(across, grid_extent(p.shifts.height)),
+                   threads, 0, b.stream, p, static_cast<const std::byte*>(b.lefts),
+                   runs.runs<MaskRun>(), runs.count(), static_cast<double*>(b.window_sums),
+                   static_cast<double*>(b.window_squares));
   return p.output_type() == ElementType::u64 ? launch_bytes<u64>(p, b, runs, grid)
                                              : launch_bytes<u32>(p, b, runs, grid);
 }
@@ -166,11 +198,13 @@ std::size_t workspace(const stage::WindowSums::Problem& problem, const Device&) 
 }
 
 Result<std::unique_ptr<PlanState>> plan(const stage::WindowSums::Problem& problem, const Device&) {
-  return std::unique_ptr<PlanState>(std::make_unique<Runs>(problem.correlate.right));
+  return std::unique_ptr<PlanState>(std::make_unique<Runs>(problem.correlate));
 }
 
+/// Runs are found by 32 bits.
 bool supports(const stage::WindowSums::Problem& problem, const Device&) {
-  return bool(problem.masking);
+  const Problem& p = problem.correlate;
+  return problem.masking && prefix_pitch(p) * (p.right.height + windows) < 0x7fffffff;
 }
 
 constexpr Variant<stage::WindowSums> table[] = {
