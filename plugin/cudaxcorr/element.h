@@ -50,7 +50,7 @@ struct Element {
   PipelineContext context;  ///< changed under the object lock: neighbours query it
   std::unique_ptr<Analyser> analyser;
   std::optional<StandIn> stand_in;
-  std::optional<Task> working;       ///< the last that frames passed with
+  Task working;  ///< the last that frames passed with, at first what the element started with
   std::deque<FrameInFlight> frames;  ///< oldest first
   Punctuality punctuality;
   bool warned_of_no_templates = false;

@@ -127,9 +127,14 @@ gboolean start(GstBaseTransform* base) {
     post_error(self, *fault);
     return FALSE;
   }
+  std::shared_ptr<const Bank> bank;
+  {
+    const ObjectLock lock(self);
+    bank = element.shared.bank;
+  }
   {
     const StreamLock streaming(base);
-    element.working.reset();
+    element.working = {std::move(bank), settings.search};
     element.warned_of_no_templates = false;
     element.warned_of_bad_frame = false;
     element.waited = G_MAXUINT;

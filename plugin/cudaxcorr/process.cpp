@@ -5,6 +5,8 @@
 // not copied.
 #include "cudaxcorr/process.h"
 
+#include <algorithm>
+
 #include "common/fault.h"
 #include "common/times.h"
 #include "cudaxcorr/analytics.h"
@@ -38,6 +40,16 @@ xcorr::Status settle(Element& element) {
   return first;
 }
 
+/// The bank that worked, without the templates that have been removed by their ids since.
+std::shared_ptr<const Bank> still_wanted(const std::shared_ptr<const Bank>& working,
+                                         const Bank& refused) {
+  auto bank = std::make_shared<Bank>(*working);
+  const auto removed = [&](const SharedPicture& picture) {
+    return std::ranges::find(refused.added, picture) == refused.added.end();
+  };
+  return std::erase_if(bank->added, removed) > 0 ? bank : working;
+}
+
 /// Resets templates, kernel and depth to what worked, unless they have been changed again since.
 void refuse(GstCudaXCorr* self, const Task& refused, const Task& working) {
   Snapshot& shared = self->element->shared;
@@ -68,8 +80,7 @@ Task task_of(GstCudaXCorr* self, const Snapshot& requested) {
   return task;
 }
 
-/// Configures the analyser for this frame. A change that fails is refused with a warning if there
-/// is an earlier state to return to.
+/// Configures the analyser for this frame. A change that fails is refused with a warning.
 xcorr::Status configure(GstCudaXCorr* self, Snapshot& requested) {
   Element& element = *self->element;
   SearchSettings& search = requested.settings.search;
@@ -80,8 +91,8 @@ xcorr::Status configure(GstCudaXCorr* self, Snapshot& requested) {
   // After an error of the device no other settings would work either.
   const bool refusable = !status.ok() && status.code() != xcorr::Code::device_error;
   const Task asked{requested.bank, search};
-  if (const auto& last = element.working; refusable && last && *last != asked) {
-    const Task working = *last;
+  if (refusable && element.working != asked) {
+    const Task working{still_wanted(element.working.bank, *asked.bank), element.working.search};
     post_warning(self, fault_of(status));
     refuse(self, asked, working);
     requested.bank = working.bank;

@@ -62,6 +62,19 @@ GST_START_TEST(unknown_kernel_while_playing) {
 }
 GST_END_TEST
 
+/// What it started with is returned to, although no frame has been analysed yet.
+GST_START_TEST(unknown_kernel_before_the_first_frame) {
+  const Gray scene = texture(60, 40);
+  Finder finder("template=" + save(crop(scene, 9, 9, 16, 12), "patch.png"));
+  finder.set("kernel", "no_such");
+  assert_equals_int(finder.find(scene).peaks.size(), 1);
+  assert_contains(
+      text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS),
+      "no_such");
+  assert_text(finder.get("kernel"), "auto");
+}
+GST_END_TEST
+
 /// An array of the wrong length or type changes nothing.
 GST_START_TEST(malformed_region) {
   Finder finder("search-region=\"<1,2,30,40>\"");
@@ -103,6 +116,7 @@ Suite* suite() {
   tcase_add_test(cases, caps_it_cannot_take);
   tcase_add_test(cases, unknown_kernel_at_start);
   tcase_add_test(cases, unknown_kernel_while_playing);
+  tcase_add_test(cases, unknown_kernel_before_the_first_frame);
   tcase_add_test(cases, malformed_region);
   tcase_add_test(cases, sigma_out_of_range);
   return suite;

@@ -154,6 +154,23 @@ GST_START_TEST(removed_templates_stay_away) {
 }
 GST_END_TEST
 
+GST_START_TEST(removed_templates_stay_away_from_others) {
+  const Gray scene = texture(96, 64);
+  Finder finder(exact);
+  const guint first = add(finder, sample_of(crop(scene, 8, 9, 16, 12)));
+  const guint second = add(finder, sample_of(crop(scene, 41, 23, 16, 12)));
+  assert_equals_int(finder.find(scene).peaks.size(), 2);
+  fail_unless(remove(finder, first));
+  finder.set("kernel", "none");
+  const auto peaks = finder.find(scene).peaks;
+  assert_warned(finder, "kernel 'none'");
+  assert_equals_int(peaks.size(), 1);
+  assert_at(peaks[0], 41, 23);
+  fail_unless(!remove(finder, first), "it is there again");
+  fail_unless(remove(finder, second), "it is gone, too");
+}
+GST_END_TEST
+
 }  // namespace
 
 Suite* suite() {
@@ -166,5 +183,6 @@ Suite* suite() {
   tcase_add_test(cases, limit_before_decoding);
   tcase_add_test(cases, templates_that_cannot_be_searched_for);
   tcase_add_test(cases, removed_templates_stay_away);
+  tcase_add_test(cases, removed_templates_stay_away_from_others);
   return suite;
 }
