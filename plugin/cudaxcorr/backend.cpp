@@ -139,11 +139,15 @@ xcorr::Status work_in(GstCudaXCorr* self, const PipelineContext& context,
   return {};
 }
 
+bool may_stand_in_for_gpu(const GstCudaXCorr* self, const Settings& settings,
+                          const xcorr::Status& failure) {
+  return settings.device.backend == BackendChoice::automatic && is_failure_of_device(failure) &&
+         self->element->analyser->device().backend == xcorr::Backend::cuda;
+}
+
 bool stand_in_for_gpu(GstCudaXCorr* self, const Settings& settings, const xcorr::Status& failure) {
   Element& element = *self->element;
-  if (settings.device.backend != BackendChoice::automatic || !is_failure_of_device(failure) ||
-      element.analyser->device().backend != xcorr::Backend::cuda)
-    return false;
+  if (!may_stand_in_for_gpu(self, settings, failure)) return false;
   auto cpu = open_stand_in(settings);
   if (!cpu.ok()) return false;
   hand_over(element, *cpu.value().analyser);

@@ -36,6 +36,9 @@ void close_backend(GstCudaXCorr* self);
 /// In another CUDA context of the pipeline; there must be no frames in flight.
 xcorr::Status work_in(GstCudaXCorr* self, const PipelineContext& context, const Settings& settings);
 
+/// Whether an analysis failed for a reason that the CPU need not have, which may then stand in.
+bool may_stand_in_for_gpu(const GstCudaXCorr* self, const Settings& settings,
+                          const xcorr::Status& failure);
 /// After a failed analysis: whether the CPU has taken over, so that it can be repeated.
 bool stand_in_for_gpu(GstCudaXCorr* self, const Settings& settings, const xcorr::Status& failure);
 /// Whether it has.

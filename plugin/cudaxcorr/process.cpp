@@ -88,8 +88,9 @@ xcorr::Status configure(GstCudaXCorr* self, Snapshot& requested) {
   if (element.analyser->is_ready_for(task)) return {};
   if (auto status = settle(element); !status.ok()) return status;
   xcorr::Status status = element.analyser->configure(task);
-  // After an error of the device no other settings would work either.
-  const bool refusable = !status.ok() && status.code() != xcorr::Code::device_error;
+  // After an error of the device no other settings would work either; another may take these.
+  const bool refusable = !status.ok() && status.code() != xcorr::Code::device_error &&
+                         !may_stand_in_for_gpu(self, requested.settings, status);
   const Task asked{requested.bank, search};
   if (refusable && element.working != asked) {
     const Task working{still_wanted(element.working.bank, *asked.bank), element.working.search};

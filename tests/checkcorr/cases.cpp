@@ -66,6 +66,8 @@ constexpr Case table[] = {
     {.name = "strips-of-wide", .type = u8, .left = {1104, 11}, .right = {300, 3}, .shifts = rectangle, .rectangle = {5, 2, 797, 7}},
 
     // ---- masks ----
+    {.name = "disc-small", .type = u8, .left = {12, 9}, .right = {5, 4}, .mask = Mask::disc},
+    {.name = "disc-small", .type = f32, .left = {12, 9}, .right = {5, 4}, .mask = Mask::disc},
     {.name = "disc", .type = u8, .left = {64, 48}, .right = {16, 16}, .mask = Mask::disc},
     {.name = "disc", .type = f32, .left = {64, 48}, .right = {16, 16}, .mask = Mask::disc},
     {.name = "disc-many", .type = u8, .left = {91, 67}, .right = {21, 13}, .form = one_to_many, .rights = 5, .pad = 5, .misalign = 3, .mask = Mask::disc},

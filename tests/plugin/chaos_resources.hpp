@@ -54,12 +54,13 @@ class ChaosResources {
     return static_cast<long>(std::distance(std::filesystem::directory_iterator(folder), {}));
   }
 
-  /// By how much the least number of the second half is above that of the first: threads that are
-  /// just ending may be counted, but not always.
+  /// By how much the least number of the second half is above that of the first, without the start,
+  /// where pools fill: threads that are just ending may be counted, but not always.
   static long rise_of(const std::vector<long>& samples) {
+    const auto start = samples.begin() + static_cast<long>(samples.size() / 10);
     const auto middle = samples.begin() + static_cast<long>(samples.size() / 2);
-    if (middle == samples.begin()) return 0;
-    return *std::min_element(middle, samples.end()) - *std::min_element(samples.begin(), middle);
+    if (middle == start) return 0;
+    return *std::min_element(middle, samples.end()) - *std::min_element(start, middle);
   }
 
   bench::MemoryWatch memory_;
