@@ -4,8 +4,8 @@
 //   name       as in the ids of checkcorr and the results of benchmarks
 //   Problem    what to compute: a small plain struct, passed by value to kernels
 //   Buffers    where everything lies: a Launch and pointers to inputs (const) and outputs
-//   arguments  calls visit(name, member of Buffers, Extent) for each of them: what checkcorr
-//   iterates Extra      operations that only its variants have (optional ones: null)
+//   arguments  calls visit(name, member of Buffers, Extent) for each: what checkcorr iterates
+//   Extra      operations that only its variants have (optional ones: null)
 // Problem::features() says what a problem requires beyond the plain case. A variant lists the
 // features that it supports and refuses all others, so a new feature is never silently ignored.
 #pragma once

@@ -65,6 +65,23 @@ bool convert(const MappedFrame& from, MappedFrame& to) {
   return true;
 }
 
+/// The same for rows that lie from the last to the first, at which GStreamer 1.22's converter
+/// crashes.
+bool convert_upside_down(const MappedFrame& from, MappedFrame& to) {
+  const GstVideoInfo info = converted_info(from.frame.info, from.frame.info);
+  GstBuffer* buffer = new_buffer(info.size);
+  if (!buffer) return false;
+  bool converted;
+  {
+    MappedFrame upright(info, buffer, GST_MAP_READWRITE);
+    converted = upright && gst_video_frame_copy(&upright.frame, &from.frame);
+    upright.picture = from.picture;
+    converted = converted && convert(upright, to);
+  }
+  gst_buffer_unref(buffer);
+  return converted;
+}
+
 /// The frame in memory of its own; null if there is none.
 GstBuffer* copy_of(GstBuffer* buffer) {
   const gsize size = gst_buffer_get_size(buffer);
@@ -84,29 +101,6 @@ GstBuffer* copy_of(GstBuffer* buffer) {
     to->height = from->height;
   }
   return copied;
-}
-
-/// The same for rows that lie from the last to the first, at which GStreamer 1.22's converter
-/// crashes.
-bool convert_upside_down(const MappedFrame& from, MappedFrame& to) {
-  GstVideoInfo info;
-  gst_video_info_set_format(&info, GST_VIDEO_FRAME_FORMAT(&from.frame), from.frame.info.width,
-                            from.frame.info.height);
-  info.colorimetry = from.frame.info.colorimetry;
-  info.chroma_site = from.frame.info.chroma_site;
-  info.fps_n = from.frame.info.fps_n;
-  info.fps_d = from.frame.info.fps_d;
-  GstBuffer* buffer = new_buffer(info.size);
-  if (!buffer) return false;
-  bool converted;
-  {
-    MappedFrame upright(info, buffer, GST_MAP_READWRITE);
-    converted = upright && gst_video_frame_copy(&upright.frame, &from.frame);
-    upright.picture = from.picture;
-    converted = converted && convert(upright, to);
-  }
-  gst_buffer_unref(buffer);
-  return converted;
 }
 
 bool is_upside_down(const GstVideoFrame& frame) {
