@@ -5,12 +5,14 @@
 //
 //   match_bench [--backend=cpu|cuda] [--kernel=NAME]... [--seconds=S] [--filter=GLOB]
 //               [--frame=PGM [--template=PGM...]] [--mask=disc] [--peaks=FILE]
+//               [--angles=START,EXTENT] [--scales=MIN,MAX] [--levels=N] [--max-peaks=N]
 //
 // GLOB picks cases, which are called FRAME/SIDE/COUNT, such as 1920x1080/64/32. They are made of
 // random bytes, of several sizes, or of the picture --frame, such as a photograph; templates are
 // cut from it. With --template the pictures in the files are the only case; its `side` is the first
 // template's width. --mask=disc: what counts of a template is the inscribed ellipse. --peaks writes
-// what the last case found, as CSV.
+// what the last case found, as CSV. --angles (degrees), --scales and --levels search poses, see
+// PoseRange.
 //
 // latency_ms: enqueue() to the end of collect(), one frame at a time, median. stream_ms: time a
 // frame when many are enqueued before one collect(), which hides what launches cost the host.
@@ -22,6 +24,8 @@
 #include <random>
 #include <span>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <xcorr/match.hpp>
@@ -41,6 +45,8 @@ struct Options {
   double seconds = 0.3;
   std::string filter = "*";
   bool disc = false;
+  PoseRange poses;
+  int max_peaks = 1;
   std::string frame;
   std::vector<std::string> templates;
   std::string peaks;
@@ -107,10 +113,11 @@ std::vector<Picture> discs_of(std::span<const MatrixView> templates) {
 void write_peaks(const std::string& path, const std::vector<Peak>& peaks) {
   std::ofstream file(path);
   file.precision(17);
-  file << "template,x,y,width,height,score\n";
+  file << "template,x,y,width,height,score,center_x,center_y,angle,scale\n";
   for (const Peak& p : peaks)
     file << p.template_index << ',' << p.x << ',' << p.y << ',' << p.width << ',' << p.height << ','
-         << p.score << '\n';
+         << p.score << ',' << p.pose.center_x << ',' << p.pose.center_y << ',' << p.pose.angle
+         << ',' << p.pose.scale << '\n';
   if (!file.flush()) fail({Code::invalid_argument, "cannot write " + path});
 }
 
@@ -146,6 +153,8 @@ void bench(const Device& device, const Options& options, const std::string& kern
   require(matcher.set_templates(templates, masks));
   MatchSettings settings;
   settings.kernel = kernel;
+  settings.poses = options.poses;
+  settings.max_peaks = options.max_peaks;
   if (const Status s = matcher.prepare(ElementType::u8, size, settings); !s.ok()) {
     std::fprintf(stderr, "match_bench: %s %dx%d: %s\n", kernel.c_str(), side, side,
                  s.message().c_str());
@@ -186,6 +195,15 @@ std::string name_of(Size size, int side, int count) {
          std::to_string(side) + "/" + std::to_string(count);
 }
 
+/// Two numbers with a comma between them.
+std::pair<double, double> pair_of(const std::string& text) {
+  std::size_t end = 0;
+  const double first = std::stod(text, &end);
+  if (end >= text.size() || text[end] != ',')
+    fail({Code::invalid_argument, "not two numbers: " + text});
+  return {first, std::stod(text.substr(end + 1))};
+}
+
 Options parse(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
@@ -204,6 +222,14 @@ Options parse(int argc, char** argv) {
       options.templates.push_back(arg.substr(11));
     else if (arg == "--mask=disc")
       options.disc = true;
+    else if (arg.starts_with("--angles="))
+      std::tie(options.poses.angle_start, options.poses.angle_extent) = pair_of(arg.substr(9));
+    else if (arg.starts_with("--scales="))
+      std::tie(options.poses.scale_min, options.poses.scale_max) = pair_of(arg.substr(9));
+    else if (arg.starts_with("--levels="))
+      options.poses.pyramid_levels = std::stoi(arg.substr(9));
+    else if (arg.starts_with("--max-peaks="))
+      options.max_peaks = std::stoi(arg.substr(12));
     else if (arg.starts_with("--peaks="))
       options.peaks = arg.substr(8);
     else if (arg.starts_with("--seconds="))

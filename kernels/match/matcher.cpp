@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <variant>
 
 #include "match/bank.hpp"
 #include "match/image.hpp"
 #include "match/plan.hpp"
+#include "match/poses/plan.hpp"
 #include "match/tune.hpp"
 
 namespace xcorr {
@@ -24,10 +26,26 @@ Status check_settings(const MatchSettings& s) {
   return {};
 }
 
+/// Of upright templates, or of those at several poses.
+using AnyPlan = std::variant<MatchPlan, PosePlan>;
+
+ElementType type_of(const AnyPlan& plan) {
+  return std::visit([](const auto& p) { return p.type(); }, plan);
+}
+Size frame_of(const AnyPlan& plan) {
+  return std::visit([](const auto& p) { return p.frame(); }, plan);
+}
+bool adopt(AnyPlan& plan, const MatchSettings& settings) {
+  return std::visit([&](auto& p) { return p.adopt(settings); }, plan);
+}
+Rect places(const AnyPlan& plan, Size size) {
+  return std::visit([&](const auto& p) { return p.places(size); }, plan);
+}
+
 /// Checks that the frame is what prepare() was called for.
-Status check_frame(const std::optional<MatchPlan>& plan, const MatrixView& frame) {
+Status check_frame(const std::optional<AnyPlan>& plan, const MatrixView& frame) {
   if (!plan) return {Code::invalid_argument, "prepare() has not been called"};
-  if (frame.type != plan->type() || frame.size != plan->frame())
+  if (frame.type != type_of(*plan) || frame.size != frame_of(*plan))
     return {Code::invalid_argument, "the frame is not of the prepared type and size"};
   if (!frame.data) return {Code::invalid_argument, "the frame has no data"};
   return check_rows(frame, "the frame");
@@ -51,13 +69,15 @@ struct __attribute__((visibility("hidden"))) Matcher::Impl {
   Stream own_stream;
   std::vector<BankTemplate> bank;
   Tuner tuner;
-  std::optional<MatchPlan> plan;  ///< none: the bank changed since, or prepare() was not called
+  std::optional<AnyPlan> plan;    ///< none: the bank changed since, or prepare() was not called
   std::optional<Stream> pending;  ///< where an enqueued frame's work runs
   std::optional<MatchPlan> response_plan;  ///< respond()'s, of the template `responding`
   std::uint32_t responding = 0;
 
   /// Takes the bank, or keeps the previous one on an error.
   Status take(Result<std::vector<BankTemplate>> made);
+
+  Result<AnyPlan> make_plan(ElementType type, Size frame, const MatchSettings& settings);
 
   /// Prepares response_plan for that template.
   Status prepare_response(std::uint32_t template_index);
@@ -107,6 +127,20 @@ Status Matcher::set_templates(std::span<const std::shared_ptr<const LiveTemplate
   return status_of(thrown);
 }
 
+Result<AnyPlan> Matcher::Impl::make_plan(ElementType type, Size frame,
+                                         const MatchSettings& settings) {
+  const auto as_any = [](auto made) -> Result<AnyPlan> {
+    if (!made.ok()) return made.status();
+    return AnyPlan(std::move(made.value()));
+  };
+  if (settings.poses.any())
+    return as_any(PosePlan::make(device, bank, frame, settings, own_stream));
+  KernelOfGroup kernels;
+  if (is_tuning_requested(settings.kernel))
+    kernels = tuner.kernels({device, bank, type, frame, settings, own_stream});
+  return as_any(MatchPlan::make(device, bank, type, frame, settings, own_stream, kernels));
+}
+
 Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& settings) try {
   if (Status status = check_settings(settings); !status.ok()) return status;
   if (frame.empty()) return {Code::invalid_argument, "the frame is empty"};
@@ -114,15 +148,11 @@ Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& setti
     return {Code::invalid_argument, std::string("frames of ") + name_of(type) + ", templates of " +
                                         name_of(impl_->bank.front().type)};
   auto& plan = impl_->plan;
-  if (plan && plan->type() == type && plan->frame() == frame && plan->adopt(settings)) return {};
+  if (plan && type_of(*plan) == type && frame_of(*plan) == frame && adopt(*plan, settings))
+    return {};
   // Checked even if there are no templates to match.
   if (Status s = check_matching_name(impl_->device, settings.kernel); !s.ok()) return s;
-  KernelOfGroup kernels;
-  if (is_tuning_requested(settings.kernel))
-    kernels = impl_->tuner.kernels(
-        {impl_->device, impl_->bank, type, frame, settings, impl_->own_stream});
-  auto made = MatchPlan::make(impl_->device, impl_->bank, type, frame, settings, impl_->own_stream,
-                              kernels);
+  auto made = impl_->make_plan(type, frame, settings);
   if (!made.ok()) return made.status();
   plan = std::move(made.value());
   impl_->response_plan.reset();
@@ -137,10 +167,11 @@ Status Matcher::all_fit() const try {
   };
   if (!impl_->plan) return {Code::invalid_argument, "prepare() has not been called"};
   for (std::size_t i = 0; i < impl_->bank.size(); ++i)
-    if (const Size size = impl_->bank[i].size; impl_->plan->places(size).empty())
-      return {Code::invalid_argument, "template " + std::to_string(i) + " of " + text_of(size) +
-                                          " does not fit into the search region of " +
-                                          text_of(impl_->plan->region())};
+    if (const Size size = impl_->bank[i].size; places(*impl_->plan, size).empty())
+      return {Code::invalid_argument,
+              "template " + std::to_string(i) + " of " + text_of(size) +
+                  " does not fit into the search region of " +
+                  text_of(std::visit([](const auto& p) { return p.region(); }, *impl_->plan))};
   return {};
 } catch (const std::exception& thrown) {
   return status_of(thrown);
@@ -150,7 +181,10 @@ Status Matcher::enqueue(const MatrixView& frame, Stream stream) try {
   if (Status status = check_frame(impl_->plan, frame); !status.ok()) return status;
   impl_->pending.reset();
   if (!stream.handle) stream = impl_->own_stream;
-  if (Status status = impl_->plan->enqueue(frame, stream); !status.ok()) return status;
+  if (Status status =
+          std::visit([&](auto& plan) { return plan.enqueue(frame, stream); }, *impl_->plan);
+      !status.ok())
+    return status;
   impl_->pending = stream;
   return {};
 } catch (const std::exception& thrown) {
@@ -163,27 +197,30 @@ Status Matcher::collect(std::vector<Peak>& peaks) try {
   const Stream stream = *impl_->pending;
   impl_->pending.reset();
   if (Status status = runtime(impl_->device.backend).wait(stream); !status.ok()) return status;
-  impl_->plan->collect(peaks);
+  if (auto* poses = std::get_if<PosePlan>(&*impl_->plan)) return poses->collect(peaks, stream);
+  std::get<MatchPlan>(*impl_->plan).collect(peaks);
   return {};
 } catch (const std::exception& thrown) {
   return status_of(thrown);
 }
 
 Status Matcher::Impl::prepare_response(std::uint32_t template_index) {
-  const MatchSettings& settings = plan->settings();
+  MatchSettings settings = std::visit([](const auto& p) { return p.settings(); }, *plan);
+  settings.poses = {};
   if (response_plan && responding == template_index && response_plan->adopt(settings)) return {};
   response_plan.reset();
   const BankTemplate& t = bank[template_index];
-  const Size region = searched_region(plan->frame(), settings.search_region).size();
+  const Size frame = frame_of(*plan);
+  const Size region = searched_region(frame, settings.search_region).size();
   KernelOfGroup kernels;
-  if (!plan->places(t.size).empty()) {
+  if (!places(*plan, t.size).empty()) {
     // With a kernel that leaves a surface, which `settings.kernel` need not be.
     auto kernel = select_variant<stage::Correlate>(
         problem_of_group(t.type, region, GroupKey(t), 1, settings).correlation(), device, "");
     if (!kernel.ok()) return kernel.status();
     kernels[GroupKey(t)] = kernel.value()->name;
   }
-  auto made = MatchPlan::make(device, {t}, t.type, plan->frame(), settings, own_stream, kernels);
+  auto made = MatchPlan::make(device, {t}, t.type, frame, settings, own_stream, kernels);
   if (!made.ok()) return made.status();
   response_plan = std::move(made.value());
   responding = template_index;
@@ -208,7 +245,10 @@ Status Matcher::respond(const MatrixView& frame, std::uint32_t template_index,
   return status_of(thrown);
 }
 
-std::string Matcher::kernel() const { return impl_->plan ? impl_->plan->kernel() : ""; }
+std::string Matcher::kernel() const {
+  if (!impl_->plan) return "";
+  return std::visit([](const auto& plan) { return plan.kernel(); }, *impl_->plan);
+}
 
 const std::string& Matcher::tuning() const { return impl_->tuner.report(); }
 

@@ -23,6 +23,12 @@ Status make_blocks(Backend backend, std::initializer_list<Request> requests) {
 
 }  // namespace
 
+Rect places_in(const Rect& region, Size size) {
+  if (size.width > region.width || size.height > region.height) return {};
+  const Rect shifts = valid_shifts(region.size(), size);
+  return {region.x, region.y, shifts.width, shifts.height};
+}
+
 MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& group, int count,
                               const MatchSettings& settings) {
   const Size size = group.size();
@@ -174,11 +180,7 @@ void MatchPlan::to_closeness(std::vector<float>& scores) const {
   for (float& score : scores) score = static_cast<float>(closeness.of(score));
 }
 
-Rect MatchPlan::places(Size size) const {
-  if (size.width > region_.width || size.height > region_.height) return {};
-  const Rect shifts = valid_shifts(region_.size(), size);
-  return {region_.x, region_.y, shifts.width, shifts.height};
-}
+Rect MatchPlan::places(Size size) const { return places_in(region_, size); }
 
 const TemplateSums& MatchPlan::sums_of(std::size_t group, std::size_t member) const {
   return results_of(group).template_sums[member];
@@ -206,9 +208,15 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
   });
   for (const RefinedPeak& r : refined) {
     if (minimum ? r.score > limit : r.score < limit) break;
-    peaks.push_back({groups_[group].members()[member].index, region_.x + r.x + r.dx,
-                     region_.y + r.y + r.dy, size.width, size.height, r.score,
-                     closeness.of(r.score)});
+    const double x = region_.x + r.x + r.dx, y = region_.y + r.y + r.dy;
+    peaks.push_back({groups_[group].members()[member].index,
+                     x,
+                     y,
+                     size.width,
+                     size.height,
+                     r.score,
+                     closeness.of(r.score),
+                     {x + 0.5 * (size.width - 1), y + 0.5 * (size.height - 1)}});
   }
 }
 

@@ -25,6 +25,9 @@ using KernelOfGroup = std::map<GroupKey, std::string>;
 MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& group, int count,
                               const MatchSettings& settings);
 
+/// Where a template of that size can lie in the region.
+Rect places_in(const Rect& region, Size size);
+
 class MatchPlan {
  public:
   /// Groups that are not in `kernels` use the kernel in the settings.

@@ -15,6 +15,7 @@
 #include <xcorr/export.hpp>
 #include <xcorr/live_template.hpp>
 #include <xcorr/methods.hpp>
+#include <xcorr/poses.hpp>
 #include <xcorr/types.hpp>
 
 namespace xcorr {
@@ -54,6 +55,11 @@ struct MatchSettings {
   /// "tune" (the fastest on this device, see Matcher::prepare).
   std::string kernel = "auto";
 
+  /// Poses are searched for templates of u8 that are not live, by a normed method and without a
+  /// prefilter. Scores are then those of the turned and scaled template at a whole pixel of the
+  /// frame, exact for the pixels of its mask that lie wholly inside, see docs/poses.md.
+  PoseRange poses;
+
   bool operator==(const MatchSettings&) const = default;
 };
 
@@ -64,10 +70,11 @@ XCORR_API Rect searched_region(Size frame, const Rect& region);
 struct Peak {
   std::uint32_t template_index;  ///< position in the bank
   double x, y;                   ///< top-left corner in the frame, pixels; a fraction with subpixel
-  int width, height;             ///< the template's
+  int width, height;             ///< the template's; of a turned or scaled one its upright bounds
   double score;                  ///< OpenCV's value at the whole-pixel position, exact for u8
   /// The highest threshold (see MatchSettings) that the score reaches: 1 for an exact copy.
   double closeness = 0;
+  Pose pose = {};
 };
 
 /// How well a template matches at every position.

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Exact scores of pictures at the places round the expected ones on the CPU, a picture a task.
+// Loops over a row are plain C++ that the compiler vectorises; the file is compiled once for each
+// of Highway's targets.
+#include "cpu/simd.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/probe.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#ifndef XCORR_CPU_PROBE_JOB
+#define XCORR_CPU_PROBE_JOB
+#include "cpu/common.hpp"
+#include "stages/probe.hpp"
+#include "stages/score.hpp"
+
+namespace xcorr::cpu::probe {
+
+struct Sums {
+  std::int64_t product = 0, sum = 0, squares = 0;
+};
+
+/// A picture and the window that it is compared with.
+struct Job {
+  const std::uint8_t* window;
+  std::int64_t window_pitch;
+  const std::uint8_t* picture;
+  const std::uint8_t* mask;
+  std::int64_t pitch;
+  int width, height;
+};
+
+}  // namespace xcorr::cpu::probe
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace xcorr::cpu::probe::HWY_NAMESPACE {
+
+HWY_FLATTEN Sums sums_of(const Job& job) {
+  constexpr int most = 32768;  // whose products fit into 32 bits
+  Sums sums;
+  for (int y = 0; y < job.height; ++y)
+    for (int x = 0; x < job.width; x += most) {
+      const std::uint8_t* HWY_RESTRICT f = job.window + y * job.window_pitch + x;
+      const std::uint8_t* HWY_RESTRICT t = job.picture + y * job.pitch + x;
+      const std::uint8_t* HWY_RESTRICT m = job.mask + y * job.pitch + x;
+      const int count = std::min(most, job.width - x);
+      std::uint32_t product = 0, sum = 0, squares = 0;
+      for (int i = 0; i < count; ++i) {
+        const std::uint32_t counted = f[i] & (m[i] ? 0xff : 0);
+        product += counted * t[i];
+        sum += counted;
+        squares += counted * counted;
+      }
+      sums.product += product;
+      sums.sum += sum;
+      sums.squares += squares;
+    }
+  return sums;
+}
+
+}  // namespace xcorr::cpu::probe::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace xcorr::cpu {
+namespace probe {
+
+HWY_EXPORT(sums_of);
+
+ProbedPlace probe(const stage::Probe::Problem& p, const stage::Probe::Buffers& b, int index) {
+  const ProbePlace& expected = b.expected[index];
+  const TurnedSums& right = b.sums[index];
+  const bool minimum = info(p.method).minimum;
+  const int reach = stage::Probe::reach;
+  ProbedPlace best{};
+  if (right.counted == 0) return best;
+  for (int y = expected.top() - reach; y <= expected.top() + reach; ++y)
+    for (int x = expected.left() - reach; x <= expected.left() + reach; ++x) {
+      if (x < 0 || y < 0 || x > p.frame.width - expected.width ||
+          y > p.frame.height - expected.height)
+        continue;
+      const Sums sums = HWY_DYNAMIC_DISPATCH(sums_of)(
+          {b.frame + y * p.pitch + x, p.pitch, b.pictures + index * p.most.area(),
+           b.masks + index * p.most.area(), p.most.width, expected.width, expected.height});
+      const double here =
+          score(p.method, WindowTerms<std::int64_t>{static_cast<std::int64_t>(right.counted),
+                                                    sums.product, sums.sum, sums.squares,
+                                                    static_cast<std::int64_t>(right.sums.sum),
+                                                    static_cast<std::int64_t>(right.sums.squares)});
+      if (!best.is_inside || (minimum ? here < best.score : here > best.score))
+        best = {here, x, y, 1};
+    }
+  return best;
+}
+
+Status launch(const stage::Probe::Problem& p, const Device&, const stage::Probe::Buffers& b,
+              PlanState*) {
+  tbb::parallel_for(0, p.count, [&](int i) { b.found[i] = probe(p, b, i); });
+  return {};
+}
+
+constexpr Variant<stage::Probe> table[] = {
+    {{"probe", Backend::cpu, Feature::u8}, supports_all, launch},
+};
+
+}  // namespace probe
+
+Family probe_family() { return Family(probe::table); }
+
+}  // namespace xcorr::cpu
+#endif

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The oracle of the stages of poses, in plain loops: halve, turn and probe bit for bit as their
+// headers define them, align in long double by elimination.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "cpu/reference/reference_methods.hpp"
+#include "stages/align.hpp"
+#include "stages/halve.hpp"
+#include "stages/probe.hpp"
+#include "stages/score.hpp"
+
+namespace xcorr::cpu {
+namespace {
+
+using Wide = long double;
+
+Status halve(const stage::Halve::Problem& p, const Device&, const stage::Halve::Buffers& b,
+             PlanState*) {
+  for (int y = 0; y < p.half.height; ++y)
+    for (int x = 0; x < p.half.width; ++x) {
+      int sum = 2;
+      for (int i = 0; i < 4; ++i) sum += b.pixels[(2 * y + i / 2) * p.pitch + 2 * x + i % 2];
+      b.halved[y * p.half_pitch + x] = static_cast<std::uint8_t>(sum / 4);
+    }
+  return {};
+}
+
+// ---- turn -----------------------------------------------------------------------------------
+
+/// Rounded down, also below 0.
+std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0); }
+
+/// A coordinate in the template in 128ths of a pixel, rounded to the nearest, from twice the
+/// samples between a place and the picture's centre.
+std::int64_t place_in(int length, std::int64_t by_x, std::int64_t x, std::int64_t by_y,
+                      std::int64_t y) {
+  const std::int64_t from_centre = by_x * x + by_y * y;
+  return floor_div(2 * from_centre + (length - 1) * (std::int64_t{1} << 24) + (1 << 17), 1 << 18);
+}
+
+/// Cubic convolution's kernel at the pixel, in 2048ths; `pixel` is -1 to 2.
+int cubic_weight(int pixel, std::int64_t fraction) {
+  if (pixel == 0)
+    return 2048 - cubic_weight(-1, fraction) - cubic_weight(1, fraction) -
+           cubic_weight(2, fraction);
+  // Keys' polynomials with a = -1/2, of the distance in 128ths.
+  const std::int64_t d = std::abs(pixel * 128 - fraction), one = 128;
+  const std::int64_t twice =
+      d <= one ? 3 * d * d * d - 5 * d * d * one + 2 * one * one * one
+               : -d * d * d + 5 * d * d * one - 8 * d * one * one + 4 * one * one * one;
+  return static_cast<int>(floor_div(twice + 1024, 2048));
+}
+
+struct Sample {
+  bool counts = true;
+  std::int64_t value = 0;  ///< 256 times
+};
+
+Sample sample(const stage::Turn::Problem& p, const stage::Turn::Buffers& b, std::int64_t u,
+              std::int64_t v) {
+  const auto [width, height] = p.size;
+  const std::int64_t left = floor_div(u, 128), top = floor_div(v, 128);
+  Sample made;
+  for (int j = -1; j <= 2; ++j)
+    for (int i = -1; i <= 2; ++i) {
+      const std::int64_t x = left + i, y = top + j;
+      const bool mixed = i >= 0 && j >= 0 && i <= (u % 128 != 0) && j <= (v % 128 != 0);
+      const bool inside = x >= 0 && y >= 0 && x < width && y < height;
+      if (mixed && (!inside || (p.masking && !b.mask[y * width + x]))) made.counts = false;
+      const std::int64_t pixel = b.pixels[std::clamp<std::int64_t>(y, 0, height - 1) * width +
+                                          std::clamp<std::int64_t>(x, 0, width - 1)];
+      made.value += pixel * cubic_weight(i, u - 128 * left) * cubic_weight(j, v - 128 * top);
+    }
+  made.value = floor_div(made.value + (1 << 13), 1 << 14);
+  return made;
+}
+
+Status turn(const stage::Turn::Problem& p, const Device&, const stage::Turn::Buffers& b,
+            PlanState*) {
+  std::fill_n(b.pictures, p.count * p.most.area(), std::uint8_t{0});
+  std::fill_n(b.masks, p.count * p.most.area(), std::uint8_t{0});
+  for (int i = 0; i < p.count; ++i) {
+    const TurnMap& m = b.maps[i];
+    const int samples = 1 << m.log2_samples;
+    std::int64_t counted = 0, sum = 0, squares = 0;
+    for (int y = 0; y < m.height; ++y)
+      for (int x = 0; x < m.width; ++x) {
+        Sample mean;
+        for (int k = 0; k < samples * samples; ++k) {
+          const std::int64_t across = 2 * (x * samples + k % samples) + 1 - m.width * samples;
+          const std::int64_t down = 2 * (y * samples + k / samples) + 1 - m.height * samples;
+          const Sample one = sample(p, b, place_in(p.size.width, m.u_by_x, across, m.u_by_y, down),
+                                    place_in(p.size.height, m.v_by_x, across, m.v_by_y, down));
+          mean.counts = mean.counts && one.counts;
+          mean.value += one.value;
+        }
+        if (!mean.counts) continue;
+        const std::int64_t unit = std::int64_t{256} * samples * samples;
+        const auto value = std::clamp<std::int64_t>(floor_div(mean.value + unit / 2, unit), 0, 255);
+        const std::int64_t at = i * p.most.area() + std::int64_t{y} * p.most.width + x;
+        b.pictures[at] = static_cast<std::uint8_t>(value);
+        b.masks[at] = 1;
+        ++counted;
+        sum += value;
+        squares += value * value;
+      }
+    b.sums[i] = {{double(sum), double(squares), double(counted * squares - sum * sum)},
+                 double(counted)};
+  }
+  return {};
+}
+
+// ---- probe ----------------------------------------------------------------------------------
+
+Status probe(const stage::Probe::Problem& p, const Device&, const stage::Probe::Buffers& b,
+             PlanState*) {
+  for (int i = 0; i < p.count; ++i) {
+    const ProbePlace& e = b.expected[i];
+    ProbedPlace best{};
+    const int left = static_cast<int>(floor_div(e.twice_x - e.width + 1, 2));
+    const int top = static_cast<int>(floor_div(e.twice_y - e.height + 1, 2));
+    for (int y = top - 2; y <= top + 2; ++y)
+      for (int x = left - 2; x <= left + 2; ++x) {
+        if (b.sums[i].counted == 0 || x < 0 || y < 0 || x + e.width > p.frame.width ||
+            y + e.height > p.frame.height)
+          continue;
+        WindowTerms<std::int64_t> terms{static_cast<std::int64_t>(b.sums[i].counted),
+                                        0,
+                                        0,
+                                        0,
+                                        static_cast<std::int64_t>(b.sums[i].sums.sum),
+                                        static_cast<std::int64_t>(b.sums[i].sums.squares)};
+        for (int v = 0; v < e.height; ++v)
+          for (int u = 0; u < e.width; ++u) {
+            const std::int64_t at = i * p.most.area() + std::int64_t{v} * p.most.width + u;
+            if (!b.masks[at]) continue;
+            const std::int64_t f = b.frame[(y + v) * p.pitch + x + u];
+            terms.product += f * b.pictures[at];
+            terms.left_sum += f;
+            terms.left_squares += f * f;
+          }
+        const double here = score(p.method, terms);
+        if (!best.is_inside || (info(p.method).minimum ? here < best.score : here > best.score))
+          best = {here, x, y, 1};
+      }
+    b.found[i] = best;
+  }
+  return {};
+}
+
+// ---- align ----------------------------------------------------------------------------------
+
+Wide spline(Wide distance) {
+  const Wide d = std::abs(distance);
+  return d < 1 ? (4 - 6 * d * d + 3 * d * d * d) / 6 : d < 2 ? (2 - d) * (2 - d) * (2 - d) / 6 : 0;
+}
+
+Wide smoothed(const stage::Align::Problem& p, const stage::Align::Buffers& b, Wide x, Wide y) {
+  const auto left = static_cast<std::int64_t>(std::floor(x)),
+             top = static_cast<std::int64_t>(std::floor(y));
+  Wide value = 0;
+  for (std::int64_t j = top - 1; j <= top + 2; ++j)
+    for (std::int64_t i = left - 1; i <= left + 2; ++i)
+      value += spline(x - i) * spline(y - j) *
+               b.frame[std::clamp<std::int64_t>(j, 0, p.frame.height - 1) * p.pitch +
+                       std::clamp<std::int64_t>(i, 0, p.frame.width - 1)];
+  return value;
+}
+
+/// The solution of rows of coefficients with the right side last; false where there is none.
+bool eliminate(std::vector<std::vector<Wide>> rows, std::vector<Wide>& solution) {
+  const std::size_t n = rows.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    const Wide whole = rows[i][n + 1];  // the diagonal as it was
+    if (!(rows[i][i] > 1e-9 * whole)) return false;
+    for (std::size_t k = i + 1; k < n; ++k) {
+      const Wide factor = rows[k][i] / rows[i][i];
+      for (std::size_t j = i; j <= n; ++j) rows[k][j] -= factor * rows[i][j];
+    }
+  }
+  solution.assign(n, 0);
+  for (std::size_t i = n; i-- > 0;) {
+    solution[i] = rows[i][n];
+    for (std::size_t j = i + 1; j < n; ++j) solution[i] -= rows[i][j] * solution[j];
+    solution[i] /= rows[i][i];
+  }
+  return true;
+}
+
+Alignment align(const stage::Align::Problem& p, const stage::Align::Buffers& b,
+                const AlignedPose& start) {
+  AlignedPose pose = start;
+  const Wide radius = (p.size.width + p.size.height) / 4.0L * start.scale;
+  std::vector<int> free{0, 1};
+  if (p.freedom.turns) free.push_back(2);
+  if (p.freedom.scales) free.push_back(3);
+  free.insert(free.end(), {4, 5});
+  for (int step = 0; step < 10; ++step) {
+    const Wide c = std::cos(Wide(pose.angle)), s = std::sin(Wide(pose.angle)), z = pose.scale;
+    const std::size_t n = free.size();
+    std::vector<std::vector<Wide>> rows(n, std::vector<Wide>(n + 2, 0));
+    for (int v = 0; v < p.size.height; ++v)
+      for (int u = 0; u < p.size.width; ++u) {
+        const std::int64_t at = std::int64_t{v} * p.size.width + u;
+        if (!b.counted[at]) continue;
+        const SmoothedPixel& t = b.smoothed[at];
+        const Wide du = u - (p.size.width - 1) / 2.0L, dv = v - (p.size.height - 1) / 2.0L;
+        const Wide dx = z * (c * du + s * dv), dy = z * (c * dv - s * du);
+        const Wide gx = (c * t.by_u + s * t.by_v) / z, gy = (c * t.by_v - s * t.by_u) / z;
+        const Wide all[] = {gx,      gy, (gx * dy - gy * dx) / radius, (gx * dx + gy * dy) / radius,
+                            t.value, 1};
+        const Wide frame = smoothed(p, b, pose.x + dx, pose.y + dy);
+        for (std::size_t i = 0; i < n; ++i) {
+          for (std::size_t j = 0; j < n; ++j) rows[i][j] += all[free[i]] * all[free[j]];
+          rows[i][n] += all[free[i]] * frame;
+        }
+      }
+    for (std::size_t i = 0; i < n; ++i) rows[i][n + 1] = rows[i][i];
+    std::vector<Wide> solution;
+    if (!eliminate(rows, solution)) return {start, 0};
+    const Wide gain = solution[n - 2];
+    if (!(gain > 0)) return {start, 0};
+    Wide moved[4] = {}, longest = 0;
+    for (std::size_t i = 0; i < n - 2; ++i) {
+      moved[free[i]] = std::clamp<Wide>(-solution[i] / gain, -1, 1);
+      longest = std::max(longest, std::abs(moved[free[i]]));
+    }
+    pose = {double(pose.x + moved[0]), double(pose.y + moved[1]),
+            double(pose.angle + moved[2] / radius), double(pose.scale * (1 + moved[3] / radius))};
+    if (std::abs(pose.x - start.x) > 1 || std::abs(pose.y - start.y) > 1 ||
+        std::abs(pose.angle - start.angle) * radius > 2 ||
+        std::abs(pose.scale / start.scale - 1) * radius > 2)
+      return {start, 0};
+    if (longest <= 1e-4L) break;
+  }
+  return {pose, 1};
+}
+
+Status align_all(const stage::Align::Problem& p, const Device&, const stage::Align::Buffers& b,
+                 PlanState*) {
+  for (int i = 0; i < p.count; ++i) b.alignments[i] = align(p, b, b.starts[i]);
+  return {};
+}
+
+// ---------------------------------------------------------------------------------------------
+
+constexpr Features u8 = Feature::u8;
+constexpr Variant<stage::Halve> halve_table[] = {
+    {{"reference", Backend::cpu, u8, reference_rank}, supports_all, halve},
+};
+constexpr Variant<stage::Turn> turn_table[] = {
+    {{"reference", Backend::cpu, u8 | Feature::mask, reference_rank}, supports_all, turn},
+};
+constexpr Variant<stage::Probe> probe_table[] = {
+    {{"reference", Backend::cpu, u8, reference_rank}, supports_all, probe},
+};
+constexpr Variant<stage::Align> align_table[] = {
+    {{"reference", Backend::cpu, u8, reference_rank}, supports_all, align_all},
+};
+
+}  // namespace
+
+Family reference_poses_family() {
+  return Family(halve_table, turn_table, probe_table, align_table);
+}
+
+}  // namespace xcorr::cpu

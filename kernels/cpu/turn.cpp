@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Turned and scaled templates on the CPU, a picture a task.
+#include <algorithm>
+
+#include "cpu/common.hpp"
+#include "stages/score.hpp"
+#include "stages/turn.hpp"
+
+namespace xcorr::cpu {
+namespace {
+
+TurnedSums turn(const stage::Turn::Problem& p, const TurnedTemplate& from, const TurnMap& map,
+                std::uint8_t* picture, std::uint8_t* mask) {
+  std::int64_t counted = 0, sum = 0, squares = 0;
+  for (int y = 0; y < map.height; ++y)
+    for (int x = 0; x < map.width; ++x) {
+      const TurnedPixel pixel(from, map, x, y);
+      const std::int64_t at = std::int64_t{y} * p.most.width + x;
+      picture[at] = pixel.value;
+      mask[at] = pixel.counts;
+      counted += pixel.counts;
+      sum += pixel.value;
+      squares += pixel.value * pixel.value;
+    }
+  return {{double(sum), double(squares), double(n2_covariance(counted, squares, sum, sum))},
+          double(counted)};
+}
+
+Status launch(const stage::Turn::Problem& p, const Device&, const stage::Turn::Buffers& b,
+              PlanState*) {
+  const TurnedTemplate from{b.pixels, b.mask, p.size};
+  tbb::parallel_for(0, p.count, [&](int i) {
+    std::uint8_t* picture = b.pictures + i * p.most.area();
+    std::uint8_t* mask = b.masks + i * p.most.area();
+    std::fill_n(picture, p.most.area(), std::uint8_t{0});
+    std::fill_n(mask, p.most.area(), std::uint8_t{0});
+    b.sums[i] = turn(p, from, b.maps[i], picture, mask);
+  });
+  return {};
+}
+
+constexpr Variant<stage::Turn> table[] = {
+    {{"turn", Backend::cpu, {Feature::u8, Feature::mask}}, supports_all, launch},
+};
+
+}  // namespace
+
+Family turn_family() { return Family(table); }
+
+}  // namespace xcorr::cpu

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Turned and scaled templates on the GPU, a block a picture.
+#include "cuda/common/block_sums.cuh"
+#include "cuda/common/launch.cuh"
+#include "stages/score.hpp"
+#include "stages/turn.hpp"
+
+namespace xcorr::cuda {
+namespace {
+
+constexpr int threads = 256, warps = threads / 32;
+
+__global__ void __launch_bounds__(threads)
+    turn(stage::Turn::Problem p, TurnedTemplate from, const TurnMap* maps, std::uint8_t* pictures,
+         std::uint8_t* masks, TurnedSums* sums) {
+  for (int i = blockIdx.x; i < p.count; i += gridDim.x) {
+    const TurnMap map = maps[i];
+    unsigned long long totals[3] = {};
+    for (int y = threadIdx.x / 32; y < p.most.height; y += warps)
+      for (int x = threadIdx.x % 32; x < p.most.width; x += 32) {
+        std::uint8_t value = 0;
+        bool counts = false;
+        if (x < map.width && y < map.height) {
+          const TurnedPixel pixel(from, map, x, y);
+          value = pixel.value;
+          counts = pixel.counts;
+        }
+        const std::int64_t at = i * p.most.area() + std::int64_t{y} * p.most.width + x;
+        pictures[at] = value;
+        masks[at] = counts;
+        totals[0] += counts;
+        totals[1] += value;
+        totals[2] += unsigned{value} * value;
+      }
+    block_sums<warps>(totals);
+    if (threadIdx.x == 0) {
+      const auto counted = std::int64_t(totals[0]), sum = std::int64_t(totals[1]),
+                 squares = std::int64_t(totals[2]);
+      sums[i] = {{double(sum), double(squares), double(n2_covariance(counted, squares, sum, sum))},
+                 double(counted)};
+    }
+  }
+}
+
+Status launch(const stage::Turn::Problem& p, const Device&, const stage::Turn::Buffers& b,
+              PlanState*) {
+  return enqueue("turn", turn, dim3(grid_extent(p.count)), dim3(threads), 0, b.stream, p,
+                 TurnedTemplate{b.pixels, b.mask, p.size}, b.maps, b.pictures, b.masks, b.sums);
+}
+
+constexpr Variant<stage::Turn> table[] = {
+    {{"turn", Backend::cuda, {Feature::u8, Feature::mask}}, supports_all, launch},
+};
+
+}  // namespace
+
+Family turn_family() { return Family(table); }
+
+}  // namespace xcorr::cuda

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Poses: how templates may be turned and scaled in a frame.
+//
+// Angles are in degrees, counter-clockwise as seen. A pixel's centre has whole coordinates: the
+// centre of an upright template at x is x + (width - 1) / 2, and a pose turns and scales round it.
+#pragma once
+
+namespace xcorr {
+
+/// How a template lies in a frame.
+struct Pose {
+  double center_x = 0, center_y = 0;  ///< of the template, in pixels of the frame
+  double angle = 0;                   ///< degrees, -180 to 180
+  double scale = 1;
+};
+
+/// The poses that are searched. The default is none but the upright one at the template's own size.
+struct PoseRange {
+  double angle_start = 0;   ///< the first angle, -360 to 360
+  double angle_extent = 0;  ///< from the first to the last, 0 to 360; 0: only the first one
+  /// From one angle to the next in the last pass of a search; refinement comes after. 0: so that
+  /// the template's rim moves by a pixel.
+  double angle_step = 0;
+  double scale_min = 1, scale_max = 1;  ///< 0.1 to 10
+  /// From one scale to the next in the last pass, as a share of the scale. 0: so that the
+  /// template's rim moves by a pixel.
+  double scale_step = 0;
+
+  /// How often frame and template are halved for the first pass of a search, 0 to 8; the passes
+  /// after it only look near what the one before has found. Less where the template is too small
+  /// for that. -1: as often as the template's details permit.
+  int pyramid_levels = -1;
+
+  /// The share of the smaller one's area that two peaks of a template may have in common, 0 to 1.
+  double max_overlap = 0.5;
+
+  bool operator==(const PoseRange&) const = default;
+  /// Whether there are any but the upright one.
+  bool any() const {
+    return angle_start != 0 || angle_extent != 0 || scale_min != 1 || scale_max != 1;
+  }
+};
+
+}  // namespace xcorr

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "match/poses/overlap.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace xcorr {
+namespace {
+
+struct Corner {
+  double x, y;
+};
+using Polygon = std::vector<Corner>;
+
+Polygon corners_of(const TurnedRectangle& r) {
+  const double cosine = std::cos(r.angle), sine = std::sin(r.angle);
+  Polygon corners;
+  for (const auto& [u, v] : {Corner{-0.5, -0.5}, {0.5, -0.5}, {0.5, 0.5}, {-0.5, 0.5}})
+    corners.push_back({r.center_x + cosine * u * r.width + sine * v * r.height,
+                       r.center_y - sine * u * r.width + cosine * v * r.height});
+  return corners;
+}
+
+/// Twice the area of the triangle; its sign says on which side of the line from a to b c lies.
+double side_of(Corner a, Corner b, Corner c) {
+  return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
+}
+
+/// What of the polygon lies on the inner side of the line: a step of Sutherland and Hodgman's
+/// clipping.
+Polygon clipped(const Polygon& polygon, Corner a, Corner b) {
+  Polygon kept;
+  for (std::size_t i = 0; i < polygon.size(); ++i) {
+    const Corner from = polygon[i], to = polygon[(i + 1) % polygon.size()];
+    const double before = side_of(a, b, from), after = side_of(a, b, to);
+    if (before >= 0) kept.push_back(from);
+    if ((before >= 0) != (after >= 0)) {
+      const double share = before / (before - after);
+      kept.push_back({from.x + share * (to.x - from.x), from.y + share * (to.y - from.y)});
+    }
+  }
+  return kept;
+}
+
+double area_of(const Polygon& polygon) {
+  double twice = 0;
+  for (std::size_t i = 2; i < polygon.size(); ++i)
+    twice += side_of(polygon[0], polygon[i - 1], polygon[i]);
+  return 0.5 * twice;
+}
+
+}  // namespace
+
+double overlap_of(const TurnedRectangle& a, const TurnedRectangle& b) {
+  const double smaller = std::min(a.width * a.height, b.width * b.height);
+  const double reach = 0.5 * (std::hypot(a.width, a.height) + std::hypot(b.width, b.height));
+  if (!(smaller > 0) || std::hypot(a.center_x - b.center_x, a.center_y - b.center_y) >= reach)
+    return 0;
+  Polygon common = corners_of(a);
+  const Polygon edges = corners_of(b);
+  for (std::size_t i = 0; i < edges.size(); ++i)
+    common = clipped(common, edges[i], edges[(i + 1) % edges.size()]);
+  return area_of(common) / smaller;
+}
+
+}  // namespace xcorr

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "match/poses/template.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "select/select.hpp"
+
+namespace xcorr {
+namespace {
+
+/// Device memory for the pictures of a call; more are made in several.
+constexpr std::int64_t picture_budget = std::int64_t{64} << 20;
+
+/// The most memory for the pictures of the top level.
+constexpr std::int64_t bank_budget = std::int64_t{1} << 30;
+
+/// What a picture of the top level must keep to show the template: pixels along its shorter side,
+/// and a share of the variance, which halving takes from what is finer than its pixels.
+constexpr int least_extent = 14;
+constexpr double least_variance = 0.2;
+
+/// Pictures of a scale share a mask if that leaves them this much of what counts.
+constexpr double least_common = 0.6;
+
+const std::uint8_t* bytes_of(const std::vector<std::byte>& pixels) {
+  return reinterpret_cast<const std::uint8_t*>(pixels.data());
+}
+
+/// Twice the distances of the farthest pixel that counts from the centre, plus 1.
+Size extent_of(const BankTemplate& t) {
+  if (t.mask.empty()) return t.size;
+  Size extent{1, 1};
+  for (int y = 0; y < t.size.height; ++y)
+    for (int x = 0; x < t.size.width; ++x)
+      if (t.mask[std::int64_t{y} * t.size.width + x])
+        extent = {std::max(extent.width, std::abs(2 * x - t.size.width + 1) + 1),
+                  std::max(extent.height, std::abs(2 * y - t.size.height + 1) + 1)};
+  return extent;
+}
+
+/// Whether what counts is all within some distance of the centre.
+bool is_disc(const BankTemplate& t) {
+  if (t.mask.empty()) return false;
+  std::int64_t farthest = 0, nearest_outside = INT64_MAX;
+  for (int y = 0; y < t.size.height; ++y)
+    for (int x = 0; x < t.size.width; ++x) {
+      const std::int64_t u = 2 * x - t.size.width + 1, v = 2 * y - t.size.height + 1;
+      if (t.mask[std::int64_t{y} * t.size.width + x])
+        farthest = std::max(farthest, u * u + v * v);
+      else
+        nearest_outside = std::min(nearest_outside, u * u + v * v);
+    }
+  return farthest < nearest_outside;
+}
+
+double variance_of(const TurnedSums& s) {
+  return s.counted > 0 ? s.sums.n2_variance / (s.counted * s.counted) : 0;
+}
+
+Size most_of(std::span<const TurnMap> maps) {
+  Size most;
+  for (const TurnMap& map : maps)
+    most = {std::max(most.width, map.width), std::max(most.height, map.height)};
+  return most;
+}
+
+}  // namespace
+
+// ---- making ---------------------------------------------------------------------------------
+
+Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate& t,
+                                        const PoseRange& range, Size frame, Stream stream) {
+  PoseTemplate made;
+  made.device_ = device;
+  made.size_ = t.size;
+  made.extent_ = extent_of(t);
+  made.round_ = is_disc(t);
+  made.masking_.counted = std::count(t.mask.begin(), t.mask.end(), 1);
+  auto variant = select_variant<stage::Turn>({t.size, made.masking_, t.size, 1}, device);
+  if (!variant.ok()) return variant.status();
+  made.turn_ = variant.value();
+  if (Status s = made.load(t, stream); !s.ok()) return s;
+  if (Status s = made.load_smoothed(t, stream); !s.ok()) return s;
+  const auto top = made.highest_level(range, frame, stream);
+  if (!top.ok()) return top.status();
+  made.grid_ = PoseGrid(range, made.extent_, made.round_, top.value());
+  return made;
+}
+
+Status PoseTemplate::load(const BankTemplate& t, Stream stream) {
+  if (Status s = upload(pixels_, t.pixels.data(), t.pixels.size(), stream); !s.ok()) return s;
+  return upload(mask_, t.mask.data(), t.mask.size(), stream);
+}
+
+Status PoseTemplate::load_smoothed(const BankTemplate& t, Stream stream) {
+  const auto [width, height] = t.size;
+  const auto at = [width = width](int x, int y) { return std::int64_t{y} * width + x; };
+  std::vector<SmoothedPixel> smoothed(t.size.area());
+  std::vector<std::uint8_t> counted(t.size.area());
+  // The background shows through where smoothing reaches past the rim.
+  constexpr int inset = 2;
+  const auto counts_around = [&](int x, int y) {
+    if (x < inset || y < inset || x >= width - inset || y >= height - inset) return false;
+    for (int j = -inset; j <= inset; ++j)
+      for (int i = -inset; i <= inset; ++i)
+        if (!t.mask.empty() && !t.mask[at(x + i, y + j)]) return false;
+    return true;
+  };
+  const std::uint8_t* pixels = bytes_of(t.pixels);
+  // The cubic B-spline and its derivative at whole pixels.
+  constexpr float weights[] = {1.F / 6, 4.F / 6, 1.F / 6}, slopes[] = {-0.5F, 0, 0.5F};
+  std::int64_t taking_part = 0;
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x) {
+      if (!counts_around(x, y)) continue;
+      counted[at(x, y)] = 1;
+      ++taking_part;
+      SmoothedPixel& to = smoothed[at(x, y)];
+      for (int j = 0; j < 3; ++j)
+        for (int i = 0; i < 3; ++i) {
+          const float pixel = pixels[at(x + i - 1, y + j - 1)];
+          to.value += weights[i] * weights[j] * pixel;
+          to.by_u += slopes[i] * weights[j] * pixel;
+          to.by_v += weights[i] * slopes[j] * pixel;
+        }
+    }
+  constexpr int least = 16;  // several times the unknowns
+  can_align_ = taking_part >= least;
+  if (Status s =
+          upload(smoothed_, smoothed.data(), smoothed.size() * sizeof(SmoothedPixel), stream);
+      !s.ok())
+    return s;
+  if (Status s = upload(counted_, counted.data(), counted.size(), stream); !s.ok()) return s;
+  return runtime(device_.backend).wait(stream);
+}
+
+Result<int> PoseTemplate::highest_level(const PoseRange& range, Size frame, Stream stream) {
+  const double extent = std::min(extent_.width, extent_.height) * range.scale_min;
+  int highest = 0;
+  const auto fits = [&](int level) {
+    return extent / (1 << level) >= least_extent &&
+           std::min(frame.width, frame.height) >> level >= least_extent;
+  };
+  while (fits(highest + 1)) ++highest;
+  if (range.pyramid_levels >= 0) return std::min(highest, range.pyramid_levels);
+  double full_variance = 0;
+  for (int level = 0; level <= highest; ++level) {
+    const PoseGrid grid(range, extent_, round_, level);
+    const TurnMap map = grid.map(level, {});
+    auto pictures = turned({&map, 1}, stream);
+    if (!pictures.ok()) return pictures.status();
+    const double variance = variance_of(pictures.value().sums.front());
+    if (level == 0) full_variance = variance;
+    if (variance < least_variance * full_variance) return level - 1;
+  }
+  return highest;
+}
+
+// ---- pictures -------------------------------------------------------------------------------
+
+Status PoseTemplate::provide(Block& block, std::size_t bytes) const {
+  if (block.bytes() >= bytes) return {};
+  auto made = Block::make(device_.backend, bytes);
+  if (!made.ok()) return made.status();
+  block = std::move(made.value());
+  return {};
+}
+
+Status PoseTemplate::upload(Block& block, const void* from, std::size_t bytes,
+                            Stream stream) const {
+  if (Status s = provide(block, bytes); !s.ok() || bytes == 0) return s;
+  return runtime(device_.backend)
+      .copy(bytes_copy(block.data(), from, bytes), Memory::host, Memory::device, stream);
+}
+
+Status PoseTemplate::download(void* to, const Block& block, std::size_t bytes,
+                              Stream stream) const {
+  return runtime(device_.backend)
+      .copy(bytes_copy(to, block.data(), bytes), Memory::device, Memory::host, stream);
+}
+
+Status PoseTemplate::turn(std::span<const TurnMap> maps, Size most, Stream stream) {
+  const std::size_t bytes = maps.size() * most.area();
+  if (Status s = upload(maps_, maps.data(), maps.size_bytes(), stream); !s.ok()) return s;
+  if (Status s = provide(pictures_, bytes); !s.ok()) return s;
+  if (Status s = provide(masks_, bytes); !s.ok()) return s;
+  if (Status s = provide(turned_sums_, maps.size() * sizeof(TurnedSums)); !s.ok()) return s;
+  return turn_->launch({size_, masking_, most, static_cast<int>(maps.size())}, device_,
+                       {{nullptr, stream},
+                        pixels_.as<std::uint8_t>(),
+                        masking_ ? mask_.as<std::uint8_t>() : nullptr,
+                        maps_.as<TurnMap>(),
+                        pictures_.as<std::uint8_t>(),
+                        masks_.as<std::uint8_t>(),
+                        turned_sums_.as<TurnedSums>()},
+                       nullptr);
+}
+
+Result<PoseTemplate::Pictures> PoseTemplate::turned(std::span<const TurnMap> maps, Stream stream) {
+  Pictures made{most_of(maps), {}, {}, {}};
+  const std::size_t bytes = maps.size() * made.most.area();
+  if (Status s = turn(maps, made.most, stream); !s.ok()) return s;
+  made.pixels.resize(bytes);
+  made.masks.resize(bytes);
+  made.sums.resize(maps.size());
+  if (Status s = download(made.pixels.data(), pictures_, bytes, stream); !s.ok()) return s;
+  if (Status s = download(made.masks.data(), masks_, bytes, stream); !s.ok()) return s;
+  if (Status s = download(made.sums.data(), turned_sums_, maps.size() * sizeof(TurnedSums), stream);
+      !s.ok())
+    return s;
+  if (Status s = runtime(device_.backend).wait(stream); !s.ok()) return s;
+  return made;
+}
+
+// ---- the top level --------------------------------------------------------------------------
+
+namespace {
+
+/// The mask that all pictures have in common, of their size.
+std::vector<std::uint8_t> common_mask(const std::vector<std::uint8_t>& masks, std::size_t each) {
+  std::vector<std::uint8_t> common(masks.begin(),
+                                   masks.begin() + static_cast<std::ptrdiff_t>(each));
+  for (std::size_t first = each; first < masks.size(); first += each)
+    for (std::size_t i = 0; i < each; ++i) common[i] &= masks[first + i];
+  return common;
+}
+
+/// The part of a picture round its centre that has the size, whose parity must be the picture's.
+template <class Pixel>
+std::vector<Pixel> middle_of(const std::uint8_t* picture, int pitch, Size whole, Size size) {
+  std::vector<Pixel> middle;
+  const int left = (whole.width - size.width) / 2, top = (whole.height - size.height) / 2;
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x)
+      middle.push_back(Pixel(picture[std::int64_t{top + y} * pitch + left + x]));
+  return middle;
+}
+
+}  // namespace
+
+Status PoseTemplate::append_scale(int scale, PoseBank& bank, Stream stream) {
+  const int level = grid_.top();
+  std::vector<TurnMap> maps;
+  for (int angle = 0; angle < grid_.angles(level); ++angle)
+    maps.push_back(grid_.map(level, {angle, scale}));
+  const Size most = most_of(maps);
+  // All of one size, so that they have the same centre.
+  std::vector<TurnMap> framed = maps;
+  for (TurnMap& map : framed) std::tie(map.width, map.height) = std::pair(most.width, most.height);
+  auto pictures = turned(framed, stream);
+  if (!pictures.ok()) return pictures.status();
+  const auto& [size, pixels, masks, sums] = pictures.value();
+  const auto each = static_cast<std::size_t>(size.area());
+  const std::vector<std::uint8_t> common = common_mask(masks, each);
+  const auto counted = static_cast<double>(std::count(common.begin(), common.end(), 1));
+  const bool shared = std::ranges::all_of(
+      sums, [&](const TurnedSums& s) { return counted >= least_common * s.counted; });
+  const Size extent = shared ? extent_of({ElementType::u8, size, {}, nullptr, common}) : size;
+  for (int angle = 0; angle < static_cast<int>(maps.size()); ++angle) {
+    const std::uint8_t* picture = pixels.data() + angle * each;
+    const std::uint8_t* mask = shared ? common.data() : masks.data() + angle * each;
+    auto kept = middle_of<std::uint8_t>(mask, size.width, size, extent);
+    if (std::ranges::count(kept, 1) == 0) continue;  // smaller than a pixel
+    bank.pictures.push_back({ElementType::u8, extent,
+                             middle_of<std::byte>(picture, size.width, size, extent), nullptr,
+                             std::move(kept)});
+    bank.poses.push_back({angle, scale});
+  }
+  return {};
+}
+
+Result<PoseBank> PoseTemplate::top_bank(Stream stream) {
+  const int level = grid_.top();
+  const std::int64_t poses = std::int64_t{grid_.angles(level)} * grid_.scales(level);
+  const TurnMap largest = grid_.map(level, {0, grid_.scales(level) - 1});
+  const std::int64_t pixels = poses * largest.width * largest.height;
+  if (2 * pixels > bank_budget)
+    return Status(Code::invalid_argument,
+                  std::to_string(poses) + " poses of " + std::to_string(largest.width) + "x" +
+                      std::to_string(largest.height) +
+                      " pixels are too many: take longer steps or more levels");
+  PoseBank bank;
+  for (int scale = 0; scale < grid_.scales(level); ++scale)
+    if (Status s = append_scale(scale, bank, stream); !s.ok()) return s;
+  return bank;
+}
+
+// ---- single poses ---------------------------------------------------------------------------
+
+Status PoseTemplate::probe(int level, const PyramidLevel& frame, Method method,
+                           std::span<const PoseTry> tries, std::vector<ProbedPlace>& found,
+                           Stream stream) {
+  std::vector<TurnMap> maps;
+  std::vector<ProbePlace> expected;
+  for (const PoseTry& t : tries) {
+    maps.push_back(grid_.map(level, t.pose));
+    expected.push_back({maps.back().width, maps.back().height, t.twice_x, t.twice_y});
+  }
+  found.resize(tries.size());
+  if (tries.empty()) return {};
+  const Size most = most_of(maps);
+  stage::Probe::Problem problem{frame.size, frame.rows.pitch, method, most, 1};
+  const auto variant = select_variant<stage::Probe>(problem, device_);
+  if (!variant.ok()) return variant.status();
+  const auto at_a_time = static_cast<std::size_t>(
+      std::max<std::int64_t>(picture_budget / std::max<std::int64_t>(2 * most.area(), 1), 1));
+  for (std::size_t first = 0; first < tries.size(); first += at_a_time) {
+    const std::size_t count = std::min(at_a_time, tries.size() - first);
+    if (Status s = turn(std::span(maps).subspan(first, count), most, stream); !s.ok()) return s;
+    if (Status s = upload(expected_, expected.data() + first, count * sizeof(ProbePlace), stream);
+        !s.ok())
+      return s;
+    if (Status s = provide(found_, count * sizeof(ProbedPlace)); !s.ok()) return s;
+    problem.count = static_cast<int>(count);
+    if (Status s = variant.value()->launch(problem, device_,
+                                           {{nullptr, stream},
+                                            frame.rows.data,
+                                            pictures_.as<std::uint8_t>(),
+                                            masks_.as<std::uint8_t>(),
+                                            turned_sums_.as<TurnedSums>(),
+                                            expected_.as<ProbePlace>(),
+                                            found_.as<ProbedPlace>()},
+                                           nullptr);
+        !s.ok())
+      return s;
+    if (Status s = download(found.data() + first, found_, count * sizeof(ProbedPlace), stream);
+        !s.ok())
+      return s;
+    if (Status s = runtime(device_.backend).wait(stream); !s.ok()) return s;
+  }
+  return {};
+}
+
+Status PoseTemplate::align(const PyramidLevel& frame, const AlignFreedom& freedom,
+                           std::span<const AlignedPose> starts, std::vector<Alignment>& alignments,
+                           Stream stream) {
+  alignments.clear();
+  for (const AlignedPose& start : starts) alignments.push_back({start, 0});
+  if (!can_align_ || starts.empty()) return {};
+  const stage::Align::Problem problem{frame.size, frame.rows.pitch, size_, freedom,
+                                      static_cast<int>(starts.size())};
+  const auto variant = select_variant<stage::Align>(problem, device_);
+  if (!variant.ok()) return variant.status();
+  const std::size_t bytes = alignments.size() * sizeof(Alignment);
+  if (Status s = upload(starts_, starts.data(), starts.size_bytes(), stream); !s.ok()) return s;
+  if (Status s = provide(alignments_, bytes); !s.ok()) return s;
+  if (Status s = variant.value()->launch(problem, device_,
+                                         {{nullptr, stream},
+                                          frame.rows.data,
+                                          smoothed_.as<SmoothedPixel>(),
+                                          counted_.as<std::uint8_t>(),
+                                          starts_.as<AlignedPose>(),
+                                          alignments_.as<Alignment>()},
+                                         nullptr);
+      !s.ok())
+    return s;
+  if (Status s = download(alignments.data(), alignments_, bytes, stream); !s.ok()) return s;
+  return runtime(device_.backend).wait(stream);
+}
+
+}  // namespace xcorr

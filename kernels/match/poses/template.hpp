@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A template that is searched at several poses: its pixels on the device, and what is done with
+// them at single poses.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "device/runtime.hpp"
+#include "match/bank.hpp"
+#include "match/frame_reader.hpp"
+#include "match/poses/grid.hpp"
+#include "stages/align.hpp"
+#include "stages/probe.hpp"
+
+namespace xcorr {
+
+/// A pose to be scored at a level of the pyramid, and where it is expected there.
+struct PoseTry {
+  PoseIndex pose;
+  std::int32_t twice_x, twice_y;  ///< twice the coordinates of the centre
+};
+
+/// A level of a frame's pyramid, on the device.
+struct PyramidLevel {
+  Rows rows;
+  Size size;
+};
+
+/// A picture of the top level, as a template of a match, and its pose.
+struct PoseBank {
+  std::vector<BankTemplate> pictures;
+  std::vector<PoseIndex> poses;
+};
+
+class PoseTemplate {
+ public:
+  /// For frames of that size. Errors: invalid_argument, unsupported (naming what), out_of_memory,
+  /// device_error.
+  static Result<PoseTemplate> make(const Device& device, const BankTemplate& t,
+                                   const PoseRange& range, Size frame, Stream stream);
+
+  const PoseGrid& grid() const { return grid_; }
+  Size size() const { return size_; }
+
+  /// The pictures of all poses of the top level. Where that leaves most of the template, those of a
+  /// scale share the mask that they have in common, which spares sums over windows; what they find
+  /// is scored with their own masks after that.
+  Result<PoseBank> top_bank(Stream stream);
+
+  /// The exact score of each try at the best place near the expected one. Waits.
+  Status probe(int level, const PyramidLevel& frame, Method method, std::span<const PoseTry> tries,
+               std::vector<ProbedPlace>& found, Stream stream);
+
+  /// Least squares in the full-size frame. Waits.
+  Status align(const PyramidLevel& frame, const AlignFreedom& freedom,
+               std::span<const AlignedPose> starts, std::vector<Alignment>& alignments,
+               Stream stream);
+
+ private:
+  /// Pictures on the host, each of the size `most`.
+  struct Pictures {
+    Size most;
+    std::vector<std::uint8_t> pixels, masks;
+    std::vector<TurnedSums> sums;
+  };
+
+  Status load(const BankTemplate& t, Stream stream);
+  Status load_smoothed(const BankTemplate& t, Stream stream);
+  /// The highest level at which pictures still show the template.
+  Result<int> highest_level(const PoseRange& range, Size frame, Stream stream);
+  /// Enqueues making pictures in device memory.
+  Status turn(std::span<const TurnMap> maps, Size most, Stream stream);
+  Result<Pictures> turned(std::span<const TurnMap> maps, Stream stream);
+  Status append_scale(int scale, PoseBank& bank, Stream stream);
+  Status provide(Block& block, std::size_t bytes) const;
+  Status upload(Block& block, const void* from, std::size_t bytes, Stream stream) const;
+  Status download(void* to, const Block& block, std::size_t bytes, Stream stream) const;
+
+  Device device_;
+  Size size_;
+  Size extent_;         ///< of what counts, round the centre
+  bool round_ = false;  ///< what counts is a disc
+  Masking masking_;
+  PoseGrid grid_;
+  const Variant<stage::Turn>* turn_ = nullptr;
+  Block pixels_, mask_, smoothed_, counted_;
+  bool can_align_ = false;
+  /// Of a call.
+  Block maps_, pictures_, masks_, turned_sums_, expected_, found_, starts_, alignments_;
+};
+
+}  // namespace xcorr

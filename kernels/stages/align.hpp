@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage align: poses near the right ones -> the poses at which the frame fits the template best
+// in the sense of least squares, but for brightness and contrast: Gauss-Newton steps over the
+// place, and where asked for the angle and the scale, of
+//   frame(pose(p)) = gain * template(p) + offset   for the pixels p of the template that count.
+// Both are smoothed by the cubic B-spline.
+#pragma once
+
+#include <cmath>
+
+#include "stages/host_device.hpp"
+#include "stages/stage.hpp"
+
+namespace xcorr {
+
+/// Of a template in a frame.
+struct AlignedPose {
+  double x, y;   ///< its centre, in pixels of the frame; centres of pixels are whole
+  double angle;  ///< radians, counter-clockwise as seen
+  double scale;
+};
+
+struct Alignment {
+  AlignedPose pose;
+  std::int32_t is_aligned;  ///< 0: the steps led away; the pose is as it was
+};
+
+/// The cubic B-spline's weights of four pixels, `f` of the way from the second to the third.
+struct SplineWeights {
+  float of[4];
+
+  XCORR_HD explicit SplineWeights(float f) {
+    const float g = 1 - f;
+    of[0] = g * g * g / 6;
+    of[1] = (3 * f * f * f - 6 * f * f + 4) / 6;
+    of[2] = (3 * g * g * g - 6 * g * g + 4) / 6;
+    of[3] = f * f * f / 6;
+  }
+};
+
+/// The smoothed frame at a place. What lies outside is as the nearest pixel.
+XCORR_HD inline float smoothed_at(const std::uint8_t* frame, std::int64_t pitch, Size size,
+                                  double x, double y) {
+  // Far outside nothing is different, and whole numbers end.
+  x = x < -4 ? -4 : x > size.width + 3 ? size.width + 3 : x;
+  y = y < -4 ? -4 : y > size.height + 3 ? size.height + 3 : y;
+  const int left = static_cast<int>(floor(x)), top = static_cast<int>(floor(y));
+  const SplineWeights across(static_cast<float>(x - left)), down(static_cast<float>(y - top));
+  const auto clamped = [](int i, int length) { return i < 0 ? 0 : i < length ? i : length - 1; };
+  float value = 0;
+  for (int j = 0; j < 4; ++j) {
+    const std::uint8_t* row = frame + clamped(top - 1 + j, size.height) * pitch;
+    float in_row = 0;
+    for (int i = 0; i < 4; ++i) in_row += across.of[i] * row[clamped(left - 1 + i, size.width)];
+    value += down.of[j] * in_row;
+  }
+  return value;
+}
+
+/// A pixel of the smoothed template, and its slopes. The frame's own slopes would not do: their
+/// noise makes the steps too short where the template has little contrast.
+struct SmoothedPixel {
+  float value, by_u, by_v;
+};
+
+/// Which of a pose's parts may change, besides its place.
+struct AlignFreedom {
+  bool turns = false, scales = false;
+};
+
+/// The sums of one step, over pixels; those of several parts may be added.
+struct AlignSums {
+  /// The frame is gain * (template - slopes * (steps in x, y, angle and scale)) + offset; unknown
+  /// are -gain * steps (the last two as distances at the radius), gain and offset.
+  static constexpr int unknowns = 6;
+  static constexpr int count = unknowns * (unknowns + 1) / 2 + unknowns;
+  double of[count];
+
+  XCORR_HD void clear() {
+    for (double& sum : of) sum = 0;
+  }
+
+  /// Adds the pixel of the template at (u, v) from its centre, and the smoothed frame there.
+  XCORR_HD void add(const AlignedPose& pose, double cosine, double sine, double radius, double u,
+                    double v, const SmoothedPixel& pixel, double frame) {
+    const double dx = pose.scale * (cosine * u + sine * v);
+    const double dy = pose.scale * (cosine * v - sine * u);
+    const double by_x = (cosine * pixel.by_u + sine * pixel.by_v) / pose.scale;
+    const double by_y = (cosine * pixel.by_v - sine * pixel.by_u) / pose.scale;
+    // A turn moves (dx, dy) along (dy, -dx).
+    const double equation[unknowns] = {
+        by_x,        by_y, (by_x * dy - by_y * dx) / radius, (by_x * dx + by_y * dy) / radius,
+        pixel.value, 1};
+    int k = 0;
+    for (int i = 0; i < unknowns; ++i)
+      for (int j = 0; j <= i; ++j) of[k++] += equation[i] * equation[j];
+    for (int i = 0; i < unknowns; ++i) of[k++] += equation[i] * frame;
+  }
+
+  /// The least-squares solution; false where there is none.
+  XCORR_HD bool solve(const AlignFreedom& freedom, double (&solution)[unknowns]) const {
+    double lower[unknowns][unknowns];
+    int k = 0;
+    for (int i = 0; i < unknowns; ++i)
+      for (int j = 0; j <= i; ++j) lower[i][j] = of[k++];
+    for (int i = 0; i < unknowns; ++i) solution[i] = of[k++];
+    for (int i = 2; i < 4; ++i)
+      if (!(i == 2 ? freedom.turns : freedom.scales)) {
+        for (int j = 0; j < unknowns; ++j) (j < i ? lower[i][j] : lower[j][i]) = 0;
+        lower[i][i] = 1;
+        solution[i] = 0;
+      }
+    // Cholesky's decomposition; a pivot that is lost in rounding leaves an unknown undetermined.
+    for (int i = 0; i < unknowns; ++i)
+      for (int j = 0; j <= i; ++j) {
+        const double whole = lower[i][j];
+        double rest = whole;
+        for (int m = 0; m < j; ++m) rest -= lower[i][m] * lower[j][m];
+        if (i != j) {
+          lower[i][j] = rest / lower[j][j];
+        } else if (rest > 1e-9 * whole) {
+          lower[i][i] = sqrt(rest);
+        } else {
+          return false;
+        }
+      }
+    for (int i = 0; i < unknowns; ++i) {
+      for (int m = 0; m < i; ++m) solution[i] -= lower[i][m] * solution[m];
+      solution[i] /= lower[i][i];
+    }
+    for (int i = unknowns - 1; i >= 0; --i) {
+      for (int m = i + 1; m < unknowns; ++m) solution[i] -= lower[m][i] * solution[m];
+      solution[i] /= lower[i][i];
+    }
+    return true;
+  }
+};
+
+/// The steps of one pose.
+class AlignSteps {
+ public:
+  static constexpr int most = 10;
+
+  /// \param radius  of the template, in its pixels
+  XCORR_HD AlignSteps(const AlignedPose& start, const AlignFreedom& freedom, double radius)
+      : start_(start), pose_(start), freedom_(freedom), radius_(radius) {}
+
+  XCORR_HD const AlignedPose& pose() const { return pose_; }
+  /// A distance at which turning and scaling are measured, in pixels of the frame.
+  XCORR_HD double radius() const { return radius_ * start_.scale; }
+
+  /// Takes the sums at pose(); false: that was the last step.
+  XCORR_HD bool step(const AlignSums& sums) {
+    double found[AlignSums::unknowns];
+    is_aligned_ = sums.solve(freedom_, found) && found[4] > 0;
+    if (!is_aligned_) return false;
+    for (int i = 0; i < 4; ++i) {
+      const double step = -found[i] / found[4];
+      found[i] = step < -1 ? -1 : step > 1 ? 1 : step;
+    }
+    pose_.x += found[0];
+    pose_.y += found[1];
+    pose_.angle += found[2] / radius();
+    pose_.scale *= 1 + found[3] / radius();
+    is_aligned_ = fabs(pose_.x - start_.x) <= 1 && fabs(pose_.y - start_.y) <= 1 &&
+                  fabs(pose_.angle - start_.angle) * radius() <= farthest &&
+                  fabs(pose_.scale / start_.scale - 1) * radius() <= farthest;
+    if (!is_aligned_) return false;
+    double longest = 0;
+    for (int i = 0; i < 4; ++i) longest = fabs(found[i]) > longest ? fabs(found[i]) : longest;
+    return longest > 1e-4;
+  }
+
+  XCORR_HD Alignment result() const { return {is_aligned_ ? pose_ : start_, is_aligned_}; }
+
+ private:
+  /// How far turning and scaling may move what is at the radius: more than the steps of a search.
+  static constexpr double farthest = 2;
+
+  AlignedPose start_, pose_;
+  AlignFreedom freedom_;
+  double radius_;
+  bool is_aligned_ = false;
+};
+
+namespace stage {
+
+struct Align {
+  static constexpr const char* name = "align";
+
+  struct Problem {
+    Size frame;
+    std::int64_t pitch = 0;  ///< bytes
+    Size size;               ///< the template's
+    AlignFreedom freedom = {};
+    int count = 1;  ///< of poses
+
+    constexpr Features features() const { return Feature::u8; }
+    XCORR_HD double radius() const { return 0.25 * (size.width + size.height); }
+  };
+
+  struct Buffers : Launch {
+    const std::uint8_t* frame = nullptr;
+    const SmoothedPixel* smoothed = nullptr;  ///< the template, smoothed as the frame is
+    const std::uint8_t* counted = nullptr;    ///< which of its pixels take part: not 0
+    const AlignedPose* starts = nullptr;
+    Alignment* alignments = nullptr;
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("frame", &Buffers::frame, matrices(ElementType::u8, p.frame, p.pitch, 0, 1));
+    visit("smoothed", &Buffers::smoothed, records<SmoothedPixel>(p.size.area()));
+    visit("counted", &Buffers::counted, elements(ElementType::u8, p.size.area()));
+    visit("starts", &Buffers::starts, records<AlignedPose>(p.count));
+    visit("alignments", &Buffers::alignments, records<Alignment>(p.count));
+  }
+
+  using Extra = NoExtra;
+};
+
+}  // namespace stage
+}  // namespace xcorr

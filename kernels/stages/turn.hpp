@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage turn: a template and its mask -> what they look like at given poses and at a level of
+// the pyramid. All in integers, so that every backend makes the same pictures.
+//
+// A picture's centre is the template's. Each of its pixels is the mean of `samples` x `samples`
+// places, at which the template is read by cubic convolution (Keys 1981, a = -1/2); at a whole
+// pixel that is the pixel itself, so an upright picture of level 0 is the template. A pixel counts
+// where all that its samples are mixed of counts: so nothing from behind the mask's edge does.
+#pragma once
+
+#include "stages/host_device.hpp"
+#include "stages/templates.hpp"
+
+namespace xcorr {
+
+/// From a place in a picture to the template. In 2^-24 pixels of the template, for half the
+/// distance of two samples: those of a picture lie at odd multiples of it from the centre.
+struct TurnMap {
+  std::int32_t u_by_x, u_by_y, v_by_x, v_by_y;
+  std::int32_t width, height;  ///< of the picture
+  std::int32_t log2_samples;   ///< of the samples of a pixel across, to max_log2_samples
+
+  /// More samples would not fit into 32 bits.
+  static constexpr int max_log2_samples = 6;
+};
+
+/// The sums of a picture over the pixels that count.
+struct TurnedSums {
+  TemplateSums sums;
+  double counted = 0;  ///< pixels
+};
+
+/// A coordinate in a template: a pixel and 128ths of the way to the next.
+struct TurnedPlace {
+  int whole, fraction;
+
+  /// \param u  2^-24 pixels from the centre of `length` pixels
+  XCORR_HD TurnedPlace(std::int64_t u, int length) {
+    const std::int64_t place = (u + (std::int64_t{length - 1} << 23) + (1 << 16)) >> 17;
+    whole = static_cast<int>(place >> 7);
+    fraction = static_cast<int>(place & 127);
+  }
+  /// Whether all that has a part in a linear interpolation there is inside.
+  XCORR_HD bool inside(int length) const { return whole >= 0 && whole + (fraction > 0) < length; }
+};
+
+/// The weights of four pixels in cubic convolution, 2048 in all.
+struct CubicWeights {
+  int of[4];
+
+  XCORR_HD explicit CubicWeights(int fraction) {
+    const int f = fraction, f2 = f * f * 128, f3 = f * f * f, f1 = f * (128 * 128);
+    of[0] = (-f3 + 2 * f2 - f1 + 1024) >> 11;
+    of[2] = (-3 * f3 + 4 * f2 + f1 + 1024) >> 11;
+    of[3] = (f3 - f2 + 1024) >> 11;
+    of[1] = 2048 - of[0] - of[2] - of[3];
+  }
+};
+
+/// The template's pixels, dense, and the mask's, null where there is none.
+struct TurnedTemplate {
+  const std::uint8_t* pixels;
+  const std::uint8_t* mask;
+  Size size;
+
+  XCORR_HD static int clamped(int i, int length) { return i < 0 ? 0 : i < length ? i : length - 1; }
+  /// 256 times the template there; what lies outside is as the nearest pixel.
+  XCORR_HD int value(const TurnedPlace& u, const TurnedPlace& v) const {
+    const CubicWeights across(u.fraction), down(v.fraction);
+    int sum = 0;
+    for (int j = 0; j < 4; ++j) {
+      const std::uint8_t* row =
+          pixels + std::int64_t{clamped(v.whole - 1 + j, size.height)} * size.width;
+      int in_row = 0;
+      for (int i = 0; i < 4; ++i)
+        in_row += across.of[i] * row[clamped(u.whole - 1 + i, size.width)];
+      sum += down.of[j] * in_row;
+    }
+    return (sum + (1 << 13)) >> 14;
+  }
+  XCORR_HD bool counts(const TurnedPlace& u, const TurnedPlace& v) const {
+    if (!u.inside(size.width) || !v.inside(size.height)) return false;
+    if (!mask) return true;
+    for (int j = 0; j <= (v.fraction > 0); ++j)
+      for (int i = 0; i <= (u.fraction > 0); ++i)
+        if (!mask[std::int64_t{v.whole + j} * size.width + u.whole + i]) return false;
+    return true;
+  }
+};
+
+/// A pixel of a picture.
+struct TurnedPixel {
+  std::uint8_t value = 0;  ///< 0 where it does not count
+  bool counts = true;
+
+  XCORR_HD TurnedPixel(const TurnedTemplate& from, const TurnMap& map, int x, int y) {
+    const int samples = 1 << map.log2_samples;
+    int sum = 0;
+    for (int j = 0; j < samples && counts; ++j)
+      for (int i = 0; i < samples && counts; ++i) {
+        const std::int64_t across = 2 * (x * samples + i) + 1 - map.width * samples;
+        const std::int64_t down = 2 * (y * samples + j) + 1 - map.height * samples;
+        const TurnedPlace u(map.u_by_x * across + map.u_by_y * down, from.size.width);
+        const TurnedPlace v(map.v_by_x * across + map.v_by_y * down, from.size.height);
+        counts = from.counts(u, v);
+        if (counts) sum += from.value(u, v);
+      }
+    if (!counts) return;
+    const int shift = 8 + 2 * map.log2_samples, mean = (sum + (1 << (shift - 1))) >> shift;
+    value = static_cast<std::uint8_t>(mean < 0 ? 0 : mean > 255 ? 255 : mean);
+  }
+};
+
+namespace stage {
+
+struct Turn {
+  static constexpr const char* name = "turn";
+  struct Problem {
+    Size size;             ///< the template's
+    Masking masking = {};  ///< the template's
+    Size most;             ///< of all pictures; their rows lie most.width apart
+    int count = 1;         ///< of pictures
+
+    constexpr Features features() const {
+      return Features(Feature::u8).with(Feature::mask, bool(masking));
+    }
+  };
+
+  struct Buffers : Launch {
+    const std::uint8_t* pixels = nullptr;
+    const std::uint8_t* mask = nullptr;  ///< see stages/mask.hpp
+    const TurnMap* maps = nullptr;
+    std::uint8_t* pictures = nullptr;  ///< 0 where they do not count, and past their size
+    std::uint8_t* masks = nullptr;     ///< 1 where they count, 0 elsewhere
+    TurnedSums* sums = nullptr;
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    const Extent pictures = elements(ElementType::u8, p.count * p.most.area());
+    visit("pixels", &Buffers::pixels, elements(ElementType::u8, p.size.area()));
+    visit("mask", &Buffers::mask, p.masking.extent(p.size));
+    visit("maps", &Buffers::maps, records<TurnMap>(p.count));
+    visit("pictures", &Buffers::pictures, pictures);
+    visit("masks", &Buffers::masks, pictures);
+    visit("sums", &Buffers::sums, records<TurnedSums>(p.count));
+  }
+
+  using Extra = NoExtra;
+};
+
+}  // namespace stage
+}  // namespace xcorr

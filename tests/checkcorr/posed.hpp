@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A case's first template at some poses: what the tests of the stages of poses have in common.
+#pragma once
+
+#include <vector>
+
+#include "match/poses/grid.hpp"
+#include "stage_test.hpp"
+
+namespace checkcorr {
+
+/// Cases that are small enough to turn, and tried once.
+inline bool is_posed(const Case& c) {
+  return !c.filter && c.type == ElementType::u8 && is_matching(c) && c.right.area() <= 4500;
+}
+inline bool is_posed(const Case& c, const Trial& trial) {
+  return is_posed(c) && !trial.method && !trial.centred;
+}
+
+/// Upright, turned, scaled and halved ones.
+inline std::vector<xcorr::TurnMap> turn_maps(const Case& c) {
+  xcorr::PoseRange range;
+  range.angle_extent = 360;
+  range.scale_min = 0.7;
+  range.scale_max = 1.3;
+  const xcorr::PoseGrid upright({}, c.right, false, 2), grid(range, c.right, false, 2),
+      round(range, c.right, true, 2);
+  std::vector<xcorr::TurnMap> maps{upright.map(0, {}), upright.map(1, {})};
+  for (int level = 0; level <= 2; ++level)
+    for (int i = 1; i <= 3; ++i)
+      maps.push_back((i == 2 ? round : grid)
+                         .map(level, {i * grid.angles(level) / 5 + i, i % grid.scales(level)}));
+  return maps;
+}
+
+/// The problem of the stage turn.
+inline xcorr::stage::Turn::Problem turn_problem(const Scenario& scenario) {
+  const std::vector<xcorr::TurnMap> maps = turn_maps(scenario.test);
+  xcorr::Size most;
+  for (const xcorr::TurnMap& map : maps)
+    most = {std::max(most.width, map.width), std::max(most.height, map.height)};
+  return {scenario.test.right, scenario.problem.masking, most, static_cast<int>(maps.size())};
+}
+
+template <class T>
+void set(Values& values, const char* name, const std::vector<T>& records) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(records.data());
+  values[name].assign(bytes, bytes + records.size() * sizeof(T));
+}
+
+/// The pixels of the first template, dense and unmasked.
+inline std::vector<std::uint8_t> first_template(const Scenario& scenario) {
+  const Problem& p = scenario.problem.correlate;
+  const auto rows = view<std::uint8_t>(scenario.values, "unmasked");
+  std::vector<std::uint8_t> pixels;
+  for (int y = 0; y < p.right.height; ++y)
+    for (int x = 0; x < p.right.width; ++x) pixels.push_back(rows[y * p.right_pitch + x]);
+  return pixels;
+}
+
+inline void set_turn_inputs(Scenario& scenario) {
+  set(scenario.values, "pixels", first_template(scenario));
+  set(scenario.values, "maps", turn_maps(scenario.test));
+}
+
+/// The frame is the first left.
+inline void set_frame(Scenario& scenario) {
+  const Problem& p = scenario.problem.correlate;
+  const auto& lefts = scenario.values["lefts"];
+  const auto bytes = (p.left.height - 1) * p.left_pitch + p.left.width;
+  scenario.values["frame"].assign(lefts.begin(), lefts.begin() + bytes);
+}
+
+}  // namespace checkcorr

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage align: places within 1e-3 of a pixel, and angles and scales as far as they move the
+// template's rim by that. The frame is the case's first left, and the template, of another size
+// than the case's, is cut from it smoothed: so steps lead from some poses to the right one, and
+// from others away.
+#include "stages/align.hpp"
+#include "posed.hpp"
+
+namespace checkcorr {
+namespace {
+
+using xcorr::AlignedPose;
+using xcorr::Alignment;
+
+class AlignTest final : public StageTest<xcorr::stage::Align> {
+  bool concerns(const Case& c) const override {
+    return is_posed(c) && c.left.width >= 24 && c.left.height >= 24;
+  }
+  bool takes(const Case& c, const Trial& trial) const override {
+    return concerns(c) && is_posed(c, trial);
+  }
+  Problem problem(const Scenario& scenario) const override {
+    const int which = scenario.test.right.width % 4;
+    return {scenario.test.left,
+            scenario.problem.correlate.left_pitch,
+            {13, 12},
+            {which % 2 == 1, which / 2 == 1},
+            4};
+  }
+  xcorr::Status prepare(Scenario& scenario) const override {
+    set_frame(scenario);
+    const Problem p = problem(scenario);
+    const auto frame = view<std::uint8_t>(scenario.values, "frame");
+    const int left = (p.frame.width - p.size.width) / 2, top = (p.frame.height - p.size.height) / 2;
+    std::vector<xcorr::SmoothedPixel> smoothed;
+    std::vector<std::uint8_t> counted;
+    for (int y = 0; y < p.size.height; ++y)
+      for (int x = 0; x < p.size.width; ++x) {
+        xcorr::SmoothedPixel pixel{};
+        const float weights[] = {1.F / 6, 4.F / 6, 1.F / 6}, slopes[] = {-0.5F, 0, 0.5F};
+        for (int i = 0; i < 9; ++i) {
+          const float f = frame[(top + y + i / 3 - 1) * p.pitch + left + x + i % 3 - 1];
+          pixel.value += weights[i % 3] * weights[i / 3] * f;
+          pixel.by_u += slopes[i % 3] * weights[i / 3] * f;
+          pixel.by_v += weights[i % 3] * slopes[i / 3] * f;
+        }
+        smoothed.push_back(pixel);
+        counted.push_back((x * y) % 7 != 3);
+      }
+    set(scenario.values, "smoothed", smoothed);
+    set(scenario.values, "counted", counted);
+    const double x = left + 0.5 * (p.size.width - 1), y = top + 0.5 * (p.size.height - 1);
+    set(scenario.values, "starts",
+        std::vector<AlignedPose>{{x, y, 0, 1},
+                                 {x + 0.2, y - 0.1, p.freedom.turns ? 0.02 : 0, 1},
+                                 {x - 0.1, y + 0.2, 0, p.freedom.scales ? 1.02 : 1},
+                                 {0.5 * x, 2 * y, 0, 1}});
+    return {};
+  }
+  xcorr::Status make_truth(Scenario& scenario) const override {
+    if (auto s = prepare(scenario); !s.ok()) return s;
+    return scenario.make<Stage>(problem(scenario));
+  }
+  void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
+    const auto expected = view<Alignment>(t.scenario.values, "alignments"),
+               actual = view<Alignment>(got, "alignments");
+    const double radius = problem(t.scenario).radius();
+    // The last one stands on other pixels, where steps may lead anywhere: only that it ends.
+    for (std::size_t i = 0; i + 1 < expected.size(); ++i) {
+      const auto place = [&] { return "alignments[" + std::to_string(i) + ']'; };
+      comparison.value(place, expected[i].is_aligned, actual[i].is_aligned, 0);
+      comparison.value(place, expected[i].pose.x, actual[i].pose.x, 1e-3);
+      comparison.value(place, expected[i].pose.y, actual[i].pose.y, 1e-3);
+      comparison.value(place, expected[i].pose.angle, actual[i].pose.angle, 1e-3 / radius);
+      comparison.value(place, expected[i].pose.scale, actual[i].pose.scale, 1e-3 / radius);
+    }
+  }
+} const align_test;
+
+}  // namespace
+}  // namespace checkcorr
