@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <tuple>
 
 #include "select/select.hpp"
+#include "stages/score.hpp"
 
 namespace xcorr {
 namespace {
@@ -16,10 +18,10 @@ constexpr std::int64_t picture_budget = std::int64_t{64} << 20;
 /// The most memory for the pictures of the top level.
 constexpr std::int64_t bank_budget = std::int64_t{1} << 30;
 
-/// What a picture of the top level must keep to show the template: pixels along its shorter side,
-/// and a share of the variance, which halving takes from what is finer than its pixels.
+/// What a picture of the top level must have to show the template: pixels along its shorter side,
+/// and a likeness of what it looks like half a pixel away, since matches lie between pixels.
 constexpr int least_extent = 14;
-constexpr double least_variance = 0.2;
+constexpr double least_likeness = 0.6;
 
 /// Pictures of a scale share a mask if that leaves them this much of what counts.
 constexpr double least_common = 0.6;
@@ -53,10 +55,6 @@ bool is_disc(const BankTemplate& t) {
         nearest_outside = std::min(nearest_outside, u * u + v * v);
     }
   return farthest < nearest_outside;
-}
-
-double variance_of(const TurnedSums& s) {
-  return s.counted > 0 ? s.sums.n2_variance / (s.counted * s.counted) : 0;
 }
 
 Size most_of(std::span<const TurnMap> maps) {
@@ -145,17 +143,33 @@ Result<int> PoseTemplate::highest_level(const PoseRange& range, Size frame, Stre
   };
   while (fits(highest + 1)) ++highest;
   if (range.pyramid_levels >= 0) return std::min(highest, range.pyramid_levels);
-  double full_variance = 0;
-  for (int level = 0; level <= highest; ++level) {
+  for (int level = 1; level <= highest; ++level) {
     const PoseGrid grid(range, extent_, round_, level);
-    const TurnMap map = grid.map(level, {});
-    auto pictures = turned({&map, 1}, stream);
+    // A pixel more across and down, and its pixels lie half a pixel away.
+    TurnMap maps[2] = {grid.map(level, {}), grid.map(level, {})};
+    ++maps[1].width;
+    ++maps[1].height;
+    auto pictures = turned(maps, stream);
     if (!pictures.ok()) return pictures.status();
-    const double variance = variance_of(pictures.value().sums.front());
-    if (level == 0) full_variance = variance;
-    if (variance < least_variance * full_variance) return level - 1;
+    if (likeness(pictures.value()) < least_likeness) return level - 1;
   }
   return highest;
+}
+
+double PoseTemplate::likeness(const Pictures& two) {
+  const auto each = static_cast<std::size_t>(two.most.area());
+  WindowTerms<std::int64_t> terms{};
+  for (std::size_t i = 0; i < each; ++i) {
+    if (!two.masks[i] || !two.masks[each + i]) continue;
+    const std::int64_t a = two.pixels[i], b = two.pixels[each + i];
+    ++terms.n;
+    terms.product += a * b;
+    terms.left_sum += a;
+    terms.left_squares += a * a;
+    terms.right_sum += b;
+    terms.right_squares += b * b;
+  }
+  return score(Method::ccoeff_normed, terms);
 }
 
 // ---- pictures -------------------------------------------------------------------------------
@@ -245,28 +259,36 @@ Status PoseTemplate::append_scale(int scale, PoseBank& bank, Stream stream) {
   std::vector<TurnMap> maps;
   for (int angle = 0; angle < grid_.angles(level); ++angle)
     maps.push_back(grid_.map(level, {angle, scale}));
-  const Size most = most_of(maps);
   // All of one size, so that they have the same centre.
   std::vector<TurnMap> framed = maps;
+  const Size most = most_of(maps);
   for (TurnMap& map : framed) std::tie(map.width, map.height) = std::pair(most.width, most.height);
   auto pictures = turned(framed, stream);
   if (!pictures.ok()) return pictures.status();
-  const auto& [size, pixels, masks, sums] = pictures.value();
-  const auto each = static_cast<std::size_t>(size.area());
-  const std::vector<std::uint8_t> common = common_mask(masks, each);
+  const auto each = static_cast<std::size_t>(most.area());
+  const std::vector<std::uint8_t> common = common_mask(pictures.value().masks, each);
   const auto counted = static_cast<double>(std::count(common.begin(), common.end(), 1));
-  const bool shared = std::ranges::all_of(
-      sums, [&](const TurnedSums& s) { return counted >= least_common * s.counted; });
-  const Size extent = shared ? extent_of({ElementType::u8, size, {}, nullptr, common}) : size;
-  for (int angle = 0; angle < static_cast<int>(maps.size()); ++angle) {
-    const std::uint8_t* picture = pixels.data() + angle * each;
-    const std::uint8_t* mask = shared ? common.data() : masks.data() + angle * each;
-    auto kept = middle_of<std::uint8_t>(mask, size.width, size, extent);
-    if (std::ranges::count(kept, 1) == 0) continue;  // smaller than a pixel
-    bank.pictures.push_back({ElementType::u8, extent,
-                             middle_of<std::byte>(picture, size.width, size, extent), nullptr,
-                             std::move(kept)});
-    bank.poses.push_back({angle, scale});
+  // What full size finds is not scored again.
+  const bool shared =
+      (round_ || level > 0) && std::ranges::all_of(pictures.value().sums, [&](const TurnedSums& s) {
+        return counted >= least_common * s.counted;
+      });
+  if (!shared) pictures = turned(maps, stream);
+  if (!pictures.ok()) return pictures.status();
+  const Size extent = extent_of({ElementType::u8, most, {}, nullptr, common});
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    const Size whole = shared ? most : Size{maps[i].width, maps[i].height};
+    const Size kept = shared ? extent : whole;
+    const std::uint8_t* mask = shared ? common.data() : pictures.value().masks.data() + i * each;
+    BankTemplate picture{
+        ElementType::u8, kept,
+        middle_of<std::byte>(pictures.value().pixels.data() + i * each, most.width, whole, kept),
+        nullptr, middle_of<std::uint8_t>(mask, most.width, whole, kept)};
+    const auto counts = std::ranges::count(picture.mask, 1);
+    if (counts == 0) continue;  // smaller than a pixel
+    if (counts == std::ssize(picture.mask)) picture.mask.clear();
+    bank.pictures.push_back(std::move(picture));
+    bank.poses.push_back({static_cast<int>(i), scale});
   }
   return {};
 }

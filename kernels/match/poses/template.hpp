@@ -70,6 +70,8 @@ class PoseTemplate {
   Status load_smoothed(const BankTemplate& t, Stream stream);
   /// The highest level at which pictures still show the template.
   Result<int> highest_level(const PoseRange& range, Size frame, Stream stream);
+  /// The correlation of two pictures over the pixels that count in both.
+  static double likeness(const Pictures& two);
   /// Enqueues making pictures in device memory.
   Status turn(std::span<const TurnMap> maps, Size most, Stream stream);
   Result<Pictures> turned(std::span<const TurnMap> maps, Stream stream);

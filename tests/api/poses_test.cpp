@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Turned and scaled parts, in frames whose truth does not depend on any matcher's interpolation:
+// every pixel is the mean of 4 x 4 samples of functions.
+#include <cmath>
+#include <numbers>
+
+#include "match/poses/overlap.hpp"
+#include "support.hpp"
+
+namespace api {
+namespace {
+
+using Bytes = Image<std::uint8_t>;
+constexpr double degree = std::numbers::pi / 180;
+
+/// A sum of waves of 7 to 50 pixels.
+class Texture {
+ public:
+  explicit Texture(unsigned seed) {
+    std::mt19937 random(seed);
+    const auto uniform = [&](double from, double to) {
+      return from + (to - from) * random() / 4294967296.0;
+    };
+    for (Wave& wave : waves_) {
+      const double length = uniform(7, 50), angle = uniform(0, 2 * std::numbers::pi);
+      wave = {std::cos(angle) / length, std::sin(angle) / length, uniform(0, 1)};
+    }
+  }
+  double at(double x, double y) const {
+    double sum = 0;
+    for (const Wave& w : waves_)
+      sum += std::cos(2 * std::numbers::pi * (w.x * x + w.y * y + w.phase));
+    return 128 + 14 * sum;
+  }
+
+ private:
+  struct Wave {
+    double x, y, phase;
+  };
+  Wave waves_[24];
+};
+
+/// Parts of one texture on another.
+struct Scene {
+  Size part{48, 40};
+  bool round = false;
+  std::vector<Pose> poses;
+  Texture inside{1}, outside{2};
+
+  bool covers(double u, double v) const {
+    const double a = 2 * u / part.width, b = 2 * v / part.height;
+    return round ? a * a + b * b <= 1 : std::abs(a) <= 1 && std::abs(b) <= 1;
+  }
+  double at(double x, double y) const {
+    for (const Pose& pose : poses) {
+      const double dx = x - pose.center_x, dy = y - pose.center_y;
+      const double c = std::cos(pose.angle * degree), s = std::sin(pose.angle * degree);
+      const double u = (c * dx - s * dy) / pose.scale, v = (s * dx + c * dy) / pose.scale;
+      if (covers(u, v)) return inside.at(u, v);
+    }
+    return outside.at(x, y);
+  }
+  Bytes frame(Size size) const {
+    Bytes made(size);
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) {
+        double sum = 0;
+        for (int i = 0; i < 16; ++i) sum += at(x + (i % 4 - 1.5) / 4, y + (i / 4 - 1.5) / 4);
+        made.at(x, y) = static_cast<std::uint8_t>(std::clamp(std::lround(sum / 16), 0L, 255L));
+      }
+    return made;
+  }
+  /// The part alone, upright.
+  Bytes pattern() const {
+    Scene alone = *this;
+    alone.round = false;
+    alone.part = {part.width + 2, part.height + 2};  // its rim shows nothing else
+    alone.poses = {{0.5 * (part.width - 1), 0.5 * (part.height - 1)}};
+    return alone.frame(part);
+  }
+  Bytes disc() const {
+    Bytes mask(part);
+    for (int y = 0; y < part.height; ++y)
+      for (int x = 0; x < part.width; ++x)
+        mask.at(x, y) = covers(x - 0.5 * (part.width - 1), y - 0.5 * (part.height - 1));
+    return mask;
+  }
+};
+
+double turn_between(double a, double b) { return std::abs(std::remainder(a - b, 360)); }
+
+class PosesTest : public testing::TestWithParam<Backend> {
+ protected:
+  void SetUp() override { open(GetParam(), device); }
+
+  std::vector<Peak> match(const Device& on, const Bytes& frame, const Bytes& pattern,
+                          const MatchSettings& settings, const Bytes* mask = nullptr) {
+    Matcher matcher = std::move(Matcher::create(on).value());
+    const MatrixView view = pattern.view(), mask_view = mask ? mask->view() : MatrixView{};
+    EXPECT_TRUE(matcher.set_templates({&view, 1}, {&mask_view, 1}).ok());
+    const Status prepared = matcher.prepare(ElementType::u8, frame.size, settings);
+    EXPECT_TRUE(prepared.ok()) << prepared.message();
+    std::vector<Peak> peaks;
+    for (int i = 0; i < 2; ++i) {  // the second frame finds nothing left of the first
+      EXPECT_TRUE(matcher.enqueue(frame.view()).ok());
+      const Status collected = matcher.collect(peaks);
+      EXPECT_TRUE(collected.ok()) << collected.message();
+    }
+    return peaks;
+  }
+  std::vector<Peak> match(const Bytes& frame, const Bytes& pattern, const MatchSettings& settings,
+                          const Bytes* mask = nullptr) {
+    return match(device, frame, pattern, settings, mask);
+  }
+
+  static MatchSettings all_round(int max_peaks) {
+    MatchSettings s;
+    s.poses.angle_extent = 360;
+    s.max_peaks = max_peaks;
+    s.threshold = 0.75;  // what is outside resembles parts of the template
+    return s;
+  }
+
+  /// Each part is one peak, and each peak one part.
+  static void expect_parts(const std::vector<Peak>& peaks, const Scene& scene, double pixels = 0.1,
+                           double degrees = 0.2, double ratio = 0.003) {
+    EXPECT_EQ(peaks.size(), scene.poses.size());
+    for (const Pose& part : scene.poses) {
+      const auto near = [&](const Peak& peak) {
+        return std::hypot(peak.pose.center_x - part.center_x, peak.pose.center_y - part.center_y) <
+               5;
+      };
+      const auto found = std::ranges::find_if(peaks, near);
+      ASSERT_NE(found, peaks.end()) << part.center_x << ", " << part.center_y;
+      const Pose& pose = found->pose;
+      EXPECT_NEAR(pose.center_x, part.center_x, pixels);
+      EXPECT_NEAR(pose.center_y, part.center_y, pixels);
+      EXPECT_LT(turn_between(pose.angle, part.angle), degrees) << pose.angle << " " << part.angle;
+      EXPECT_NEAR(pose.scale, part.scale, ratio);
+      EXPECT_GT(found->closeness, 0.8);
+    }
+  }
+
+  Device device;
+};
+
+const std::vector<Pose> five_parts = {{60.3, 50.7, 0},
+                                      {160.25, 60.5, 33.3},
+                                      {240, 170, 120},
+                                      {70.8, 180.1, -95.6},
+                                      {150.4, 150.9, 178.2}};
+
+TEST_P(PosesTest, PartsAtAnyAngle) {
+  const Scene scene{.poses = five_parts};
+  expect_parts(match(scene.frame({300, 240}), scene.pattern(), all_round(8)), scene);
+}
+
+TEST_P(PosesTest, RoundParts) {
+  const Scene scene{.part = {41, 41}, .round = true, .poses = five_parts};
+  const Bytes mask = scene.disc();
+  expect_parts(match(scene.frame({300, 240}), scene.pattern(), all_round(8), &mask), scene);
+}
+
+TEST_P(PosesTest, PartsOfAnySize) {
+  const Scene scene{
+      .poses = {{60.3, 50.7, 10, 0.8}, {160.25, 60.5, 75, 1.25}, {230, 170, -140, 1.1}}};
+  MatchSettings settings = all_round(8);
+  settings.poses.scale_min = 0.75;
+  settings.poses.scale_max = 1.3;
+  expect_parts(match(scene.frame({300, 240}), scene.pattern(), settings), scene);
+}
+
+TEST_P(PosesTest, NarrowParts) {
+  const Scene scene{.part = {120, 24}, .poses = {{90.3, 80.7, 20}, {200.5, 160.2, 101}}};
+  expect_parts(match(scene.frame({300, 240}), scene.pattern(), all_round(8)), scene);
+}
+
+/// Also of noise, of which no level above shows anything.
+TEST_P(PosesTest, UprightCopiesScoreOne) {
+  const Bytes frame = random_image<std::uint8_t>({120, 90}, 5);
+  for (const Rect place : {Rect{31, 22, 24, 20}, {50, 41, 25, 19}, {0, 0, 17, 23}}) {
+    for (const int levels : {0, -1}) {
+      MatchSettings settings = all_round(1);
+      settings.poses.pyramid_levels = levels;
+      settings.poses.angle_extent = 90;
+      const auto peaks = match(frame, crop(frame, place), settings);
+      ASSERT_EQ(peaks.size(), 1U);
+      EXPECT_EQ(peaks[0].score, 1);
+      EXPECT_NEAR(peaks[0].x, place.x, 1e-6);
+      EXPECT_NEAR(peaks[0].y, place.y, 1e-6);
+      EXPECT_NEAR(peaks[0].pose.angle, 0, 1e-6);
+      EXPECT_EQ(peaks[0].width, place.width);
+      EXPECT_EQ(peaks[0].height, place.height);
+    }
+  }
+}
+
+TEST_P(PosesTest, OnlyTheAnglesAskedFor) {
+  const Scene scene{.poses = five_parts};
+  MatchSettings settings = all_round(8);
+  settings.poses.angle_start = 20;
+  settings.poses.angle_extent = 110;
+  Scene expected = scene;
+  expected.poses = {five_parts[1], five_parts[2]};
+  expect_parts(match(scene.frame({300, 240}), scene.pattern(), settings), expected);
+}
+
+TEST_P(PosesTest, FewerPeaksThanParts) {
+  const Scene scene{.poses = five_parts};
+  const Bytes frame = scene.frame({300, 240});
+  const auto all = match(frame, scene.pattern(), all_round(8));
+  const auto two = match(frame, scene.pattern(), all_round(2));
+  ASSERT_EQ(two.size(), 2U);
+  for (std::size_t i = 0; i < two.size(); ++i) EXPECT_EQ(two[i].score, all[i].score);
+}
+
+TEST_P(PosesTest, EveryNormedMethod) {
+  const Scene scene{.poses = {{60.3, 50.7, 40}}};
+  for (const Method method : {Method::sqdiff_normed, Method::ccorr_normed, Method::ccoeff_normed}) {
+    MatchSettings settings = all_round(1);
+    settings.method = method;
+    settings.threshold = 0.8;
+    expect_parts(match(scene.frame({150, 120}), scene.pattern(), settings), scene);
+  }
+}
+
+TEST_P(PosesTest, MovingRegion) {
+  const Scene scene{.poses = five_parts};
+  const Bytes frame = scene.frame({300, 240}), pattern = scene.pattern();
+  Matcher matcher = std::move(Matcher::create(device).value());
+  const MatrixView view = pattern.view();
+  ASSERT_TRUE(matcher.set_templates({&view, 1}).ok());
+  MatchSettings settings = all_round(1);
+  for (const std::size_t part : {1, 3, 4}) {
+    const Pose& pose = five_parts[part];
+    settings.search_region = {int(pose.center_x) - 45, int(pose.center_y) - 47, 90, 92};
+    ASSERT_TRUE(matcher.prepare(ElementType::u8, frame.size, settings).ok());
+    std::vector<Peak> peaks;
+    ASSERT_TRUE(matcher.enqueue(frame.view()).ok());
+    ASSERT_TRUE(matcher.collect(peaks).ok());
+    Scene expected = scene;
+    expected.poses = {pose};
+    expect_parts(peaks, expected);
+  }
+}
+
+TEST_P(PosesTest, NoPlaceForThem) {
+  const Bytes pattern = random_image<std::uint8_t>({40, 40}, 1);
+  for (const Size size : {Size{20, 100}, Size{39, 39}})
+    EXPECT_TRUE(match(random_image<std::uint8_t>(size, 2), pattern, all_round(3)).empty());
+  EXPECT_TRUE(match(Bytes({100, 100}, 128), pattern, all_round(3)).empty());
+  EXPECT_TRUE(
+      match(random_image<std::uint8_t>({100, 100}, 2), Bytes({40, 40}, 7), all_round(3)).empty());
+}
+
+TEST_P(PosesTest, WithoutRefinementWholePixels) {
+  const Scene scene{.poses = {{60.3, 50.7, 40}}};
+  MatchSettings settings = all_round(1);
+  settings.subpixel = false;
+  const auto peaks = match(scene.frame({150, 120}), scene.pattern(), settings);
+  ASSERT_EQ(peaks.size(), 1U);
+  EXPECT_EQ(std::fmod(2 * peaks[0].pose.center_x, 1), 0);
+  EXPECT_NEAR(peaks[0].pose.center_x, 60.3, 1);
+}
+
+TEST_P(PosesTest, SameAsOnTheCpu) {
+  const Scene scene{.poses = five_parts};
+  const Bytes frame = scene.frame({300, 240}), pattern = scene.pattern();
+  MatchSettings settings = all_round(8);
+  for (const bool subpixel : {false, true}) {
+    settings.subpixel = subpixel;
+    const auto here = match(frame, pattern, settings);
+    const auto there = match(Device{}, frame, pattern, settings);
+    ASSERT_EQ(here.size(), there.size());
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      EXPECT_EQ(here[i].score, there[i].score);
+      EXPECT_NEAR(here[i].pose.center_x, there[i].pose.center_x, subpixel ? 1e-3 : 0);
+      EXPECT_NEAR(here[i].pose.center_y, there[i].pose.center_y, subpixel ? 1e-3 : 0);
+      EXPECT_NEAR(here[i].pose.angle, there[i].pose.angle, subpixel ? 1e-2 : 0);
+    }
+  }
+}
+
+TEST_P(PosesTest, WhatIsRefused) {
+  Matcher matcher = std::move(Matcher::create(device).value());
+  const Bytes pattern = random_image<std::uint8_t>({20, 12}, 1);
+  const MatrixView view = pattern.view();
+  ASSERT_TRUE(matcher.set_templates({&view, 1}).ok());
+  const auto refused = [&](auto change, const char* named) {
+    MatchSettings settings = all_round(1);
+    change(settings);
+    const Status s = matcher.prepare(ElementType::u8, {100, 80}, settings);
+    EXPECT_FALSE(s.ok()) << named;
+    EXPECT_NE(s.message().find(named), std::string::npos) << s.message();
+  };
+  const double nan = std::nan("");
+  refused([](MatchSettings& s) { s.poses.angle_extent = 361; }, "angle_extent");
+  refused([&](MatchSettings& s) { s.poses.angle_extent = nan; }, "angle_extent");
+  refused([&](MatchSettings& s) { s.poses.angle_start = nan; }, "angle_start");
+  refused([](MatchSettings& s) { s.poses.angle_step = -1; }, "angle_step");
+  refused([](MatchSettings& s) { s.poses.scale_min = 1.2; }, "scale_min");
+  refused([&](MatchSettings& s) { s.poses.scale_max = nan; }, "scale_max");
+  refused([](MatchSettings& s) { s.poses.scale_min = 0.3; }, "fewer than 4 pixels");
+  refused([](MatchSettings& s) { s.poses.scale_step = 2; }, "scale_step");
+  refused([](MatchSettings& s) { s.poses.pyramid_levels = 9; }, "pyramid_levels");
+  refused([](MatchSettings& s) { s.poses.max_overlap = 1.5; }, "max_overlap");
+  refused([](MatchSettings& s) { s.method = Method::ccorr; }, "normed");
+  refused([](MatchSettings& s) { s.prefilter_sigma = 1; }, "prefilter");
+  refused(
+      [](MatchSettings& s) {
+        s.poses.angle_step = 1e-4;
+        s.poses.pyramid_levels = 0;
+      },
+      "too many");
+  // What is deeper than the template bears is as deep as it bears.
+  MatchSettings deep = all_round(1);
+  deep.poses.pyramid_levels = 8;
+  EXPECT_TRUE(matcher.prepare(ElementType::u8, {100, 80}, deep).ok());
+}
+
+TEST(TurnedRectangles, WhatTheyHaveInCommon) {
+  const TurnedRectangle square{0, 0, 2, 2, 0};
+  EXPECT_NEAR(overlap_of(square, square), 1, 1e-12);
+  EXPECT_NEAR(overlap_of(square, {1, 0, 2, 2, 0}), 0.5, 1e-12);
+  EXPECT_NEAR(overlap_of(square, {1, 1, 2, 2, std::numbers::pi / 2}), 0.25, 1e-12);
+  EXPECT_NEAR(overlap_of(square, {0, 0, 2, 2, std::numbers::pi / 4}), 8 * (std::sqrt(2) - 1) / 4,
+              1e-12);
+  EXPECT_NEAR(overlap_of(square, {0, 0, 10, 1, 0}), 0.5, 1e-12);
+  EXPECT_EQ(overlap_of(square, {3, 0, 2, 2, 0.3}), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(, PosesTest, testing::Values(Backend::cpu, Backend::cuda),
+                         [](const auto& info) { return xcorr::name_of(info.param); });
+
+}  // namespace
+}  // namespace api
