@@ -11,7 +11,7 @@
 
 #include <xcorr/match.hpp>
 
-#include "matching/templates.h"
+#include "matching/luma_image.h"
 
 namespace cudaxcorr {
 

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The templates' pictures: files, samples, patches of frames. They are kept in their original
-// format and converted to the pipeline's format and colorimetry once that is known. Their luma is
-// then computed as the frames' is, and an exact copy scores 1 in every format.
+// format.
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include <gst/video/video.h>
-
-#include <xcorr/types.hpp>
+#include <gst/gst.h>
 
 #include "common/fault.h"
 #include "common/sample.h"
@@ -66,23 +61,5 @@ SharedPicture load_file(const std::string& file, const std::string& label, unsig
                         guint id, Fault& fault);
 SharedPicture copy_sample(GstSample* sample, const std::string& label, unsigned max_pixels,
                           guint id, Fault& fault);
-
-/// Dense 8-bit luma.
-struct LumaImage {
-  xcorr::Size size;
-  std::vector<std::uint8_t> pixels;
-
-  bool operator==(const LumaImage&) const = default;
-  xcorr::MatrixView view() const {
-    return {pixels.data(), xcorr::ElementType::u8, size, size.width};
-  }
-};
-
-/// For each image of `after`, the index of an equal one in `before`, if any. Each is used once.
-std::vector<std::optional<std::size_t>> origins_of(const std::vector<LumaImage>& after,
-                                                   const std::vector<LumaImage>& before);
-
-/// The picture's luma as a pipeline of that format has it. Empty if it cannot be converted.
-std::optional<LumaImage> luma_in(const GstVideoInfo& format, const Picture& picture);
 
 }  // namespace cudaxcorr

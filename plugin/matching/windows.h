@@ -13,7 +13,7 @@
 #include <xcorr/match.hpp>
 
 #include "matching/live_templates.h"
-#include "matching/templates.h"
+#include "matching/luma_image.h"
 #include "tracking/follower.h"
 
 namespace cudaxcorr {
