@@ -62,11 +62,11 @@ struct Kind {
   bool right;  ///< or refused
 };
 
-constexpr Kind kinds[] = {{0, 8, 0, true},  {0, 8, 1, true},  {0, 16, 0, true},  {0, 16, 1, true},
-                          {2, 8, 0, true},  {2, 8, 1, true},  {2, 16, 0, false}, {2, 16, 1, false},
-                          {3, 8, 0, true},  {3, 8, 1, true},  {4, 8, 0, true},   {4, 8, 1, true},
-                          {4, 16, 0, true}, {4, 16, 1, true}, {6, 8, 0, true},   {6, 8, 1, true},
-                          {6, 16, 0, true}, {6, 16, 1, true}};
+constexpr Kind kinds[] = {
+    {0, 8, 0, true}, {0, 8, 1, true},   {0, 16, 0, true},  {0, 16, 1, true},  {2, 8, 0, true},
+    {2, 8, 1, true}, {2, 16, 0, false}, {2, 16, 1, false}, {3, 8, 0, true},   {3, 8, 1, true},
+    {4, 8, 0, true}, {4, 8, 1, true},   {4, 16, 0, false}, {4, 16, 1, false}, {6, 8, 0, true},
+    {6, 8, 1, true}, {6, 16, 0, false}, {6, 16, 1, false}};
 
 std::string pixel_of(const Kind& kind, std::uint8_t value) {
   const std::string sample(static_cast<std::size_t>(kind.depth / 8), static_cast<char>(value));
