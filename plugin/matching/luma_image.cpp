@@ -2,6 +2,7 @@
 #include "matching/luma_image.h"
 
 #include <algorithm>
+#include <functional>
 
 #include <xcorr/image.hpp>
 
@@ -67,24 +68,38 @@ LumaImage copy(const xcorr::MatrixView& view) {
 
 }  // namespace
 
+bool LumaImage::is_flat() const {
+  std::uint8_t least = 255, most = 0;
+  for (std::size_t i = 0; i < pixels.size(); ++i) {
+    if (!counts(i)) continue;
+    least = std::min(least, pixels[i]);
+    most = std::max(most, pixels[i]);
+    if (least < most) return false;
+  }
+  return true;
+}
+
 std::vector<std::optional<std::size_t>> origins_of(const std::vector<LumaImage>& after,
                                                    const std::vector<LumaImage>& before) {
   std::vector<bool> taken(before.size());
   std::vector<std::optional<std::size_t>> origins(after.size());
-  for (std::size_t i = 0; i < after.size(); ++i)
-    for (std::size_t j = 0; j < before.size() && !origins[i]; ++j) {
-      if (taken[j] || before[j] != after[i]) continue;
-      origins[i] = j;
-      taken[j] = true;
-    }
+  const auto pair_up = [&](const auto& belong_together) {
+    for (std::size_t i = 0; i < after.size(); ++i)
+      for (std::size_t j = 0; j < before.size() && !origins[i]; ++j) {
+        if (taken[j] || !belong_together(after[i], before[j])) continue;
+        origins[i] = j;
+        taken[j] = true;
+      }
+  };
+  pair_up(std::equal_to<LumaImage>());
+  pair_up([](const LumaImage& a, const LumaImage& b) {
+    return a.size == b.size && a.pixels == b.pixels;
+  });
   return origins;
 }
 
 std::optional<LumaImage> luma_in(const GstVideoInfo& format, const Picture& picture) {
-  GstVideoInfo info;
-  if (!gst_video_info_from_caps(&info, gst_sample_get_caps(picture.sample.get())))
-    return std::nullopt;
-  info.interlace_mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE;  // its rows are a frame's, in order
+  const GstVideoInfo info = picture.info();
   const GstVideoInfo target = converted_info(format, info);
   const MappedFrame decoded(info, gst_sample_get_buffer(picture.sample.get()), GST_MAP_READ);
   if (!decoded) return std::nullopt;
@@ -98,6 +113,7 @@ std::optional<LumaImage> luma_in(const GstVideoInfo& format, const Picture& pict
     if (converted && conversion(decoded, converted)) image = copy(luma_view(converted));
   }
   gst_buffer_unref(buffer);
+  if (image) image->mask = picture.mask;
   return image;
 }
 

@@ -59,7 +59,28 @@ GstBuffer* copy_of(GstBuffer* buffer) {
   return copied;
 }
 
+/// Null with a fault that begins with `failure`.
+SharedPicture read_picture(const char* failure, const std::string& file, const std::string& label,
+                           unsigned max_pixels, guint id, Fault& fault) {
+  std::string reason;
+  Sample sample = decode(file, max_pixels, reason);
+  if (sample) reason = unusable(gst_sample_get_caps(sample.get()), max_pixels);
+  if (!reason.empty()) {
+    fault = {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
+             failure + (" '" + file) + "': " + reason};
+    return nullptr;
+  }
+  return make_picture({id, file, label.empty() ? label_of(file) : label, std::move(sample)});
+}
+
 }  // namespace
+
+GstVideoInfo Picture::info() const {
+  GstVideoInfo info;
+  gst_video_info_from_caps(&info, gst_sample_get_caps(sample.get()));
+  info.interlace_mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE;
+  return info;
+}
 
 std::size_t Bank::size() const {
   std::size_t count = 0;
@@ -79,20 +100,13 @@ TemplateSettings settings_of(const Bank& bank) {
   for (const auto& picture : bank.several) settings.files.push_back(picture->file);
   if (!bank.sampled.empty()) settings.sample = bank.sampled.front()->sample;
   settings.added = bank.added;
+  settings.mask = bank.mask;
   return settings;
 }
 
 SharedPicture load_file(const std::string& file, const std::string& label, unsigned max_pixels,
                         guint id, Fault& fault) {
-  std::string reason;
-  Sample sample = decode(file, max_pixels, reason);
-  if (sample) reason = unusable(gst_sample_get_caps(sample.get()), max_pixels);
-  if (!reason.empty()) {
-    fault = {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
-             "Cannot read the template file '" + file + "': " + reason};
-    return nullptr;
-  }
-  return make_picture({id, file, label.empty() ? label_of(file) : label, std::move(sample)});
+  return read_picture("Cannot read the template file", file, label, max_pixels, id, fault);
 }
 
 SharedPicture copy_sample(GstSample* sample, const std::string& label, unsigned max_pixels,
@@ -130,11 +144,14 @@ bool load(Bank& bank, Pictures Bank::*list, const TemplateSettings& settings, un
     pictures.push_back(std::move(picture));
     return pictures.back() != nullptr;
   };
-  if (list == &Bank::added) {
-    pictures = settings.added;
-  } else if (list == &Bank::sampled) {
+  if (list == &Bank::sampled) {
     if (settings.sample &&
         !keep(copy_sample(settings.sample.get(), "", max_pixels, ++last_id, fault)))
+      return false;
+  } else if (list == &Bank::mask_file) {
+    const std::string& file = settings.mask.file;
+    if (!file.empty() &&
+        !keep(read_picture("Cannot read the mask file", file, "", max_pixels, 0, fault)))
       return false;
   } else {
     std::vector<std::string> files = settings.files;

@@ -24,7 +24,7 @@ class Windows {
  public:
   explicit Windows(xcorr::Device device) : device_(std::move(device)) {}
 
-  /// Matchers of templates whose pixels are unchanged are kept.
+  /// Matchers of templates whose pixels and masks are unchanged are kept.
   void set_templates(Images images, LiveTemplates live);
 
   /// Prepares one window per template; further ones are made as needed. The margin is in pixels.
