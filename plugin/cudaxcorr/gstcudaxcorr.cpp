@@ -30,8 +30,9 @@
  * The message has `timestamp`, `stream-time`, `running-time` and `duration` (guint64) besides.
  *
  * What is compared is the luma. Gray and YUV formats give theirs as it is; for packed RGB it is
- * (77 R + 150 G + 29 B + 128) / 256, BT.601's. Transparency is ignored. Frames in CUDA memory are
- * searched where they lie; `in-gpu-memory` in #cudaxcorr:stats counts them.
+ * (77 R + 150 G + 29 B + 128) / 256, BT.601's. Which pixels of a template count is what
+ * #cudaxcorr:mask says, at first those that are opaque; the alpha of frames is ignored. Frames in
+ * CUDA memory are searched where they lie; `in-gpu-memory` in #cudaxcorr:stats counts them.
  *
  * ## Example launch lines
  * |[

@@ -45,7 +45,7 @@ std::shared_ptr<const Bank> still_wanted(const std::shared_ptr<const Bank>& work
                                          const Bank& refused) {
   auto bank = std::make_shared<Bank>(*working);
   const auto removed = [&](const SharedPicture& picture) {
-    return std::ranges::find(refused.added, picture) == refused.added.end();
+    return std::ranges::find(refused.added, picture->id, &Picture::id) == refused.added.end();
   };
   return std::erase_if(bank->added, removed) > 0 ? bank : working;
 }

@@ -43,6 +43,18 @@ GType backend_type() {
   return type;
 }
 
+GType mask_type() {
+  static const GType type = [] {
+    static constexpr GEnumValue values[] = {
+        {static_cast<int>(MaskKind::none), "All pixels", "none"},
+        {static_cast<int>(MaskKind::alpha), "Those with an alpha of 128 or more", "alpha"},
+        {static_cast<int>(MaskKind::disc), "Those in the largest disc or ellipse", "disc"},
+        {0, nullptr, nullptr}};
+    return g_enum_register_static("GstCudaXCorrMask", values);
+  }();
+  return type;
+}
+
 GstStructure* stats(const Report& report) {
   constexpr double ms = 1e-6;  // of a nanosecond
   const double analysed = static_cast<double>(report.analysed);
@@ -60,7 +72,7 @@ GstStructure* stats(const Report& report) {
 
 /// A row whose value is the field that `Access` returns.
 template <class Access>
-Property row(GParamSpec* spec, Access, Pictures Bank::*pictures = nullptr) {
+Property row(GParamSpec* spec, Access, std::optional<Pictures Bank::*> pictures = std::nullopt) {
   return {spec,
           [](Settings& settings, const GValue* value) { return assign(Access{}(settings), value); },
           [](const Settings& settings, const Report&, GValue* value) {
@@ -87,6 +99,21 @@ std::vector<Property> make_table() {
                              "A further template as a GstSample of raw video, after those of files",
                              GST_TYPE_SAMPLE, playing),
           [](auto& s) -> auto& { return s.templates.sample; }, &Bank::sampled),
+      row(
+          g_param_spec_enum("mask", "Mask", "Which pixels of a template count", mask_type(),
+                            static_cast<int>(initial.templates.mask.kind), playing),
+          [](auto& s) -> auto& { return s.templates.mask.kind; }, nullptr),
+      row(
+          g_param_spec_uint("mask-inset", "Mask inset",
+                            "With mask=disc, pixels between the disc and the template's edges", 0,
+                            INT_MAX, initial.templates.mask.inset, playing),
+          [](auto& s) -> auto& { return s.templates.mask.inset; }, nullptr),
+      row(
+          g_param_spec_string("mask-file", "Mask file",
+                              "Image file of the templates' size; pixels count where it is not "
+                              "black, whatever 'mask' says (none: 'mask' says it)",
+                              nullptr, playing),
+          [](auto& s) -> auto& { return s.templates.mask.file; }, &Bank::mask_file),
       row(
           g_param_spec_uint("max-template-pixels", "Maximum template pixels",
                             "Largest number of pixels of a template; a larger picture is refused "
@@ -263,6 +290,7 @@ Fault malformed(const Property& property, const GValue* value) {
 
 void mark_property_types() {
   gst_type_mark_as_plugin_api(method_type(), static_cast<GstPluginAPIFlags>(0));
+  gst_type_mark_as_plugin_api(mask_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(backend_type(), static_cast<GstPluginAPIFlags>(0));
 }
 

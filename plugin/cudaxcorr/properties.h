@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,8 +43,8 @@ struct Property {
   /// Null if read-only. Returns false if the value is malformed, and then changes nothing.
   bool (*set)(Settings& settings, const GValue* value);
   void (*get)(const Settings& settings, const Report& report, GValue* value);
-  /// The list of templates that this property sets, or null.
-  Pictures Bank::*pictures = nullptr;
+  /// Of a property of templates: the list of pictures that is loaded anew when it is set, or null.
+  std::optional<Pictures Bank::*> pictures = std::nullopt;
 };
 
 /// The table; a property's id is its index plus one.

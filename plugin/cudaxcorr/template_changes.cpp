@@ -8,6 +8,7 @@
 #include "cudaxcorr/element.h"
 #include "cudaxcorr/refusals.h"
 #include "matching/capture.h"
+#include "matching/masking.h"
 
 namespace cudaxcorr {
 namespace {
@@ -18,7 +19,18 @@ Fault unusable(const std::string& text, Where where = Where::here()) {
   return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, text, where};
 }
 
-/// Changes settings and bank (null while stopped) together, unless `change` returns a fault.
+/// Masks the templates of the bank and those of signals, which are in the settings.
+std::optional<Fault> mask_all(Bank& bank, Settings& settings) {
+  Fault fault;
+  bank.added = settings.templates.added;
+  if (!mask_templates(bank, settings.templates.mask, settings.search.match.method, fault))
+    return fault;
+  settings.templates.added = bank.added;
+  return std::nullopt;
+}
+
+/// Changes settings and bank (null while stopped) together, unless `change` returns a fault or a
+/// template cannot have its mask.
 template <class Change>
 std::optional<Fault> change_templates(GstCudaXCorr* self, Change change) {
   Element& element = *self->element;
@@ -31,10 +43,11 @@ std::optional<Fault> change_templates(GstCudaXCorr* self, Change change) {
   const auto bank = changed.bank ? std::make_shared<Bank>(*changed.bank) : nullptr;
   try {
     if (const auto fault = change(changed.settings, bank.get())) return fault;
+    if (bank)
+      if (const auto fault = mask_all(*bank, changed.settings)) return fault;
   } catch (const std::exception& thrown) {
     return fault_of(xcorr::status_of(thrown));
   }
-  if (bank) bank->added = changed.settings.templates.added;
   const ObjectLock lock(self);  // what is replaced is released outside of it
   std::swap(element.shared.settings.templates, changed.settings.templates);
   if (element.shared.bank) changed.bank = std::exchange(element.shared.bank, bank);
@@ -179,8 +192,10 @@ std::optional<Fault> set_templates(GstCudaXCorr* self, const Property& property,
   return change_templates(self, [&](Settings& settings, Bank* bank) -> std::optional<Fault> {
     Fault fault;
     if (!property.set(settings, value)) return malformed(property, value);
-    if (!bank || load(*bank, property.pictures, settings.templates, settings.max_template_pixels,
-                      self->element->last_template_id, fault))
+    const auto list = *property.pictures;
+    if (!bank || !list ||
+        load(*bank, list, settings.templates, settings.max_template_pixels,
+             self->element->last_template_id, fault))
       return std::nullopt;
     return fault;
   });
@@ -196,11 +211,13 @@ std::optional<Fault> load_templates(GstCudaXCorr* self) {
   }
   auto bank = std::make_shared<Bank>();
   Fault fault;
-  for (const auto list : Bank::lists)
+  for (const auto list : {&Bank::single, &Bank::several, &Bank::sampled, &Bank::mask_file})
     if (!load(*bank, list, settings.templates, settings.max_template_pixels,
               element.last_template_id, fault))
       return fault;
+  if (const auto fault = mask_all(*bank, settings)) return fault;
   const ObjectLock lock(self);
+  element.shared.settings.templates.added = bank->added;
   element.shared.bank = std::move(bank);
   return std::nullopt;
 }

@@ -3,11 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <numeric>
 
 #include <xcorr/exceptions.hpp>
-#include <xcorr/image.hpp>
 
 #include "matching/current_context.h"
 #include "matching/frame.h"
@@ -20,8 +17,10 @@ std::string text_of(xcorr::Size size) {
 }
 
 double sum_of_squares(const LumaImage& image) {
-  return std::transform_reduce(image.pixels.begin(), image.pixels.end(), 0.0, std::plus<>(),
-                               [](double pixel) { return pixel * pixel; });
+  double sum = 0;
+  for (std::size_t i = 0; i < image.pixels.size(); ++i)
+    if (image.counts(i)) sum += image.pixels[i] * image.pixels[i];
+  return sum;
 }
 
 /// What a window of zeros scores: the value that means no match, for each method.
@@ -189,8 +188,9 @@ void Analyser::check(const Task& task) {
     if (image.size.width > area.width || image.size.height > area.height)
       warn(name + " of " + text_of(image.size) + " pixels is larger than the " + text_of(area) +
            " that are searched: it cannot match");
-    if (xcorr::info(task.search.match.method).centred && xcorr::is_flat(image.view()))
-      warn(name + " is flat: it has no contrast that the method '" +
+    if (xcorr::info(task.search.match.method).centred && image.is_flat())
+      warn(name + (image.mask.empty() ? "" : ", where its mask counts,") +
+           " is flat: it has no contrast that the method '" +
            xcorr::info(task.search.match.method).name + "' could match");
   }
 }

@@ -11,7 +11,7 @@
 
 #include <xcorr/match.hpp>
 
-#include "matching/templates.h"
+#include "matching/luma_image.h"
 
 namespace cudaxcorr {
 
@@ -25,7 +25,7 @@ xcorr::Result<LiveTemplates> live_templates(const xcorr::Device& device,
                                             const std::vector<LumaImage>& images_before,
                                             const LiveTemplates& before);
 
-/// Gives a matcher the live templates or, where there are none, the pictures.
+/// Gives a matcher the live templates or, where there are none, the pictures; with their masks.
 xcorr::Status set_templates_of(xcorr::Matcher& matcher, std::span<const LumaImage> images,
                                std::span<const std::shared_ptr<xcorr::LiveTemplate>> live);
 

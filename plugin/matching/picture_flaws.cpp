@@ -37,9 +37,10 @@ std::string flaw_of_bmp(std::string_view file, unsigned) {
 }
 
 std::string flaw_of_png(std::string_view file, unsigned) {
-  constexpr std::uint32_t deep_rgb = 16 << 8 | 2;  // bits, and that there is no alpha
-  return number_at(file, 24, 2, Order::most_first) == deep_rgb
-             ? "it is an RGB picture of 16 bits, which decoders get wrong"
+  const std::uint32_t bits = number_at(file, 24, 1, Order::most_first);
+  const std::uint32_t colours = number_at(file, 25, 1, Order::most_first);
+  return bits == 16 && colours != 0
+             ? "it is a picture of 16 bits with colours or alpha, which decoders get wrong"
              : "";
 }
 

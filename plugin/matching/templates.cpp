@@ -4,13 +4,10 @@
 #include <algorithm>
 #include <iterator>
 
-#include <xcorr/image.hpp>
-
 #include "common/mapped_frame.h"
 #include "common/new_buffer.h"
 #include "common/utf8.h"
 #include "matching/decode.h"
-#include "matching/frame.h"
 #include "matching/picture_size.h"
 
 namespace cudaxcorr {
@@ -41,47 +38,6 @@ std::string unusable(GstCaps* caps, unsigned max_pixels) {
   return excess_of(info.width, info.height, max_pixels);
 }
 
-/// The pipeline's format at the picture's size.
-GstVideoInfo converted_info(const GstVideoInfo& format, const GstVideoInfo& picture) {
-  GstVideoInfo info;
-  gst_video_info_set_format(&info, GST_VIDEO_INFO_FORMAT(&format), picture.width, picture.height);
-  info.colorimetry = format.colorimetry;
-  info.chroma_site = format.chroma_site;
-  info.fps_n = picture.fps_n;  // the converter refuses to change the rate
-  info.fps_d = picture.fps_d;
-  return info;
-}
-
-bool convert(const MappedFrame& from, MappedFrame& to) {
-  GstStructure* picture = gst_structure_new(  //
-      "picture", GST_VIDEO_CONVERTER_OPT_SRC_X, G_TYPE_INT, from.picture.x,
-      GST_VIDEO_CONVERTER_OPT_SRC_Y, G_TYPE_INT, from.picture.y, GST_VIDEO_CONVERTER_OPT_SRC_WIDTH,
-      G_TYPE_INT, from.picture.w, GST_VIDEO_CONVERTER_OPT_SRC_HEIGHT, G_TYPE_INT, from.picture.h,
-      nullptr);
-  GstVideoConverter* converter = gst_video_converter_new(&from.frame.info, &to.frame.info, picture);
-  if (!converter) return false;
-  gst_video_converter_frame(converter, &from.frame, &to.frame);
-  gst_video_converter_free(converter);
-  return true;
-}
-
-/// The same for rows that lie from the last to the first, at which GStreamer 1.22's converter
-/// crashes.
-bool convert_upside_down(const MappedFrame& from, MappedFrame& to) {
-  const GstVideoInfo info = converted_info(from.frame.info, from.frame.info);
-  GstBuffer* buffer = new_buffer(info.size);
-  if (!buffer) return false;
-  bool converted;
-  {
-    MappedFrame upright(info, buffer, GST_MAP_READWRITE);
-    converted = upright && gst_video_frame_copy(&upright.frame, &from.frame);
-    upright.picture = from.picture;
-    converted = converted && convert(upright, to);
-  }
-  gst_buffer_unref(buffer);
-  return converted;
-}
-
 /// The frame in memory of its own; null if there is none.
 GstBuffer* copy_of(GstBuffer* buffer) {
   const gsize size = gst_buffer_get_size(buffer);
@@ -103,19 +59,28 @@ GstBuffer* copy_of(GstBuffer* buffer) {
   return copied;
 }
 
-bool is_upside_down(const GstVideoFrame& frame) {
-  const int* strides = frame.info.stride;
-  return std::any_of(strides, strides + GST_VIDEO_FRAME_N_PLANES(&frame),
-                     [](int stride) { return stride < 0; });
-}
-
-LumaImage copy(const xcorr::MatrixView& view) {
-  LumaImage image{view.size, std::vector<std::uint8_t>(view.size.area())};
-  xcorr::copy_luma(view, image.pixels.data(), view.size.width);
-  return image;
+/// Null with a fault that begins with `failure`.
+SharedPicture read_picture(const char* failure, const std::string& file, const std::string& label,
+                           unsigned max_pixels, guint id, Fault& fault) {
+  std::string reason;
+  Sample sample = decode(file, max_pixels, reason);
+  if (sample) reason = unusable(gst_sample_get_caps(sample.get()), max_pixels);
+  if (!reason.empty()) {
+    fault = {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
+             failure + (" '" + file) + "': " + reason};
+    return nullptr;
+  }
+  return make_picture({id, file, label.empty() ? label_of(file) : label, std::move(sample)});
 }
 
 }  // namespace
+
+GstVideoInfo Picture::info() const {
+  GstVideoInfo info;
+  gst_video_info_from_caps(&info, gst_sample_get_caps(sample.get()));
+  info.interlace_mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE;
+  return info;
+}
 
 std::size_t Bank::size() const {
   std::size_t count = 0;
@@ -135,20 +100,13 @@ TemplateSettings settings_of(const Bank& bank) {
   for (const auto& picture : bank.several) settings.files.push_back(picture->file);
   if (!bank.sampled.empty()) settings.sample = bank.sampled.front()->sample;
   settings.added = bank.added;
+  settings.mask = bank.mask;
   return settings;
 }
 
 SharedPicture load_file(const std::string& file, const std::string& label, unsigned max_pixels,
                         guint id, Fault& fault) {
-  std::string reason;
-  Sample sample = decode(file, max_pixels, reason);
-  if (sample) reason = unusable(gst_sample_get_caps(sample.get()), max_pixels);
-  if (!reason.empty()) {
-    fault = {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
-             "Cannot read the template file '" + file + "': " + reason};
-    return nullptr;
-  }
-  return make_picture({id, file, label.empty() ? label_of(file) : label, std::move(sample)});
+  return read_picture("Cannot read the template file", file, label, max_pixels, id, fault);
 }
 
 SharedPicture copy_sample(GstSample* sample, const std::string& label, unsigned max_pixels,
@@ -186,11 +144,14 @@ bool load(Bank& bank, Pictures Bank::*list, const TemplateSettings& settings, un
     pictures.push_back(std::move(picture));
     return pictures.back() != nullptr;
   };
-  if (list == &Bank::added) {
-    pictures = settings.added;
-  } else if (list == &Bank::sampled) {
+  if (list == &Bank::sampled) {
     if (settings.sample &&
         !keep(copy_sample(settings.sample.get(), "", max_pixels, ++last_id, fault)))
+      return false;
+  } else if (list == &Bank::mask_file) {
+    const std::string& file = settings.mask.file;
+    if (!file.empty() &&
+        !keep(read_picture("Cannot read the mask file", file, "", max_pixels, 0, fault)))
       return false;
   } else {
     std::vector<std::string> files = settings.files;
@@ -200,40 +161,6 @@ bool load(Bank& bank, Pictures Bank::*list, const TemplateSettings& settings, un
   }
   bank.*list = std::move(pictures);
   return true;
-}
-
-std::vector<std::optional<std::size_t>> origins_of(const std::vector<LumaImage>& after,
-                                                   const std::vector<LumaImage>& before) {
-  std::vector<bool> taken(before.size());
-  std::vector<std::optional<std::size_t>> origins(after.size());
-  for (std::size_t i = 0; i < after.size(); ++i)
-    for (std::size_t j = 0; j < before.size() && !origins[i]; ++j) {
-      if (taken[j] || before[j] != after[i]) continue;
-      origins[i] = j;
-      taken[j] = true;
-    }
-  return origins;
-}
-
-std::optional<LumaImage> luma_in(const GstVideoInfo& format, const Picture& picture) {
-  GstVideoInfo info;
-  if (!gst_video_info_from_caps(&info, gst_sample_get_caps(picture.sample.get())))
-    return std::nullopt;
-  info.interlace_mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE;  // its rows are a frame's, in order
-  const GstVideoInfo target = converted_info(format, info);
-  const MappedFrame decoded(info, gst_sample_get_buffer(picture.sample.get()), GST_MAP_READ);
-  if (!decoded) return std::nullopt;
-
-  GstBuffer* buffer = new_buffer(target.size);
-  if (!buffer) return std::nullopt;
-  std::optional<LumaImage> image;
-  {
-    MappedFrame converted(target, buffer, GST_MAP_READWRITE);
-    const auto conversion = is_upside_down(decoded.frame) ? convert_upside_down : convert;
-    if (converted && conversion(decoded, converted)) image = copy(luma_view(converted));
-  }
-  gst_buffer_unref(buffer);
-  return image;
 }
 
 }  // namespace cudaxcorr

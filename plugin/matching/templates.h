@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The templates' pictures: files, samples, patches of frames. They are kept in their original
-// format and converted to the pipeline's format and colorimetry once that is known. Their luma is
-// then computed as the frames' is, and an exact copy scores 1 in every format.
+// format.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,24 +11,43 @@
 
 #include <gst/video/video.h>
 
-#include <xcorr/types.hpp>
-
 #include "common/fault.h"
 #include "common/sample.h"
+#include "matching/masks.h"
 
 namespace cudaxcorr {
 
+struct Picture;
+using SharedPicture = std::shared_ptr<const Picture>;
+using Pictures = std::vector<SharedPicture>;
+
+/// What makes masks.
+struct Masking {
+  MaskKind kind;
+  unsigned inset;      ///< of a disc
+  SharedPicture file;  ///< where there is one it decides alone
+
+  bool operator==(const Masking&) const = default;
+};
+
 struct Picture {
-  guint id;           ///< from 1; never reused by the same element
+  guint id;           ///< from 1; never reused by the same element; 0: a mask's
   std::string file;   ///< empty: given as a sample
   std::string label;  ///< UTF-8; by default a file's base name without extension
   Sample sample;
+  Mask mask{};
+  std::optional<Masking> masking{};  ///< that has made the mask
 
   const std::string& name() const { return file.empty() ? label : file; }
+  /// Its format. The rows are in order, as a frame's.
+  GstVideoInfo info() const;
 };
 
-using SharedPicture = std::shared_ptr<const Picture>;
-using Pictures = std::vector<SharedPicture>;
+struct MaskSettings {
+  MaskKind kind = MaskKind::alpha;  ///< `mask`
+  unsigned inset = 0;               ///< `mask-inset`
+  std::string file;                 ///< `mask-file`
+};
 
 /// The templates that the application has set. Files are read when the element starts.
 struct TemplateSettings {
@@ -38,11 +55,14 @@ struct TemplateSettings {
   std::vector<std::string> files;  ///< `templates`
   Sample sample;                   ///< `template-sample`
   Pictures added;                  ///< by signals
+  MaskSettings mask;
 };
 
 /// The templates in the order of their indices.
 struct Bank {
   Pictures single, several, sampled, added;
+  Pictures mask_file;  ///< none or one
+  MaskSettings mask;   ///< that the templates have been masked by
 
   static constexpr Pictures Bank::*lists[] = {&Bank::single, &Bank::several, &Bank::sampled,
                                               &Bank::added};
@@ -53,10 +73,10 @@ struct Bank {
 /// The settings from which this bank would be loaded.
 TemplateSettings settings_of(const Bank& bank);
 
-/// Replaces one of the bank's lists by what the settings name; new ids follow `last_id`. Blocks
-/// while files are decoded. If a file cannot be read (RESOURCE/OPEN_READ) or a sample cannot be
-/// used (LIBRARY/SETTINGS), or a picture has more pixels, sets `fault`, returns false and leaves
-/// the bank unchanged.
+/// Replaces one of the bank's lists, other than `added`, by what the settings name, not masked yet;
+/// new ids follow `last_id`. Blocks while files are decoded. If a file cannot be read
+/// (RESOURCE/OPEN_READ) or a sample cannot be used (LIBRARY/SETTINGS), or a picture has more
+/// pixels, sets `fault`, returns false and leaves the bank unchanged.
 bool load(Bank& bank, Pictures Bank::*list, const TemplateSettings& settings, unsigned max_pixels,
           guint& last_id, Fault& fault);
 
@@ -66,23 +86,5 @@ SharedPicture load_file(const std::string& file, const std::string& label, unsig
                         guint id, Fault& fault);
 SharedPicture copy_sample(GstSample* sample, const std::string& label, unsigned max_pixels,
                           guint id, Fault& fault);
-
-/// Dense 8-bit luma.
-struct LumaImage {
-  xcorr::Size size;
-  std::vector<std::uint8_t> pixels;
-
-  bool operator==(const LumaImage&) const = default;
-  xcorr::MatrixView view() const {
-    return {pixels.data(), xcorr::ElementType::u8, size, size.width};
-  }
-};
-
-/// For each image of `after`, the index of an equal one in `before`, if any. Each is used once.
-std::vector<std::optional<std::size_t>> origins_of(const std::vector<LumaImage>& after,
-                                                   const std::vector<LumaImage>& before);
-
-/// The picture's luma as a pipeline of that format has it. Empty if it cannot be converted.
-std::optional<LumaImage> luma_in(const GstVideoInfo& format, const Picture& picture);
 
 }  // namespace cudaxcorr

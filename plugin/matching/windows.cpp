@@ -22,7 +22,7 @@ void Windows::set_templates(Images images, LiveTemplates live) {
   decltype(matchers_) matchers(images->size());
   const auto origins = origins_of(*images, *images_);
   for (std::size_t i = 0; i < origins.size(); ++i)
-    if (origins[i] && live[i] == live_[*origins[i]])
+    if (origins[i] && (*images)[i] == (*images_)[*origins[i]] && live[i] == live_[*origins[i]])
       matchers[i] = std::move(matchers_[*origins[i]]);
   images_ = std::move(images);
   live_ = std::move(live);

@@ -13,7 +13,7 @@
 #include <xcorr/match.hpp>
 
 #include "matching/live_templates.h"
-#include "matching/templates.h"
+#include "matching/luma_image.h"
 #include "tracking/follower.h"
 
 namespace cudaxcorr {
@@ -24,7 +24,7 @@ class Windows {
  public:
   explicit Windows(xcorr::Device device) : device_(std::move(device)) {}
 
-  /// Matchers of templates whose pixels are unchanged are kept.
+  /// Matchers of templates whose pixels and masks are unchanged are kept.
   void set_templates(Images images, LiveTemplates live);
 
   /// Prepares one window per template; further ones are made as needed. The margin is in pixels.

@@ -86,6 +86,7 @@ ChaosApplication::ChaosApplication(GstElement* element, ChaosStream& stream)
             save(other, "other.png"),
             save(Gray(8, 8, 90), "flat.png"),
             save(texture(200, 150, 52), "large.bmp"),
+            save(patch, texture(patch_size, patch_size, 53), "alpha.png"),
             text,
             temporary("missing.png"),
             ""};
@@ -302,7 +303,8 @@ void ChaosApplication::stop_and_start(Random& random) {
     gst_util_set_object_arg(G_OBJECT(element_), "backend", backend());
     g_object_set(element_, "cuda-device-id", -1, "kernel", "auto", "template", nullptr, nullptr);
     gst_util_set_object_arg(G_OBJECT(element_), "templates", "<>");
-    g_object_set(element_, "template-sample", nullptr, nullptr);
+    g_object_set(element_, "template-sample", nullptr, "mask-file", nullptr, nullptr);
+    gst_util_set_object_arg(G_OBJECT(element_), "mask", "none");
   }
   stream_.go_on(ChaosStream::Next::start);
 }

@@ -32,9 +32,16 @@ GstSample* sample_of_patch() {
   return sample;
 }
 
-GstBuffer* frame(int n) {
+/// With the patch, or the round part of it, which is an exact copy under a disc only.
+GstBuffer* frame(int n, bool round = false) {
   Gray picture = background();
-  paste(picture, texture(patch, patch, 50), place_of(n).x, place_of(n).y);
+  const Gray whole = texture(patch, patch, 50);
+  for (int y = 0; y < patch; ++y)
+    for (int x = 0; x < patch; ++x) {
+      const int u = 2 * x + 1 - patch, v = 2 * y + 1 - patch;
+      if (!round || u * u + v * v <= patch * patch)
+        picture.at(place_of(n).x + x, place_of(n).y + y) = whole.at(x, y);
+    }
   GstBuffer* buffer = make_frame(GST_VIDEO_FORMAT_GRAY8, picture);
   GST_BUFFER_PTS(buffer) = n * GST_SECOND;
   return buffer;
@@ -53,7 +60,9 @@ class Stream {
     finder_.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
   }
 
-  GstFlowReturn push(int n) { return gst_harness_push(finder_.harness, frame(n)); }
+  GstFlowReturn push(int n, bool round = false) {
+    return gst_harness_push(finder_.harness, frame(n, round));
+  }
   void end() { fail_unless(gst_harness_push_event(finder_.harness, gst_event_new_eos())); }
 
   /// Takes the next frame that left, which must be this one, with the right answer.
@@ -157,6 +166,18 @@ GST_START_TEST(the_kernel_is_the_gpus) {
 }
 GST_END_TEST
 
+/// The CPU searches under the same mask.
+GST_START_TEST(the_mask_is_kept) {
+  Stream stream("mask=disc track=true");
+  assert_equals_int(stream.push(0, true), GST_FLOW_OK);
+  simt::break_call(1, simt::Fault::lasting);
+  for (int n = 1; n < frames; ++n) assert_equals_int(stream.push(n, true), GST_FLOW_OK);
+  const guint64 id = stream.pull(0).id;
+  for (int n = 1; n < frames; ++n) assert_equals_uint64(stream.pull(n).id, id);
+  assert_text(stream.active_backend(), "cpu");
+}
+GST_END_TEST
+
 /// Where only the GPU will do, an error says so once, and what left before is right.
 GST_START_TEST(backend_cuda_ends_the_stream) {
   int errors = 0;
@@ -216,6 +237,7 @@ Suite* suite() {
   tcase_add_test(tc, tracks_go_on_when_a_call_fails);
   tcase_add_test(tc, tracks_go_on_when_the_gpu_is_gone);
   tcase_add_test(tc, the_kernel_is_the_gpus);
+  tcase_add_test(tc, the_mask_is_kept);
   tcase_add_test(tc, backend_cuda_ends_the_stream);
   tcase_add_test(tc, the_gpu_comes_back);
   return s;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Template files of kinds that GStreamer has no encoder for, written here: each is decoded to an
-// exact copy or refused with a reason, never taken for something else in silence.
+// exact copy, with the mask that its alpha says, or refused with a reason, never taken for
+// something else in silence.
 #include <filesystem>
 
 #include "live_templates.hpp"
@@ -62,17 +63,17 @@ struct Kind {
   bool right;  ///< or refused
 };
 
-constexpr Kind kinds[] = {{0, 8, 0, true},  {0, 8, 1, true},  {0, 16, 0, true},  {0, 16, 1, true},
-                          {2, 8, 0, true},  {2, 8, 1, true},  {2, 16, 0, false}, {2, 16, 1, false},
-                          {3, 8, 0, true},  {3, 8, 1, true},  {4, 8, 0, true},   {4, 8, 1, true},
-                          {4, 16, 0, true}, {4, 16, 1, true}, {6, 8, 0, true},   {6, 8, 1, true},
-                          {6, 16, 0, true}, {6, 16, 1, true}};
+constexpr Kind kinds[] = {
+    {0, 8, 0, true}, {0, 8, 1, true},   {0, 16, 0, true},  {0, 16, 1, true},  {2, 8, 0, true},
+    {2, 8, 1, true}, {2, 16, 0, false}, {2, 16, 1, false}, {3, 8, 0, true},   {3, 8, 1, true},
+    {4, 8, 0, true}, {4, 8, 1, true},   {4, 16, 0, false}, {4, 16, 1, false}, {6, 8, 0, true},
+    {6, 8, 1, true}, {6, 16, 0, false}, {6, 16, 1, false}};
 
 std::string pixel_of(const Kind& kind, std::uint8_t value) {
   const std::string sample(static_cast<std::size_t>(kind.depth / 8), static_cast<char>(value));
   std::string pixel = sample;
   if (kind.colour == 2 || kind.colour == 6) pixel += sample + sample;
-  if (kind.colour & 4) pixel.append(sample.size(), static_cast<char>(255 - value / 2));
+  if (kind.colour & 4) pixel += sample;  // alpha
   return pixel;
 }
 
@@ -109,8 +110,20 @@ std::string png(const Kind& kind, const Gray& picture) {
   return file + chunk("IDAT", stored(data)) + chunk("IEND", "");
 }
 
+/// Whether alpha says that the brighter half of the pixels counts.
+bool has_alpha(const Kind& kind) { return kind.colour == 3 || kind.colour & 4; }
+
+/// The scene, where pixels of the patch that do not count are others.
+Gray scene_of(bool alpha) {
+  Gray scene = ::scene();
+  for (int y = 22; alpha && y < 22 + 12; ++y)
+    for (int x = 41; x < 41 + 16; ++x)
+      if (scene.at(x, y) < 128) scene.at(x, y) = static_cast<std::uint8_t>(255 - scene.at(x, y));
+  return scene;
+}
+
 /// In an RGB frame, so that gray is neither scaled nor lost.
-void assert_copy_or_refused(const std::string& file, bool right) {
+void assert_copy_or_refused(const std::string& file, bool right, bool alpha = false) {
   Finder finder("subpixel=false threshold=-1");
   finder.set_format(GST_VIDEO_FORMAT_RGB, 96, 64);
   const guint id = add_file(finder, file);
@@ -119,17 +132,20 @@ void assert_copy_or_refused(const std::string& file, bool right) {
     assert_warned(finder, file.c_str(), GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ);
     return;
   }
-  const auto peaks = finder.find(scene()).peaks;
+  const auto peaks = finder.find(scene_of(alpha)).peaks;
   assert_equals_int(peaks.size(), 1);
   assert_at(peaks[0], 41, 22);
   fail_unless(peaks[0].score == 1.0, "%s scores %f", file.c_str(), peaks[0].score);
+  if (!alpha) return;
+  finder.set("mask", "none");
+  fail_unless(finder.find(scene_of(alpha)).peaks[0].score < 0.9);
 }
 
 GST_START_TEST(kind_of_png) {
   const Kind& kind = kinds[__i__];
   const std::string name = "kind-" + std::to_string(kind.colour) + "-" +
                            std::to_string(kind.depth) + "-" + std::to_string(kind.interlaced);
-  assert_copy_or_refused(written(name + ".png", png(kind, patch())), kind.right);
+  assert_copy_or_refused(written(name + ".png", png(kind, patch())), kind.right, has_alpha(kind));
 }
 GST_END_TEST
 

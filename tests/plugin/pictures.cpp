@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The template files and frames of support.hpp.
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -152,6 +153,11 @@ std::string save(const Gray& picture, const std::string& name) {
   return encode(format, picture, make_frame(format, picture), encoder, path);
 }
 
+std::string save(const Gray& picture, const Gray& alpha, const std::string& name) {
+  const auto format = GST_VIDEO_FORMAT_RGBA;
+  return encode(format, picture, make_frame(format, picture, alpha), "pngenc", temporary(name));
+}
+
 std::string save(const Gray& red, const Gray& green, const Gray& blue, const std::string& name) {
   const auto format = GST_VIDEO_FORMAT_RGB;
   return encode(format, red, make_frame(format, red, green, blue), "pngenc", temporary(name));
@@ -184,6 +190,32 @@ GstBuffer* make_frame(GstVideoFormat format, const Gray& red, const Gray& green,
   const Gray* planes[] = {&red, &green, &blue};
   for (int component = 0; component < 3; ++component)
     fill(frame, component, [&](int x, int y) { return planes[component]->at(x, y); });
+  gst_video_frame_unmap(&frame);
+  return buffer;
+}
+
+GstBuffer* make_frame(GstVideoFormat format, const Gray& picture, const Gray& alpha) {
+  const GstVideoInfo info = info_of(format, picture);
+  const GstVideoFormatInfo* unpacked = gst_video_format_get_info(info.finfo->unpack_format);
+  const bool deep = GST_VIDEO_FORMAT_INFO_BITS(unpacked) == 16, rgb = GST_VIDEO_INFO_IS_RGB(&info);
+  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, info.size, nullptr);
+  GST_BUFFER_PTS(buffer) = 0;
+  GstVideoFrame frame;
+  fail_unless(gst_video_frame_map(&frame, &info, buffer, GST_MAP_WRITE));
+  for (int y = 0; y < picture.height; ++y) {
+    std::vector<std::uint8_t> bytes;
+    for (int x = 0; x < picture.width; ++x) {
+      const std::uint8_t luma = picture.at(x, y), chroma = rgb ? luma : 128;
+      for (const std::uint8_t component : {alpha.at(x, y), luma, chroma, chroma})
+        bytes.insert(bytes.end(), deep ? 2 : 1, component);
+    }
+    info.finfo->pack_func(info.finfo, GST_VIDEO_PACK_FLAG_NONE, bytes.data(),
+                          static_cast<int>(bytes.size()), frame.data, frame.info.stride,
+                          info.chroma_site, y, picture.width);
+  }
+  gsize size = 0;
+  if (const void* palette = gst_video_format_get_palette(format, &size))
+    std::memcpy(GST_VIDEO_FRAME_PLANE_DATA(&frame, 1), palette, size);
   gst_video_frame_unmap(&frame);
   return buffer;
 }

@@ -49,6 +49,8 @@ std::string temporary(const std::string& name);
 /// Writes a template file in the format of the extension (png, jpg, bmp). Returns its path.
 std::string save(const Gray& picture, const std::string& name);
 std::string save(const Gray& red, const Gray& green, const Gray& blue, const std::string& name);
+/// A PNG file with an alpha channel.
+std::string save(const Gray& picture, const Gray& alpha, const std::string& name);
 /// The value of a property that is an array of strings.
 std::string array_of(const std::vector<std::string>& items);
 void write_file(const std::string& path, const std::string& bytes);
@@ -59,6 +61,8 @@ std::string read_file(const std::string& path);
 GstBuffer* make_frame(GstVideoFormat format, const Gray& picture, int padding = 0);
 /// A frame of a packed RGB format.
 GstBuffer* make_frame(GstVideoFormat format, const Gray& red, const Gray& green, const Gray& blue);
+/// A picture without colour in a format with alpha, of any depth.
+GstBuffer* make_frame(GstVideoFormat format, const Gray& picture, const Gray& alpha);
 
 struct Peak : GstCudaXCorrPeak {
   std::string label, state;

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "matching/luma_image.h"
+
+#include <algorithm>
+#include <functional>
+
+#include <xcorr/image.hpp>
+
+#include "common/mapped_frame.h"
+#include "common/new_buffer.h"
+#include "matching/frame.h"
+
+namespace cudaxcorr {
+namespace {
+
+/// The pipeline's format at the picture's size.
+GstVideoInfo converted_info(const GstVideoInfo& format, const GstVideoInfo& picture) {
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, GST_VIDEO_INFO_FORMAT(&format), picture.width, picture.height);
+  info.colorimetry = format.colorimetry;
+  info.chroma_site = format.chroma_site;
+  info.fps_n = picture.fps_n;  // the converter refuses to change the rate
+  info.fps_d = picture.fps_d;
+  return info;
+}
+
+bool convert(const MappedFrame& from, MappedFrame& to) {
+  GstStructure* picture = gst_structure_new(  //
+      "picture", GST_VIDEO_CONVERTER_OPT_SRC_X, G_TYPE_INT, from.picture.x,
+      GST_VIDEO_CONVERTER_OPT_SRC_Y, G_TYPE_INT, from.picture.y, GST_VIDEO_CONVERTER_OPT_SRC_WIDTH,
+      G_TYPE_INT, from.picture.w, GST_VIDEO_CONVERTER_OPT_SRC_HEIGHT, G_TYPE_INT, from.picture.h,
+      nullptr);
+  GstVideoConverter* converter = gst_video_converter_new(&from.frame.info, &to.frame.info, picture);
+  if (!converter) return false;
+  gst_video_converter_frame(converter, &from.frame, &to.frame);
+  gst_video_converter_free(converter);
+  return true;
+}
+
+/// The same for rows that lie from the last to the first, at which GStreamer 1.22's converter
+/// crashes.
+bool convert_upside_down(const MappedFrame& from, MappedFrame& to) {
+  const GstVideoInfo info = converted_info(from.frame.info, from.frame.info);
+  GstBuffer* buffer = new_buffer(info.size);
+  if (!buffer) return false;
+  bool converted;
+  {
+    MappedFrame upright(info, buffer, GST_MAP_READWRITE);
+    converted = upright && gst_video_frame_copy(&upright.frame, &from.frame);
+    upright.picture = from.picture;
+    converted = converted && convert(upright, to);
+  }
+  gst_buffer_unref(buffer);
+  return converted;
+}
+
+bool is_upside_down(const GstVideoFrame& frame) {
+  const int* strides = frame.info.stride;
+  return std::any_of(strides, strides + GST_VIDEO_FRAME_N_PLANES(&frame),
+                     [](int stride) { return stride < 0; });
+}
+
+LumaImage copy(const xcorr::MatrixView& view) {
+  LumaImage image{view.size, std::vector<std::uint8_t>(view.size.area())};
+  xcorr::copy_luma(view, image.pixels.data(), view.size.width);
+  return image;
+}
+
+}  // namespace
+
+bool LumaImage::is_flat() const {
+  std::uint8_t least = 255, most = 0;
+  for (std::size_t i = 0; i < pixels.size(); ++i) {
+    if (!counts(i)) continue;
+    least = std::min(least, pixels[i]);
+    most = std::max(most, pixels[i]);
+    if (least < most) return false;
+  }
+  return true;
+}
+
+std::vector<std::optional<std::size_t>> origins_of(const std::vector<LumaImage>& after,
+                                                   const std::vector<LumaImage>& before) {
+  std::vector<bool> taken(before.size());
+  std::vector<std::optional<std::size_t>> origins(after.size());
+  const auto pair_up = [&](const auto& belong_together) {
+    for (std::size_t i = 0; i < after.size(); ++i)
+      for (std::size_t j = 0; j < before.size() && !origins[i]; ++j) {
+        if (taken[j] || !belong_together(after[i], before[j])) continue;
+        origins[i] = j;
+        taken[j] = true;
+      }
+  };
+  pair_up(std::equal_to<LumaImage>());
+  pair_up([](const LumaImage& a, const LumaImage& b) {
+    return a.size == b.size && a.pixels == b.pixels;
+  });
+  return origins;
+}
+
+std::optional<LumaImage> luma_in(const GstVideoInfo& format, const Picture& picture) {
+  const GstVideoInfo info = picture.info();
+  const GstVideoInfo target = converted_info(format, info);
+  const MappedFrame decoded(info, gst_sample_get_buffer(picture.sample.get()), GST_MAP_READ);
+  if (!decoded) return std::nullopt;
+
+  GstBuffer* buffer = new_buffer(target.size);
+  if (!buffer) return std::nullopt;
+  std::optional<LumaImage> image;
+  {
+    MappedFrame converted(target, buffer, GST_MAP_READWRITE);
+    const auto conversion = is_upside_down(decoded.frame) ? convert_upside_down : convert;
+    if (converted && conversion(decoded, converted)) image = copy(luma_view(converted));
+  }
+  gst_buffer_unref(buffer);
+  if (image) image->mask = picture.mask;
+  return image;
+}
+
+}  // namespace cudaxcorr

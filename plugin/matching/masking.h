@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Masks for the templates of a bank, however they came.
+#pragma once
+
+#include <xcorr/methods.hpp>
+
+#include "common/fault.h"
+#include "matching/templates.h"
+
+namespace cudaxcorr {
+
+/// Gives every template the mask that the settings and the bank's `mask_file` make. If one cannot
+/// have that mask, sets `fault` (LIBRARY/SETTINGS) and returns false: the file has another size, no
+/// pixel would count, or those that would are flat where the rest is not, and the method needs
+/// contrast.
+bool mask_templates(Bank& bank, const MaskSettings& settings, xcorr::Method method, Fault& fault);
+
+}  // namespace cudaxcorr

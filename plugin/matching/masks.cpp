@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Formats are read as GStreamer unpacks them: a row of pixels of four components, alpha first, of 8
+// or 16 bits. That neither rounds nor converts, so masks are exact in every format.
+#include "matching/masks.h"
+
+namespace cudaxcorr {
+namespace {
+
+template <class Component, class Counts>
+Mask mask_of(const MappedFrame& picture, const Counts& counts) {
+  const GstVideoFrame& frame = picture.frame;
+  const GstVideoFormatInfo* format = frame.info.finfo;
+  const int width = GST_VIDEO_FRAME_WIDTH(&frame);
+  std::vector<Component> row(static_cast<std::size_t>(width) * 4);
+  Mask mask;
+  mask.reserve(static_cast<std::size_t>(picture.picture.w) * picture.picture.h);
+  for (int y = 0; y < picture.picture.h; ++y) {
+    format->unpack_func(format, GST_VIDEO_PACK_FLAG_NONE, row.data(), frame.data, frame.info.stride,
+                        0, picture.picture.y + y, width);
+    for (int x = 0; x < picture.picture.w; ++x)
+      mask.push_back(counts(&row[static_cast<std::size_t>(picture.picture.x + x) * 4]));
+  }
+  return mask;
+}
+
+const GstVideoFormatInfo* unpacked_format(const MappedFrame& picture) {
+  return gst_video_format_get_info(picture.frame.info.finfo->unpack_format);
+}
+
+template <class Counts>
+Mask mask_of(const MappedFrame& picture, const Counts& counts) {
+  return GST_VIDEO_FORMAT_INFO_BITS(unpacked_format(picture)) == 8
+             ? mask_of<std::uint8_t>(picture, counts)
+             : mask_of<std::uint16_t>(picture, counts);
+}
+
+/// Of an unpacked pixel: the upper half of what its type holds.
+template <class Component>
+bool is_opaque(const Component* pixel) {
+  return pixel[0] >> (8 * sizeof(Component) - 1) != 0;
+}
+
+}  // namespace
+
+Mask opaque_pixels(const MappedFrame& picture) {
+  if (!GST_VIDEO_INFO_HAS_ALPHA(&picture.frame.info)) return {};
+  return mask_of(picture, [](const auto* pixel) { return is_opaque(pixel); });
+}
+
+Mask bright_pixels(const MappedFrame& picture) {
+  const GstVideoInfo& info = picture.frame.info;
+  int black[GST_VIDEO_MAX_COMPONENTS], range[GST_VIDEO_MAX_COMPONENTS];
+  gst_video_color_range_offsets(info.colorimetry.range, unpacked_format(picture), black, range);
+  const int colours = GST_VIDEO_INFO_IS_RGB(&info) ? 3 : 1;  // or luma
+  return mask_of(picture, [&](const auto* pixel) {
+    const auto is_brighter = [&](int i) { return pixel[1 + i] > black[i]; };
+    bool bright = false;
+    for (int i = 0; i < colours; ++i) bright |= is_brighter(i);
+    return bright && is_opaque(pixel);
+  });
+}
+
+Mask disc(xcorr::Size size, unsigned inset) {
+  // In halves of a pixel, from the middle.
+  const std::int64_t across = size.width - 2 * std::int64_t{inset};
+  const std::int64_t down = size.height - 2 * std::int64_t{inset};
+  Mask mask(static_cast<std::size_t>(size.area()));
+  if (across <= 0 || down <= 0) return mask;
+  auto pixel = mask.begin();
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x) {
+      const std::int64_t u = (2 * x + 1 - size.width) * down,
+                         v = (2 * y + 1 - size.height) * across;
+      *pixel++ = u * u + v * v <= across * down * across * down;
+    }
+  return mask;
+}
+
+}  // namespace cudaxcorr

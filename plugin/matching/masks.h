@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Which pixels of a template count: those that the alpha of its picture says, that another picture
+// does, or that lie in a disc.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <xcorr/types.hpp>
+
+#include "common/mapped_frame.h"
+
+namespace cudaxcorr {
+
+/// Dense; a pixel counts where its byte is not 0. Without bytes all pixels count.
+using Mask = std::vector<std::uint8_t>;
+
+enum class MaskKind { none, alpha, disc };
+
+/// Where the alpha of raw video in host memory is at least 128 of 255; without alpha everywhere.
+Mask opaque_pixels(const MappedFrame& picture);
+
+/// Where raw video in host memory is neither black nor transparent.
+Mask bright_pixels(const MappedFrame& picture);
+
+/// The pixels whose centres lie in the ellipse that is as large as the picture, less `inset` pixels
+/// at each edge.
+Mask disc(xcorr::Size size, unsigned inset);
+
+}  // namespace cudaxcorr
