@@ -52,6 +52,14 @@ G_BEGIN_DECLS
  * @ny: top edge as a fraction of the frame's height
  * @nwidth: width as a fraction of the frame's
  * @nheight: height as a fraction of the frame's
+ * @center_x: the template's centre in pixels of the analysed frame; centres of pixels are whole, so
+ *     that of an upright template is @x + (@width - 1) / 2
+ * @center_y: the same downwards
+ * @angle: by how many degrees the template is turned, counter-clockwise as seen, -180 to 180; @x to
+ *     @height are its upright bounds
+ * @scale: its size as a factor
+ * @corners: x and y of its upper left, upper right, lower right and lower left corner as it lies in
+ *     the frame: of an upright template first @x - 0.5 and @y - 0.5
  * @score: the method's score at the whole-pixel position; that of a window of zeros when @lost
  * @lost: %TRUE if the track was not detected in this frame: the place is the last one known
  * @state: (transfer none): "tentative", "tracked" or "lost" for a track, else "none"; lives as long
@@ -67,6 +75,8 @@ typedef struct {
   guint64 id;
   gdouble x, y, width, height;
   gdouble nx, ny, nwidth, nheight;
+  gdouble center_x, center_y, angle, scale;
+  gdouble corners[8];
   gdouble score;
   gboolean lost;
   const gchar* state;
@@ -117,12 +127,20 @@ static inline guint gst_cuda_xcorr_get_n_peaks(const GstStructure* result) {
 static inline gboolean gst_cuda_xcorr_get_peak(const GstStructure* result, guint index,
                                                GstCudaXCorrPeak* peak) {
   const GstStructure* fields;
-  const GValue* item;
+  const GValue *item, *corners;
+  guint i;
 
   if (index >= gst_cuda_xcorr_get_n_peaks(result)) return FALSE;
   item = gst_value_array_get_value(gst_structure_get_value(result, "peaks"), index);
   fields = GST_VALUE_HOLDS_STRUCTURE(item) ? gst_value_get_structure(item) : NULL;
-  if (!fields) return FALSE;
+  corners = fields ? gst_structure_get_value(fields, "corners") : NULL;
+  if (!corners || !GST_VALUE_HOLDS_ARRAY(corners) || gst_value_array_get_size(corners) != 8)
+    return FALSE;
+  for (i = 0; i < 8; i++) {
+    item = gst_value_array_get_value(corners, i);
+    if (!G_VALUE_HOLDS_DOUBLE(item)) return FALSE;
+    peak->corners[i] = g_value_get_double(item);
+  }
   peak->label = gst_structure_get_string(fields, "label");
   peak->state = gst_structure_get_string(fields, "state");
   return gst_structure_get(
@@ -130,8 +148,10 @@ static inline gboolean gst_cuda_xcorr_get_peak(const GstStructure* result, guint
       &peak->template_id, "id", G_TYPE_UINT64, &peak->id, "x", G_TYPE_DOUBLE, &peak->x, "y",
       G_TYPE_DOUBLE, &peak->y, "width", G_TYPE_DOUBLE, &peak->width, "height", G_TYPE_DOUBLE,
       &peak->height, "nx", G_TYPE_DOUBLE, &peak->nx, "ny", G_TYPE_DOUBLE, &peak->ny, "nwidth",
-      G_TYPE_DOUBLE, &peak->nwidth, "nheight", G_TYPE_DOUBLE, &peak->nheight, "score",
-      G_TYPE_DOUBLE, &peak->score, "lost", G_TYPE_BOOLEAN, &peak->lost, NULL);
+      G_TYPE_DOUBLE, &peak->nwidth, "nheight", G_TYPE_DOUBLE, &peak->nheight, "center-x",
+      G_TYPE_DOUBLE, &peak->center_x, "center-y", G_TYPE_DOUBLE, &peak->center_y, "angle",
+      G_TYPE_DOUBLE, &peak->angle, "scale", G_TYPE_DOUBLE, &peak->scale, "score", G_TYPE_DOUBLE,
+      &peak->score, "lost", G_TYPE_BOOLEAN, &peak->lost, NULL);
 }
 
 /**
@@ -140,12 +160,21 @@ static inline gboolean gst_cuda_xcorr_get_peak(const GstStructure* result, guint
  * @width: the buffer's present width in pixels, from its caps
  * @height: the buffer's present height
  *
- * Expresses the peak's place and size in pixels of a frame that was scaled as a whole since the
- * analysis. Cropping and rotation cannot be undone this way.
+ * Expresses the peak's place, size, centre and corners in pixels of a frame that was scaled as a
+ * whole since the analysis. Cropping and rotation cannot be undone this way.
  *
  * Since: 0.1
  */
 static inline void gst_cuda_xcorr_peak_rescale(GstCudaXCorrPeak* peak, gint width, gint height) {
+  const gdouble across = peak->nwidth * width / peak->width;
+  const gdouble down = peak->nheight * height / peak->height;
+  guint i;
+
+  /* Edges, which lie half a pixel before the centres of pixels, scale with the picture. */
+  peak->center_x = (peak->center_x + 0.5) * across - 0.5;
+  peak->center_y = (peak->center_y + 0.5) * down - 0.5;
+  for (i = 0; i < 8; i++)
+    peak->corners[i] = (peak->corners[i] + 0.5) * (i % 2 ? down : across) - 0.5;
   peak->x = peak->nx * width;
   peak->y = peak->ny * height;
   peak->width = peak->nwidth * width;

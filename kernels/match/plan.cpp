@@ -216,7 +216,8 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
                      size.height,
                      r.score,
                      closeness.of(r.score),
-                     {x + 0.5 * (size.width - 1), y + 0.5 * (size.height - 1)}});
+                     {x + 0.5 * (size.width - 1), y + 0.5 * (size.height - 1), 0, 1,
+                      double(size.width), double(size.height)}});
   }
 }
 

@@ -50,21 +50,36 @@ std::shared_ptr<const Bank> still_wanted(const std::shared_ptr<const Bank>& work
   return std::erase_if(bank->added, removed) > 0 ? bank : working;
 }
 
-/// Resets templates, kernel and depth to what worked, unless they have been changed again since.
+/// Those of settings that may turn out not to work, and of what goes with them.
+constexpr const char* refusable_properties[] = {
+    "kernel",    "method",    "prefilter-sigma", "angle-start",    "angle-extent", "angle-step",
+    "scale-min", "scale-max", "scale-step",      "pyramid-levels", "max-overlap",  "async-depth"};
+
+/// Resets them, unless they have been changed again since.
+void reset(SearchSettings& now, const SearchSettings& refused, const SearchSettings& working) {
+  const auto reset_one = [](auto& setting, const auto& not_taken, const auto& taken) {
+    if (setting == not_taken) setting = taken;
+  };
+  xcorr::MatchSettings& match = now.match;
+  reset_one(match.kernel, refused.match.kernel, working.match.kernel);
+  reset_one(match.method, refused.match.method, working.match.method);
+  reset_one(match.prefilter_sigma, refused.match.prefilter_sigma, working.match.prefilter_sigma);
+  reset_one(match.poses, refused.match.poses, working.match.poses);
+  reset_one(now.async_depth, refused.async_depth, working.async_depth);
+}
+
+/// Resets templates and settings to what worked, unless they have been changed again since.
 void refuse(GstCudaXCorr* self, const Task& refused, const Task& working) {
   Snapshot& shared = self->element->shared;
   {
     const ObjectLock lock(self);
-    if (shared.settings.search.match.kernel == refused.search.match.kernel)
-      shared.settings.search.match.kernel = working.search.match.kernel;
-    if (shared.settings.search.async_depth == refused.search.async_depth)
-      shared.settings.search.async_depth = working.search.async_depth;
+    reset(shared.settings.search, refused.search, working.search);
     if (shared.bank == refused.bank) {
       shared.bank = working.bank;
       shared.settings.templates = settings_of(*working.bank);
     }
   }
-  for (const char* name : {"kernel", "async-depth"}) g_object_notify(G_OBJECT(self), name);
+  for (const char* name : refusable_properties) g_object_notify(G_OBJECT(self), name);
   notify_templates(self);
 }
 
@@ -97,8 +112,7 @@ xcorr::Status configure(GstCudaXCorr* self, Snapshot& requested) {
     post_warning(self, fault_of(status));
     refuse(self, asked, working);
     requested.bank = working.bank;
-    search.match.kernel = working.search.match.kernel;
-    search.async_depth = working.search.async_depth;
+    reset(search, asked.search, working.search);
     task = task_of(self, requested);
     status = requested.has_templates() ? element.analyser->configure(task) : xcorr::Status();
   }

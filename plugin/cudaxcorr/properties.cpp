@@ -153,6 +153,53 @@ std::vector<Property> make_table() {
                                initial.search.match.subpixel, playing),
           [](auto& s) -> auto& { return s.search.match.subpixel; }),
       row(
+          g_param_spec_double("angle-start", "Angle start",
+                              "First angle at which templates are searched, in degrees, "
+                              "counter-clockwise as seen",
+                              -360, 360, initial.search.match.poses.angle_start, playing),
+          [](auto& s) -> auto& { return s.search.match.poses.angle_start; }),
+      row(
+          g_param_spec_double("angle-extent", "Angle extent",
+                              "Degrees from the first angle to the last (0: only the first; 360: "
+                              "any angle)",
+                              0, 360, initial.search.match.poses.angle_extent, playing),
+          [](auto& s) -> auto& { return s.search.match.poses.angle_extent; }),
+      row(
+          g_param_spec_double("angle-step", "Angle step",
+                              "Degrees from one angle to the next, before refinement (0: from the "
+                              "template's size)",
+                              0, 360, initial.search.match.poses.angle_step, playing),
+          [](auto& s) -> auto& { return s.search.match.poses.angle_step; }),
+      row(
+          g_param_spec_double("scale-min", "Minimum scale",
+                              "Smallest size at which templates are searched, as a factor", 0.1, 10,
+                              initial.search.match.poses.scale_min, playing),
+          [](auto& s) -> auto& { return s.search.match.poses.scale_min; }),
+      row(
+          g_param_spec_double("scale-max", "Maximum scale",
+                              "Largest size at which templates are searched, as a factor", 0.1, 10,
+                              initial.search.match.poses.scale_max, playing),
+          [](auto& s) -> auto& { return s.search.match.poses.scale_max; }),
+      row(
+          g_param_spec_double("scale-step", "Scale step",
+                              "From one scale to the next, as a share of it, before refinement (0: "
+                              "from the template's size)",
+                              0, 1, initial.search.match.poses.scale_step, playing),
+          [](auto& s) -> auto& { return s.search.match.poses.scale_step; }),
+      row(
+          g_param_spec_int("pyramid-levels", "Pyramid levels",
+                           "How often frame and template are halved for the first pass over angles "
+                           "and scales (-1: as the template's details permit)",
+                           -1, 8, initial.search.match.poses.pyramid_levels, playing),
+          [](auto& s) -> auto& { return s.search.match.poses.pyramid_levels; }),
+      row(
+          g_param_spec_double(
+              "max-overlap", "Maximum overlap",
+              "Of two places at any angles or scales whose common part is more than "
+              "this of the smaller one's area, the better is reported",
+              0, 1, initial.search.match.poses.max_overlap, playing),
+          [](auto& s) -> auto& { return s.search.match.poses.max_overlap; }),
+      row(
           // Its items are not described: GStreamer 1.22 crashes at an array in an array of numbers.
           array_of("search-region", "Search region",
                    "Part of the frame that is searched, <x, y, width, height> in pixels; a match "

@@ -12,26 +12,52 @@
 namespace cudaxcorr {
 namespace {
 
+/// x and y of each, in one array.
+GValue corners_value(const xcorr::Pose& pose) {
+  GValue array = G_VALUE_INIT;
+  gst_value_array_init(&array, 8);
+  const auto add = [&array](double number) {
+    GValue item = G_VALUE_INIT;
+    g_value_init(&item, G_TYPE_DOUBLE);
+    g_value_set_double(&item, number);
+    gst_value_array_append_and_take_value(&array, &item);
+  };
+  for (const xcorr::Corner& corner : xcorr::corners_of(pose)) {
+    add(corner.x);
+    add(corner.y);
+  }
+  return array;
+}
+
 GstStructure* describe(const char* name, const FrameResult& result, const Target& target) {
   const xcorr::Peak& peak = target.peak;
   const double width = result.frame.width, height = result.frame.height;
   const Picture& picture = result.bank[peak.template_index];
-  return gst_structure_new(name,                                                       //
-                           "template", G_TYPE_UINT, peak.template_index,               //
-                           "template-id", G_TYPE_UINT, picture.id,                     //
-                           "label", G_TYPE_STRING, picture.label.c_str(),              //
-                           "id", G_TYPE_UINT64, guint64{target.id},                    //
-                           "x", G_TYPE_DOUBLE, peak.x,                                 //
-                           "y", G_TYPE_DOUBLE, peak.y,                                 //
-                           "width", G_TYPE_DOUBLE, static_cast<double>(peak.width),    //
-                           "height", G_TYPE_DOUBLE, static_cast<double>(peak.height),  //
-                           "nx", G_TYPE_DOUBLE, peak.x / width,                        //
-                           "ny", G_TYPE_DOUBLE, peak.y / height,                       //
-                           "nwidth", G_TYPE_DOUBLE, peak.width / width,                //
-                           "nheight", G_TYPE_DOUBLE, peak.height / height,             //
-                           "score", G_TYPE_DOUBLE, peak.score,                         //
-                           "lost", G_TYPE_BOOLEAN, gboolean{target.lost},              //
-                           "state", G_TYPE_STRING, name_of(target.state), nullptr);
+  const xcorr::Pose& pose = peak.pose;
+  GstStructure* made =
+      gst_structure_new(name,                                                       //
+                        "template", G_TYPE_UINT, peak.template_index,               //
+                        "template-id", G_TYPE_UINT, picture.id,                     //
+                        "label", G_TYPE_STRING, picture.label.c_str(),              //
+                        "id", G_TYPE_UINT64, guint64{target.id},                    //
+                        "x", G_TYPE_DOUBLE, peak.x,                                 //
+                        "y", G_TYPE_DOUBLE, peak.y,                                 //
+                        "width", G_TYPE_DOUBLE, static_cast<double>(peak.width),    //
+                        "height", G_TYPE_DOUBLE, static_cast<double>(peak.height),  //
+                        "nx", G_TYPE_DOUBLE, peak.x / width,                        //
+                        "ny", G_TYPE_DOUBLE, peak.y / height,                       //
+                        "nwidth", G_TYPE_DOUBLE, peak.width / width,                //
+                        "nheight", G_TYPE_DOUBLE, peak.height / height,             //
+                        "center-x", G_TYPE_DOUBLE, pose.center_x,                   //
+                        "center-y", G_TYPE_DOUBLE, pose.center_y,                   //
+                        "angle", G_TYPE_DOUBLE, pose.angle,                         //
+                        "scale", G_TYPE_DOUBLE, pose.scale,                         //
+                        "score", G_TYPE_DOUBLE, peak.score,                         //
+                        "lost", G_TYPE_BOOLEAN, gboolean{target.lost},              //
+                        "state", G_TYPE_STRING, name_of(target.state), nullptr);
+  GValue corners = corners_value(pose);
+  gst_structure_take_value(made, "corners", &corners);
+  return made;
 }
 
 GValue peaks_of(const FrameResult& result) {

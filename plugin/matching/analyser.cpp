@@ -94,11 +94,14 @@ xcorr::Status Analyser::configure(const Task& task) try {
   if (!current.status().ok()) return current.status();
   ready_ = false;
   if (auto status = provide(task.search.max_in_flight()); !status.ok()) return status;
-  if (task.bank != loaded_ || (task.search.tracking.updates() && !live()))
+  const bool may_be_live = !task.search.match.poses.any();
+  if (task.bank != loaded_ || (task.search.updates() && !live()) || (live() && !may_be_live))
     if (auto status = load(task); !status.ok()) return status;
   if (auto status = prepare(task); !status.ok()) return status;
   keep_tracks();
-  follower_.configure(task.search.tracking, task.search.match,
+  TrackSettings tracking = task.search.tracking;
+  if (!task.search.updates()) tracking.update = 0;
+  follower_.configure(tracking, task.search.match,
                       zero_window_scores(*images_, task.search.match.method));
   task_ = task;
   ready_ = true;
@@ -140,7 +143,7 @@ void Analyser::keep_tracks() {
   followed_ = images_;
 }
 
-/// Templates once made live stay live, even while updates are switched off.
+/// Templates once made live stay live, even while updates are switched off, but for poses.
 xcorr::Status Analyser::load(const Task& task) {
   const auto& bank = task.bank;
   std::vector<LumaImage> images;
@@ -156,7 +159,7 @@ xcorr::Status Analyser::load(const Task& task) {
                          status.message() + " (the templates are " + files_of(*bank) + ")");
   };
   LiveTemplates live(images.size());
-  if (task.search.tracking.updates() || this->live()) {
+  if (task.search.updates() || (this->live() && !task.search.match.poses.any())) {
     auto made = live_templates(device_, images, *images_, live_);
     if (!made.ok()) return told(made.status());
     live = std::move(made.value());
@@ -179,6 +182,8 @@ void Analyser::check(const Task& task) {
   const TrackSettings& tracking = task.search.tracking;
   if (tracking.update > 0 && !tracking.enabled)
     warn("'template-update' has no effect without 'track': the templates stay as they are");
+  if (tracking.updates() && task.search.match.poses.any())
+    warn("'template-update' has no effect on templates at several angles or scales");
   const xcorr::Size area =
       xcorr::searched_region({format_.width, format_.height}, task.search.match.search_region)
           .size();

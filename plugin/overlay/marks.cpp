@@ -14,7 +14,11 @@ std::string state_of(const GstCudaXCorrPeak& peak) {
   return state == "none" || state == "tracked" ? "" : state;
 }
 
-Mark mark_of(const GstCudaXCorrPeak& peak) {
+Mark mark_of(GstCudaXCorrPeak peak) {
+  gst_cuda_xcorr_peak_rescale(&peak, 1, 1);
+  const auto corner = [&peak](int i) {  // pixels' edges are whole here
+    return Mark::Point{peak.corners[2 * i] + 0.5, peak.corners[2 * i + 1] + 0.5};
+  };
   return {peak.template_index,
           text_of(peak.label),
           peak.id,
@@ -22,6 +26,7 @@ Mark mark_of(const GstCudaXCorrPeak& peak) {
           peak.ny,
           peak.nwidth,
           peak.nheight,
+          {corner(0), corner(1), corner(2), corner(3)},
           peak.score,
           peak.lost != FALSE,
           state_of(peak),

@@ -23,10 +23,14 @@ struct Mark {
   std::string label;
   std::uint64_t id;  ///< 0: no track
   double x, y, width, height;
+  Point corners[4];  ///< from the upper left one, clockwise as the template has them
   double score;
   bool lost;
   std::string state;         ///< of the track; empty: none to show
   std::vector<Point> trail;  ///< centres in earlier frames and this one, oldest first
+
+  /// Whether its edges are not those of its bounds.
+  bool is_turned() const { return corners[0].y != corners[1].y || corners[0].x > corners[1].x; }
 };
 
 class Marks {

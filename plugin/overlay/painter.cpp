@@ -44,6 +44,8 @@ Box clip(const Box& box, int width, int height) {
 /// A mark laid out in pixels of the frame.
 struct Drawing {
   Box box, text;  ///< the text's background; empty: no text
+  std::vector<Mark::Point> corners;
+  bool turned;
   std::vector<Mark::Point> trail;
   guint32 color;  ///< ARGB
   bool dashed;
@@ -54,6 +56,7 @@ struct Drawing {
   Box bounds() const {
     Box all = box;
     if (text.width() > 0) all = unite(all, text);
+    if (turned) all = all.outset(4 * line_width);  // the mark of the upper edge
     for (const Mark::Point& p : trail) all = unite(all, {p.x, p.y, p.x, p.y});
     return all.outset(reach());
   }
@@ -119,13 +122,32 @@ void stroke(cairo_t* cairo, const Drawing& drawing) {
   cairo_stroke(cairo);
 }
 
-/// The lines are around the place, not over it.
+/// A triangle on the middle of the template's upper edge points up, as the template has it.
+void add_upper_edge_mark(cairo_t* cairo, const Drawing& drawing) {
+  const Mark::Point &left = drawing.corners[0], &right = drawing.corners[1];
+  const double x = (left.x + right.x) / 2, y = (left.y + right.y) / 2;
+  const double across = right.x - left.x, down = right.y - left.y;
+  const double length = std::hypot(across, down);
+  if (length <= 0) return;
+  const double size = std::min(4 * drawing.line_width, length / 4) / length;
+  cairo_move_to(cairo, x - size * across, y - size * down);
+  cairo_line_to(cairo, x + size * down, y - size * across);
+  cairo_line_to(cairo, x + size * across, y + size * down);
+}
+
+/// The lines of an upright one are around the place, not over it.
 void draw_box(cairo_t* cairo, const Drawing& drawing) {
   const Box box = drawing.box.outset(drawing.reach() / 2);
   const double dashes[] = {4 * drawing.line_width, 3 * drawing.line_width};
   if (drawing.dashed) cairo_set_dash(cairo, dashes, 2, 0);
   cairo_set_line_join(cairo, CAIRO_LINE_JOIN_MITER);
-  cairo_rectangle(cairo, box.left, box.top, box.width(), box.height());
+  if (drawing.turned) {
+    for (const Mark::Point& corner : drawing.corners) cairo_line_to(cairo, corner.x, corner.y);
+    cairo_close_path(cairo);
+    add_upper_edge_mark(cairo, drawing);
+  } else {
+    cairo_rectangle(cairo, box.left, box.top, box.width(), box.height());
+  }
   stroke(cairo, drawing);
 }
 
@@ -189,11 +211,15 @@ GstVideoOverlayRectangle* Painter::paint(const Mark& mark, const Look& look, int
                    (mark.y + mark.height) * height},
                   {},
                   {},
+                  mark.is_turned(),
+                  {},
                   color_of(mark, look),
                   mark.lost,
                   scaled(look.line_width, scale),
                   scaled(rim_width, scale),
                   scaled(text_margin, text_scale)};
+  for (const Mark::Point& corner : mark.corners)
+    drawing.corners.push_back({corner.x * width, corner.y * height});
   for (const Mark::Point& point : mark.trail)
     drawing.trail.push_back({point.x * width, point.y * height});
   const std::string text = text_of(mark, look);

@@ -245,6 +245,27 @@ TEST_P(PosesTest, MovingRegion) {
   }
 }
 
+/// What needs no new plan has the same effect as with one.
+TEST_P(PosesTest, ThresholdThatMoves) {
+  const Scene scene{.poses = five_parts};
+  const Bytes frame = scene.frame({300, 240}), pattern = scene.pattern();
+  Matcher matcher = std::move(Matcher::create(device).value());
+  const MatrixView view = pattern.view();
+  ASSERT_TRUE(matcher.set_templates({&view, 1}).ok());
+  for (const double threshold : {0.9999, 0.3, 0.75}) {
+    MatchSettings settings = all_round(8);
+    settings.threshold = threshold;
+    settings.poses.max_overlap = threshold;
+    ASSERT_TRUE(matcher.prepare(ElementType::u8, frame.size, settings).ok());
+    std::vector<Peak> peaks;
+    ASSERT_TRUE(matcher.enqueue(frame.view()).ok());
+    ASSERT_TRUE(matcher.collect(peaks).ok());
+    const auto expected = match(frame, pattern, settings);
+    ASSERT_EQ(peaks.size(), expected.size());
+    for (std::size_t i = 0; i < peaks.size(); ++i) EXPECT_EQ(peaks[i].score, expected[i].score);
+  }
+}
+
 TEST_P(PosesTest, NoPlaceForThem) {
   const Bytes pattern = random_image<std::uint8_t>({40, 40}, 1);
   for (const Size size : {Size{20, 100}, Size{39, 39}})
@@ -299,7 +320,7 @@ TEST_P(PosesTest, WhatIsRefused) {
   refused([&](MatchSettings& s) { s.poses.angle_extent = nan; }, "angle_extent");
   refused([&](MatchSettings& s) { s.poses.angle_start = nan; }, "angle_start");
   refused([](MatchSettings& s) { s.poses.angle_step = -1; }, "angle_step");
-  refused([](MatchSettings& s) { s.poses.scale_min = 1.2; }, "scale_min");
+  refused([](MatchSettings& s) { s.poses.scale_min = 0.05; }, "scale_min");
   refused([&](MatchSettings& s) { s.poses.scale_max = nan; }, "scale_max");
   refused([](MatchSettings& s) { s.poses.scale_min = 0.3; }, "fewer than 4 pixels");
   refused([](MatchSettings& s) { s.poses.scale_step = 2; }, "scale_step");
@@ -319,15 +340,24 @@ TEST_P(PosesTest, WhatIsRefused) {
   EXPECT_TRUE(matcher.prepare(ElementType::u8, {100, 80}, deep).ok());
 }
 
-TEST(TurnedRectangles, WhatTheyHaveInCommon) {
-  const TurnedRectangle square{0, 0, 2, 2, 0};
-  EXPECT_NEAR(overlap_of(square, square), 1, 1e-12);
-  EXPECT_NEAR(overlap_of(square, {1, 0, 2, 2, 0}), 0.5, 1e-12);
-  EXPECT_NEAR(overlap_of(square, {1, 1, 2, 2, std::numbers::pi / 2}), 0.25, 1e-12);
-  EXPECT_NEAR(overlap_of(square, {0, 0, 2, 2, std::numbers::pi / 4}), 8 * (std::sqrt(2) - 1) / 4,
-              1e-12);
-  EXPECT_NEAR(overlap_of(square, {0, 0, 10, 1, 0}), 0.5, 1e-12);
-  EXPECT_EQ(overlap_of(square, {3, 0, 2, 2, 0.3}), 0);
+TEST(PosesOverlap, WhatTheyHaveInCommon) {
+  const auto square = [](double x, double y, double angle) { return Pose{x, y, angle, 1, 2, 2}; };
+  EXPECT_NEAR(overlap_of(square(0, 0, 0), square(0, 0, 0)), 1, 1e-12);
+  EXPECT_NEAR(overlap_of(square(0, 0, 0), square(1, 0, 0)), 0.5, 1e-12);
+  EXPECT_NEAR(overlap_of(square(0, 0, 0), square(1, 1, 90)), 0.25, 1e-12);
+  EXPECT_NEAR(overlap_of(square(0, 0, 0), square(0, 0, 45)), 2 * (std::sqrt(2) - 1), 1e-12);
+  EXPECT_NEAR(overlap_of(square(0, 0, 0), {0, 0, 0, 1, 10, 1}), 0.5, 1e-12);
+  EXPECT_EQ(overlap_of(square(0, 0, 0), square(3, 0, 17)), 0);
+}
+
+/// Counter-clockwise as seen: a quarter turn brings the upper left corner down.
+TEST(PosesOverlap, Corners) {
+  const auto corners = corners_of({10, 20, 90, 2, 8, 4});
+  const Corner expected[] = {{8, 24}, {8, 16}, {12, 16}, {12, 24}};
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_NEAR(corners[i].x, expected[i].x, 1e-12);
+    EXPECT_NEAR(corners[i].y, expected[i].y, 1e-12);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(, PosesTest, testing::Values(Backend::cpu, Backend::cuda),

@@ -16,11 +16,20 @@ void add_peak(Bytes& bytes, GValue* peaks) {
   GstStructure* peak =
       gst_structure_new("peak", "template", G_TYPE_UINT, bytes.number<guint>(), "template-id",
                         G_TYPE_UINT, 1, "id", G_TYPE_UINT64, bytes.number<guint64>(), nullptr);
-  for (const char* name : {"x", "y", "width", "height", "nx", "ny", "nwidth", "nheight", "score"}) {
-    const double number =
-        bytes.flag() ? bytes.number<double>() : bytes.number<std::int8_t>() / 100.0;
-    gst_structure_set(peak, name, G_TYPE_DOUBLE, number, nullptr);
+  const auto any_number = [&bytes] {
+    return bytes.flag() ? bytes.number<double>() : bytes.number<std::int8_t>() / 100.0;
+  };
+  for (const char* name : {"x", "y", "width", "height", "nx", "ny", "nwidth", "nheight", "center-x",
+                           "center-y", "angle", "scale", "score"})
+    gst_structure_set(peak, name, G_TYPE_DOUBLE, any_number(), nullptr);
+  GValue corners = G_VALUE_INIT, number = G_VALUE_INIT;
+  gst_value_array_init(&corners, 8);
+  g_value_init(&number, G_TYPE_DOUBLE);
+  for (int i = 0; i < 8; ++i) {
+    g_value_set_double(&number, any_number());
+    gst_value_array_append_value(&corners, &number);
   }
+  gst_structure_take_value(peak, "corners", &corners);
   gst_structure_set(peak, "lost", G_TYPE_BOOLEAN, gboolean{bytes.flag()}, nullptr);
   GValue label = G_VALUE_INIT;
   g_value_init(&label, G_TYPE_STRING);

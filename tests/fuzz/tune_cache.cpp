@@ -21,8 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const TuneAnswers before = read_answers(file);
   static const Device device = open_device(Backend::cpu).value();
   for (const auto& [problem, answer] : before) {
-    MatchProblem asked = problem_of_group(ElementType::u8, {64, 48}, GroupKey(Size{16, 12}), 1,
-                                          MatchSettings());
+    MatchProblem asked =
+        problem_of_group(ElementType::u8, {64, 48}, GroupKey(Size{16, 12}), 1, MatchSettings());
     const auto selected = select_matching(asked, device, answer.kernel);
     require(!selected.ok() || !answer.kernel.empty(), "a kernel has a name");
   }

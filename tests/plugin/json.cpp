@@ -70,9 +70,13 @@ gboolean assert_same(GQuark quark, const GValue* value, gpointer data) {
   } else if (GST_VALUE_HOLDS_ARRAY(value)) {
     JsonArray* array = json_object_get_array_member(object, name);
     assert_equals_int(json_array_get_length(array), gst_value_array_get_size(value));
-    for (guint i = 0; i < json_array_get_length(array); ++i)
-      assert_fields(gst_value_get_structure(gst_value_array_get_value(value, i)),
-                    json_array_get_object_element(array, i));
+    for (guint i = 0; i < json_array_get_length(array); ++i) {
+      const GValue* item = gst_value_array_get_value(value, i);
+      if (GST_VALUE_HOLDS_STRUCTURE(item))
+        assert_fields(gst_value_get_structure(item), json_array_get_object_element(array, i));
+      else
+        assert_equals_float(json_array_get_double_element(array, i), g_value_get_double(item));
+    }
   } else {
     GValue number = G_VALUE_INIT;
     g_value_init(&number, G_TYPE_DOUBLE);

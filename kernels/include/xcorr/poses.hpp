@@ -3,8 +3,13 @@
 // Poses: how templates may be turned and scaled in a frame.
 //
 // Angles are in degrees, counter-clockwise as seen. A pixel's centre has whole coordinates: the
-// centre of an upright template at x is x + (width - 1) / 2, and a pose turns and scales round it.
+// centre of an upright template at x is x + (width - 1) / 2, and its left edge x - 1/2. A pose
+// turns and scales round the centre.
 #pragma once
+
+#include <array>
+
+#include <xcorr/export.hpp>
 
 namespace xcorr {
 
@@ -13,7 +18,15 @@ struct Pose {
   double center_x = 0, center_y = 0;  ///< of the template, in pixels of the frame
   double angle = 0;                   ///< degrees, -180 to 180
   double scale = 1;
+  double width = 0, height = 0;  ///< the template's, times the scale
 };
+
+struct Corner {
+  double x, y;
+};
+
+/// The template's upper left, upper right, lower right and lower left one, as it lies in the frame.
+XCORR_API std::array<Corner, 4> corners_of(const Pose& pose);
 
 /// The poses that are searched. The default is none but the upright one at the template's own size.
 struct PoseRange {
@@ -22,7 +35,7 @@ struct PoseRange {
   /// From one angle to the next in the last pass of a search; refinement comes after. 0: so that
   /// the template's rim moves by a pixel.
   double angle_step = 0;
-  double scale_min = 1, scale_max = 1;  ///< 0.1 to 10
+  double scale_min = 1, scale_max = 1;  ///< 0.1 to 10; in either order
   /// From one scale to the next in the last pass, as a share of the scale. 0: so that the
   /// template's rim moves by a pixel.
   double scale_step = 0;

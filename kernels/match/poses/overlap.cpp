@@ -3,24 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 namespace xcorr {
 namespace {
 
-struct Corner {
-  double x, y;
-};
 using Polygon = std::vector<Corner>;
-
-Polygon corners_of(const TurnedRectangle& r) {
-  const double cosine = std::cos(r.angle), sine = std::sin(r.angle);
-  Polygon corners;
-  for (const auto& [u, v] : {Corner{-0.5, -0.5}, {0.5, -0.5}, {0.5, 0.5}, {-0.5, 0.5}})
-    corners.push_back({r.center_x + cosine * u * r.width + sine * v * r.height,
-                       r.center_y - sine * u * r.width + cosine * v * r.height});
-  return corners;
-}
 
 /// Twice the area of the triangle; its sign says on which side of the line from a to b c lies.
 double side_of(Corner a, Corner b, Corner c) {
@@ -52,13 +41,23 @@ double area_of(const Polygon& polygon) {
 
 }  // namespace
 
-double overlap_of(const TurnedRectangle& a, const TurnedRectangle& b) {
+std::array<Corner, 4> corners_of(const Pose& pose) {
+  const double angle = pose.angle * std::numbers::pi / 180;
+  const double cosine = std::cos(angle), sine = std::sin(angle);
+  const auto corner = [&](double u, double v) {
+    return Corner{pose.center_x + cosine * u * pose.width + sine * v * pose.height,
+                  pose.center_y - sine * u * pose.width + cosine * v * pose.height};
+  };
+  return {corner(-0.5, -0.5), corner(0.5, -0.5), corner(0.5, 0.5), corner(-0.5, 0.5)};
+}
+
+double overlap_of(const Pose& a, const Pose& b) {
   const double smaller = std::min(a.width * a.height, b.width * b.height);
   const double reach = 0.5 * (std::hypot(a.width, a.height) + std::hypot(b.width, b.height));
   if (!(smaller > 0) || std::hypot(a.center_x - b.center_x, a.center_y - b.center_y) >= reach)
     return 0;
-  Polygon common = corners_of(a);
-  const Polygon edges = corners_of(b);
+  const auto first = corners_of(a), edges = corners_of(b);
+  Polygon common(first.begin(), first.end());
   for (std::size_t i = 0; i < edges.size(); ++i)
     common = clipped(common, edges[i], edges[(i + 1) % edges.size()]);
   return area_of(common) / smaller;

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What two turned rectangles have in common.
+// What templates at two poses have in common.
 #pragma once
+
+#include <xcorr/poses.hpp>
 
 namespace xcorr {
 
-struct TurnedRectangle {
-  double center_x, center_y;
-  double width, height;
-  double angle;  ///< radians, counter-clockwise as seen
-};
-
 /// Their common area as a share of the smaller one's.
-double overlap_of(const TurnedRectangle& a, const TurnedRectangle& b);
+double overlap_of(const Pose& a, const Pose& b);
 
 }  // namespace xcorr

@@ -20,6 +20,10 @@ constexpr double unscored = -2;
 /// between pixels: candidates are kept down to that much below the threshold.
 double slack(int level) { return level == 0 ? 0 : 0.15 + 0.05 * level; }
 
+double coarse_threshold(const MatchSettings& settings, int level) {
+  return std::max(settings.threshold - slack(level), -1.0);
+}
+
 /// Candidates of the top level that are followed down.
 std::size_t most_candidates(int max_peaks) { return 24 + 4 * static_cast<std::size_t>(max_peaks); }
 
@@ -33,8 +37,8 @@ Status check(const std::vector<BankTemplate>& bank, const MatchSettings& s) {
     return bad("angle_extent must be in [0, 360] degrees");
   if (!(r.angle_step >= 0 && r.angle_step <= 360))
     return bad("angle_step must be in [0, 360] degrees");
-  if (!(r.scale_min >= 0.1 && r.scale_max <= 10 && r.scale_min <= r.scale_max))
-    return bad("scale_min and scale_max must be in [0.1, 10] and in this order");
+  if (!(r.scale_min >= 0.1 && r.scale_max <= 10))
+    return bad("scale_min and scale_max must be in [0.1, 10]");
   if (!(r.scale_step >= 0 && r.scale_step <= 1)) return bad("scale_step must be in [0, 1]");
   if (r.pyramid_levels < -1 || r.pyramid_levels > 8)
     return bad("pyramid_levels must be in [-1, 8]");
@@ -67,13 +71,16 @@ double closeness_of(Method method, double score) {
 // ---- making ---------------------------------------------------------------------------------
 
 Result<PosePlan> PosePlan::make(const Device& device, const std::vector<BankTemplate>& bank,
-                                Size frame, const MatchSettings& settings, Stream stream) {
+                                Size frame, const MatchSettings& asked, Stream stream) {
+  MatchSettings settings = asked;
+  if (settings.poses.scale_min > settings.poses.scale_max)
+    std::swap(settings.poses.scale_min, settings.poses.scale_max);
   if (Status s = check(bank, settings); !s.ok()) return s;
   PosePlan plan;
   plan.device_ = device;
   plan.runtime_ = &runtime(device.backend);
   plan.frame_ = frame;
-  plan.settings_ = settings;
+  plan.settings_ = asked;
   plan.region_ = searched_region(frame, settings.search_region);
   auto reader = FrameReader::make(device, ElementType::u8, plan.region_.size());
   if (!reader.ok()) return reader.status();
@@ -89,7 +96,7 @@ Result<PosePlan> PosePlan::make(const Device& device, const std::vector<BankTemp
     MatchSettings coarse;
     coarse.method = settings.method;
     coarse.kernel = is_tuning_requested(settings.kernel) ? "auto" : settings.kernel;
-    coarse.threshold = std::max(settings.threshold - slack(level), -1.0);
+    coarse.threshold = coarse_threshold(settings, level);
     coarse.max_peaks = std::min(4 + 2 * settings.max_peaks, 64);
     // Places next to each other are one candidate, which the levels below refine.
     coarse.min_peak_distance = level > 0 ? 3 : settings.min_peak_distance;
@@ -125,10 +132,18 @@ Status PosePlan::make_pyramid(int top) {
 }
 
 bool PosePlan::adopt(const MatchSettings& settings) {
-  MatchSettings moved = settings;
-  moved.search_region = settings_.search_region;
+  MatchSettings same = settings;
+  same.search_region = settings_.search_region;
+  same.threshold = settings_.threshold;
+  same.subpixel = settings_.subpixel;
+  same.poses.max_overlap = settings_.poses.max_overlap;
   const Rect region = searched_region(frame_, settings.search_region);
-  if (!(moved == settings_) || region.size() != region_.size()) return false;
+  if (!(same == settings_) || region.size() != region_.size()) return false;
+  for (Search& search : searches_) {
+    MatchSettings coarse = search.top.settings();
+    coarse.threshold = coarse_threshold(settings, search.templ.grid().top());
+    search.top.adopt(coarse);
+  }
   settings_ = settings;
   region_ = region;
   return true;
@@ -254,7 +269,7 @@ Status PosePlan::descend(Search& search, int level, std::vector<Found>& found, S
   const int rounds = level == 0 ? 4 : 1;
   for (int round = 0; round < rounds; ++round)
     if (Status s = climb(search, level, found, stream); !s.ok()) return s;
-  const double least = settings_.threshold - slack(level);
+  const double least = coarse_threshold(settings_, level);
   std::erase_if(found, [least](const Found& f) { return f.closeness < least; });
   std::ranges::stable_sort(found, std::ranges::greater{}, &Found::closeness);
   return {};
@@ -296,15 +311,19 @@ std::vector<PosePlan::Found> PosePlan::suppressed(const Search& search,
                                                   std::vector<Found> found) const {
   const Size size = search.templ.size();
   std::vector<Found> kept;
-  std::vector<TurnedRectangle> covered;
+  std::vector<Pose> covered;
   for (const Found& one : found) {
     if (static_cast<int>(kept.size()) == settings_.max_peaks || one.closeness < settings_.threshold)
       break;
     const AlignedPose pose = pose_of(search, one, 0);
-    const TurnedRectangle here{pose.x, pose.y, pose.scale * size.width, pose.scale * size.height,
-                               pose.angle};
+    const Pose here{pose.x,
+                    pose.y,
+                    pose.angle / degree,
+                    pose.scale,
+                    pose.scale * size.width,
+                    pose.scale * size.height};
     const double distance = settings_.min_peak_distance;
-    const bool hidden = std::ranges::any_of(covered, [&](const TurnedRectangle& other) {
+    const bool hidden = std::ranges::any_of(covered, [&](const Pose& other) {
       return (std::abs(here.center_x - other.center_x) < distance &&
               std::abs(here.center_y - other.center_y) < distance) ||
              overlap_of(here, other) > settings_.poses.max_overlap;
@@ -333,17 +352,15 @@ Status PosePlan::append_peaks(std::uint32_t index, Search& search, std::vector<F
   for (std::size_t i = 0; i < kept.size(); ++i) {
     const AlignedPose& pose = alignments[i].pose;
     const double cosine = std::abs(std::cos(pose.angle)), sine = std::abs(std::sin(pose.angle));
-    const double width = pose.scale * (cosine * size.width + sine * size.height);
-    const double height = pose.scale * (sine * size.width + cosine * size.height);
-    const double x = region_.x + pose.x, y = region_.y + pose.y;
-    peaks_.push_back({index,
-                      x - 0.5 * (width - 1),
-                      y - 0.5 * (height - 1),
-                      static_cast<int>(std::lround(width)),
-                      static_cast<int>(std::lround(height)),
-                      kept[i].score,
-                      kept[i].closeness,
-                      {x, y, std::remainder(pose.angle / degree, 360), pose.scale}});
+    const Pose found_pose{
+        region_.x + pose.x, region_.y + pose.y,      std::remainder(pose.angle / degree, 360),
+        pose.scale,         pose.scale * size.width, pose.scale * size.height};
+    const double width = cosine * found_pose.width + sine * found_pose.height;
+    const double height = sine * found_pose.width + cosine * found_pose.height;
+    peaks_.push_back({index, found_pose.center_x - 0.5 * (width - 1),
+                      found_pose.center_y - 0.5 * (height - 1),
+                      static_cast<int>(std::lround(width)), static_cast<int>(std::lround(height)),
+                      kept[i].score, kept[i].closeness, found_pose});
   }
   return {};
 }

@@ -15,8 +15,9 @@ namespace {
 /// Device memory for the pictures of a call; more are made in several.
 constexpr std::int64_t picture_budget = std::int64_t{64} << 20;
 
-/// The most memory for the pictures of the top level.
-constexpr std::int64_t bank_budget = std::int64_t{1} << 30;
+/// The most samples of the template that making the pictures of the top level may take: some
+/// seconds on a CPU.
+constexpr std::int64_t most_samples = std::int64_t{1} << 29;
 
 /// What a picture of the top level must have to show the template: pixels along its shorter side,
 /// and a likeness of what it looks like half a pixel away, since matches lie between pixels.
@@ -297,8 +298,9 @@ Result<PoseBank> PoseTemplate::top_bank(Stream stream) {
   const int level = grid_.top();
   const std::int64_t poses = std::int64_t{grid_.angles(level)} * grid_.scales(level);
   const TurnMap largest = grid_.map(level, {0, grid_.scales(level) - 1});
-  const std::int64_t pixels = poses * largest.width * largest.height;
-  if (2 * pixels > bank_budget)
+  const double samples =
+      double(poses) * largest.width * largest.height * (1 << 2 * largest.log2_samples);
+  if (samples > double(most_samples))
     return Status(Code::invalid_argument,
                   std::to_string(poses) + " poses of " + std::to_string(largest.width) + "x" +
                       std::to_string(largest.height) +
