@@ -117,7 +117,7 @@ bool MatchPlan::adopt(const MatchSettings& settings) {
   if (settings.method != settings_.method && is_tuning_requested(settings.kernel)) return false;
   if (settings.max_peaks != settings_.max_peaks || settings.kernel != settings_.kernel ||
       settings.min_peak_distance != settings_.min_peak_distance ||
-      settings.prefilter_sigma != settings_.prefilter_sigma)
+      settings.prefilter_sigma != settings_.prefilter_sigma || settings.poses != settings_.poses)
     return false;
   const Rect region = searched_region(frame_, settings.search_region);
   if (region.size() != region_.size()) return false;

@@ -30,6 +30,8 @@ PoseGrid::PoseGrid(const PoseRange& range, Size extent, bool round, int top)
   const double angle_step =
       range.angle_step > 0 ? range.angle_step * degree : std::atan(1 / radius);
   angle_steps_ = steps_in(angles, angle_step * to_top);
+  // So that quarter turns, which need no interpolation, are among them.
+  if (circle_) angle_steps_ = (angle_steps_ + 3) / 4 * 4;
   if (angle_steps_ > 0) angle_step_ = angles / angle_steps_ / to_top;
 
   const double scales = std::log(range.scale_max) - log_scale_min_;

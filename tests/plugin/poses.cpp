@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Turned and scaled templates: what is reported of them, and settings that cannot be, which change
+// nothing. Turns by quarters and a scale of one half are exact, so their truth needs no
+// interpolation.
+#include <algorithm>
+#include <cmath>
+
+#include "support.hpp"
+
+namespace {
+
+/// By 90 degrees, counter-clockwise as seen.
+Gray quarter_turned(const Gray& picture) {
+  Gray turned(picture.height, picture.width);
+  for (int y = 0; y < turned.height; ++y)
+    for (int x = 0; x < turned.width; ++x) turned.at(x, y) = picture.at(picture.width - 1 - y, x);
+  return turned;
+}
+
+Gray twice_as_large(const Gray& picture) {
+  Gray larger(2 * picture.width, 2 * picture.height);
+  for (int y = 0; y < larger.height; ++y)
+    for (int x = 0; x < larger.width; ++x) larger.at(x, y) = picture.at(x / 2, y / 2);
+  return larger;
+}
+
+const Peak& near(const Found& found, double x, double y) {
+  const auto peak = std::ranges::find_if(
+      found.peaks, [=](const Peak& p) { return std::abs(p.x - x) < 2 && std::abs(p.y - y) < 2; });
+  fail_unless(peak != found.peaks.end(), "nothing at %g, %g", x, y);
+  return *peak;
+}
+
+void assert_corners(const Peak& peak, const std::vector<double>& expected) {
+  for (std::size_t i = 0; i < 8; ++i)
+    fail_unless(std::abs(peak.corners[i] - expected[i]) < 0.3, "corner coordinate %d is %g, not %g",
+                static_cast<int>(i), peak.corners[i], expected[i]);
+}
+
+double turn_between(double a, double b) { return std::abs(std::remainder(a - b, 360)); }
+
+/// A patch of 32x24 at four angles in a scene of 160x120.
+struct Quarters {
+  Gray patch = crop(texture(64, 64, 5), 0, 0, 32, 24);
+  Gray scene = texture(160, 120, 9);
+  std::string file = save(patch, "patch.png");
+
+  Quarters() {
+    const Gray once = quarter_turned(patch), half = quarter_turned(once);
+    paste(scene, patch, 20, 12);
+    paste(scene, once, 90, 15);
+    paste(scene, half, 24, 75);
+    paste(scene, quarter_turned(half), 110, 70);
+  }
+};
+
+GST_START_TEST(quarter_turns) {
+  const Quarters quarters;
+  Finder finder("angle-extent=360 max-peaks=8 threshold=0.9 template=" + quarters.file);
+  const Found found = finder.find(quarters.scene);
+  assert_equals_int(found.peaks.size(), 4);
+  const struct {
+    double x, y, angle;
+  } expected[] = {{20, 12, 0}, {90, 15, 90}, {24, 75, 180}, {110, 70, -90}};
+  for (const auto& [x, y, angle] : expected) {
+    const Peak& peak = near(found, x, y);
+    const bool lies = std::abs(angle) == 90;
+    const double width = lies ? 24 : 32, height = lies ? 32 : 24;
+    fail_unless(std::abs(peak.x - x) < 0.1 && std::abs(peak.y - y) < 0.1, "%g, %g", peak.x, peak.y);
+    assert_equals_float(peak.width, width);
+    assert_equals_float(peak.height, height);
+    fail_unless(peak.score > 0.99, "score %g", peak.score);
+    fail_unless(turn_between(peak.angle, angle) < 0.2, "%g instead of %g", peak.angle, angle);
+    assert_equals_float(peak.scale, 1);
+    fail_unless(std::abs(peak.center_x - (x + (width - 1) / 2)) < 0.1);
+    fail_unless(std::abs(peak.center_y - (y + (height - 1) / 2)) < 0.1);
+  }
+  // From the template's upper left corner: a quarter turn brings that down.
+  assert_corners(near(found, 20, 12), {19.5, 11.5, 51.5, 11.5, 51.5, 35.5, 19.5, 35.5});
+  assert_corners(near(found, 90, 15), {89.5, 46.5, 89.5, 14.5, 113.5, 14.5, 113.5, 46.5});
+}
+GST_END_TEST
+
+GST_START_TEST(twice_its_size) {
+  const Gray patch = crop(texture(64, 64, 5), 0, 0, 32, 24);
+  Gray scene = texture(160, 120, 9);
+  paste(scene, twice_as_large(patch), 40, 30);
+  Finder finder("scale-min=1.5 scale-max=2.2 template=" + save(patch, "patch.png"));
+  const Found found = finder.find(scene);
+  assert_equals_int(found.peaks.size(), 1);
+  const Peak& peak = found.peaks[0];
+  fail_unless(std::abs(peak.scale - 2) < 0.02, "scale %g", peak.scale);
+  fail_unless(std::abs(peak.x - 40) < 0.3 && std::abs(peak.y - 30) < 0.3, "%g %g", peak.x, peak.y);
+  assert_equals_float(peak.angle, 0);
+  assert_equals_float(peak.width, 64);
+  assert_equals_float(peak.height, 48);
+}
+GST_END_TEST
+
+GST_START_TEST(upright_ones_have_a_pose_too) {
+  const Gray scene = texture(96, 64);
+  Finder finder("subpixel=false template=" + save(crop(scene, 41, 22, 16, 12), "patch.png"));
+  const Found found = finder.find(scene);
+  assert_equals_int(found.peaks.size(), 1);
+  const Peak& peak = found.peaks[0];
+  assert_equals_float(peak.center_x, 48.5);
+  assert_equals_float(peak.center_y, 27.5);
+  assert_equals_float(peak.angle, 0);
+  assert_equals_float(peak.scale, 1);
+  assert_corners(peak, {40.5, 21.5, 56.5, 21.5, 56.5, 33.5, 40.5, 33.5});
+}
+GST_END_TEST
+
+/// In a frame that was halved across since.
+GST_START_TEST(rescaled) {
+  const Gray scene = texture(96, 64);
+  Finder finder("subpixel=false template=" + save(crop(scene, 40, 22, 16, 12), "patch.png"));
+  Peak peak = finder.find(scene).peaks[0];
+  gst_cuda_xcorr_peak_rescale(&peak, 48, 64);
+  assert_equals_float(peak.x, 20);
+  assert_equals_float(peak.width, 8);
+  assert_equals_float(peak.center_x, 23.5);
+  assert_equals_float(peak.center_y, 27.5);
+  assert_corners(peak, {19.5, 21.5, 27.5, 21.5, 27.5, 33.5, 19.5, 33.5});
+}
+GST_END_TEST
+
+GST_START_TEST(changes_while_playing) {
+  const Quarters quarters;
+  Finder finder("max-peaks=8 threshold=0.9 template=" + quarters.file);
+  assert_equals_int(finder.find(quarters.scene).peaks.size(), 1);
+  finder.set("angle-extent", "360");
+  assert_equals_int(finder.find(quarters.scene).peaks.size(), 4);
+  finder.set("angle-start", "60");
+  finder.set("angle-extent", "60");
+  assert_equals_int(finder.find(quarters.scene).peaks.size(), 1);
+  finder.set("search-region", "<80,5,60,60>");
+  assert_at(finder.find(quarters.scene).peaks[0], 90, 15, 0.1);
+}
+GST_END_TEST
+
+/// Each leaves a warning that names it; the old settings stay, and frames flow on.
+GST_START_TEST(what_cannot_be_is_refused) {
+  const Quarters quarters;
+  Finder finder("angle-extent=360 max-peaks=8 threshold=0.9 template=" + quarters.file);
+  assert_equals_int(finder.find(quarters.scene).peaks.size(), 4);
+  const struct {
+    const char *property, *value, *told;
+  } refused[] = {{"method", "ccorr", "normed"},
+                 {"prefilter-sigma", "1", "prefilter"},
+                 {"scale-min", "0.1", "4 pixels"},
+                 {"angle-step", "0.00001", "too many"}};
+  for (const auto& [property, value, told] : refused) {
+    const std::string before = finder.get(property);
+    finder.set(property, value);
+    assert_equals_int(finder.find(quarters.scene).peaks.size(), 4);
+    const std::string text =
+        text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
+    fail_unless(text.find(told) != text.npos, "'%s' does not say '%s'", text.c_str(), told);
+    assert_text(finder.get(property), before);
+  }
+  assert_equals_int(finder.find(quarters.scene).peaks.size(), 4);
+  fail_unless(finder.message(GST_MESSAGE_ERROR) == nullptr);
+}
+GST_END_TEST
+
+/// A target that turns keeps its id.
+GST_START_TEST(tracks_turn) {
+  const Gray patch = crop(texture(64, 64, 5), 0, 0, 32, 32);
+  Finder finder("track=true angle-extent=360 threshold=0.9 template=" + save(patch, "patch.png"));
+  Gray turned = patch;
+  guint64 id = 0;
+  for (int i = 0; i < 8; ++i) {
+    Gray scene = texture(160, 120, 9);
+    paste(scene, turned, 40 + 3 * i, 30 + 2 * i);
+    const Found found = finder.find(scene);
+    assert_equals_int(found.peaks.size(), 1);
+    const Peak& peak = found.peaks[0];
+    fail_if(peak.lost);
+    fail_unless(turn_between(peak.angle, 90 * i) < 0.2, "%g in frame %d", peak.angle, i);
+    if (i > 0) assert_equals_uint64(peak.id, id);
+    id = peak.id;
+    turned = quarter_turned(turned);
+  }
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("poses");
+  TCase* tcase = tcase_create("poses");
+  tcase_add_test(tcase, quarter_turns);
+  tcase_add_test(tcase, twice_its_size);
+  tcase_add_test(tcase, upright_ones_have_a_pose_too);
+  tcase_add_test(tcase, rescaled);
+  tcase_add_test(tcase, changes_while_playing);
+  tcase_add_test(tcase, what_cannot_be_is_refused);
+  tcase_add_test(tcase, tracks_turn);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}
