@@ -136,6 +136,7 @@ def pictures():
     return {
         'gray.png': png(0, 8, 1), 'gray16.png': png(0, 16, 1), 'gray1.png': png(0, 1, 1), 'rgb.png': png(2, 8, 3),
         'rgb16.png': png(2, 16, 3), 'rgba.png': png(6, 8, 4), 'palette.png': png(3, 4, 1, palette),
+        'transparent.png': png(3, 4, 1, palette + png_chunk(b'tRNS', bytes(range(0, 256, 16)))),
         'huge.png': png(0, 8, 1, width=16384, height=16384), 'cut.png': png(2, 8, 3)[:-40],
         'rgb.bmp': bmp(24), 'rgbx.bmp': bmp(32), 'palette.bmp': bmp(8), 'downwards.bmp': bmp(24, -HEIGHT),
         'huge.bmp': bmp(24, 1 << 24), 'cut.bmp': bmp(24)[:-30], 'short.bmp': b'BM\0',
@@ -151,6 +152,7 @@ def pictures():
 
 PROPERTIES = {
     'template': ('', 'picture', '/', 'none.png'), 'templates': ('<>', '<a.png,b.png>'),
+    'mask': ('none', 'alpha', 'disc'), 'mask-inset': ('0', '3', '2147483647'), 'mask-file': ('', 'none.png'),
     'method': ('ccoeff-normed', 'sqdiff', 'ccorr', '5'), 'threshold': ('0.9', '-1', 'nan', '1e300'),
     'max-peaks': ('1', '1024'), 'min-peak-distance': ('0', '3', '2147483647'), 'subpixel': ('false', 'true'),
     'search-region': ('<0,0,20,20>', '<-5,-5,2147483647,2147483647>', '<1,2,3>', '<>', '<2147483647,0,9,9>'),

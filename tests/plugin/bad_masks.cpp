@@ -195,6 +195,23 @@ GST_START_TEST(masks_that_take_all_contrast) {
 }
 GST_END_TEST
 
+/// What has been accepted is not asked again when others come.
+GST_START_TEST(masks_that_are_there_stay) {
+  const Gray disc = disc_of(20, 20), frame = texture(64, 48);
+  const auto rgba = GST_VIDEO_FORMAT_RGBA;
+  for (const bool stopped : {false, true}) {
+    Finder finder("threshold=0.9 subpixel=false method=sqdiff-normed");
+    if (stopped) gst_element_set_state(finder.harness->element, GST_STATE_NULL);
+    fail_unless(add(finder, make_sample(make_frame(rgba, disc, disc), rgba, 20, 20)) != 0);
+    gst_element_set_state(finder.harness->element, GST_STATE_PLAYING);
+    finder.set("method", "ccoeff-normed");
+    fail_unless(add(finder, sample_of(crop(frame, 9, 9, 16, 12))) != 0);
+    finder.set_format(GST_VIDEO_FORMAT_GRAY8, 64, 48);
+    assert_found_at(only(finder.find(frame)), 9, 9);
+  }
+}
+GST_END_TEST
+
 /// A flat template is told of as it is without a mask.
 GST_START_TEST(flat_templates_are_not_the_masks_fault) {
   const Gray frame = texture(64, 48);
@@ -239,6 +256,7 @@ Suite* suite() {
   tcase_add_test(cases, templates_that_cannot_be_masked);
   tcase_add_test(cases, transparent_templates);
   tcase_add_test(cases, masks_that_take_all_contrast);
+  tcase_add_test(cases, masks_that_are_there_stay);
   tcase_add_test(cases, flat_templates_are_not_the_masks_fault);
   tcase_add_test(cases, masks_return_with_the_templates);
   return suite;

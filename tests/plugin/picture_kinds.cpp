@@ -3,6 +3,7 @@
 // Template files of kinds that GStreamer has no encoder for, written here: each is decoded to an
 // exact copy, with the mask that its alpha says, or refused with a reason, never taken for
 // something else in silence.
+#include <algorithm>
 #include <filesystem>
 
 #include "live_templates.hpp"
@@ -231,11 +232,14 @@ std::string lzw(const Gray& picture) {
   return bytes;
 }
 
-std::string gif(const Gray& picture) {
+/// Pixels of the value `transparent` are, if there is one.
+std::string gif(const Gray& picture, int transparent = -1) {
   const std::string size = little_endian(static_cast<std::uint32_t>(picture.width), 2) +
                            little_endian(static_cast<std::uint32_t>(picture.height), 2);
   std::string file = "GIF89a" + size + std::string("\xf7\0\0", 3);
   for (int i = 0; i < 256; ++i) file.append(3, static_cast<char>(i));
+  if (transparent >= 0)
+    file += std::string("!\xf9\4\1\0\0", 6) + static_cast<char>(transparent) + '\0';
   file += "," + std::string(4, '\0') + size + std::string("\0\x8", 2);
   const std::string data = lzw(picture);
   for (std::size_t i = 0; i < data.size(); i += 255) {
@@ -247,6 +251,24 @@ std::string gif(const Gray& picture) {
 
 /// libav's demuxer reads past the end of the file for ever.
 GST_START_TEST(still_gif) { assert_copy_or_refused(written("still.gif", gif(patch())), true); }
+GST_END_TEST
+
+/// What does not count may be anything in the frame.
+GST_START_TEST(transparent_gif) {
+  Gray picture = patch();
+  for (auto& pixel : picture.pixels) pixel = std::max<std::uint8_t>(pixel, 128);
+  Gray frame = scene();
+  for (int y = 0; y < picture.height; ++y)
+    for (int x = 0; x < picture.width; ++x)
+      frame.at(41 + x, 22 + y) =
+          picture.at(x, y) > 128 ? picture.at(x, y) : static_cast<std::uint8_t>(99 * x + 55 * y);
+  Finder finder("subpixel=false");
+  finder.set_format(GST_VIDEO_FORMAT_RGB, frame.width, frame.height);
+  fail_unless(add_file(finder, written("transparent.gif", gif(picture, 128))) != 0);
+  const Peak peak = only(finder.find(frame));
+  assert_at(peak, 41, 22);
+  fail_unless(peak.score == 1.0, "score %f", peak.score);
+}
 GST_END_TEST
 
 GST_START_TEST(half_a_gif) {
@@ -273,9 +295,12 @@ Suite* suite() {
   if (there_is("avdec_tiff") && there_is("avdemux_gif")) {
     tcase_add_loop_test(cases, tiff_template, 0, 2);
     tcase_add_test(cases, still_gif);
+    tcase_add_test(cases, transparent_gif);
     tcase_add_test(cases, half_a_gif);
   } else {
-    g_print("SKIPPED: tiff_template, still_gif, half_a_gif: gst-libav is not installed\n");
+    g_print(
+        "SKIPPED: tiff_template, still_gif, transparent_gif, half_a_gif: gst-libav is not "
+        "installed\n");
   }
   return suite;
 }
