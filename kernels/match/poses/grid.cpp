@@ -72,7 +72,7 @@ std::vector<PoseIndex> PoseGrid::around(int level, PoseIndex middle) const {
 
 TurnMap PoseGrid::map(int level, PoseIndex pose) const {
   const double angle = this->angle(level, pose), scale = this->scale(level, pose);
-  const double pixel = (1 << level) / scale;  // in pixels of the template
+  const double pixel = (1 << std::max(level, 0)) / scale;  // in pixels of the template
   TurnMap map{};
   // Samples no more than about a pixel of the template apart, so that none of it is passed over.
   map.log2_samples =

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The angles and scales that are searched at each level of a pyramid. A level has twice as many as
-// the one above, and all of that one's among them.
+// the one above, and all of that one's among them. Below level 0 pixels become no smaller, but
+// angles and scales still do: so the score of a match hardly depends on where it lies between them.
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include <xcorr/poses.hpp>
@@ -26,14 +28,16 @@ class PoseGrid {
   /// \param top     the highest level, with the fewest poses
   PoseGrid(const PoseRange& range, Size extent, bool round, int top);
 
+  static constexpr int lowest = -2;
+
   int top() const { return top_; }
   int angles(int level) const { return count(angle_steps_, level) + (circle_ ? 0 : 1); }
   int scales(int level) const { return count(scale_steps_, level) + 1; }
   double angle(int level, PoseIndex pose) const;  ///< radians
   double scale(int level, PoseIndex pose) const;
   /// Radians, and the logarithm of a ratio; 0 where there is one angle, one scale.
-  double angle_step(int level) const { return angle_step_ * (1 << level); }
-  double scale_step(int level) const { return scale_step_ * (1 << level); }
+  double angle_step(int level) const { return std::ldexp(angle_step_, level); }
+  double scale_step(int level) const { return std::ldexp(scale_step_, level); }
   bool turns() const { return angle_steps_ > 0; }
   bool scales() const { return scale_steps_ > 0; }
 

@@ -16,12 +16,9 @@ constexpr double degree = std::numbers::pi / 180;
 /// Less than any closeness.
 constexpr double unscored = -2;
 
-/// What the score of a match may lose at a level above the lowest, where it lies between poses and
-/// between pixels: candidates are kept down to that much below the threshold.
-double slack(int level) { return level == 0 ? 0 : 0.15 + 0.05 * level; }
-
-double coarse_threshold(const MatchSettings& settings, int level) {
-  return std::max(settings.threshold - slack(level), -1.0);
+/// Candidates of a level are kept down to this.
+double coarse_threshold(const MatchSettings& settings, const PoseTemplate& templ, int level) {
+  return std::max(settings.threshold - templ.slack(level), -1.0);
 }
 
 /// Candidates of the top level that are followed down.
@@ -96,7 +93,7 @@ Result<PosePlan> PosePlan::make(const Device& device, const std::vector<BankTemp
     MatchSettings coarse;
     coarse.method = settings.method;
     coarse.kernel = is_tuning_requested(settings.kernel) ? "auto" : settings.kernel;
-    coarse.threshold = coarse_threshold(settings, level);
+    coarse.threshold = coarse_threshold(settings, templ.value(), level);
     coarse.max_peaks = std::min(4 + 2 * settings.max_peaks, 64);
     // Places next to each other are one candidate, which the levels below refine.
     coarse.min_peak_distance = level > 0 ? 3 : settings.min_peak_distance;
@@ -141,7 +138,7 @@ bool PosePlan::adopt(const MatchSettings& settings) {
   if (!(same == settings_) || region.size() != region_.size()) return false;
   for (Search& search : searches_) {
     MatchSettings coarse = search.top.settings();
-    coarse.threshold = coarse_threshold(settings, search.templ.grid().top());
+    coarse.threshold = coarse_threshold(settings, search.templ, search.templ.grid().top());
     search.top.adopt(coarse);
   }
   settings_ = settings;
@@ -199,7 +196,7 @@ Status PosePlan::finish(Stream stream) {
     std::size_t most = most_candidates(settings_.max_peaks);
     std::vector<Found> found = candidates_of(search);
     if (top > 0) found = distinct(search, top, std::move(found), most);
-    for (int level = top - 1; level >= 0; --level) {
+    for (int level = top - 1; level >= search.lowest(); --level) {
       if (Status s = descend(search, level, found, stream); !s.ok()) return s;
       most = std::max<std::size_t>(most / 2, 4 + 2 * settings_.max_peaks);
       found = distinct(search, level, std::move(found), most);
@@ -233,9 +230,8 @@ Status PosePlan::climb(Search& search, int level, std::vector<Found>& found, Str
     }
   }
   std::vector<ProbedPlace> probed;
-  if (Status s =
-          search.templ.probe(level, pyramid_[level], settings_.method, tries, probed, stream);
-      !s.ok())
+  const PyramidLevel& frame = pyramid_[std::max(level, 0)];
+  if (Status s = search.templ.probe(level, frame, settings_.method, tries, probed, stream); !s.ok())
     return s;
   std::vector<Found> best = found;
   for (const std::size_t i : starts) best[i].closeness = unscored;
@@ -258,10 +254,11 @@ Status PosePlan::climb(Search& search, int level, std::vector<Found>& found, Str
 }
 
 Status PosePlan::descend(Search& search, int level, std::vector<Found>& found, Stream stream) {
-  // The centre of pixel i lies at 2 i + 0.5 of the level below.
   for (Found& one : found) {
-    one.twice_x = 2 * one.twice_x + 1;
-    one.twice_y = 2 * one.twice_y + 1;
+    if (level >= 0) {  // the centre of pixel i lies at 2 i + 0.5 of the level below
+      one.twice_x = 2 * one.twice_x + 1;
+      one.twice_y = 2 * one.twice_y + 1;
+    }
     one.pose = PoseGrid::below(one.pose);
     one.may_climb = true;
   }
@@ -269,7 +266,7 @@ Status PosePlan::descend(Search& search, int level, std::vector<Found>& found, S
   const int rounds = level == 0 ? 4 : 1;
   for (int round = 0; round < rounds; ++round)
     if (Status s = climb(search, level, found, stream); !s.ok()) return s;
-  const double least = coarse_threshold(settings_, level);
+  const double least = coarse_threshold(settings_, search.templ, level);
   std::erase_if(found, [least](const Found& f) { return f.closeness < least; });
   std::ranges::stable_sort(found, std::ranges::greater{}, &Found::closeness);
   return {};
@@ -281,7 +278,8 @@ std::vector<PosePlan::Found> PosePlan::distinct(const Search& search, int level,
   const Size size = search.templ.size();
   // Within a quarter of the template, as long as the pose is nearly the same: a part that looks
   // alike at two angles is two candidates until full size tells.
-  const double near = std::max(0.25 * std::min(size.width, size.height) / (1 << level), 1.0);
+  const double near =
+      std::max(std::ldexp(0.25 * std::min(size.width, size.height), -std::max(level, 0)), 1.0);
   const auto same = [&](const Found& a, const Found& b) {
     const double dx = 0.5 * (a.twice_x - b.twice_x), dy = 0.5 * (a.twice_y - b.twice_y);
     if (dx * dx + dy * dy >= near * near) return false;
@@ -302,7 +300,8 @@ std::vector<PosePlan::Found> PosePlan::distinct(const Search& search, int level,
 
 // ---- peaks ----------------------------------------------------------------------------------
 
-AlignedPose PosePlan::pose_of(const Search& search, const Found& found, int level) const {
+AlignedPose PosePlan::pose_of(const Search& search, const Found& found) const {
+  const int level = search.lowest();
   return {0.5 * found.twice_x, 0.5 * found.twice_y, search.templ.grid().angle(level, found.pose),
           search.templ.grid().scale(level, found.pose)};
 }
@@ -315,7 +314,7 @@ std::vector<PosePlan::Found> PosePlan::suppressed(const Search& search,
   for (const Found& one : found) {
     if (static_cast<int>(kept.size()) == settings_.max_peaks || one.closeness < settings_.threshold)
       break;
-    const AlignedPose pose = pose_of(search, one, 0);
+    const AlignedPose pose = pose_of(search, one);
     const Pose here{pose.x,
                     pose.y,
                     pose.angle / degree,
@@ -340,7 +339,7 @@ Status PosePlan::append_peaks(std::uint32_t index, Search& search, std::vector<F
   const std::vector<Found> kept = suppressed(search, std::move(found));
   const PoseGrid& grid = search.templ.grid();
   std::vector<AlignedPose> starts;
-  for (const Found& one : kept) starts.push_back(pose_of(search, one, 0));
+  for (const Found& one : kept) starts.push_back(pose_of(search, one));
   std::vector<Alignment> alignments;
   for (const AlignedPose& start : starts) alignments.push_back({start, 0});
   if (settings_.subpixel)

@@ -46,6 +46,11 @@ class PosePlan {
     PoseTemplate templ;
     std::vector<PoseIndex> poses;  ///< of the top level's templates
     MatchPlan top;
+
+    /// The last level: with a single pose there is nothing below full size.
+    int lowest() const {
+      return templ.grid().turns() || templ.grid().scales() ? PoseGrid::lowest : 0;
+    }
   };
   /// A place and a pose at a level.
   struct Found {
@@ -70,7 +75,7 @@ class PosePlan {
   Status append_peaks(std::uint32_t index, Search& search, std::vector<Found> found, Stream stream);
   /// At full size: those that reach the threshold and overlap no better one too much.
   std::vector<Found> suppressed(const Search& search, std::vector<Found> found) const;
-  AlignedPose pose_of(const Search& search, const Found& found, int level) const;
+  AlignedPose pose_of(const Search& search, const Found& found) const;
 
   Device device_;
   const Runtime* runtime_ = nullptr;

@@ -82,9 +82,7 @@ Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate
   made.turn_ = variant.value();
   if (Status s = made.load(t, stream); !s.ok()) return s;
   if (Status s = made.load_smoothed(t, stream); !s.ok()) return s;
-  const auto top = made.highest_level(range, frame, stream);
-  if (!top.ok()) return top.status();
-  made.grid_ = PoseGrid(range, made.extent_, made.round_, top.value());
+  if (Status s = made.choose_levels(range, frame, stream); !s.ok()) return s;
   return made;
 }
 
@@ -135,16 +133,15 @@ Status PoseTemplate::load_smoothed(const BankTemplate& t, Stream stream) {
   return runtime(device_.backend).wait(stream);
 }
 
-Result<int> PoseTemplate::highest_level(const PoseRange& range, Size frame, Stream stream) {
+Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream stream) {
   const double extent = std::min(extent_.width, extent_.height) * range.scale_min;
-  int highest = 0;
   const auto fits = [&](int level) {
     return extent / (1 << level) >= least_extent &&
            std::min(frame.width, frame.height) >> level >= least_extent;
   };
-  while (fits(highest + 1)) ++highest;
-  if (range.pyramid_levels >= 0) return std::min(highest, range.pyramid_levels);
-  for (int level = 1; level <= highest; ++level) {
+  const bool asked = range.pyramid_levels >= 0;
+  for (int level = 0; level == 0 || (fits(level) && (!asked || level <= range.pyramid_levels));
+       ++level) {
     const PoseGrid grid(range, extent_, round_, level);
     // A pixel more across and down, and its pixels lie half a pixel away.
     TurnMap maps[2] = {grid.map(level, {}), grid.map(level, {})};
@@ -152,9 +149,17 @@ Result<int> PoseTemplate::highest_level(const PoseRange& range, Size frame, Stre
     ++maps[1].height;
     auto pictures = turned(maps, stream);
     if (!pictures.ok()) return pictures.status();
-    if (likeness(pictures.value()) < least_likeness) return level - 1;
+    const double like = likeness(pictures.value());
+    if (level > 0 && like < least_likeness && !asked) break;
+    likeness_.push_back(like);
+    grid_ = grid;
   }
-  return highest;
+  return {};
+}
+
+double PoseTemplate::slack(int level) const {
+  constexpr double rest = 0.05;  // of the angle and of rounding
+  return level < 0 ? rest : rest + 1 - std::clamp(likeness_[level], 0.0, 1.0);
 }
 
 double PoseTemplate::likeness(const Pictures& two) {

@@ -43,6 +43,9 @@ class PoseTemplate {
 
   const PoseGrid& grid() const { return grid_; }
   Size size() const { return size_; }
+  /// What a match's score may lose at a level because it lies between pixels and between poses:
+  /// what the template itself loses half a pixel away.
+  double slack(int level) const;
 
   /// The pictures of all poses of the top level. Where that leaves most of the template, those of a
   /// scale share the mask that they have in common, which spares sums over windows; what they find
@@ -68,8 +71,9 @@ class PoseTemplate {
 
   Status load(const BankTemplate& t, Stream stream);
   Status load_smoothed(const BankTemplate& t, Stream stream);
-  /// The highest level at which pictures still show the template.
-  Result<int> highest_level(const PoseRange& range, Size frame, Stream stream);
+  /// Up to the highest one at which pictures still show the template, unless the range says how
+  /// many.
+  Status choose_levels(const PoseRange& range, Size frame, Stream stream);
   /// The correlation of two pictures over the pixels that count in both.
   static double likeness(const Pictures& two);
   /// Enqueues making pictures in device memory.
@@ -86,6 +90,7 @@ class PoseTemplate {
   bool round_ = false;  ///< what counts is a disc
   Masking masking_;
   PoseGrid grid_;
+  std::vector<double> likeness_;  ///< of each level with itself half a pixel away
   const Variant<stage::Turn>* turn_ = nullptr;
   Block pixels_, mask_, smoothed_, counted_;
   bool can_align_ = false;
