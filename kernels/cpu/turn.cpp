@@ -2,6 +2,7 @@
 //
 // Turned and scaled templates on the CPU, a picture a task.
 #include <algorithm>
+#include <vector>
 
 #include "cpu/common.hpp"
 #include "stages/score.hpp"
@@ -10,12 +11,20 @@
 namespace xcorr::cpu {
 namespace {
 
+/// By the fraction: computing them takes longer than using them.
+const auto weights = [] {
+  std::vector<CubicWeights> all;
+  for (int fraction = 0; fraction < 128; ++fraction) all.emplace_back(fraction);
+  return all;
+}();
+
 TurnedSums turn(const stage::Turn::Problem& p, const TurnedTemplate& from, const TurnMap& map,
                 std::uint8_t* picture, std::uint8_t* mask) {
   std::int64_t counted = 0, sum = 0, squares = 0;
   for (int y = 0; y < map.height; ++y)
     for (int x = 0; x < map.width; ++x) {
-      const TurnedPixel pixel(from, map, x, y);
+      const TurnedPixel pixel(from, map, x, y,
+                              [](int f) -> const CubicWeights& { return weights[f]; });
       const std::int64_t at = std::int64_t{y} * p.most.width + x;
       picture[at] = pixel.value;
       mask[at] = pixel.counts;

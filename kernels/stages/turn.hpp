@@ -49,7 +49,7 @@ struct TurnedPlace {
 struct CubicWeights {
   int of[4];
 
-  XCORR_HD explicit CubicWeights(int fraction) {
+  XCORR_HD constexpr explicit CubicWeights(int fraction) : of{} {
     const int f = fraction, f2 = f * f * 128, f3 = f * f * f, f1 = f * (128 * 128);
     of[0] = (-f3 + 2 * f2 - f1 + 1024) >> 11;
     of[2] = (-3 * f3 + 4 * f2 + f1 + 1024) >> 11;
@@ -65,16 +65,25 @@ struct TurnedTemplate {
   Size size;
 
   XCORR_HD static int clamped(int i, int length) { return i < 0 ? 0 : i < length ? i : length - 1; }
-  /// 256 times the template there; what lies outside is as the nearest pixel.
-  XCORR_HD int value(const TurnedPlace& u, const TurnedPlace& v) const {
-    const CubicWeights across(u.fraction), down(v.fraction);
+  /// 256 times the template there; what lies outside is as the nearest pixel. The weights are those
+  /// of the fractions.
+  XCORR_HD int value(const TurnedPlace& u, const TurnedPlace& v, const CubicWeights& across,
+                     const CubicWeights& down) const {
+    const bool within =
+        u.whole >= 1 && v.whole >= 1 && u.whole + 2 < size.width && v.whole + 2 < size.height;
     int sum = 0;
     for (int j = 0; j < 4; ++j) {
+      const int y = v.whole - 1 + j;
       const std::uint8_t* row =
-          pixels + std::int64_t{clamped(v.whole - 1 + j, size.height)} * size.width;
+          pixels + std::int64_t{within ? y : clamped(y, size.height)} * size.width;
       int in_row = 0;
-      for (int i = 0; i < 4; ++i)
-        in_row += across.of[i] * row[clamped(u.whole - 1 + i, size.width)];
+      if (within) {
+        row += u.whole - 1;
+        for (int i = 0; i < 4; ++i) in_row += across.of[i] * row[i];
+      } else {
+        for (int i = 0; i < 4; ++i)
+          in_row += across.of[i] * row[clamped(u.whole - 1 + i, size.width)];
+      }
       sum += down.of[j] * in_row;
     }
     return (sum + (1 << 13)) >> 14;
@@ -94,7 +103,10 @@ struct TurnedPixel {
   std::uint8_t value = 0;  ///< 0 where it does not count
   bool counts = true;
 
-  XCORR_HD TurnedPixel(const TurnedTemplate& from, const TurnMap& map, int x, int y) {
+  /// \param weights_of  the CubicWeights of a fraction
+  template <class WeightsOf>
+  XCORR_HD TurnedPixel(const TurnedTemplate& from, const TurnMap& map, int x, int y,
+                       WeightsOf weights_of) {
     const int samples = 1 << map.log2_samples;
     int sum = 0;
     for (int j = 0; j < samples && counts; ++j)
@@ -104,7 +116,7 @@ struct TurnedPixel {
         const TurnedPlace u(map.u_by_x * across + map.u_by_y * down, from.size.width);
         const TurnedPlace v(map.v_by_x * across + map.v_by_y * down, from.size.height);
         counts = from.counts(u, v);
-        if (counts) sum += from.value(u, v);
+        if (counts) sum += from.value(u, v, weights_of(u.fraction), weights_of(v.fraction));
       }
     if (!counts) return;
     const int shift = 8 + 2 * map.log2_samples, mean = (sum + (1 << (shift - 1))) >> shift;

@@ -41,6 +41,22 @@ Picture take_picture(Bytes& bytes, int max_extent) {
   return picture;
 }
 
+PoseRange take_poses(Bytes& bytes) {
+  const auto number = [&bytes](int least, int most, double unit) {
+    return bytes.between(0, 7) ? unit * bytes.between(least, most) : bytes.number<double>();
+  };
+  PoseRange poses;
+  poses.angle_start = number(-360, 360, 1);
+  poses.angle_extent = number(0, 360, 1);
+  if (bytes.flag()) poses.angle_step = number(5, 90, 1);
+  poses.scale_min = number(5, 15, 0.1);
+  poses.scale_max = number(5, 15, 0.1);
+  if (bytes.flag()) poses.scale_step = number(1, 10, 0.1);
+  poses.pyramid_levels = bytes.mostly_between(-1, 2);
+  poses.max_overlap = number(0, 100, 0.01);
+  return poses;
+}
+
 MatchSettings take_settings(Bytes& bytes) {
   MatchSettings settings;
   settings.method = static_cast<Method>(bytes.between(0, 6));
@@ -54,6 +70,7 @@ MatchSettings take_settings(Bytes& bytes) {
                               bytes.mostly_between(0, 60), bytes.mostly_between(0, 60)};
   if (bytes.flag())
     settings.prefilter_sigma = bytes.flag() ? bytes.between(0, 30) / 10.0 : bytes.number<double>();
+  if (bytes.flag()) settings.poses = take_poses(bytes);
   return settings;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "made_results.hpp"
 
+#include <cmath>
+#include <utility>
+
 namespace {
 
 /// The element's class registers the meta.
@@ -14,18 +17,23 @@ GstStructure* structure_of(const MadePeak& peak, int frame_width, int frame_heig
       G_TYPE_DOUBLE, peak.x / frame_width, "ny", G_TYPE_DOUBLE, peak.y / frame_height, "nwidth",
       G_TYPE_DOUBLE, peak.width / frame_width, "nheight", G_TYPE_DOUBLE, peak.height / frame_height,
       "score", G_TYPE_DOUBLE, 0.75, "lost", G_TYPE_BOOLEAN, gboolean{peak.lost}, nullptr);
-  const double right = peak.x + peak.width, bottom = peak.y + peak.height;
+  const double x = peak.x + 0.5 * (peak.width - 1), y = peak.y + 0.5 * (peak.height - 1);
+  const double cosine = std::cos(peak.angle * G_PI / 180), sine = std::sin(peak.angle * G_PI / 180);
   GValue corners = G_VALUE_INIT, number = G_VALUE_INIT;
   gst_value_array_init(&corners, 8);
   g_value_init(&number, G_TYPE_DOUBLE);
-  for (const double edge : {peak.x, peak.y, right, peak.y, right, bottom, peak.x, bottom}) {
-    g_value_set_double(&number, edge - 0.5);
+  const auto add = [&](double coordinate) {
+    g_value_set_double(&number, coordinate);
     gst_value_array_append_value(&corners, &number);
+  };
+  for (const auto& [right, down] : {std::pair{-0.5, -0.5}, {0.5, -0.5}, {0.5, 0.5}, {-0.5, 0.5}}) {
+    const double u = right * peak.width, v = down * peak.height;
+    add(x + cosine * u + sine * v);
+    add(y - sine * u + cosine * v);
   }
   gst_structure_take_value(structure, "corners", &corners);
-  gst_structure_set(structure, "center-x", G_TYPE_DOUBLE, peak.x + 0.5 * (peak.width - 1),
-                    "center-y", G_TYPE_DOUBLE, peak.y + 0.5 * (peak.height - 1), "angle",
-                    G_TYPE_DOUBLE, 0., "scale", G_TYPE_DOUBLE, 1., nullptr);
+  gst_structure_set(structure, "center-x", G_TYPE_DOUBLE, x, "center-y", G_TYPE_DOUBLE, y, "angle",
+                    G_TYPE_DOUBLE, peak.angle, "scale", G_TYPE_DOUBLE, 1., nullptr);
   if (peak.state) gst_structure_set(structure, "state", G_TYPE_STRING, peak.state, nullptr);
   return structure;
 }

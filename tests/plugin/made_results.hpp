@@ -13,6 +13,7 @@ struct MadePeak {
   bool lost = false;
   const char* state = nullptr;  ///< null: there is no such field
   const char* label = "patch";
+  double angle = 0;  ///< degrees; x to height are then those of the template before it is turned
 };
 
 /// Attaches the result for a frame of that size. Returns its structure, which may be modified.

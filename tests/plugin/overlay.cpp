@@ -88,6 +88,23 @@ GST_START_TEST(box_is_round_the_place) {
 }
 GST_END_TEST
 
+/// A square of 30 turned by an eighth: its corners are 21 pixels from the middle, right and left,
+/// above and below, and its upper edge, at the upper left, has a mark.
+GST_START_TEST(turned_box) {
+  Overlay overlay(box_only);
+  MadePeak turned{60, 45, 30, 30};
+  turned.angle = 45;
+  overlay.show({turned});
+  fail_unless(overlay.count(orange, 94, 57, 5, 6) > 0, "no corner on the right");
+  fail_unless(overlay.count(orange, 72, 36, 6, 5) > 0, "no corner above");
+  fail_unless(overlay.count(orange, 90, 75, 5, 5) == 0, "a corner of the bounds");
+  fail_unless(overlay.is_ground(75, 60));
+  const int marked = overlay.count(orange, 57, 42, 10, 10);
+  const int opposite = overlay.count(orange, 83, 68, 10, 10);
+  fail_unless(marked > opposite + 5, "%d pixels, and %d opposite", marked, opposite);
+}
+GST_END_TEST
+
 GST_START_TEST(formats) {
   for (const GstVideoFormat format :
        {GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_YUY2, GST_VIDEO_FORMAT_UYVY,
@@ -304,6 +321,7 @@ Suite* suite() {
   tcase_add_test(cases, shared_frames_are_not_changed);
   tcase_add_test(cases, pictures_go_along_where_downstream_blends);
   tcase_add_test(cases, box_is_round_the_place);
+  tcase_add_test(cases, turned_box);
   tcase_add_test(cases, formats);
   tcase_add_test(cases, box_follows_a_scaling);
   tcase_add_test(cases, each_track_has_its_color);

@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(threads)
         std::uint8_t value = 0;
         bool counts = false;
         if (x < map.width && y < map.height) {
-          const TurnedPixel pixel(from, map, x, y);
+          const TurnedPixel pixel(from, map, x, y, [](int f) { return CubicWeights(f); });
           value = pixel.value;
           counts = pixel.counts;
         }

@@ -197,9 +197,8 @@ Status PosePlan::finish(Stream stream) {
     std::vector<Found> found = candidates_of(search);
     if (top > 0) found = distinct(search, top, std::move(found), most);
     for (int level = top - 1; level >= search.lowest(); --level) {
-      if (Status s = descend(search, level, found, stream); !s.ok()) return s;
       most = std::max<std::size_t>(most / 2, 4 + 2 * settings_.max_peaks);
-      found = distinct(search, level, std::move(found), most);
+      if (Status s = descend(search, level, found, most, stream); !s.ok()) return s;
     }
     if (Status s = append_peaks(i, search, std::move(found), stream); !s.ok()) return s;
   }
@@ -253,7 +252,8 @@ Status PosePlan::climb(Search& search, int level, std::vector<Found>& found, Str
   return {};
 }
 
-Status PosePlan::descend(Search& search, int level, std::vector<Found>& found, Stream stream) {
+Status PosePlan::descend(Search& search, int level, std::vector<Found>& found, std::size_t most,
+                         Stream stream) {
   for (Found& one : found) {
     if (level >= 0) {  // the centre of pixel i lies at 2 i + 0.5 of the level below
       one.twice_x = 2 * one.twice_x + 1;
@@ -262,13 +262,15 @@ Status PosePlan::descend(Search& search, int level, std::vector<Found>& found, S
     one.pose = PoseGrid::below(one.pose);
     one.may_climb = true;
   }
-  // Only at full size, where few are left, until they have arrived.
-  const int rounds = level == 0 ? 4 : 1;
-  for (int round = 0; round < rounds; ++round)
-    if (Status s = climb(search, level, found, stream); !s.ok()) return s;
+  if (Status s = climb(search, level, found, stream); !s.ok()) return s;
   const double least = coarse_threshold(settings_, search.templ, level);
   std::erase_if(found, [least](const Found& f) { return f.closeness < least; });
   std::ranges::stable_sort(found, std::ranges::greater{}, &Found::closeness);
+  found = distinct(search, level, std::move(found), most);
+  // Only at full size, where few are left, until they have arrived.
+  constexpr int more_rounds = 3;
+  for (int round = 0; level == 0 && round < more_rounds; ++round)
+    if (Status s = climb(search, level, found, stream); !s.ok()) return s;
   return {};
 }
 
@@ -336,6 +338,8 @@ std::vector<PosePlan::Found> PosePlan::suppressed(const Search& search,
 
 Status PosePlan::append_peaks(std::uint32_t index, Search& search, std::vector<Found> found,
                               Stream stream) {
+  // The last steps may have changed the order, or led two to the same place.
+  std::ranges::stable_sort(found, std::ranges::greater{}, &Found::closeness);
   const std::vector<Found> kept = suppressed(search, std::move(found));
   const PoseGrid& grid = search.templ.grid();
   std::vector<AlignedPose> starts;

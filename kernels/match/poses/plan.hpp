@@ -67,8 +67,9 @@ class PosePlan {
   std::vector<Found> candidates_of(const Search& search) const;
   /// Moves each that may climb to the best of the poses and places around it.
   Status climb(Search& search, int level, std::vector<Found>& found, Stream stream);
-  /// From the level above to this one.
-  Status descend(Search& search, int level, std::vector<Found>& found, Stream stream);
+  /// From the level above to this one, where at most so many are kept.
+  Status descend(Search& search, int level, std::vector<Found>& found, std::size_t most,
+                 Stream stream);
   /// Of candidates at nearly the same place and pose the best, and no more than that many.
   std::vector<Found> distinct(const Search& search, int level, std::vector<Found> found,
                               std::size_t most) const;

@@ -22,7 +22,7 @@ constexpr std::int64_t most_samples = std::int64_t{1} << 29;
 /// What a picture of the top level must have to show the template: pixels along its shorter side,
 /// and a likeness of what it looks like half a pixel away, since matches lie between pixels.
 constexpr int least_extent = 14;
-constexpr double least_likeness = 0.6;
+constexpr double least_likeness = 0.35;
 
 /// Pictures of a scale share a mask if that leaves them this much of what counts.
 constexpr double least_common = 0.6;
