@@ -13,7 +13,8 @@ GstStructure* structure_of(const MadePeak& peak, int frame_width, int frame_heig
       peak.y, "width", G_TYPE_DOUBLE, peak.width, "height", G_TYPE_DOUBLE, peak.height, "nx",
       G_TYPE_DOUBLE, peak.x / frame_width, "ny", G_TYPE_DOUBLE, peak.y / frame_height, "nwidth",
       G_TYPE_DOUBLE, peak.width / frame_width, "nheight", G_TYPE_DOUBLE, peak.height / frame_height,
-      "score", G_TYPE_DOUBLE, 0.75, "lost", G_TYPE_BOOLEAN, gboolean{peak.lost}, nullptr);
+      "score", G_TYPE_DOUBLE, 0.75, "confidence", G_TYPE_DOUBLE, 0.75, "lost", G_TYPE_BOOLEAN,
+      gboolean{peak.lost}, nullptr);
   const double right = peak.x + peak.width, bottom = peak.y + peak.height;
   GValue corners = G_VALUE_INIT, number = G_VALUE_INIT;
   gst_value_array_init(&corners, 8);
