@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "cudaxcorr/analytics.h"
 
-#include <algorithm>
 #include <cmath>
 
 #define GST_USE_UNSTABLE_API
@@ -9,12 +8,6 @@
 
 namespace cudaxcorr {
 namespace {
-
-/// 1 means as good as an exact copy. Unnormed scores have no scale, but have passed the threshold.
-float confidence_of(double score, const xcorr::MethodInfo& method) {
-  if (!method.normed) return 1;
-  return static_cast<float>(std::clamp(method.minimum ? 1 - score : score, 0.0, 1.0));
-}
 
 /// The time of the first detection is not known here.
 void add_tracking(GstAnalyticsRelationMeta* relations, const Target& target, GstClockTime now,
@@ -36,7 +29,7 @@ void add_detection(GstAnalyticsRelationMeta* relations, const xcorr::Peak& peak,
 
 }  // namespace
 
-void attach_analytics(GstBuffer* buffer, const FrameResult& result, xcorr::Method method) {
+void attach_analytics(GstBuffer* buffer, const FrameResult& result) {
   if (result.targets.empty()) return;
   // A buffer has at most one, possibly another element's; this returns it.
   GstAnalyticsRelationMeta* const relations = gst_buffer_add_analytics_relation_meta(buffer);
@@ -46,7 +39,7 @@ void attach_analytics(GstBuffer* buffer, const FrameResult& result, xcorr::Metho
     if (target.id) add_tracking(relations, target, result.pts, tracking);
     if (target.lost) continue;
     add_detection(relations, target.peak, result.bank[target.peak.template_index].label,
-                  confidence_of(target.peak.score, xcorr::info(method)), detection);
+                  static_cast<float>(target.confidence), detection);
     if (target.id)
       gst_analytics_relation_meta_set_relation(relations, GST_ANALYTICS_REL_TYPE_RELATE_TO,
                                                detection.id, tracking.id);

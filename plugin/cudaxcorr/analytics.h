@@ -7,13 +7,11 @@
 
 #include <gst/gst.h>
 
-#include <xcorr/methods.hpp>
-
 #include "cudaxcorr/results.h"
 
 namespace cudaxcorr {
 
-/// Confidences are derived from the scores of `method`. The buffer must be writable.
-void attach_analytics(GstBuffer* buffer, const FrameResult& result, xcorr::Method method);
+/// The buffer must be writable.
+void attach_analytics(GstBuffer* buffer, const FrameResult& result);
 
 }  // namespace cudaxcorr

@@ -5,6 +5,6 @@
 
 namespace cudaxcorr {
 
-void attach_analytics(GstBuffer*, const FrameResult&, xcorr::Method) {}
+void attach_analytics(GstBuffer*, const FrameResult&) {}
 
 }  // namespace cudaxcorr

@@ -43,6 +43,7 @@ struct FrameInFlight {
   xcorr::Backend backend = xcorr::Backend::cpu;  ///< where it was analysed last, or the one before
   std::string kernel;
   std::vector<Target> targets;
+  std::vector<TargetEvent> events;                   ///< of targets, since the frame before
   BufferPointer picture{nullptr, gst_buffer_unref};  ///< for the pad `response`
 };
 

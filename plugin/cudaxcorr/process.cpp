@@ -25,6 +25,7 @@ xcorr::Status wait_for(Element& element, FrameInFlight& frame) {
   const GstClockTime begin = gst_util_get_timestamp();
   const auto status = element.analyser->finish(frame.targets);
   if (!status.ok()) return status;
+  frame.events = element.analyser->take_events();
   frame.mapped.reset();
   frame.processing_ns += gst_util_get_timestamp() - begin;
   frame.backend = element.analyser->device().backend;
@@ -242,6 +243,7 @@ void record(GstCudaXCorr* self, const FrameInFlight& frame) {
   report.total_ns += frame.processing_ns;
   report.last_ns = frame.processing_ns;
   report.kernel = frame.kernel;
+  for (const TargetEvent& event : frame.events) ++report.targets[static_cast<int>(event.event)];
 }
 
 void publish(GstCudaXCorr* self, const FrameInFlight& frame) {
@@ -262,12 +264,15 @@ void publish(GstCudaXCorr* self, const FrameInFlight& frame) {
   attach_meta(buffer, result);
   if (settings.attach_roi_meta) {
     attach_roi_metas(buffer, result);
-    attach_analytics(buffer, result, settings.search.match.method);
+    attach_analytics(buffer, result);
   }
-  if (settings.post_messages && frame.due)
-    gst_element_post_message(
-        GST_ELEMENT(self),
-        make_message(GST_OBJECT(self), GST_BASE_TRANSFORM(self)->segment, buffer, result));
+  if (!settings.post_messages || !frame.due) return;
+  const GstSegment& segment = GST_BASE_TRANSFORM(self)->segment;
+  for (const TargetEvent& event : frame.events)
+    gst_element_post_message(GST_ELEMENT(self),
+                             make_message(GST_OBJECT(self), segment, buffer, result, event));
+  gst_element_post_message(GST_ELEMENT(self),
+                           make_message(GST_OBJECT(self), segment, buffer, result));
 }
 
 /// Keeps the frame for `capture-template`.

@@ -59,15 +59,20 @@ GstStructure* stats(const Report& report) {
   constexpr double ms = 1e-6;  // of a nanosecond
   const double analysed = static_cast<double>(report.analysed);
   const double average = report.analysed ? ms * static_cast<double>(report.total_ns) / analysed : 0;
-  return gst_structure_new("cudaxcorr-stats",                                          //
-                           "frames", G_TYPE_UINT64, report.frames,                     //
-                           "analysed", G_TYPE_UINT64, report.analysed,                 //
-                           "in-gpu-memory", G_TYPE_UINT64, report.in_gpu_memory,       //
-                           "skipped", G_TYPE_UINT64, report.frames - report.analysed,  //
-                           "late", G_TYPE_UINT64, report.late,                         //
-                           "average-ms", G_TYPE_DOUBLE, average,                       //
-                           "last-ms", G_TYPE_DOUBLE, ms * static_cast<double>(report.last_ns),
-                           "kernel", G_TYPE_STRING, report.kernel.c_str(), nullptr);
+  GstStructure* stats =
+      gst_structure_new("cudaxcorr-stats",                                          //
+                        "frames", G_TYPE_UINT64, report.frames,                     //
+                        "analysed", G_TYPE_UINT64, report.analysed,                 //
+                        "in-gpu-memory", G_TYPE_UINT64, report.in_gpu_memory,       //
+                        "skipped", G_TYPE_UINT64, report.frames - report.analysed,  //
+                        "late", G_TYPE_UINT64, report.late,                         //
+                        "average-ms", G_TYPE_DOUBLE, average,                       //
+                        "last-ms", G_TYPE_DOUBLE, ms * static_cast<double>(report.last_ns),
+                        "kernel", G_TYPE_STRING, report.kernel.c_str(), nullptr);
+  for (int i = 0; i < track_events; ++i)
+    gst_structure_set(stats, name_of(static_cast<TrackEvent>(i)), G_TYPE_UINT64, report.targets[i],
+                      nullptr);
+  return stats;
 }
 
 /// A row whose value is the field that `Access` returns.
@@ -230,12 +235,30 @@ std::vector<Property> make_table() {
                             1, INT_MAX, initial.search.tracking.redetect_interval, playing),
           [](auto& s) -> auto& { return s.search.tracking.redetect_interval; }),
       row(
+          g_param_spec_uint("recheck-interval", "Recheck interval",
+                            "With 'track', search a whole frame every Nth analysed frame while all "
+                            "targets are followed, in case they are elsewhere (0: never)",
+                            0, INT_MAX, initial.search.tracking.recheck_interval, playing),
+          [](auto& s) -> auto& { return s.search.tracking.recheck_interval; }),
+      row(
           g_param_spec_uint(
               "min-frames-for-lost", "Minimum frames for lost",
               "With 'track', a target is lost after this many analysed frames in a row "
               "without a detection",
               1, INT_MAX, initial.search.tracking.min_frames_for_lost, playing),
           [](auto& s) -> auto& { return s.search.tracking.min_frames_for_lost; }),
+      row(
+          g_param_spec_uint("forget-after", "Forget after",
+                            "With 'track', a target ends after this many analysed frames in a row "
+                            "without a detection (0: never)",
+                            0, INT_MAX, initial.search.tracking.forget_after, playing),
+          [](auto& s) -> auto& { return s.search.tracking.forget_after; }),
+      row(
+          g_param_spec_double("min-confidence", "Minimum confidence",
+                              "With 'track', how sure it must be that a place is the target's, or "
+                              "the target is reported as lost",
+                              0, 1, initial.search.tracking.min_confidence, controllable),
+          [](auto& s) -> auto& { return s.search.tracking.min_confidence; }),
       row(
           g_param_spec_double(
               "template-update", "Template update",
@@ -310,7 +333,8 @@ std::vector<Property> make_table() {
            "stats", "Statistics",
            "Since the start: frames, analysed, in-gpu-memory (of these, read there), "
            "skipped, late (of these; all uint64), average-ms, last-ms "
-           "(double, of the analysed), kernel (string)",
+           "(double, of the analysed), kernel (string); with 'track', of targets, how many "
+           "entered, left, lost, found, dropped (uint64)",
            GST_TYPE_STRUCTURE, readable),
        nullptr,
        [](const Settings&, const Report& r, GValue* value) {

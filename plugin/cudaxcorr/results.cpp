@@ -53,6 +53,7 @@ GstStructure* describe(const char* name, const FrameResult& result, const Target
                         "angle", G_TYPE_DOUBLE, pose.angle,                         //
                         "scale", G_TYPE_DOUBLE, pose.scale,                         //
                         "score", G_TYPE_DOUBLE, peak.score,                         //
+                        "confidence", G_TYPE_DOUBLE, target.confidence,             //
                         "lost", G_TYPE_BOOLEAN, gboolean{target.lost},              //
                         "state", G_TYPE_STRING, name_of(target.state), nullptr);
   GValue corners = corners_value(pose);
@@ -122,6 +123,16 @@ GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer
                          const FrameResult& result) {
   GstStructure* structure = describe_times("cudaxcorr", segment, buffer);
   fill(structure, result);
+  return gst_message_new_element(source, structure);
+}
+
+GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer* buffer,
+                         const FrameResult& result, const TargetEvent& event) {
+  GstStructure* structure = describe_times("cudaxcorr-target", segment, buffer);
+  GstStructure* target = describe("target", result, event.target);
+  gst_structure_set(structure, "event", G_TYPE_STRING, name_of(event.event), "target",
+                    GST_TYPE_STRUCTURE, target, nullptr);
+  gst_structure_free(target);
   return gst_message_new_element(source, structure);
 }
 

@@ -40,5 +40,8 @@ void attach_roi_metas(GstBuffer* buffer, const FrameResult& result);
 /// The element message `cudaxcorr` for a buffer in that segment.
 GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer* buffer,
                          const FrameResult& result);
+/// The element message `cudaxcorr-target`: what has become of a target in that buffer.
+GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer* buffer,
+                         const FrameResult& result, const TargetEvent& event);
 
 }  // namespace cudaxcorr

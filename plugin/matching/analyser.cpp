@@ -101,8 +101,10 @@ xcorr::Status Analyser::configure(const Task& task) try {
   keep_tracks();
   TrackSettings tracking = task.search.tracking;
   if (!task.search.updates()) tracking.update = 0;
-  follower_.configure(tracking, task.search.match,
-                      zero_window_scores(*images_, task.search.match.method));
+  follower_.configure(
+      tracking, task.search.match,
+      xcorr::searched_region({format_.width, format_.height}, task.search.match.search_region),
+      zero_window_scores(*images_, task.search.match.method));
   task_ = task;
   ready_ = true;
   check(task);
@@ -128,12 +130,14 @@ xcorr::Status Analyser::provide(std::size_t matchers) {
 
 xcorr::Status Analyser::prepare(const Task& task) {
   const xcorr::Size frame{format_.width, format_.height};
+  const TrackSettings& tracking = task.search.tracking;
+  const xcorr::MatchSettings match =
+      tracking.enabled ? search_for_tracks(task.search.match) : task.search.match;
   for (xcorr::Matcher& matcher : matchers_)
-    if (auto status = matcher.prepare(xcorr::ElementType::u8, frame, task.search.match);
-        !status.ok())
+    if (auto status = matcher.prepare(xcorr::ElementType::u8, frame, match); !status.ok())
       return status;
-  if (!task.search.tracking.enabled) return {};
-  return windows_->prepare(frame, task.search.match, task.search.tracking.search_margin);
+  return tracking.enabled ? windows_->prepare(frame, match, tracking.search_margin)
+                          : xcorr::Status();
 }
 
 /// A template whose pixels are unchanged keeps its tracks.
@@ -179,11 +183,6 @@ xcorr::Status Analyser::load(const Task& task) {
 }
 
 void Analyser::check(const Task& task) {
-  const TrackSettings& tracking = task.search.tracking;
-  if (tracking.update > 0 && !tracking.enabled)
-    warn("'template-update' has no effect without 'track': the templates stay as they are");
-  if (tracking.updates() && task.search.match.poses.any())
-    warn("'template-update' has no effect on templates at several angles or scales");
   const xcorr::Size area =
       xcorr::searched_region({format_.width, format_.height}, task.search.match.search_region)
           .size();
@@ -237,7 +236,8 @@ xcorr::Status Analyser::finish(std::vector<Target>& targets) {
 
 xcorr::Status Analyser::finish_search(xcorr::Matcher& matcher, std::vector<Target>& targets) {
   if (auto status = matcher.collect(peaks_); !status.ok()) return status;
-  for (const xcorr::Peak& peak : peaks_) targets.push_back({peak});
+  for (const xcorr::Peak& peak : peaks_)
+    targets.push_back({peak, 0, TrackState::none, false, std::clamp(peak.closeness, 0.0, 1.0)});
   kernel_ = matcher.kernel();
   return {};
 }
@@ -281,16 +281,21 @@ xcorr::Status Analyser::finish_following(xcorr::Matcher& matcher, std::vector<Ta
   return {};
 }
 
-/// The frame is no longer needed when this returns.
+/// A template takes up only what its picture still resembles, so that it cannot drift away for
+/// good. The frame is no longer needed when this returns.
 xcorr::Status Analyser::update_templates() {
   const std::vector<TemplatePlace> updates = follower_.template_updates();
-  for (const auto& [index, place] : updates)
-    if (auto status = live_[index]->blend(frame_, static_cast<int>(std::lround(place.x)),
-                                          static_cast<int>(std::lround(place.y)),
-                                          task_->search.tracking.update);
+  for (const TemplatePlace& update : updates) {
+    const auto closeness = windows_->closeness_of_picture(frame_, update);
+    if (!closeness.ok()) return closeness.status();
+    if (closeness.value() < task_->search.tracking.update_score) continue;
+    if (auto status = live_[update.template_index]->blend(
+            frame_, static_cast<int>(std::lround(update.place.x)),
+            static_cast<int>(std::lround(update.place.y)), task_->search.tracking.update);
         !status.ok())
       return status;
-  for (const auto& update : updates)
+  }
+  for (const TemplatePlace& update : updates)
     if (auto status = live_[update.template_index]->wait(); !status.ok()) return status;
   return {};
 }

@@ -75,6 +75,9 @@ class Analyser {
   /// Fewer than max_in_flight() may be in flight before. Frame numbers grow, by one if no frame is
   /// left out.
   xcorr::Status begin(const MappedFrame& frame, xcorr::Memory memory, std::uint64_t number);
+  /// What has become of targets since the last call.
+  std::vector<TargetEvent> take_events() { return follower_.take_events(); }
+
   /// Waits for the oldest frame in flight, which must exist.
   xcorr::Status finish(std::vector<Target>& targets);
 

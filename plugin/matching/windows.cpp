@@ -10,6 +10,13 @@ namespace {
 /// Peaks of one window: its target, and others that come close.
 constexpr int max_window_peaks = 8;
 
+/// The least multiple of the usual margin by a power of two: a matcher is prepared for few sizes.
+int margin_for(double reach, int usual, int most) {
+  int margin = usual;
+  while (margin < reach && margin < most) margin *= 2;
+  return margin;
+}
+
 /// Where a window of that length begins once shifted into the area, which is at least as long.
 int moved_inside(double begin, int length, int area_begin, int area_length) {
   const double last = area_begin + area_length - length;
@@ -27,6 +34,8 @@ void Windows::set_templates(Images images, LiveTemplates live) {
   images_ = std::move(images);
   live_ = std::move(live);
   matchers_ = std::move(matchers);
+  of_pictures_.clear();
+  of_pictures_.resize(matchers_.size());
   enqueued_.clear();
 }
 
@@ -43,7 +52,8 @@ xcorr::Status Windows::prepare(xcorr::Size frame, const xcorr::MatchSettings& se
     if (!fits(i)) continue;
     auto matcher = matcher_of(i, 0);
     if (!matcher.ok()) return matcher.status();
-    if (auto status = prepare(*matcher.value(), region_around(i, {})); !status.ok()) return status;
+    if (auto status = prepare(*matcher.value(), region_around({i, {}})); !status.ok())
+      return status;
   }
   return {};
 }
@@ -53,12 +63,13 @@ bool Windows::fits(std::uint32_t index) const {
   return size.width <= area_.width && size.height <= area_.height;
 }
 
-xcorr::Rect Windows::region_around(std::uint32_t index, Point place) const {
-  const xcorr::Size size = (*images_)[index].size;
-  const int width = std::min(size.width + 2 * margin_, area_.width);
-  const int height = std::min(size.height + 2 * margin_, area_.height);
-  return {moved_inside(place.x - margin_, width, area_.x, area_.width),
-          moved_inside(place.y - margin_, height, area_.y, area_.height), width, height};
+xcorr::Rect Windows::region_around(const TemplatePlace& expected) const {
+  const xcorr::Size size = (*images_)[expected.template_index].size;
+  const int margin = margin_for(expected.reach, margin_, std::max(area_.width, area_.height));
+  const int width = std::min(size.width + 2 * margin, area_.width);
+  const int height = std::min(size.height + 2 * margin, area_.height);
+  return {moved_inside(expected.place.x - margin, width, area_.x, area_.width),
+          moved_inside(expected.place.y - margin, height, area_.y, area_.height), width, height};
 }
 
 xcorr::Result<xcorr::Matcher*> Windows::matcher_of(std::uint32_t index, std::size_t which) {
@@ -84,11 +95,12 @@ xcorr::Status Windows::enqueue(const xcorr::MatrixView& frame,
                                std::span<const TemplatePlace> expectations) {
   enqueued_.clear();
   std::vector<std::size_t> used(matchers_.size());
-  for (const auto& [index, place] : expectations) {
+  for (const TemplatePlace& expected : expectations) {
+    const std::uint32_t index = expected.template_index;
     if (!fits(index)) continue;
     auto matcher = matcher_of(index, used[index]++);
     if (!matcher.ok()) return matcher.status();
-    const xcorr::Rect region = region_around(index, place);
+    const xcorr::Rect region = region_around(expected);
     if (auto status = prepare(*matcher.value(), region); !status.ok()) return status;
     if (auto status = matcher.value()->enqueue(frame); !status.ok()) return status;
     enqueued_.push_back({index, region, matcher.value()});
@@ -107,6 +119,31 @@ xcorr::Status Windows::collect(std::vector<xcorr::Peak>& peaks) {
     }
   }
   return {};
+}
+
+xcorr::Result<double> Windows::closeness_of_picture(const xcorr::MatrixView& frame,
+                                                    const TemplatePlace& part) {
+  auto& matcher = of_pictures_[part.template_index];
+  const LumaImage& picture = (*images_)[part.template_index];
+  if (!matcher) {
+    auto made = xcorr::Matcher::create(device_);
+    if (!made.ok()) return made.status();
+    if (auto status = set_templates_of(made.value(), {&picture, 1}, {}); !status.ok())
+      return status;
+    matcher = std::make_unique<xcorr::Matcher>(std::move(made.value()));
+  }
+  xcorr::MatchSettings settings = settings_;
+  settings.threshold = -1;
+  settings.max_peaks = 1;
+  settings.search_region = {static_cast<int>(std::lround(part.place.x)),
+                            static_cast<int>(std::lround(part.place.y)), picture.size.width,
+                            picture.size.height};
+  if (auto status = matcher->prepare(xcorr::ElementType::u8, frame_, settings); !status.ok())
+    return status;
+  if (auto status = matcher->enqueue(frame); !status.ok()) return status;
+  std::vector<xcorr::Peak> peaks;
+  if (auto status = matcher->collect(peaks); !status.ok()) return status;
+  return peaks.empty() ? -1 : peaks.front().closeness;
 }
 
 /// A peak at an edge inside the searched area may be the slope of a larger one beyond it, so its

@@ -38,6 +38,10 @@ class Windows {
   /// Adds the peaks of the windows enqueued.
   xcorr::Status collect(std::vector<xcorr::Peak>& peaks);
 
+  /// How close a part of the frame is to the picture that a template started from.
+  xcorr::Result<double> closeness_of_picture(const xcorr::MatrixView& frame,
+                                             const TemplatePlace& part);
+
   /// Whether the last enqueue() had any windows, and the kernel of the first of them.
   bool any() const { return !enqueued_.empty(); }
   std::string kernel() const { return enqueued_.front().matcher->kernel(); }
@@ -50,7 +54,7 @@ class Windows {
   };
 
   bool fits(std::uint32_t index) const;
-  xcorr::Rect region_around(std::uint32_t index, Point place) const;
+  xcorr::Rect region_around(const TemplatePlace& expected) const;
   xcorr::Result<xcorr::Matcher*> matcher_of(std::uint32_t index, std::size_t which);
   xcorr::Status prepare(xcorr::Matcher& matcher, const xcorr::Rect& region);
   bool at_inner_edge(const xcorr::Peak& peak, const xcorr::Rect& region) const;
@@ -63,6 +67,7 @@ class Windows {
   xcorr::MatchSettings settings_;
   int margin_ = 0;
   std::vector<std::vector<std::unique_ptr<xcorr::Matcher>>> matchers_;  ///< by template
+  std::vector<std::unique_ptr<xcorr::Matcher>> of_pictures_;            ///< made as needed
   std::vector<Window> enqueued_;
 };
 

@@ -8,9 +8,12 @@
 namespace cudaxcorr {
 namespace {
 
-bool better(const xcorr::Peak& a, const xcorr::Peak& b, bool minimum) {
-  return minimum ? a.score < b.score : a.score > b.score;
-}
+/// How many peaks are looked for besides those of the targets, and down to which closeness.
+constexpr int further_peaks = 7, most_peaks = 1024;
+constexpr double floor = 0.3;
+
+/// Templates take up only what is closer than anything else in the window by this much.
+constexpr double margin_to_update = 0.1;
 
 /// Non-maximum suppression across searches, as each does within itself: of peaks closer than the
 /// minimum distance only the best is kept. They come best first.
@@ -29,11 +32,20 @@ std::vector<xcorr::Peak> distinct(std::span<const xcorr::Peak> peaks, int min_di
 
 }  // namespace
 
+xcorr::MatchSettings search_for_tracks(const xcorr::MatchSettings& match) {
+  xcorr::MatchSettings search = match;
+  search.max_peaks = std::min(match.max_peaks + further_peaks, most_peaks);
+  search.threshold = std::min(match.threshold, floor);
+  return search;
+}
+
 void Follower::configure(const TrackSettings& settings, const xcorr::MatchSettings& match,
-                         std::vector<double> zero_window_scores) {
-  rules_ = {settings, match.max_peaks, xcorr::info(match.method).minimum};
+                         const xcorr::Rect& area, std::vector<double> zero_window_scores) {
+  rules_ = {settings, match.max_peaks, match.threshold, search_for_tracks(match).threshold, area};
   zero_window_scores_ = std::move(zero_window_scores);
-  min_peak_distance_ = match.min_peak_distance;
+  if (match.method != match_.method || match.prefilter_sigma != match_.prefilter_sigma)
+    for (Tracker& tracker : trackers_) tracker.forget_scores();
+  match_ = match;
   if (!settings.enabled) {
     std::ranges::fill(trackers_, Tracker());
     whole_frame_due_ = true;
@@ -50,34 +62,47 @@ void Follower::replace_templates(std::span<const std::optional<std::size_t>> ori
 }
 
 void Follower::interrupt() {
-  for (Tracker& tracker : trackers_) tracker.interrupt();
+  for (std::uint32_t i = 0; i < trackers_.size(); ++i) {
+    trackers_[i].interrupt();
+    note_events(i);
+  }
   whole_frame_due_ = true;
 }
 
 std::vector<TemplatePlace> Follower::expectations(std::uint64_t frame) const {
   std::vector<TemplatePlace> expected;
   for (std::uint32_t i = 0; i < trackers_.size(); ++i)
-    for (const Track& track : trackers_[i].tracks()) expected.push_back({i, track.expected(frame)});
+    for (const auto& [place, reach] : trackers_[i].places(frame, rules_))
+      expected.push_back({i, place, reach});
   return expected;
 }
 
 void Follower::update(std::uint64_t frame, std::vector<xcorr::Peak> peaks) {
   since_whole_frame_ = whole_frame_due_ ? 1 : since_whole_frame_ + 1;
   whole_frame_due_ = false;
-  std::ranges::sort(peaks, [this](const xcorr::Peak& a, const xcorr::Peak& b) {
+  std::ranges::sort(peaks, [](const xcorr::Peak& a, const xcorr::Peak& b) {
     if (a.template_index != b.template_index) return a.template_index < b.template_index;
-    return better(a, b, rules_.minimum);
+    return a.closeness > b.closeness;
   });
   auto first = peaks.begin();
   for (std::uint32_t i = 0; i < trackers_.size(); ++i) {
     const auto last = std::find_if(first, peaks.end(),
                                    [i](const xcorr::Peak& p) { return p.template_index != i; });
-    rules_.zero_window_score = zero_window_scores_[i];
-    trackers_[i].update(frame, distinct({first, last}, min_peak_distance_), rules_, last_id_);
+    trackers_[i].update(frame, distinct({first, last}, match_.min_peak_distance), rules_, last_id_);
+    note_events(i);
     first = last;
   }
   schedule();
 }
+
+void Follower::note_events(std::uint32_t index) {
+  for (TargetEvent event : trackers_[index].events()) {
+    event.target.peak.template_index = index;
+    events_.push_back(event);
+  }
+}
+
+std::vector<TargetEvent> Follower::take_events() { return std::exchange(events_, {}); }
 
 /// A whole frame is due as soon as something is missing, and then at regular intervals.
 void Follower::schedule() {
@@ -85,7 +110,9 @@ void Follower::schedule() {
       std::exchange(incomplete_, std::ranges::any_of(trackers_, [this](const Tracker& tracker) {
                       return !tracker.complete(rules_.max_targets);
                     }));
-  if (incomplete_ && (!was_incomplete || since_whole_frame_ >= rules_.settings.redetect_interval))
+  const int interval =
+      incomplete_ ? rules_.settings.redetect_interval : rules_.settings.recheck_interval;
+  if ((incomplete_ && !was_incomplete) || (interval > 0 && since_whole_frame_ >= interval))
     whole_frame_due_ = true;
 }
 
@@ -95,10 +122,11 @@ std::vector<TemplatePlace> Follower::template_updates() const {
   for (std::uint32_t i = 0; i < trackers_.size(); ++i) {
     const xcorr::Peak* best = nullptr;
     for (const Track& track : trackers_[i].tracks()) {
-      const auto& [peak, id, state, lost] = track.target;
-      if (lost || state != TrackState::tracked || peak.closeness < rules_.settings.update_score)
+      const xcorr::Peak& peak = track.target.peak;
+      if (track.target.lost || track.target.state != TrackState::tracked ||
+          peak.closeness < rules_.settings.update_score || track.margin < margin_to_update)
         continue;
-      if (!best || better(peak, *best, rules_.minimum)) best = &peak;
+      if (!best || peak.closeness > best->closeness) best = &peak;
     }
     if (best) updates.push_back({i, {best->x, best->y}});
   }
@@ -115,9 +143,9 @@ std::vector<Target> Follower::targets() const {
       peak.template_index = i;  // it may have had another index when it was detected
       if (track.target.lost) peak.score = zero_window_scores_[i];
     }
-    std::sort(targets.begin() + first, targets.end(), [this](const Target& a, const Target& b) {
+    std::sort(targets.begin() + first, targets.end(), [](const Target& a, const Target& b) {
       if (a.lost != b.lost) return b.lost;
-      if (a.peak.score != b.peak.score) return better(a.peak, b.peak, rules_.minimum);
+      if (a.peak.closeness != b.peak.closeness) return a.peak.closeness > b.peak.closeness;
       return a.id < b.id;
     });
   }

@@ -16,17 +16,23 @@
 
 namespace cudaxcorr {
 
-/// A place of a template: its top-left corner.
+/// A place of a template: its top-left corner, and how far around it is searched, pixels.
 struct TemplatePlace {
   std::uint32_t template_index;
   Point place;
+  double reach = 0;
 };
+
+/// What must be searched for, so that targets can be told from what looks like them: more peaks
+/// than there are targets, and worse ones.
+xcorr::MatchSettings search_for_tracks(const xcorr::MatchSettings& match);
 
 class Follower {
  public:
-  /// `zero_window_scores`: what a window of zeros scores, for each template.
+  /// `area`: what is searched of the frame. `zero_window_scores`: what a window of zeros scores,
+  /// for each template.
   void configure(const TrackSettings& settings, const xcorr::MatchSettings& match,
-                 std::vector<double> zero_window_scores);
+                 const xcorr::Rect& area, std::vector<double> zero_window_scores);
 
   /// Replaces the templates. `origins` gives for each the index that it had before, if it is not
   /// new: such a template keeps its targets.
@@ -43,9 +49,12 @@ class Follower {
   /// The same place may be among them several times.
   void update(std::uint64_t frame, std::vector<xcorr::Peak> peaks);
 
-  /// Where in the frame of the last update() templates are to be blended: for each, its best
-  /// tracked target, if that matches well enough.
+  /// Where in the frame of the last update() templates may be blended: for each, its best tracked
+  /// target, if that matches well and nothing else does nearly as well.
   std::vector<TemplatePlace> template_updates() const;
+
+  /// What has become of targets since the last call.
+  std::vector<TargetEvent> take_events();
 
   /// Templates in order. Within a template, targets detected in this frame come first, best first;
   /// the others have the score of a window of zeros.
@@ -53,11 +62,13 @@ class Follower {
 
  private:
   void schedule();
+  void note_events(std::uint32_t index);
 
-  TrackRules rules_;  ///< without the zero window's score, which depends on the template
+  TrackRules rules_;
+  xcorr::MatchSettings match_;
   std::vector<double> zero_window_scores_;
-  int min_peak_distance_ = 0;
   std::vector<Tracker> trackers_;  ///< one per template
+  std::vector<TargetEvent> events_;
   std::uint64_t last_id_ = 0;
   bool whole_frame_due_ = true;
   bool incomplete_ = true;  ///< targets are lost, or more may appear

@@ -3,79 +3,54 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <utility>
 
 #include "tracking/assignment.h"
+#include "tracking/confidence.h"
 
 namespace cudaxcorr {
 namespace {
 
-/// A target is confirmed when it was detected in this many frames in a row.
-constexpr int detections_to_confirm = 3;
+/// A target is confirmed, and one that was lost is found, after this many sights in a row.
+constexpr int sights_to_confirm = 3;
 
-/// A distance beyond any frame, in pixels.
-constexpr double unlimited = 1e6;
+/// A lost target is found only where it is closer to the template than this share of what it was.
+constexpr double least_share = 0.85;
 
-/// A cost is the distance as a fraction of the target's reach, plus the weighted loss of score. At
-/// `cost_of_none` a target is left without a detection: one as far away as it can reach, or one
-/// that fits another target better, is not worth taking. A bad score alone never costs that much,
-/// since after a change of method all scores may look bad.
-constexpr double cost_of_none = 1, weight_of_score = 0.9;
+/// A target moves to another place only if that is closer to the template by this much.
+constexpr double lead_to_move = 0.1;
 
-double distance(const xcorr::Peak& peak, Point place) {
-  return std::max(std::abs(peak.x - place.x), std::abs(peak.y - place.y));
+/// What a target has to find, or it is left without a detection.
+constexpr double least_worth = -0.7;
+
+/// How far over an edge a target is expected that has left, pixels.
+constexpr double beyond_edge = 1;
+
+constexpr double impossible = 10;
+
+/// By how much the chosen one is worth more than the best of the others, of which `alike` may be
+/// as good, and than something of the least closeness searched for.
+double lead(std::vector<double> worths, std::size_t chosen, std::size_t alike, double floor) {
+  const double worth = worths[chosen];
+  worths.erase(worths.begin() + static_cast<std::ptrdiff_t>(chosen));
+  if (alike >= worths.size()) return worth - floor;
+  const auto next = worths.begin() + static_cast<std::ptrdiff_t>(alike);
+  std::ranges::nth_element(worths, next, std::ranges::greater());
+  return worth - std::max(*next, floor);
 }
 
-/// How far from its expected place the target may be.
-double reach(const Track& track, std::uint64_t frame, const TrackRules& rules) {
-  if (track.anywhere) return unlimited;
-  const double window = rules.settings.search_margin + 1;  // places have fractions of a pixel
-  if (track.missed == 0) return window;
-  // Undetected, it may have stopped or turned.
-  const double speed = std::max(std::abs(track.velocity.x), std::abs(track.velocity.y));
-  return window + 2 * speed * static_cast<double>(frame - track.detected_at);
+std::vector<double> worths_of(const Trace& trace, std::span<const xcorr::Peak* const> detections,
+                              std::uint64_t frame) {
+  const Point expected = trace.expected(frame);
+  std::vector<double> worths;
+  for (const xcorr::Peak* peak : detections)
+    worths.push_back(trace.worth(peak->closeness, distance(*peak, expected), frame));
+  return worths;
 }
 
-/// How much worse the score is than the one before, as a fraction, 0 to 1.
-double shortfall(double score, double before, const TrackRules& rules) {
-  const double less = rules.minimum ? score - before : before - score;
-  const double scale = rules.minimum ? rules.zero_window_score : before;
-  return scale > 0 ? std::clamp(less / scale, 0.0, 1.0) : 0;
-}
-
-double cost(const Track& track, const xcorr::Peak& peak, std::uint64_t frame, double reach,
-            const TrackRules& rules) {
-  const double far = distance(peak, track.expected(frame)) / reach;
-  if (far >= 1) return cost_of_none + 1;
-  return far + weight_of_score * shortfall(peak.score, track.target.peak.score, rules);
-}
-
-/// The gain of the growing-memory g-h filter, which gives the slope of the least-squares line
-/// through all detections, but no less than a gain that still follows turns.
-double velocity_gain(int detections) {
-  constexpr double min_gain = 0.3;
-  return std::max(min_gain, 6.0 / ((detections + 1) * (detections + 2)));
-}
-
-/// The measured place is taken as it is, being far more accurate than the prediction.
-void take_detection(Track& track, const xcorr::Peak& peak, std::uint64_t frame, int margin) {
-  const Point expected = track.expected(frame);
-  if (track.anywhere || distance(peak, expected) > margin) {
-    track.velocity = {};
-    track.detections = 1;
-  } else if (frame > track.detected_at) {
-    const double gain =
-        velocity_gain(track.detections++) / static_cast<double>(frame - track.detected_at);
-    track.velocity.x += gain * (peak.x - expected.x);
-    track.velocity.y += gain * (peak.y - expected.y);
-  }
-  const bool confirmed =
-      track.target.state != TrackState::tentative || track.detections >= detections_to_confirm;
-  track.target.peak = peak;
-  track.target.state = confirmed ? TrackState::tracked : TrackState::tentative;
-  track.target.lost = false;
-  track.detected_at = frame;
-  track.missed = 0;
-  track.anywhere = false;
+double worth_of_floor(const Trace& trace, std::uint64_t frame, const TrackRules& rules) {
+  return trace.worth(rules.floor, rules.settings.search_margin, frame);
 }
 
 }  // namespace
@@ -85,83 +60,279 @@ const char* name_of(TrackState state) {
   return names[static_cast<int>(state)];
 }
 
-Point Track::expected(std::uint64_t frame) const {
-  const auto frames = static_cast<double>(frame - detected_at);
-  return {target.peak.x + frames * velocity.x, target.peak.y + frames * velocity.y};
+const char* name_of(TrackEvent event) {
+  constexpr const char* names[track_events] = {"entered", "left", "lost", "found", "dropped"};
+  return names[static_cast<int>(event)];
 }
 
 void Tracker::update(std::uint64_t frame, std::span<const xcorr::Peak> peaks,
                      const TrackRules& rules, std::uint64_t& last_id) {
+  events_.clear();
   keep_at_most(rules.max_targets);
-  for (Track& track : tracks_) track.target.lost = true;
+  for (Track& track : tracks_) {
+    track.target.lost = true;
+    track.target.confidence = 0;
+    track.margin = 0;
+    ++track.trace.missed;
+  }
   Detections detections;
   for (const xcorr::Peak& peak : peaks) detections.push_back(&peak);
-  associate(Candidates::followed, frame, detections, rules);
-  count_missed(rules);
-  associate(Candidates::lost_nearby, frame, detections, rules);
-  // With all targets in use, a peak left over must be a lost one.
-  if (static_cast<int>(tracks_.size()) >= rules.max_targets)
-    associate(Candidates::lost_anywhere, frame, detections, rules);
-  for (const xcorr::Peak* peak : detections) {
-    if (static_cast<int>(tracks_.size()) >= rules.max_targets) break;
-    tracks_.push_back({{*peak, ++last_id, TrackState::tentative}, {}, frame});
+  follow(frame, detections, rules);
+  count_missed(frame, rules);
+  for (Track& track : tracks_)
+    if (track.candidate) follow_candidate(track, frame, detections, rules);
+  const bool all = complete(rules.max_targets);
+  for (Track& track : tracks_) {
+    if (!track.candidate && track.sought) seek(track, frame, detections, rules);
+    if (!track.candidate && all) doubt(track, frame, detections);
+    if (track.candidate && track.candidate->sights >= sights_to_confirm) move_to_candidate(track);
+    if (track.sought)
+      track.target.state = track.candidate ? TrackState::tentative : TrackState::lost;
+  }
+  start_new(frame, detections, rules, last_id);
+}
+
+// ---- targets in view ------------------------------------------------------------------------
+
+/// All peaks are assigned to all targets at once, so that nearby ones don't take each other's.
+void Tracker::follow(std::uint64_t frame, Detections& detections, const TrackRules& rules) {
+  std::vector<Track*> followed;
+  for (Track& track : tracks_)
+    if (!track.sought) followed.push_back(&track);
+  if (followed.empty() || detections.empty()) return;
+
+  const std::size_t columns = detections.size();
+  std::vector<std::vector<double>> worths;
+  std::vector<double> costs;
+  for (const Track* track : followed) {
+    worths.push_back(worths_of(track->trace, detections, frame));
+    // Places have fractions of a pixel.
+    const double reach = track->trace.reach(frame, rules.settings.search_margin) + 1;
+    const Point expected = track->trace.expected(frame);
+    for (std::size_t i = 0; i < columns; ++i) {
+      const xcorr::Peak& peak = *detections[i];
+      const bool may = peak.closeness >= rules.threshold && distance(peak, expected) < reach;
+      costs.push_back(may ? -worths.back()[i] : impossible);
+    }
+  }
+  const std::vector<int> chosen = assign(costs, static_cast<int>(columns), -least_worth);
+  for (std::size_t i = 0; i < followed.size(); ++i) {
+    if (chosen[i] < 0) continue;
+    std::vector<double>& row = worths[i];
+    for (std::size_t j = 0; j < followed.size(); ++j)
+      if (j != i && chosen[j] >= 0) row[chosen[j]] = -impossible;
+    const xcorr::Peak& peak = *detections[chosen[i]];
+    double next = rules.floor;
+    for (std::size_t j = 0; j < columns; ++j)
+      if (static_cast<int>(j) != chosen[i] && row[j] > least_worth)
+        next = std::max(next, detections[j]->closeness);
+    Track& track = *followed[i];
+    track.margin = peak.closeness - next;
+    take_sight(track, peak, lead(row, chosen[i], 0, worth_of_floor(track.trace, frame, rules)),
+               frame, rules);
+  }
+  for (int column : chosen)
+    if (column >= 0) detections[column] = nullptr;
+  std::erase(detections, nullptr);
+}
+
+void Tracker::take_sight(Track& track, const xcorr::Peak& peak, double lead, std::uint64_t frame,
+                         const TrackRules& rules) {
+  Trace& trace = track.trace;
+  const double sure = confidence(peak.closeness, lead);
+  if (sure < rules.settings.min_confidence) return trace.glimpse(peak, frame, sure);
+  trace.see(peak, frame);
+  trace.lead = lead;
+  track.target.peak = peak;
+  track.target.lost = false;
+  track.target.confidence = sure;
+  if (track.target.state == TrackState::tentative && trace.sights >= sights_to_confirm) {
+    track.target.state = TrackState::tracked;
+    tell(TrackEvent::entered, track);
   }
 }
 
+void Tracker::count_missed(std::uint64_t frame, const TrackRules& rules) {
+  drop_ended(frame, rules);
+  for (Track& track : tracks_) {
+    if (track.sought || track.trace.missed < rules.settings.min_frames_for_lost) continue;
+    track.sought = true;
+    track.candidate.reset();
+    track.target.state = TrackState::lost;
+    tell(TrackEvent::lost, track);
+  }
+}
+
+void Tracker::drop_ended(std::uint64_t frame, const TrackRules& rules) {
+  const auto over_edge = [&](const Track& track) {
+    const Point place = track.trace.expected(frame), velocity = track.trace.motion.velocity();
+    const auto over = [](double at, double speed, int extent, int begin, int length) {
+      return (speed < 0 && at < begin - beyond_edge) ||
+             (speed > 0 && at + extent > begin + length + beyond_edge);
+    };
+    const auto& [x, y, width, height] = rules.area;
+    return over(place.x, velocity.x, track.target.peak.width, x, width) ||
+           over(place.y, velocity.y, track.target.peak.height, y, height);
+  };
+  std::erase_if(tracks_, [&](const Track& track) {
+    if (!track.target.lost) return false;
+    if (!track.sought) {
+      if (track.target.state == TrackState::tentative) return true;
+      if (!over_edge(track)) return false;
+      tell(TrackEvent::left, track);
+      return true;
+    }
+    const int limit = rules.settings.forget_after;
+    if (limit == 0 || track.trace.missed <= limit || track.candidate) return false;
+    tell(TrackEvent::dropped, track);
+    return true;
+  });
+}
+
+// ---- targets that are lost, or perhaps mistaken -----------------------------------------------
+
+/// A candidate stays as long as it is surely the same thing.
+void Tracker::follow_candidate(Track& track, std::uint64_t frame, Detections& detections,
+                               const TrackRules& rules) const {
+  Trace& candidate = *track.candidate;
+  const std::vector<double> worths = worths_of(candidate, detections, frame);
+  const auto best = std::ranges::max_element(worths);
+  bool stays = best != worths.end();
+  if (stays) {
+    const auto index = static_cast<std::size_t>(best - worths.begin());
+    const xcorr::Peak& peak = *detections[index];
+    const double ahead = lead(worths, index, 0, worth_of_floor(candidate, frame, rules));
+    const double least = track.sought ? rules.threshold : track.trace.usual + lead_to_move;
+    stays = peak.closeness >= least &&
+            confidence(peak.closeness, ahead) >= rules.settings.min_confidence;
+    if (stays) {
+      candidate.see(peak, frame);
+      candidate.lead = ahead;
+      detections.erase(detections.begin() + static_cast<std::ptrdiff_t>(index));
+    }
+  }
+  if (!stays) track.candidate.reset();
+}
+
+/// Looks for the first sight of a target that is lost.
+void Tracker::seek(Track& track, std::uint64_t frame, Detections& detections,
+                   const TrackRules& rules) const {
+  if (detections.empty()) return;
+  const Trace& trace = track.trace;
+  std::vector<double> worths = worths_of(trace, detections, frame);
+  const auto best = static_cast<std::size_t>(std::ranges::max_element(worths) - worths.begin());
+  const xcorr::Peak& peak = *detections[best];
+  // With fewer targets than there may be, what is far away may be another one.
+  const bool full = static_cast<int>(tracks_.size()) >= rules.max_targets;
+  if (!full && !trace.anywhere &&
+      distance(peak, trace.expected(frame)) > trace.reach(frame, rules.settings.search_margin))
+    return;
+  // Others that are missing may be as close.
+  const auto missing = std::ranges::count_if(
+      tracks_, [](const Track& other) { return other.sought && !other.candidate; });
+  const double ahead = lead(std::move(worths), best, static_cast<std::size_t>(missing) - 1,
+                            trace.worth(rules.floor, distance(peak, trace.expected(frame)), frame));
+  const auto worth_to = [&](const Track& other) {
+    return other.trace.worth(peak.closeness, distance(peak, other.trace.expected(frame)), frame);
+  };
+  const bool of_another = std::ranges::any_of(tracks_, [&](const Track& other) {
+    return other.sought && !other.candidate && worth_to(other) > worth_to(track);
+  });
+  if (of_another || peak.closeness < rules.threshold ||
+      peak.closeness < least_share * trace.usual ||
+      confidence(peak.closeness, ahead) < rules.settings.min_confidence)
+    return;
+  track.candidate.emplace(peak, frame);
+  track.candidate->lead = ahead;
+  detections.erase(detections.begin() + static_cast<std::ptrdiff_t>(best));
+}
+
+/// Is there a place that fits better than the one that is followed?
+void Tracker::doubt(Track& track, std::uint64_t frame, Detections& detections) const {
+  if (detections.empty()) return;
+  const xcorr::Peak& peak = *detections.front();
+  if (peak.closeness < track.trace.usual + lead_to_move) return;
+  track.candidate.emplace(peak, frame);
+  detections.erase(detections.begin());
+}
+
+void Tracker::move_to_candidate(Track& track) {
+  const Trace before = std::exchange(track.trace, *std::exchange(track.candidate, {}));
+  if (track.sought) track.trace.usual = before.usual;
+  track.target.peak = track.trace.peak;
+  track.target.state = TrackState::tracked;
+  track.target.lost = false;
+  track.target.confidence = confidence(track.trace.peak.closeness, track.trace.lead);
+  if (std::exchange(track.sought, false)) tell(TrackEvent::found, track);
+}
+
+// ---- new targets ------------------------------------------------------------------------------
+
+void Tracker::start_new(std::uint64_t frame, const Detections& detections, const TrackRules& rules,
+                        std::uint64_t& last_id) {
+  const int room = rules.max_targets - static_cast<int>(tracks_.size());
+  if (room <= 0) return;
+  std::vector<double> closenesses;
+  for (const xcorr::Peak* peak : detections) closenesses.push_back(peak->closeness);
+  for (std::size_t i = 0, started = 0; i < detections.size(); ++i) {
+    const xcorr::Peak& peak = *detections[i];
+    if (static_cast<int>(started) == room || peak.closeness < rules.threshold) return;
+    Track track;
+    track.target = {peak, 0, TrackState::tentative};
+    track.trace = Trace(peak, frame);
+    track.trace.lead = lead(closenesses, i, static_cast<std::size_t>(room) - 1, rules.floor);
+    track.target.confidence = confidence(peak.closeness, track.trace.lead);
+    if (track.target.confidence < rules.settings.min_confidence) continue;
+    track.target.id = ++last_id;
+    tracks_.push_back(track);
+    ++started;
+  }
+}
+
+// ---- what the follower asks and says ----------------------------------------------------------
+
+std::vector<SearchPlace> Tracker::places(std::uint64_t frame, const TrackRules& rules) const {
+  const int margin = rules.settings.search_margin;
+  std::vector<SearchPlace> places;
+  for (const Track& track : tracks_) {
+    const Trace& trace = track.trace;
+    if (!trace.anywhere)
+      places.push_back({trace.expected(frame), track.sought ? margin : trace.reach(frame, margin)});
+    if (const auto& candidate = track.candidate)
+      places.push_back({candidate->expected(frame), candidate->reach(frame, margin)});
+  }
+  return places;
+}
+
 void Tracker::interrupt() {
-  std::erase_if(tracks_,
-                [](const Track& track) { return track.target.state == TrackState::tentative; });
+  events_.clear();
+  std::erase_if(tracks_, [](const Track& track) {
+    return !track.sought && track.target.state == TrackState::tentative;
+  });
   for (Track& track : tracks_) {
     track.target.state = TrackState::lost;
-    track.velocity = {};
-    track.anywhere = true;
+    track.trace.anywhere = true;
+    track.candidate.reset();
+    if (!std::exchange(track.sought, true)) tell(TrackEvent::lost, track);
+  }
+}
+
+void Tracker::forget_scores() {
+  for (Track& track : tracks_) {
+    track.trace.forget_closeness();
+    track.candidate.reset();
   }
 }
 
 bool Tracker::complete(int max_targets) const {
   return static_cast<int>(tracks_.size()) >= max_targets &&
-         std::none_of(tracks_.begin(), tracks_.end(), [](const Track& t) { return t.is_lost(); });
+         std::ranges::none_of(tracks_, &Track::sought);
 }
 
 void Tracker::keep_at_most(int max_targets) {
   if (static_cast<int>(tracks_.size()) <= max_targets) return;
-  std::stable_partition(tracks_.begin(), tracks_.end(),
-                        [](const Track& track) { return !track.is_lost(); });
+  std::ranges::stable_partition(tracks_, [](const Track& track) { return !track.sought; });
   tracks_.erase(tracks_.begin() + max_targets, tracks_.end());
-}
-
-void Tracker::associate(Candidates which, std::uint64_t frame, Detections& detections,
-                        const TrackRules& rules) {
-  std::vector<Track*> candidates;
-  for (Track& track : tracks_)
-    if (track.target.lost && track.is_lost() == (which != Candidates::followed))
-      candidates.push_back(&track);
-  if (candidates.empty() || detections.empty()) return;
-
-  std::vector<double> costs;
-  for (const Track* track : candidates) {
-    const double limit =
-        which == Candidates::lost_anywhere ? unlimited : reach(*track, frame, rules);
-    for (const xcorr::Peak* peak : detections)
-      costs.push_back(cost(*track, *peak, frame, limit, rules));
-  }
-  const std::vector<int> chosen = assign(costs, static_cast<int>(detections.size()), cost_of_none);
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (chosen[i] < 0) continue;
-    take_detection(*candidates[i], *detections[chosen[i]], frame, rules.settings.search_margin);
-    detections[chosen[i]] = nullptr;
-  }
-  std::erase(detections, nullptr);
-}
-
-void Tracker::count_missed(const TrackRules& rules) {
-  std::erase_if(tracks_, [](const Track& track) {
-    return track.target.lost && track.target.state == TrackState::tentative;
-  });
-  for (Track& track : tracks_) {
-    if (!track.target.lost || track.is_lost()) continue;
-    if (++track.missed >= rules.settings.min_frames_for_lost) track.target.state = TrackState::lost;
-  }
 }
 
 }  // namespace cudaxcorr

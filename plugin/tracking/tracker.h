@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Follows the targets of one template from frame to frame: decides which detected peak is which
-// target. Places are predicted at constant velocity, and peaks are assigned to targets at the least
-// total cost in distance from the prediction and in score. Targets in view are assigned first, then
-// lost ones; the peaks left over start new targets. Independent of devices and GStreamer.
+// target, and whether that is sure enough to be reported. docs/tracking.md has the rules.
+// Independent of devices and GStreamer.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include <xcorr/match.hpp>
+
+#include "tracking/trace.h"
 
 namespace cudaxcorr {
 
@@ -18,9 +20,12 @@ struct TrackSettings {
   bool enabled = false;
   int search_margin = 64;       ///< pixels around the predicted place, at least 1
   int redetect_interval = 10;   ///< frames between searches of whole frames, at least 1
+  int recheck_interval = 50;    ///< the same while all targets are followed; 0: never
   int min_frames_for_lost = 5;  ///< frames in a row without a detection, at least 1
-  double update = 0;            ///< the weight of the matched patch when it is blended in, 0 to 1
-  double update_score = 0.8;    ///< the least closeness (see xcorr::Peak) for that
+  int forget_after = 250;       ///< frames in a row after which a lost target ends; 0: never
+  double min_confidence = 0.4;  ///< below which a place is not reported, 0 to 1
+  double update = 0.1;          ///< the weight of the matched patch when it is blended in, 0 to 1
+  double update_score = 0.6;    ///< the least closeness (see xcorr::Peak) for that
 
   bool operator==(const TrackSettings&) const = default;
   bool updates() const { return enabled && update > 0; }
@@ -28,7 +33,7 @@ struct TrackSettings {
 
 enum class TrackState {
   none,       ///< a peak that belongs to no track
-  tentative,  ///< new, and detected in every frame since
+  tentative,  ///< new, and detected in every frame since; or lost, and perhaps found again
   tracked,    ///< confirmed by several detections
   lost,       ///< missed for min_frames_for_lost frames
 };
@@ -40,32 +45,48 @@ struct Target {
   xcorr::Peak peak;      ///< the last detection
   std::uint64_t id = 0;  ///< 0: no track
   TrackState state = TrackState::none;
-  bool lost = false;  ///< not detected in this frame: the peak is an earlier one
+  bool lost = false;      ///< not detected in this frame: the peak is an earlier one
+  double confidence = 0;  ///< that the place is right, 0 to 1; 0 when lost
 };
 
-struct Point {
-  double x = 0, y = 0;
-};
-
-/// Frames are numbered; those that are not analysed may be left out.
 struct Track {
   Target target;
-  Point velocity;                 ///< pixels a frame
-  std::uint64_t detected_at = 0;  ///< the frame of the last detection
-  int detections = 1;             ///< from which the velocity was estimated
-  int missed = 0;                 ///< analysed frames since the last detection
-  bool anywhere = false;          ///< may have moved any distance since
+  Trace trace;
+  bool sought = false;             ///< lost, and not found again for certain
+  std::optional<Trace> candidate;  ///< where it may be instead
+  double margin = 0;               ///< by how much the last peak was closer than the next one
+};
 
-  bool is_lost() const { return target.state == TrackState::lost; }
-  Point expected(std::uint64_t frame) const;
+/// What becomes of targets.
+enum class TrackEvent {
+  entered,  ///< a new one was confirmed
+  left,     ///< it ended: it went over an edge of what is searched
+  lost,     ///< it was missed for min_frames_for_lost frames
+  found,    ///< and is there again
+  dropped,  ///< it ended: it was missed for forget_after frames
+};
+
+inline constexpr int track_events = 5;
+const char* name_of(TrackEvent event);
+
+struct TargetEvent {
+  TrackEvent event;
+  Target target;
 };
 
 /// The parameters of an update.
 struct TrackRules {
   TrackSettings settings;
-  int max_targets = 1;           ///< of the template
-  bool minimum = false;          ///< smaller scores are better
-  double zero_window_score = 0;  ///< what a window of zeros scores: no match
+  int max_targets = 1;   ///< of the template
+  double threshold = 0;  ///< the least closeness of a target
+  double floor = 0;      ///< the least closeness that was searched for
+  xcorr::Rect area{};    ///< what is searched of the frame
+};
+
+/// A place around which to search, top-left corner of the template, and how far, in pixels.
+struct SearchPlace {
+  Point place;
+  double reach;
 };
 
 class Tracker {
@@ -77,20 +98,40 @@ class Tracker {
   /// The stream has a gap before the next frame: all targets are lost and may be anywhere in it.
   void interrupt();
 
+  /// Scores mean something else from now on.
+  void forget_scores();
+
   const std::vector<Track>& tracks() const { return tracks_; }
+
+  /// What the last update() or interrupt() changed.
+  const std::vector<TargetEvent>& events() const { return events_; }
+
+  /// Where the next frame is to be searched; that may be outside the frame.
+  std::vector<SearchPlace> places(std::uint64_t frame, const TrackRules& rules) const;
 
   /// Whether the maximum number of targets is being followed.
   bool complete(int max_targets) const;
 
  private:
   using Detections = std::vector<const xcorr::Peak*>;
-  enum class Candidates { followed, lost_nearby, lost_anywhere };
+  void tell(TrackEvent event, const Track& track) { events_.push_back({event, track.target}); }
   void keep_at_most(int max_targets);
-  void associate(Candidates which, std::uint64_t frame, Detections& detections,
-                 const TrackRules& rules);
-  void count_missed(const TrackRules& rules);
+  void follow(std::uint64_t frame, Detections& detections, const TrackRules& rules);
+  void take_sight(Track& track, const xcorr::Peak& peak, double lead, std::uint64_t frame,
+                  const TrackRules& rules);
+  void count_missed(std::uint64_t frame, const TrackRules& rules);
+  void drop_ended(std::uint64_t frame, const TrackRules& rules);
+  void follow_candidate(Track& track, std::uint64_t frame, Detections& detections,
+                        const TrackRules& rules) const;
+  void seek(Track& track, std::uint64_t frame, Detections& detections,
+            const TrackRules& rules) const;
+  void doubt(Track& track, std::uint64_t frame, Detections& detections) const;
+  void move_to_candidate(Track& track);
+  void start_new(std::uint64_t frame, const Detections& detections, const TrackRules& rules,
+                 std::uint64_t& last_id);
 
   std::vector<Track> tracks_;
+  std::vector<TargetEvent> events_;
 };
 
 }  // namespace cudaxcorr

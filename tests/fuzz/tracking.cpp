@@ -94,6 +94,9 @@ class Session {
     settings_.redetect_interval = bytes.between(1, 5);
     settings_.min_frames_for_lost = bytes.between(1, 4);
     settings_.update = bytes.between(0, 4) / 4.0;
+    settings_.recheck_interval = bytes.between(0, 3);
+    settings_.forget_after = bytes.between(0, 5);
+    settings_.min_confidence = bytes.between(0, 4) / 4.0;
     match_.method = bytes.flag() ? xcorr::Method::sqdiff_normed : xcorr::Method::ccoeff_normed;
     match_.max_peaks = bytes.between(1, 6);
     match_.min_peak_distance = bytes.mostly_between(0, 20) & std::numeric_limits<int>::max();
@@ -107,7 +110,9 @@ class Session {
     follower_.replace_templates(origins);
     configure();
   }
-  void configure() { follower_.configure(settings_, match_, std::vector<double>(templates_, 0.5)); }
+  void configure() {
+    follower_.configure(settings_, match_, {0, 0, 60, 50}, std::vector<double>(templates_, 0.5));
+  }
 
   double place(Bytes& bytes) { return bytes.mostly_between(0, 255) / 4.0; }
   double score(Bytes& bytes) {
@@ -121,7 +126,8 @@ class Session {
     for (int left = templates_ ? bytes.between(0, 9) : 0; left > 0; --left) {
       const auto index = static_cast<std::uint32_t>(bytes.between(0, int(templates_) - 1));
       const double x = place(bytes), y = place(bytes);
-      peaks.push_back({index, x, y, 24, 10, score(bytes), 0.9});
+      const double closeness = score(bytes);
+      peaks.push_back({index, x, y, 24, 10, closeness, closeness});
       places[index].insert({x, y});
     }
     follower_.update(++frame_, peaks);
@@ -144,7 +150,6 @@ class Session {
       require(std::isfinite(peak.x) && std::isfinite(peak.y) && std::isfinite(peak.score),
               "places and scores are finite");
       require(target.state != TrackState::none, "a target has a state");
-      require(!target.lost || target.state != TrackState::tentative, "only known targets are lost");
       require(target.lost || target.state != TrackState::lost, "what is detected is not lost");
       if (target.lost) {
         require(known_.contains(target.id) && known_[target.id] == at,
@@ -163,6 +168,7 @@ class Session {
   void check_expectations() const {
     for (const TemplatePlace& expected : follower_.expectations(frame_ + 1)) {
       require(expected.template_index < templates_, "what is expected is of a template");
+      require(expected.reach >= 0 && std::isfinite(expected.reach), "windows have a size");
       require(std::isfinite(expected.place.x) && std::isfinite(expected.place.y),
               "expected places are finite");
     }

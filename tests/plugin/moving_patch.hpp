@@ -32,8 +32,8 @@ inline Gray black() { return Gray(frame_width, frame_height); }
 
 /// The end of the launch line, for exact places and a margin of few pixels.
 inline std::string settings_for(const World& world, const std::string& more = "") {
-  return "track=true subpixel=false threshold=0.9 search-margin=12 template=" + world.file + " " +
-         more;
+  return "track=true subpixel=false threshold=0.9 search-margin=12 template-update=0 template=" +
+         world.file + " " + more;
 }
 
 inline void assert_track(const Peak& peak, guint64 id, const char* state, bool lost = false) {
@@ -53,6 +53,14 @@ inline const Peak& with_id(const Found& found, guint64 id) {
     if (peak.id == id) return peak;
   fail("there is no id %" G_GUINT64_FORMAT, id);
   return found.peaks.front();
+}
+
+/// Shows a picture, which a lost target is in, until three sights have confirmed it.
+inline Peak found_again(Finder& finder, const Gray& picture, guint64 id = 1) {
+  for (int i = 0; i < 2; ++i) assert_track(only(finder.find(picture)), id, "tentative", true);
+  const Peak peak = only(finder.find(picture));
+  assert_track(peak, id, "tracked");
+  return peak;
 }
 
 /// Shows a patch at rest until it is tracked.

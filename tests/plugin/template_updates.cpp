@@ -32,8 +32,9 @@ struct Changing : World {
   Gray at(int i) const { return with(look(i), place(i)); }
 };
 
+/// Without regard to the picture that the template started from.
 std::string updating(const World& world, const std::string& more = "") {
-  return settings_for(world, "threshold=0.7 template-update=0.1 " + more);
+  return settings_for(world, "threshold=0.7 template-update=0.1 template-update-score=-1 " + more);
 }
 
 /// Turns the target into the other patch, complete at place(changes).
@@ -56,19 +57,31 @@ GST_START_TEST(a_target_that_changes_is_held) {
 }
 GST_END_TEST
 
+/// What no longer resembles the first picture is not taken up, so that this is never forgotten.
+GST_START_TEST(the_first_picture_is_not_forgotten) {
+  const Changing world;
+  Finder finder(updating(world, "template-update-score=0.6 redetect-interval=1"));
+  for (int i = 0; i <= 2 * changes; ++i) finder.find(world.at(i));
+  fail_unless(only(finder.find(world.at(2 * changes))).lost);
+  const Peak back = found_again(finder, world.with(world.patch, {200, 100}));
+  assert_at(back, 200, 100);
+  fail_unless(back.score < 0.999, "it has taken up nothing");
+}
+GST_END_TEST
+
 GST_START_TEST(without_updates_it_is_lost) {
   const Changing world;
   Finder finder(updating(world, "template-update=0 redetect-interval=1"));
   for (int i = 0; i <= changes; ++i) finder.find(world.at(i));
   assert_track(only(finder.find(world.at(changes))), 1, "lost", true);
-  assert_equals_float(only(finder.find(world.with(world.patch, {200, 100}))).score, 1);
+  assert_equals_float(found_again(finder, world.with(world.patch, {200, 100})).score, 1);
 }
 GST_END_TEST
 
 GST_START_TEST(every_method_holds_it) {
   const Changing world;
   for (const char* method : {"sqdiff", "sqdiff-normed", "ccorr-normed", "ccoeff"}) {
-    Finder finder(updating(world, std::string("template-update-score=0.7 method=") + method));
+    Finder finder(updating(world, std::string("method=") + method));
     change(finder, world);
   }
 }
@@ -108,7 +121,7 @@ GST_START_TEST(only_tracked_targets_update) {
   for (int i = 0; i < 3; ++i) fail_unless(only(finder.find(changed)).score == first);
   assert_equals_float(only(finder.find(changed)).score, 1);  // tracked in the frame before
   for (int i = 0; i < 5; ++i) fail_unless(only(finder.find(black())).lost);
-  assert_equals_float(only(finder.find(changed)).score, 1);
+  assert_equals_float(found_again(finder, changed, 2).score, 1);
 }
 GST_END_TEST
 
@@ -194,6 +207,7 @@ Suite* suite() {
   TCase* cases = tcase_create("template updates");
   suite_add_tcase(suite, cases);
   tcase_add_test(cases, a_target_that_changes_is_held);
+  tcase_add_test(cases, the_first_picture_is_not_forgotten);
   tcase_add_test(cases, without_updates_it_is_lost);
   tcase_add_test(cases, every_method_holds_it);
   tcase_add_test(cases, no_update_below_the_score);

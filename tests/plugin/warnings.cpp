@@ -94,12 +94,6 @@ GST_START_TEST(no_template) {
 }
 GST_END_TEST
 
-GST_START_TEST(template_update_without_track) {
-  assert_told(patch() + "template-update=0.1", {"template-update", "'track'"});
-  assert_equals_int(messages_of(patch() + "template-update=0.1 track=true").size(), 0);
-}
-GST_END_TEST
-
 GST_START_TEST(debug_names_the_file_that_failed) {
   const auto assert_from = [](const std::string& properties, const char* file) {
     const std::vector<Message> messages = messages_of(properties);
@@ -121,7 +115,6 @@ Suite* suite() {
   tcase_add_test(cases, malformed_values_in_a_launch_line);
   tcase_add_test(cases, refusals_are_told_at_the_first_start);
   tcase_add_test(cases, no_template);
-  tcase_add_test(cases, template_update_without_track);
   tcase_add_test(cases, debug_names_the_file_that_failed);
   return suite;
 }

@@ -11,8 +11,8 @@ namespace {
 
 using Origins = std::vector<std::optional<std::size_t>>;
 
-xcorr::Peak peak(std::uint32_t index, double x, double y, double score = 0.9) {
-  return {index, x, y, 20, 10, score};
+xcorr::Peak peak(std::uint32_t index, double x, double y, double closeness = 0.9) {
+  return {index, x, y, 20, 10, closeness, closeness};
 }
 
 class FollowerTest : public testing::Test {
@@ -24,7 +24,9 @@ class FollowerTest : public testing::Test {
     configure();
   }
 
-  void configure() { follower_.configure(settings_, match_, {0.25, 0.5, 0.75}); }
+  void configure() {
+    follower_.configure(settings_, match_, {0, 0, 2000, 1000}, {0.25, 0.5, 0.75});
+  }
 
   /// The next frame. Returns whether all of it was searched.
   bool see(std::vector<xcorr::Peak> peaks) {
@@ -60,7 +62,7 @@ TEST_F(FollowerTest, WholeFramesNowAndThenWhileOneIsLost) {
     // After three misses it is lost, from the next frame on.
     EXPECT_EQ(see({}), i >= 4 && (i - 4) % 7 == 0) << i;
   EXPECT_EQ(follower_.expectations(frame_).size(), 1);  // it may return where it was lost
-  see({peak(0, 500, 300)});
+  for (int i = 0; i < 3; ++i) see({peak(0, 500, 300)});
   EXPECT_FALSE(follower_.whole_frame_due());
   EXPECT_EQ(follower_.targets().at(0).id, 1);
 }
@@ -76,7 +78,10 @@ TEST_F(FollowerTest, AWholeFrameAfterAnInterruption) {
   for (int i = 0; i < 5; ++i) see({peak(0, 10, 10)});
   follower_.interrupt();
   EXPECT_TRUE(see({peak(0, 700, 10)}));
+  EXPECT_EQ(follower_.expectations(frame_ + 1).size(), 1);  // where it seems to be
+  for (int i = 0; i < 2; ++i) see({peak(0, 700, 10)});
   EXPECT_EQ(follower_.targets().at(0).id, 1);
+  EXPECT_FALSE(follower_.targets().at(0).lost);
   EXPECT_FALSE(follower_.whole_frame_due());
 }
 
@@ -94,8 +99,8 @@ TEST_F(FollowerTest, WhatWasFoundTwiceCountsOnce) {
 TEST_F(FollowerTest, TargetsAreInOrder) {
   start(2, 2);
   for (int i = 0; i < 3; ++i)
-    see({peak(1, 10, 10, 0.7), peak(0, 60, 60, 0.6), peak(1, 90, 10, 0.8), peak(0, 10, 60, 0.7)});
-  see({peak(1, 10, 10, 0.9), peak(1, 90, 10, 0.8), peak(0, 60, 60, 0.5)});
+    see({peak(1, 10, 10, 0.8), peak(0, 60, 60, 0.75), peak(1, 90, 10, 0.9), peak(0, 10, 60, 0.8)});
+  see({peak(1, 10, 10, 0.9), peak(1, 90, 10, 0.8), peak(0, 60, 60, 0.75)});
   const auto targets = follower_.targets();
   ASSERT_EQ(targets.size(), 4);
   EXPECT_EQ(targets[0].peak.template_index, 0);
@@ -132,6 +137,58 @@ TEST_F(FollowerTest, TemplatesTakeUpTheBest) {
   settings_.update = 0;
   configure();
   EXPECT_TRUE(follower_.template_updates().empty());
+}
+
+/// Nor from a match that is hardly better than something else.
+TEST_F(FollowerTest, TemplatesTakeUpWhatStandsOut) {
+  settings_.update = 0.1;
+  start(1);
+  for (int i = 0; i < 5; ++i) see({peak(0, 10, 10, 0.9), peak(0, 60, 10, 0.79)});
+  EXPECT_EQ(follower_.template_updates().size(), 1);
+  see({peak(0, 10, 10, 0.9), peak(0, 60, 10, 0.81)});
+  EXPECT_FALSE(follower_.targets().at(0).lost);
+  EXPECT_TRUE(follower_.template_updates().empty());
+}
+
+TEST_F(FollowerTest, WholeFramesNowAndThenInCaseAllIsMistaken) {
+  settings_.recheck_interval = 20;
+  start(1);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(see({peak(0, 10, 10)}), i % 20 == 0) << i;
+  settings_.recheck_interval = 0;
+  configure();
+  EXPECT_TRUE(see({peak(0, 10, 10)}));  // was due already
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(see({peak(0, 10, 10)})) << i;
+}
+
+/// Peaks beside those of targets, and worse ones, tell how sure a target is; they are none.
+TEST_F(FollowerTest, MoreIsSearchedForThanIsReported) {
+  match_.max_peaks = 2;
+  match_.threshold = 0.9;
+  EXPECT_GT(search_for_tracks(match_).max_peaks, 2);
+  EXPECT_LT(search_for_tracks(match_).threshold, 0.5);
+  match_.max_peaks = 1024;
+  EXPECT_EQ(search_for_tracks(match_).max_peaks, 1024);
+  match_.threshold = -0.5;
+  EXPECT_EQ(search_for_tracks(match_).threshold, -0.5);
+  match_.threshold = 0.9;
+  start(1, 2);
+  for (int i = 0; i < 5; ++i)
+    see({peak(0, 10, 10, 0.95), peak(0, 60, 10, 0.85), peak(0, 200, 80, 0.6)});
+  EXPECT_EQ(follower_.targets().size(), 1);
+}
+
+TEST_F(FollowerTest, TellsOnceWhatBecameOfTargets) {
+  start(2);
+  for (int i = 0; i < 5; ++i) see({peak(1, 50, 50)});
+  const auto events = follower_.take_events();
+  ASSERT_EQ(events.size(), 1);
+  EXPECT_EQ(events[0].event, TrackEvent::entered);
+  EXPECT_EQ(events[0].target.id, 1);
+  EXPECT_EQ(events[0].target.peak.template_index, 1);
+  EXPECT_TRUE(follower_.take_events().empty());
+  follower_.interrupt();
+  see({});
+  EXPECT_EQ(follower_.take_events().at(0).event, TrackEvent::lost);
 }
 
 TEST_F(FollowerTest, TemplatesThatStayKeepTheirTargets) {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tracking/confidence.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cudaxcorr {
+namespace {
+
+/// A logistic regression, rounded.
+constexpr double weight_of_closeness = 8, weight_of_lead = 4, offset = -7;
+
+/// What leads by more is not the surer for it.
+constexpr double most_lead = 0.5;
+
+}  // namespace
+
+double confidence(double closeness, double lead) {
+  const double sum = weight_of_closeness * std::clamp(closeness, 0.0, 1.0) +
+                     weight_of_lead * std::clamp(lead, -most_lead, most_lead) + offset;
+  return 1 / (1 + std::exp(-sum));
+}
+
+}  // namespace cudaxcorr

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tracking/trace.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cudaxcorr {
+namespace {
+
+constexpr double price_of_distance = 0.3;
+
+/// How quickly the mean closeness follows the sights.
+constexpr double rate_of_usual = 0.02;
+
+/// A window that reaches so many standard deviations holds nearly every place.
+constexpr double deviations = 3;
+
+}  // namespace
+
+double distance(const xcorr::Peak& peak, Point place) {
+  return std::max(std::abs(peak.x - place.x), std::abs(peak.y - place.y));
+}
+
+/// Nothing is known of its velocity, but most things move less than half their size in a frame.
+Trace::Trace(const xcorr::Peak& seen, std::uint64_t frame)
+    : peak(seen),
+      motion({seen.x, seen.y}, std::max(seen.width, seen.height) / 2.0),
+      seen_at(frame),
+      usual(seen.closeness) {}
+
+Point Trace::expected(std::uint64_t frame) const {
+  return motion.expected(static_cast<double>(frame - seen_at));
+}
+
+double Trace::spread(std::uint64_t frame) const {
+  return motion.spread(static_cast<double>(frame - seen_at));
+}
+
+double Trace::reach(std::uint64_t frame, int margin) const {
+  return std::max<double>(margin, deviations * spread(frame));
+}
+
+double Trace::worth(double closeness, double far, std::uint64_t frame) const {
+  const double price = anywhere ? 0 : price_of_distance * std::log1p(far / spread(frame));
+  return std::clamp(closeness, 0.0, 1.0) - price;
+}
+
+void Trace::see(const xcorr::Peak& seen, std::uint64_t frame) {
+  glimpse(seen, frame, 1);
+  peak = seen;
+  missed = 0;
+  ++sights;
+  usual += std::max(rate_of_usual, 1.0 / sights) * (seen.closeness - usual);
+}
+
+void Trace::forget_closeness() {
+  usual = 1;
+  sights = 1;
+}
+
+void Trace::glimpse(const xcorr::Peak& seen, std::uint64_t frame, double sure) {
+  if (frame > seen_at) motion.correct({seen.x, seen.y}, static_cast<double>(frame - seen_at), sure);
+  seen_at = frame;
+}
+
+}  // namespace cudaxcorr

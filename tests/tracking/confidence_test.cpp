@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tracking/confidence.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace cudaxcorr {
+namespace {
+
+/// The values that docs/tracking.md gives.
+TEST(Confidence, IsThatOfTheFormula) {
+  EXPECT_NEAR(confidence(1, 0.5), 0.95, 0.005);
+  EXPECT_NEAR(confidence(0.8, 0.5), 0.80, 0.005);
+  EXPECT_NEAR(confidence(0.6, 0.5), 0.45, 0.005);
+  EXPECT_NEAR(confidence(0.8, 0), 0.35, 0.005);
+}
+
+TEST(Confidence, GrowsWithClosenessAndLead) {
+  for (double closeness = 0; closeness < 0.95; closeness += 0.1)
+    for (double lead = -0.5; lead < 0.45; lead += 0.1) {
+      EXPECT_LT(confidence(closeness, lead), confidence(closeness + 0.05, lead));
+      EXPECT_LT(confidence(closeness, lead), confidence(closeness, lead + 0.05));
+    }
+}
+
+/// Methods that are not normed have no best score.
+TEST(Confidence, HasLimits) {
+  EXPECT_EQ(confidence(7, 3), confidence(1, 0.5));
+  EXPECT_EQ(confidence(-7, -3), confidence(0, -0.5));
+}
+
+}  // namespace
+}  // namespace cudaxcorr
