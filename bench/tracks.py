@@ -101,7 +101,7 @@ def opencv_trackers(names):
 
 
 def run(options, table):
-    trackers = {f'cudaxcorr {settings}'.strip(): Element(settings) for settings in options.element or ['']}
+    trackers = {element.name: element for element in map(Element, options.element or [''])}
     if options.opencv:
         trackers |= opencv_trackers(options.opencv)
     for folder in options.folders:

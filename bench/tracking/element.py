@@ -2,15 +2,16 @@
 """cudaxcorr as a tracker: a pipeline with the properties that are given, its places from xcorrjson."""
 import json
 import pathlib
-import resource
 import shlex
 import tempfile
+import time
 
 import numpy as np
 
 from .sequences import GLib, Gst, Unusable
 
 FRAME_NS = 40_000_000
+AHEAD = 4  # frames that wait for the element
 ALWAYS = 'track=true post-messages=false attach-roi-meta=false'
 
 
@@ -33,6 +34,7 @@ class Element:
 
     def __init__(self, settings):
         self.settings = settings
+        self.name = f'cudaxcorr {settings}'.strip()
 
     def follow(self, sequence, start):
         """(the boxes from frame `start` on, ms of the CPU a frame). The target is what the truth shows there."""
@@ -42,7 +44,7 @@ class Element:
         return places([line['peaks'] for line in lines], (x, y)), ms
 
     def run(self, frames, patch):
-        """(what xcorrjson says of each frame, ms of the process's CPU a frame)."""
+        """(what xcorrjson says of each frame, ms of the CPU a frame without what this thread does: feeding)."""
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, 'places.jsonl')
             try:
@@ -50,38 +52,37 @@ class Element:
                     f'appsrc name=source max-bytes=0 format=time ! cudaxcorr name=finder {ALWAYS} {self.settings} ! '
                     f'xcorrjson location={shlex.quote(str(path))} ! fakesink sync=false')
             except GLib.Error as why:
-                raise Unusable(f'cudaxcorr {self.settings}: {why.message}') from None
+                raise Unusable(f'{self.name}: {why.message}') from None
             source = pipeline.get_by_name('source')
             source.set_property('caps', caps_of(frames[0]))
             pipeline.get_by_name('finder').set_property(
                 'template-sample', Gst.Sample.new(buffer_of(patch), caps_of(patch), None, None))
-            for index, frame in enumerate(frames):
-                source.push_buffer(buffer_of(frame, index))
-            source.end_of_stream()
-            before = cpu_seconds()
+            before = time.process_time() - time.thread_time()
+            pipeline.set_state(Gst.State.PLAYING)
             try:
-                pipeline.set_state(Gst.State.PLAYING)
-                self.wait(pipeline.get_bus())
-                took = cpu_seconds() - before
+                for index, frame in enumerate(frames):
+                    while source.get_property('current-level-buffers') >= AHEAD:
+                        self.ended(pipeline, Gst.MSECOND)
+                    source.push_buffer(buffer_of(frame, index))
+                source.end_of_stream()
+                while not self.ended(pipeline, Gst.SECOND):
+                    pass
+                took = time.process_time() - time.thread_time() - before
             finally:
                 pipeline.set_state(Gst.State.NULL)
             lines = [json.loads(line) for line in path.read_text(encoding='utf-8').splitlines()]
         if len(lines) != len(frames) or not all(line['analysed'] for line in lines):
-            raise Unusable(f'cudaxcorr {self.settings}: not every frame was analysed')
+            raise Unusable(f'{self.name}: not every frame was analysed')
         return lines, 1000 * took / len(frames)
 
-    def wait(self, bus):
-        """Until the end of the stream. A warning would mean that other settings are measured than given."""
-        message = bus.timed_pop_filtered(Gst.CLOCK_TIME_NONE,
-                                         Gst.MessageType.EOS | Gst.MessageType.ERROR | Gst.MessageType.WARNING)
-        if message.type != Gst.MessageType.EOS:
+    def ended(self, pipeline, patience):
+        """Whether the stream ends within so many ns. A warning means that something else would be measured."""
+        message = pipeline.get_bus().timed_pop_filtered(
+            patience, Gst.MessageType.EOS | Gst.MessageType.ERROR | Gst.MessageType.WARNING)
+        if message and message.type != Gst.MessageType.EOS:
             fault = message.parse_error() if message.type == Gst.MessageType.ERROR else message.parse_warning()
-            raise Unusable(f'cudaxcorr {self.settings}: {fault[0].message}')
-
-
-def cpu_seconds():
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
+            raise Unusable(f'{self.name}: {fault[0].message}')
+        return message is not None
 
 
 def places(frames, shown):
