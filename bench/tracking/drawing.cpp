@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Surfaces are random numbers of fixed seeds: values on grids that are interpolated and added up,
+// or rectangles and discs in random places. Sprites are sampled bilinearly.
 #include "drawing.hpp"
 
 #include <algorithm>
@@ -15,6 +18,11 @@ std::uint32_t hash(std::uint32_t seed, int x, int y) {
   bits = (bits ^ (bits >> 15)) * 0x2c1b3c6du;
   bits = (bits ^ (bits >> 12)) * 0x297a2d39u;
   return bits ^ (bits >> 15);
+}
+
+/// A fixed pseudo-random value in 0..1.
+double random_at(std::uint32_t seed, int x, int y) {
+  return (hash(seed, x, y) >> 8) / static_cast<double>(1 << 24);
 }
 
 std::uint8_t grey(double value) {
@@ -136,10 +144,6 @@ double noise(int number, int x, int y) {
 }
 
 }  // namespace
-
-double random_at(std::uint32_t seed, int x, int y) {
-  return (hash(seed, x, y) >> 8) / static_cast<double>(1 << 24);
-}
 
 Grey texture(Look look, int width, int height, std::uint32_t seed) {
   return look == Look::clouds ? clouds(width, height, seed) : pieces(width, height, seed);

@@ -9,9 +9,6 @@
 
 namespace bench {
 
-/// A fixed pseudo-random value in 0..1.
-double random_at(std::uint32_t seed, int x, int y);
-
 Grey texture(Look look, int width, int height, std::uint32_t seed);
 /// A texture that resembles another: `part` of it, the rest is of its own.
 Grey alike(const Grey& other, double part, Look look, std::uint32_t seed);

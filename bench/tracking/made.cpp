@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A sequence is a row of the table at the end: its name and length, what the target looks like, and
+// a function that says what is where in a frame.
 #include "made.hpp"
 
 #include <array>
