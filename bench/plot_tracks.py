@@ -7,6 +7,7 @@ area under a curve is behind its name.
 """
 import argparse
 import csv
+import itertools
 import pathlib
 
 import numpy as np
@@ -14,7 +15,8 @@ from matplotlib import pyplot
 
 from figures import GREY, save, styled
 
-COLOURS = ('#e8590c', '#2b80d8', '#2f9e44', '#d6498b', '#15929f', '#9a62dd', '#74940f', '#8a7f76')
+OUR_COLOURS = ('#e8590c', '#d6498b', '#9a62dd')
+COLOURS = ('#2b80d8', '#2f9e44', '#15929f', '#74940f', '#8a7f76')
 OURS = 'cudaxcorr'
 MEAN = 'mean'
 
@@ -31,10 +33,11 @@ def draw(axes, rows, count):
     axes.set(title=f'{count} sequences', xlabel='overlap with the truth (intersection over union)',
              ylabel='share of frames with more', xlim=(0, 1), ylim=(0, 1))
     axes.grid(color=GREY, alpha=0.3, linewidth=0.6)
-    for row, colour in zip(rows, COLOURS):
+    colours = {True: itertools.cycle(OUR_COLOURS), False: itertools.cycle(COLOURS)}
+    for row in rows:
         shares = [float(share) for share in row['success'].split()]
         ours = row['tracker'].startswith(OURS)
-        axes.plot(np.linspace(0, 1, len(shares)), shares, color=colour, linewidth=2.6 if ours else 1.4,
+        axes.plot(np.linspace(0, 1, len(shares)), shares, color=next(colours[ours]), linewidth=2.6 if ours else 1.4,
                   label=f'{row["tracker"]}: {float(row["auc"]):.3f}')
     axes.legend(loc='upper left', bbox_to_anchor=(1.02, 1.02), frameon=False, labelcolor='linecolor')
 

@@ -100,10 +100,12 @@ def opencv_trackers(names):
     return found
 
 
-def run(options, table):
+def run(options, file):
     trackers = {element.name: element for element in map(Element, options.element or [''])}
     if options.opencv:
         trackers |= opencv_trackers(options.opencv)
+    versions = dict.fromkeys(tracker.version for tracker in trackers.values())
+    table = Table(file, ', '.join([machine('cpu', None), f'{options.starts} starts', *versions]))
     for folder in options.folders:
         sequence = sequences.read(folder, options.truth)
         for name, tracker in trackers.items():
@@ -130,14 +132,13 @@ def parse():
 
 def main():
     options = parse()
-    note = f'{machine("cpu", None)}, {options.starts} starts'
     try:
         with open(options.csv, 'w', encoding='utf-8') as file, tempfile.TemporaryDirectory() as folder:
             if options.made:
                 subprocess.run([options.made, folder], check=True)
                 options.folders = sorted(pathlib.Path(folder).iterdir())
                 options.starts, options.truth = 1, 'xywh'
-            run(options, Table(file, note))
+            run(options, file)
     except (OSError, subprocess.CalledProcessError, Unusable) as why:
         say(f'tracks: {why}')
         return 1

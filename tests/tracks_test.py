@@ -154,7 +154,7 @@ class Program(unittest.TestCase):
         done = self.run_it('--truth=xywh', f'--csv={path}', *arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = path.read_text(encoding='utf-8').splitlines()
-        self.assertRegex(lines[0], '^# .*commit .*2 starts')
+        self.assertRegex(lines[0], '^# .*commit .*, 2 starts, GStreamer ')
         rows = {(row['tracker'], row['sequence']): row for row in csv.DictReader(lines[1:])}
         for tracker, sequence in rows:
             self.assertIn(f'{tracker:28} {sequence:22}', done.stdout)

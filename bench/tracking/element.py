@@ -32,6 +32,8 @@ def buffer_of(picture, index=0):
 class Element:
     """Follows targets with the properties of `settings`, words such as template-update=0.1."""
 
+    version = Gst.version_string()
+
     def __init__(self, settings):
         self.settings = settings
         self.name = f'cudaxcorr {settings}'.strip()

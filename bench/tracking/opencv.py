@@ -27,6 +27,7 @@ cv2.setNumThreads(1)  # what counts is the CPU's time, and threads cost some
 
 class Tracker:
     """One of MAKERS."""
+    version = VERSION
 
     def __init__(self, name):
         self.make = MAKERS[name]
