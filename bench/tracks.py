@@ -8,7 +8,7 @@
 
 A FOLDER is a sequence: pictures or a video, and groundtruth_rect.txt, groundtruth.txt or gt.txt, in it or below.
 Every tracker is shown the target in the same frames, and followed from there to the end. What is counted:
-docs/tracking.md.
+docs/evaluation.md.
 """
 import argparse
 import csv
