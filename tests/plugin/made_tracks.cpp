@@ -28,7 +28,7 @@ constexpr Bounds bounds[] = {
     {"grows", "", 0.8, 0.2, 0, 1, 0},
     {"blurs", "", 1, 0, 0, 1, 0},
     {"light", "", 1, 0, 0, 1, 0},
-    {"hides", "", 0.85, 0.05, 0.95, 1, 0},
+    {"hides", "", 0.8, 0.05, 0.95, 1, 0},
     {"cut", "", 0.9, 0, 0, 1, 0},
     {"fast", "", 0.98, 0, 0, 2, 0},
     {"bounces", "", 0.5, 0, 0, 48, 0},
@@ -37,7 +37,7 @@ constexpr Bounds bounds[] = {
     {"crossing", "max-peaks=2", 0.7, 0.55, 0, 2, 0},
     {"slow-crossing", "max-peaks=2", 0.7, 0.55, 0, 2, 0},
     {"long-crossing", "max-peaks=2", 0.7, 0.65, 0, 2, 0},
-    {"hidden-crossing", "max-peaks=2", 0.7, 0.5, 1, 2, 2},
+    {"hidden-crossing", "max-peaks=2", 0.45, 0.5, 1, 2, 2},
     {"conveyor", "max-peaks=8 threshold=0.8", 0.9, 0, 0, 43, 8},
 };
 
