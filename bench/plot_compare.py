@@ -5,21 +5,17 @@
     comparison.svg   time against the template's size, the number of templates, the frame's size
     speed.svg        the first of the three, with fewer programs
 
-Each curve has its name at its end. Grey and colours are of middle lightness on no background, so that they
-are legible on light and on dark pages. The same CSV gives the same files.
+Each curve has its name at its end.
 """
 import argparse
 import csv
 import pathlib
 
-import matplotlib
+from matplotlib import pyplot
+from matplotlib.ticker import FuncFormatter, NullLocator
 
-matplotlib.use('svg')
-# pylint: disable=wrong-import-position
-from matplotlib import pyplot  # noqa: E402
-from matplotlib.ticker import FuncFormatter, NullLocator  # noqa: E402
+from figures import GREY, save, styled
 
-GREY = '#768390'
 OURS = 'cudaxcorr'
 PROGRAMS = {  # program: (its name and what it computes, colour, marker)
     OURS: ('cudaxcorr: scores and peaks', '#e8590c', 'o'),
@@ -43,13 +39,6 @@ AXES = {  # sweep: (the axis, a row's place on it and name there, what all its r
               lambda row: f'{row["width"]}x{row["height"]}', '{templates} template of {side}x{side}'),
 }
 LABEL_HEIGHT = 12.5  # points
-STYLE = {
-    'svg.hashsalt': 'cudaxcorr', 'svg.fonttype': 'none', 'figure.dpi': 72,  # an SVG's points
-    'font.sans-serif': ['DejaVu Sans', 'Verdana', 'sans-serif'], 'font.size': 10,
-    'axes.titlesize': 10, 'axes.titlelocation': 'left', 'axes.linewidth': 0.8, 'axes.spines.top': False,
-    'axes.spines.right': False, 'lines.markersize': 4.5, 'lines.linewidth': 1.4,
-    **{name: GREY for name in ('text.color', 'axes.edgecolor', 'axes.labelcolor', 'xtick.color', 'ytick.color')},
-}
 
 
 def read(path):
@@ -117,8 +106,7 @@ def figure_of(rows, note, sweeps, programs, path):
     for axes, sweep in zip(panels[:, 0], sweeps):
         draw(axes, rows, sweep, programs)
     figure.text(0.09, 0.08 / height, f'{SCOPE}\n{note}', fontsize=8.5, va='bottom', linespacing=1.4)
-    figure.savefig(path, transparent=True, metadata={'Title': 'Time to match templates', 'Date': None, 'Creator': None})
-    pyplot.close(figure)
+    save(figure, path, 'Time to match templates')
 
 
 def main():
@@ -129,7 +117,7 @@ def main():
     note, rows = read(options.csv)
     folder = pathlib.Path(options.output)
     folder.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **STYLE, 'backend': 'svg'}):
+    with styled():
         figure_of(rows, note, AXES, PROGRAMS, folder / 'comparison.svg')
         figure_of(rows, note, ['side'], FEWER, folder / 'speed.svg')
 

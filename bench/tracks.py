@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""How well cudaxcorr follows targets, and OpenCV's trackers beside it, in sequences with ground truth.
+
+    GST_PLUGIN_PATH_1_0=build/plugin bench/tracks.py FOLDER...
+    bench/tracks.py --element= --element='template-update=0.1' --opencv=CSRT,KCF --csv=tracks.csv FOLDER...
+    bench/tracks.py --made=build/bench/made_sequences
+
+A FOLDER is a sequence: pictures or a video, and groundtruth_rect.txt, groundtruth.txt or gt.txt, in it or below.
+Every tracker is shown the target in the same frames, and followed from there to the end. What is counted:
+docs/evaluation.md.
+"""
+import argparse
+import csv
+import dataclasses
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from compare import machine
+from tracking import sequences
+from tracking.element import Element
+from tracking.measures import Measures, mean, measure
+from tracking.sequences import Unusable
+
+MEAN = 'mean'
+COLUMNS = ('tracker', 'sequence', *(field.name for field in dataclasses.fields(Measures)))
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def evaluate(tracker, sequence, starts):
+    """Measures of one sequence, over the frames of all runs."""
+    boxes, truth, ms = [], [], []
+    for start in starts:
+        found, took = tracker.follow(sequence, start)
+        boxes.append(found[1:])
+        truth.append(sequence.truth[start + 1:])
+        ms += [took] * (len(found) - 1)
+    return measure(np.concatenate(boxes), np.concatenate(truth), ms)
+
+
+def line(tracker, sequence, result):
+    absent = f'{result.claimed}/{result.absent}'
+    return (f'{tracker:28} {sequence:22} {result.iou:5.3f} {result.auc:5.3f} {result.precision:5.3f} '
+            f'{100 * result.lost:5.1f} {100 * result.wrong:5.1f} {absent:>9} {result.ms:7.3f} {result.frames:6}')
+
+
+HEAD = f'{"tracker":28} {"sequence":22} {"IoU":>5} {"AUC":>5} {"20 px":>5} {"lost%":>5} {"wrong%":>6}' \
+       f'{"absent":>9} {"ms":>7} {"frames":>6}'
+
+
+class Table:
+    """Prints a row as soon as it is known, and writes it to the CSV if there is one."""
+
+    def __init__(self, file, note):
+        self.rows = {}  # tracker: its measures
+        self.file = file
+        self.csv = csv.writer(file, lineterminator='\n')
+        file.write(f'# {note}\n')
+        self.csv.writerow(COLUMNS)
+        print(HEAD, flush=True)
+
+    def row(self, tracker, sequence, result):
+        print(line(tracker, sequence, result), flush=True)
+        values = dataclasses.asdict(result) | {'success': ' '.join(f'{share:.4f}' for share in result.success)}
+        self.csv.writerow([tracker, sequence, *(f'{value:.4f}' if isinstance(value, float) else value
+                                                for value in values.values())])
+        self.file.flush()
+
+    def add(self, tracker, sequence, result):
+        self.rows.setdefault(tracker, []).append(result)
+        self.row(tracker, sequence, result)
+
+    def means(self):
+        for tracker, results in self.rows.items():
+            self.row(tracker, MEAN, mean(results))
+
+
+def opencv_trackers(names):
+    """{name: tracker} of those that are here; of the others a line says why not."""
+    try:
+        from tracking import opencv  # pylint: disable=import-outside-toplevel
+    except ImportError as why:
+        raise Unusable(f'--opencv: {why}') from None
+    found = {}
+    for name in opencv.MAKERS if names == 'all' else names.split(','):
+        if name not in opencv.MAKERS:
+            raise Unusable(f'--opencv: {name} is none of {", ".join(opencv.MAKERS)}')
+        try:
+            found[name] = opencv.Tracker(name)
+        except Unusable as why:
+            say(f'left out: {why}')
+    return found
+
+
+def run(options, file):
+    trackers = {element.name: element for element in map(Element, options.element or [''])}
+    if options.opencv:
+        trackers |= opencv_trackers(options.opencv)
+    versions = dict.fromkeys(tracker.version for tracker in trackers.values())
+    table = Table(file, ', '.join([machine('cpu', None), f'{options.starts} starts', *versions]))
+    for folder in options.folders:
+        sequence = sequences.read(folder, options.truth)
+        for name, tracker in trackers.items():
+            table.add(name, sequence.name, evaluate(tracker, sequence, sequence.starts(options.starts)))
+    table.means()
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add('folders', nargs='*', metavar='FOLDER', help='a sequence')
+    add('--made', metavar='PROGRAM', help='made_sequences: the sequences that it draws instead, each from its first frame')
+    add('--element', action='append', metavar='PROPERTIES',
+        help="cudaxcorr with these, such as 'threshold=0.6 max-peaks=2'; several times: as many rows. Default: none")
+    add('--opencv', metavar='NAMES', help='its trackers: all, or some of CSRT, KCF, MOSSE, MIL with commas')
+    add('--starts', type=int, default=5, metavar='N', help='runs a sequence, from frames in its first 60 %%; default 5')
+    add('--truth', choices=sequences.FORMATS, help='what the numbers of four are; default: told from them')
+    add('--csv', default=os.devnull, metavar='FILE', help='write the rows there as well')
+    options = parser.parse_args()
+    if bool(options.folders) == bool(options.made):
+        parser.error('say which sequences: folders or --made')
+    return options
+
+
+def main():
+    options = parse()
+    try:
+        with open(options.csv, 'w', encoding='utf-8') as file, tempfile.TemporaryDirectory() as folder:
+            if options.made:
+                subprocess.run([options.made, folder], check=True)
+                options.folders = sorted(pathlib.Path(folder).iterdir())
+                options.starts, options.truth = 1, 'xywh'
+            run(options, file)
+    except (OSError, subprocess.CalledProcessError, Unusable) as why:
+        say(f'tracks: {why}')
+        return 1
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

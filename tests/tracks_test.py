@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""bench/tracks.py counts right, reads what it says and names what it cannot use: tracks_test.py BENCH_FOLDER MADE
+
+On drawn sequences, which MADE writes. Without NumPy or GStreamer's Python bindings everything is skipped, without
+OpenCV or Matplotlib what needs them.
+"""
+import csv
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+FOLDER, MADE = map(pathlib.Path, sys.argv[1:])
+NAN = float('nan')
+ABSENT = [NAN] * 4
+
+
+def picture_files(folder, numbers, encoder, kind):
+    """Pictures with these numbers in their names, 32 x 16, each as bright as its number says."""
+    for number in numbers:
+        subprocess.run(['gst-launch-1.0', '-q', 'videotestsrc', 'num-buffers=1', 'pattern=solid-color',
+                        f'foreground-color={0xff000000 + number * 0x010101}', '!', 'video/x-raw,width=32,height=16',
+                        '!', 'videoconvert', '!', encoder, '!', 'filesink', f'location={folder}/{number}.{kind}'],
+                       check=True)
+
+
+class Measures(unittest.TestCase):
+    def test_overlaps(self):
+        boxes = np.array([[0, 0, 10, 10], [5, 0, 10, 10], [20, 0, 10, 10], ABSENT, [2, 2, 5, 5]])
+        truth = np.array([[0, 0, 10, 10]] * 5)
+        np.testing.assert_allclose(measures.overlaps(boxes, truth), [1, 1 / 3, 0, 0, 1 / 4])
+
+    def test_what_is_counted(self):
+        truth = np.array([[0, 0, 10, 10]] * 4 + [ABSENT] * 2)
+        boxes = np.array([[0, 0, 10, 10], [0, 5, 10, 10], [15, 15, 10, 10], ABSENT, ABSENT, [1, 1, 10, 10]])
+        found = measures.measure(boxes, truth, [2, 4])
+        self.assertEqual((found.frames, found.absent, found.claimed), (4, 2, 1))
+        self.assertAlmostEqual(found.iou, (1 + 1 / 3) / 4)
+        self.assertEqual((found.lost, found.wrong, found.precision, found.ms), (1 / 4, 1 / 4, 2 / 4, 3))
+        self.assertEqual((found.success[0], found.success[6], found.success[7], found.success[20]), (.5, .5, .25, 0))
+        self.assertAlmostEqual(found.auc, (7 * .5 + 13 * .25) / 21)
+
+    def test_mean_of_sequences(self):
+        box = np.array([[0, 0, 10, 10]])
+        long = measures.measure(np.repeat(box, 30, 0), np.repeat(box, 30, 0), [1])
+        short = measures.measure(box + [[50, 0, 0, 0]], box, [3])
+        both = measures.mean([long, short])
+        self.assertEqual((both.frames, both.iou, both.wrong, both.ms), (31, .5, .5, 2))
+
+
+class Sequences(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def truth(self, text, form=None):
+        path = self.folder / 'gt.txt'
+        path.write_text(text, encoding='utf-8')
+        return sequences.read_truth(path, (320, 240), form)
+
+    def test_forms(self):
+        boxes = [[10, 20, 30, 40], ABSENT, [200, 100, 50.5, 60]]
+        for text in ('10,20,30,40\nNaN,NaN,NaN,NaN\n200,100,50.5,60\n', '10\t20\t30\t40\n0\t0\t0\t0\n200\t100\t50.5\t60',
+                     '10 20 40 60\nNaN NaN NaN NaN\n200 100 250.5 160\n',
+                     '1,10,20,30,40,0\n2,5,5,5,5,1\n3,200,100,50.5,60,0\n',
+                     '10,20,40,20,40,60,10,60\n' + ','.join(8 * ['NaN']) + '\n225,100,250.5,130,220,160,200,120\n'):
+            np.testing.assert_array_equal(self.truth(text), boxes)
+
+    def test_what_cannot_be_told(self):
+        text = '10,20,30,40\n'
+        with self.assertRaisesRegex(sequences.Unusable, '--truth=xywh'):
+            self.truth(text)
+        np.testing.assert_array_equal(self.truth(text, 'xywh'), [[10, 20, 30, 40]])
+        np.testing.assert_array_equal(self.truth(text, 'corners'), [[10, 20, 20, 20]])
+
+    def test_bad_rows(self):
+        for text, said in ('1,2,3,4\nsome text\n', ':2: "some text"'), ('1,2,3\n', ':1: 3 numbers'), \
+                ('1,2,3,4\n1,2,3,4,5,6\n', ':2: 6 numbers'), ('', 'is empty'):
+            with self.subTest(text), self.assertRaisesRegex(sequences.Unusable, said):
+                self.truth(text)
+
+    def test_pictures_in_the_order_of_their_numbers(self):
+        for encoder, kind in ('pngenc', 'png'), ('jpegenc', 'jpg'):
+            with self.subTest(kind), tempfile.TemporaryDirectory() as folder:
+                picture_files(folder, [9, 10, 100], encoder, kind)
+                pathlib.Path(folder, 'groundtruth.txt').write_text(3 * '9 1 8 8\n', encoding='utf-8')
+                frames = sequences.read(folder).frames
+                self.assertEqual([frame.shape for frame in frames], 3 * [(16, 32, 3)])
+                self.assertEqual(np.argsort([frame.mean() for frame in frames]).tolist(), [0, 1, 2])
+                if kind == 'png':
+                    self.assertEqual([set(frame.flat) for frame in frames], [{9}, {10}, {100}])
+
+    def test_videos(self):
+        subprocess.run(['gst-launch-1.0', '-q', 'videotestsrc', 'num-buffers=3', '!', 'video/x-raw,width=30,height=16',
+                        '!', 'jpegenc', '!', 'avimux', '!', 'filesink', f'location={self.folder}/clip.avi'], check=True)
+        self.truth(3 * '9 1 8 8\n')
+        self.assertEqual([frame.shape for frame in sequences.read(self.folder).frames], 3 * [(16, 30, 3)])
+
+    def test_folders_that_are_no_sequence(self):
+        with self.assertRaisesRegex(sequences.Unusable, '0 files of ground truth'):
+            sequences.read(self.folder)
+        self.truth('9 1 8 8\n')
+        with self.assertRaisesRegex(sequences.Unusable, '0 videos and 0 pictures'):
+            sequences.read(self.folder)
+        picture_files(self.folder, [1, 2], 'pngenc', 'png')
+        with self.assertRaisesRegex(sequences.Unusable, '1 boxes for 2 frames'):
+            sequences.read(self.folder)
+        (self.folder / '2.png').write_bytes(b'no picture')
+        with self.assertRaises(sequences.Unusable):
+            sequences.read(self.folder)
+
+    def test_starts(self):
+        truth = np.array([[5, 5, 20, 20]] * 101, dtype=float)
+        frames = [np.zeros((100, 100, 3), np.uint8)] * 101
+        self.assertEqual(sequences.Sequence('', frames, truth).starts(5), [0, 15, 30, 45, 60])
+        truth[10:40] = ABSENT
+        truth[45] = [90, 5, 20, 20]
+        self.assertEqual(sequences.Sequence('', frames, truth).starts(5), [0, 40, 46, 60])
+        truth[:] = ABSENT
+        with self.assertRaises(sequences.Unusable):
+            sequences.Sequence('', frames, truth).starts(5)
+
+
+class Element(unittest.TestCase):
+    def test_the_track_nearest_to_the_target_is_followed(self):
+        def peak(number, x, score, lost=False):
+            return {'id': number, 'x': x, 'y': 0, 'width': 8, 'height': 8, 'score': score, 'lost': lost}
+
+        frames = [[], [peak(1, 50, 1), peak(2, 10, .9)], [peak(1, 50, 1), peak(2, 11, 0, True)],
+                  [peak(1, 50, 1), peak(2, 12, .8)], [peak(1, 50, .6), peak(3, 30, .7)], [peak(3, 31, .7)]]
+        np.testing.assert_array_equal(element.places(frames, (10, 0))[:, 0], [NAN, 10, NAN, 12, 30, 31])
+
+
+class Program(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.made = pathlib.Path(folder.name)
+        subprocess.run([MADE, cls.made], check=True)
+
+    def run_it(self, *arguments):
+        done = subprocess.run([sys.executable, FOLDER / 'tracks.py', *arguments], capture_output=True, text=True,
+                              check=False)
+        self.assertNotIn('Traceback', done.stderr)
+        return done
+
+    def rows(self, *arguments):
+        path = self.made / 'rows.csv'
+        done = self.run_it('--truth=xywh', f'--csv={path}', *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = path.read_text(encoding='utf-8').splitlines()
+        self.assertRegex(lines[0], '^# .*commit .*, 2 starts, GStreamer ')
+        rows = {(row['tracker'], row['sequence']): row for row in csv.DictReader(lines[1:])}
+        for tracker, sequence in rows:
+            self.assertIn(f'{tracker:28} {sequence:22}', done.stdout)
+        return rows
+
+    def test_drawn_sequences(self):
+        rows = self.rows('--starts=2', '--element=', '--element=threshold=0.99', self.made / 'moves-pieces',
+                         self.made / 'blurs-pieces')
+        for kind in 'moves-pieces', 'blurs-pieces':
+            row = rows['cudaxcorr', kind]
+            self.assertEqual((row['frames'], row['absent'], row['wrong']), (str(89 + 35), '0', '0.0000'))
+            self.assertGreater(float(row['iou']), 0.9)
+            self.assertGreater(float(row['ms']), 0)
+        strict = rows['cudaxcorr threshold=0.99', 'blurs-pieces']
+        self.assertGreater(float(strict['lost']), 0.5)
+        self.assertAlmostEqual(float(rows['cudaxcorr', 'mean']['iou']), sum(
+            float(rows['cudaxcorr', kind]['iou']) for kind in ('moves-pieces', 'blurs-pieces')) / 2, places=3)
+
+    def test_beside_opencv(self):
+        if not importlib.util.find_spec('cv2'):
+            self.skipTest('no OpenCV')
+        rows = self.rows('--starts=2', '--opencv=all', self.made / 'moves-pieces')
+        for tracker, sequence in rows:
+            self.assertGreater(float(rows[tracker, sequence]['iou']), 0.5 if tracker in ('cudaxcorr', 'KCF') else 0)
+        self.assertGreater(len(rows), 2)
+
+    def test_errors_are_told(self):
+        for said, *arguments in [('no property "none-such"', '--element=none-such=1', self.made / 'moves-pieces'),
+                                 ('0 files of ground truth', FOLDER), ('say which sequences', ),
+                                 ('which sequences', '--made=x', FOLDER), ("'/none/such'", '--made=/none/such')]:
+            done = self.run_it(*arguments)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(said, done.stderr)
+
+    def test_figure(self):
+        if not importlib.util.find_spec('matplotlib'):
+            self.skipTest('no Matplotlib')
+        self.rows('--starts=2', self.made / 'moves-pieces')
+        figures = []
+        for turn in range(2):
+            path = self.made / f'{turn}.svg'
+            subprocess.run([FOLDER / 'plot_tracks.py', self.made / 'rows.csv', f'--output={path}'], check=True)
+            figures.append(path.read_text(encoding='utf-8'))
+        self.assertEqual(figures[0], figures[1])
+        self.assertIn('>cudaxcorr: 0.9', figures[0])
+
+
+if __name__ == '__main__':
+    sys.path.insert(0, str(FOLDER))
+    try:
+        import numpy as np
+        from tracking import element, measures, sequences
+    except (ImportError, ValueError) as why:  # the latter: gi has no such version
+        print(f'nothing was tested: {why}')
+        sys.exit(77)
+    result = unittest.main(argv=sys.argv[:1], exit=False, verbosity=2).result
+    bad, skipped = len(result.failures) + len(result.errors), len(result.skipped)
+    print(f'{max(0, result.testsRun - bad - skipped)} passed, {bad} failed, {skipped} skipped')
+    sys.exit(bad != 0)
