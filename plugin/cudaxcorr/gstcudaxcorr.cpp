@@ -136,6 +136,7 @@ gboolean start(GstBaseTransform* base) {
   {
     const StreamLock streaming(base);
     element.working = {std::move(bank), settings.search};
+    element.working.search.match.poses = {};  // of others the first frame tells
     element.warned_of_no_templates = false;
     element.warned_of_bad_frame = false;
     element.waited = G_MAXUINT;

@@ -47,8 +47,11 @@ xcorr::Result<Analyser> Analyser::open(const xcorr::Device& device,
   if (!current.status().ok()) return current.status();
   auto matcher = xcorr::Matcher::create(device);
   if (!matcher.ok()) return matcher.status();
-  // Any size of frame will tell whether the kernel exists, before the first frame arrives.
-  if (auto status = matcher.value().prepare(xcorr::ElementType::u8, {1, 1}, match); !status.ok())
+  // Any size of frame will tell whether the kernel exists, before the first frame arrives. Whether
+  // poses can be searched depends on the templates.
+  xcorr::MatchSettings upright = match;
+  upright.poses = {};
+  if (auto status = matcher.value().prepare(xcorr::ElementType::u8, {1, 1}, upright); !status.ok())
     return status;
   return Analyser(device, context, std::move(matcher.value()));
 }

@@ -305,8 +305,6 @@ void ChaosApplication::stop_and_start(Random& random) {
     gst_util_set_object_arg(G_OBJECT(element_), "templates", "<>");
     g_object_set(element_, "template-sample", nullptr, "mask-file", nullptr, nullptr);
     gst_util_set_object_arg(G_OBJECT(element_), "mask", "none");
-    g_object_set(element_, "angle-start", 0., "angle-extent", 0., "scale-min", 1., "scale-max", 1.,
-                 nullptr);
   }
   stream_.go_on(ChaosStream::Next::start);
 }

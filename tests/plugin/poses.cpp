@@ -167,6 +167,20 @@ GST_START_TEST(what_cannot_be_is_refused) {
 }
 GST_END_TEST
 
+/// From the start, too: upright ones are searched then.
+GST_START_TEST(what_cannot_be_from_the_start) {
+  const Quarters quarters;
+  Finder finder("angle-extent=360 prefilter-sigma=1 max-peaks=8 threshold=0.8 template=" +
+                quarters.file);
+  assert_equals_int(finder.find(quarters.scene).peaks.size(), 1);
+  const std::string text =
+      text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
+  fail_unless(text.find("prefilter") != text.npos, "%s", text.c_str());
+  assert_text(finder.get("angle-extent"), "0");
+  assert_text(finder.get("prefilter-sigma"), "1");
+}
+GST_END_TEST
+
 /// A target that turns keeps its id.
 GST_START_TEST(tracks_turn) {
   const Gray patch = crop(texture(64, 64, 5), 0, 0, 32, 32);
@@ -200,6 +214,7 @@ Suite* suite() {
   tcase_add_test(tcase, rescaled);
   tcase_add_test(tcase, changes_while_playing);
   tcase_add_test(tcase, what_cannot_be_is_refused);
+  tcase_add_test(tcase, what_cannot_be_from_the_start);
   tcase_add_test(tcase, tracks_turn);
   suite_add_tcase(suite, tcase);
   return suite;
