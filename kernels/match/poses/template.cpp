@@ -17,7 +17,7 @@ constexpr std::int64_t picture_budget = std::int64_t{64} << 20;
 
 /// The most samples of the template that making the pictures of the top level may take: some
 /// seconds on a CPU.
-constexpr std::int64_t most_samples = std::int64_t{1} << 29;
+constexpr std::int64_t most_samples = std::int64_t{1} << 27;
 
 /// What a picture of the top level must have to show the template: pixels along its shorter side,
 /// and a likeness of what it looks like half a pixel away, since matches lie between pixels.
