@@ -92,8 +92,8 @@ Status PoseTemplate::load(const BankTemplate& t, Stream stream) {
 }
 
 Status PoseTemplate::load_smoothed(const BankTemplate& t, Stream stream) {
-  const auto [width, height] = t.size;
-  const auto at = [width = width](int x, int y) { return std::int64_t{y} * width + x; };
+  const int width = t.size.width, height = t.size.height;
+  const auto at = [width](int x, int y) { return std::int64_t{y} * width + x; };
   std::vector<SmoothedPixel> smoothed(t.size.area());
   std::vector<std::uint8_t> counted(t.size.area());
   // The background shows through where smoothing reaches past the rim.
