@@ -331,7 +331,8 @@ bool Tracker::complete(int max_targets) const {
 
 void Tracker::keep_at_most(int max_targets) {
   if (static_cast<int>(tracks_.size()) <= max_targets) return;
-  std::ranges::stable_partition(tracks_, [](const Track& track) { return !track.sought; });
+  std::stable_partition(tracks_.begin(), tracks_.end(),
+                        [](const Track& track) { return !track.sought; });
   tracks_.erase(tracks_.begin() + max_targets, tracks_.end());
 }
 
