@@ -228,6 +228,7 @@ const Use uses[] = {
     {.name = "response", .settings = {.max_peaks = 4}, .response = true},
     {.name = "live", .settings = {}, .live = true},
     {.name = "masked", .settings = {}, .masked = true},
+    {.name = "turned", .settings = {.threshold = 0.2, .poses = {.angle_start = 7}}},
     {.name = "smoothed", .settings = {.prefilter_sigma = 1}},
     {.name = "fft", .settings = {.kernel = "fft"}},
     {.name = "overlap_wise",

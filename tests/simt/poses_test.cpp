@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Turned and scaled parts on the emulated GPU: what the CPU finds, bit for bit but for the last
+// part of a place, which floating point decides.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include <xcorr/match.hpp>
+
+namespace {
+
+using namespace xcorr;
+
+constexpr Size frame_size{72, 60}, part_size{32, 28};
+
+/// A smooth picture in which every place is different.
+std::uint8_t pixel_at(double x, double y) {
+  return static_cast<std::uint8_t>(std::lround(128 + 50 * std::sin(0.31 * x + 0.11 * y) +
+                                               40 * std::cos(0.23 * y - 0.17 * x) +
+                                               30 * std::sin(0.05 * x * y / 9)));
+}
+
+std::vector<Peak> match(Backend backend, const MatchSettings& settings, bool masked) {
+  std::vector<std::uint8_t> frame, part, mask;
+  for (int y = 0; y < frame_size.height; ++y)
+    for (int x = 0; x < frame_size.width; ++x) frame.push_back(pixel_at(x, y));
+  // Turned by 30 degrees about (40, 30).
+  const double cosine = std::sqrt(0.75), sine = 0.5;
+  for (int y = 0; y < part_size.height; ++y)
+    for (int x = 0; x < part_size.width; ++x) {
+      const double u = x - 15.5, v = y - 13.5;
+      part.push_back(pixel_at(40 + cosine * u + sine * v, 30 - sine * u + cosine * v));
+      mask.push_back(u * u / 256 + v * v / 196 <= 1);
+    }
+  const MatrixView frame_view{frame.data(), ElementType::u8, frame_size, frame_size.width};
+  const MatrixView view{part.data(), ElementType::u8, part_size, part_size.width};
+  const MatrixView mask_view{mask.data(), ElementType::u8, part_size, part_size.width};
+  std::vector<Peak> peaks;
+  const auto done = [&]() -> Status {
+    auto device = open_device(backend);
+    if (!device.ok()) return device.status();
+    if (Status s = make_current(device.value()); !s.ok()) return s;
+    auto matcher = Matcher::create(device.value());
+    if (!matcher.ok()) return matcher.status();
+    Matcher& m = matcher.value();
+    const auto masks = masked ? std::vector{mask_view} : std::vector<MatrixView>();
+    if (Status s = m.set_templates({&view, 1}, masks); !s.ok()) return s;
+    if (Status s = m.prepare(ElementType::u8, frame_size, settings); !s.ok()) return s;
+    if (Status s = m.enqueue(frame_view); !s.ok()) return s;
+    return m.collect(peaks);
+  };
+  const Status status = done();
+  EXPECT_TRUE(status.ok()) << status.message();
+  return peaks;
+}
+
+void expect_same(const MatchSettings& settings, bool masked) {
+  const auto cpu = match(Backend::cpu, settings, masked),
+             gpu = match(Backend::cuda, settings, masked);
+  ASSERT_FALSE(cpu.empty());
+  ASSERT_EQ(cpu.size(), gpu.size());
+  for (std::size_t i = 0; i < cpu.size(); ++i) {
+    EXPECT_EQ(cpu[i].score, gpu[i].score);
+    EXPECT_NEAR(cpu[i].pose.center_x, gpu[i].pose.center_x, 1e-3);
+    EXPECT_NEAR(cpu[i].pose.center_y, gpu[i].pose.center_y, 1e-3);
+    EXPECT_NEAR(cpu[i].pose.angle, gpu[i].pose.angle, 1e-2);
+    EXPECT_NEAR(cpu[i].pose.scale, gpu[i].pose.scale, 1e-4);
+  }
+  EXPECT_NEAR(gpu[0].pose.center_x, 40, 0.2);
+  EXPECT_NEAR(gpu[0].pose.center_y, 30, 0.2);
+  EXPECT_NEAR(gpu[0].pose.angle, 30, 0.5);
+}
+
+MatchSettings turned() {
+  MatchSettings settings;
+  settings.poses.angle_start = 10;
+  settings.poses.angle_extent = 40;
+  settings.max_peaks = 2;
+  return settings;
+}
+
+TEST(Poses, Turned) { expect_same(turned(), false); }
+
+TEST(Poses, TurnedUnderAMask) { expect_same(turned(), true); }
+
+TEST(Poses, Scaled) {
+  MatchSettings settings = turned();
+  settings.poses.angle_extent = 25;
+  settings.poses.scale_min = 0.95;
+  settings.poses.scale_max = 1.05;
+  expect_same(settings, false);
+}
+
+TEST(Poses, HalvedFirst) {
+  MatchSettings settings = turned();
+  settings.poses.pyramid_levels = 1;
+  expect_same(settings, false);
+}
+
+}  // namespace
