@@ -15,6 +15,7 @@
 #include "scene.h"
 
 #define TOLERANCE_PX 1.0
+#define SIGHTS_TO_COME_BACK 3
 #define VIDEO_ENCODER \
   "video/x-raw,format=I420 ! x264enc speed-preset=veryfast bitrate=4000 ! mp4mux"
 
@@ -32,6 +33,7 @@ typedef struct {
 /* The result for the clip. */
 typedef struct {
   int frames, found, wrong, lost;
+  int in_view;         /* frames in a row with the target in full view */
   int ids;             /* different ones */
   gboolean refound;    /* seen again after it was lost, under the same id */
   guint64 id, lost_id; /* the last one seen; the one lost, until it is seen again; 0: none */
@@ -69,13 +71,15 @@ static void note_track(const GstCudaXCorrPeak* peak, Summary* summary) {
   }
 }
 
-/* What is found must be where the target is, and a target in full view must be found. */
+/* What is found must be where the target is, and a target in full view must be found: one that
+ * comes back in the third frame, by when it is sure. */
 static void report_frame(GstBuffer* buffer, Summary* summary) {
   const GstStructure* result = gst_cuda_xcorr_get_result(buffer);
   GstCudaXCorrPeak peak;
   double x, y;
   int frame = summary->frames++;
   scene_target_position(frame, &x, &y);
+  summary->in_view = scene_target_visible(frame) == 1 ? summary->in_view + 1 : 0;
   if (result != NULL)
     g_strlcpy(summary->backend, gst_structure_get_string(result, "backend"),
               sizeof summary->backend);
@@ -84,7 +88,7 @@ static void report_frame(GstBuffer* buffer, Summary* summary) {
   if (!known || peak.lost) {
     g_print("%5d         -        - %9.2f %8.2f       -       - %s\n", frame, x, y,
             known ? peak.state : "");
-    if (scene_target_visible(frame) == 1) summary->wrong++;
+    if (summary->in_view >= SIGHTS_TO_COME_BACK) summary->wrong++;
     return;
   }
   double error = hypot(peak.x - x, peak.y - y);

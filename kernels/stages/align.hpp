@@ -16,9 +16,18 @@ namespace xcorr {
 
 /// Of a template in a frame.
 struct AlignedPose {
-  double x, y;   ///< its centre, in pixels of the frame; centres of pixels are whole
-  double angle;  ///< radians, counter-clockwise as seen
+  double x, y;          ///< its centre, in pixels of the frame; centres of pixels are whole
+  double cosine, sine;  ///< of its angle, counter-clockwise as seen
   double scale;
+};
+
+/// Where a place of the template lies in the frame, (u, v) from its centre.
+struct FramePlace {
+  double x, y;
+
+  XCORR_HD FramePlace(const AlignedPose& pose, double u, double v)
+      : x(pose.x + pose.scale * (pose.cosine * u + pose.sine * v)),
+        y(pose.y + pose.scale * (pose.cosine * v - pose.sine * u)) {}
 };
 
 struct Alignment {
@@ -49,9 +58,11 @@ XCORR_HD inline float smoothed_at(const std::uint8_t* frame, std::int64_t pitch,
   const SplineWeights across(static_cast<float>(x - left)), down(static_cast<float>(y - top));
   const auto clamped = [](int i, int length) { return i < 0 ? 0 : i < length ? i : length - 1; };
   float value = 0;
+  XCORR_UNROLL
   for (int j = 0; j < 4; ++j) {
     const std::uint8_t* row = frame + clamped(top - 1 + j, size.height) * pitch;
     float in_row = 0;
+    XCORR_UNROLL
     for (int i = 0; i < 4; ++i) in_row += across.of[i] * row[clamped(left - 1 + i, size.width)];
     value += down.of[j] * in_row;
   }
@@ -82,8 +93,9 @@ struct AlignSums {
   }
 
   /// Adds the pixel of the template at (u, v) from its centre, and the smoothed frame there.
-  XCORR_HD void add(const AlignedPose& pose, double cosine, double sine, double radius, double u,
-                    double v, const SmoothedPixel& pixel, double frame) {
+  XCORR_HD void add(const AlignedPose& pose, double radius, double u, double v,
+                    const SmoothedPixel& pixel, double frame) {
+    const double cosine = pose.cosine, sine = pose.sine;
     const double dx = pose.scale * (cosine * u + sine * v);
     const double dy = pose.scale * (cosine * v - sine * u);
     const double by_x = (cosine * pixel.by_u + sine * pixel.by_v) / pose.scale;
@@ -93,14 +105,24 @@ struct AlignSums {
         by_x,        by_y, (by_x * dy - by_y * dx) / radius, (by_x * dx + by_y * dy) / radius,
         pixel.value, 1};
     int k = 0;
-    for (int i = 0; i < unknowns; ++i)
+    XCORR_UNROLL
+    for (int i = 0; i < unknowns; ++i) {
+      XCORR_UNROLL
       for (int j = 0; j <= i; ++j) of[k++] += equation[i] * equation[j];
+    }
+    XCORR_UNROLL
     for (int i = 0; i < unknowns; ++i) of[k++] += equation[i] * frame;
   }
 
-  /// The least-squares solution; false where there is none.
-  XCORR_HD bool solve(const AlignFreedom& freedom, double (&solution)[unknowns]) const {
+  /// What solve() works on: arrays that a kernel must not keep in its registers.
+  struct Scratch {
     double lower[unknowns][unknowns];
+    double solution[unknowns];
+  };
+
+  /// The least-squares solution; false where there is none.
+  XCORR_HD bool solve(const AlignFreedom& freedom, Scratch& scratch) const {
+    auto& [lower, solution] = scratch;
     int k = 0;
     for (int i = 0; i < unknowns; ++i)
       for (int j = 0; j <= i; ++j) lower[i][j] = of[k++];
@@ -151,9 +173,9 @@ class AlignSteps {
   XCORR_HD double radius() const { return radius_ * start_.scale; }
 
   /// Takes the sums at pose(); false: that was the last step.
-  XCORR_HD bool step(const AlignSums& sums) {
-    double found[AlignSums::unknowns];
-    is_aligned_ = sums.solve(freedom_, found) && found[4] > 0;
+  XCORR_HD bool step(const AlignSums& sums, AlignSums::Scratch& scratch) {
+    is_aligned_ = sums.solve(freedom_, scratch) && scratch.solution[4] > 0;
+    double* found = scratch.solution;
     if (!is_aligned_) return false;
     for (int i = 0; i < 4; ++i) {
       const double step = -found[i] / found[4];
@@ -161,11 +183,12 @@ class AlignSteps {
     }
     pose_.x += found[0];
     pose_.y += found[1];
-    pose_.angle += found[2] / radius();
+    turn(found[2] / radius());
     pose_.scale *= 1 + found[3] / radius();
-    is_aligned_ = fabs(pose_.x - start_.x) <= 1 && fabs(pose_.y - start_.y) <= 1 &&
-                  fabs(pose_.angle - start_.angle) * radius() <= farthest &&
-                  fabs(pose_.scale / start_.scale - 1) * radius() <= farthest;
+    is_aligned_ =
+        fabs(pose_.x - start_.x) <= 1 && fabs(pose_.y - start_.y) <= 1 &&
+        fabs(pose_.sine * start_.cosine - pose_.cosine * start_.sine) * radius() <= farthest &&
+        fabs(pose_.scale / start_.scale - 1) * radius() <= farthest;
     if (!is_aligned_) return false;
     double longest = 0;
     for (int i = 0; i < 4; ++i) longest = fabs(found[i]) > longest ? fabs(found[i]) : longest;
@@ -175,6 +198,16 @@ class AlignSteps {
   XCORR_HD Alignment result() const { return {is_aligned_ ? pose_ : start_, is_aligned_}; }
 
  private:
+  /// By about that small an angle, in radians: a rotation by its tangent, without trigonometry,
+  /// which takes more registers than all else.
+  XCORR_HD void turn(double angle) {
+    const double half = angle / 2, cosine = (1 - half * half) / (1 + half * half),
+                 sine = 2 * half / (1 + half * half);
+    const double before = pose_.cosine;
+    pose_.cosine = before * cosine - pose_.sine * sine;
+    pose_.sine = pose_.sine * cosine + before * sine;
+  }
+
   /// How far turning and scaling may move what is at the radius: more than the steps of a search.
   static constexpr double farthest = 2;
 

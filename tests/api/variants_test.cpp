@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "select/select.hpp"
+#include "stages/align.hpp"
 #include "stages/filter.hpp"
+#include "stages/halve.hpp"
 #include "stages/luma.hpp"
+#include "stages/probe.hpp"
 
 namespace {
 
@@ -79,6 +82,10 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   many.correlate.rights = 8;
   ask_for_more<stage::Correlate>(many, tried);
   ask_for_more<stage::Blend>({ElementType::u8, {16, 16}, 16, 0.5f}, tried);
+  ask_for_more<stage::Halve>({{16, 16}, 32, 16}, tried);
+  ask_for_more<stage::Turn>({{16, 16}, {}, {16, 16}, 1}, tried);
+  ask_for_more<stage::Probe>({{64, 64}, 64, Method::ccoeff_normed, {16, 16}, 1}, tried);
+  ask_for_more<stage::Align>({{64, 64}, 64, {16, 16}, {}, 1}, tried);
   ask_for_more<stage::Luma>({{16, 16}, packed_rgb(4, 0, 1, 2), 64, 16}, tried);
   const auto axis = gaussian_weights(1).value();
   const auto weights = filter_weights(ElementType::u8, axis, axis, ElementType::f32).value();

@@ -193,13 +193,15 @@ bool eliminate(std::vector<std::vector<Wide>> rows, std::vector<Wide>& solution)
 Alignment align(const stage::Align::Problem& p, const stage::Align::Buffers& b,
                 const AlignedPose& start) {
   AlignedPose pose = start;
+  Wide angle = std::atan2(start.sine, start.cosine);
+  const Wide first_angle = angle;
   const Wide radius = (p.size.width + p.size.height) / 4.0L * start.scale;
   std::vector<int> free{0, 1};
   if (p.freedom.turns) free.push_back(2);
   if (p.freedom.scales) free.push_back(3);
   free.insert(free.end(), {4, 5});
   for (int step = 0; step < 10; ++step) {
-    const Wide c = std::cos(Wide(pose.angle)), s = std::sin(Wide(pose.angle)), z = pose.scale;
+    const Wide c = std::cos(angle), s = std::sin(angle), z = pose.scale;
     const std::size_t n = free.size();
     std::vector<std::vector<Wide>> rows(n, std::vector<Wide>(n + 2, 0));
     for (int v = 0; v < p.size.height; ++v)
@@ -228,10 +230,11 @@ Alignment align(const stage::Align::Problem& p, const stage::Align::Buffers& b,
       moved[free[i]] = std::clamp<Wide>(-solution[i] / gain, -1, 1);
       longest = std::max(longest, std::abs(moved[free[i]]));
     }
-    pose = {double(pose.x + moved[0]), double(pose.y + moved[1]),
-            double(pose.angle + moved[2] / radius), double(pose.scale * (1 + moved[3] / radius))};
+    angle += moved[2] / radius;
+    pose = {double(pose.x + moved[0]), double(pose.y + moved[1]), double(std::cos(angle)),
+            double(std::sin(angle)), double(pose.scale * (1 + moved[3] / radius))};
     if (std::abs(pose.x - start.x) > 1 || std::abs(pose.y - start.y) > 1 ||
-        std::abs(pose.angle - start.angle) * radius > 2 ||
+        std::abs(angle - first_angle) * radius > 2 ||
         std::abs(pose.scale / start.scale - 1) * radius > 2)
       return {start, 0};
     if (longest <= 1e-4L) break;

@@ -2,23 +2,44 @@
 //
 // Least squares on the GPU, a block a pose. The sums of a step are in double precision, which keeps
 // the solution independent of the order of additions to well below what is asked of it.
-#include "cuda/common/block_sums.cuh"
 #include "cuda/common/launch.cuh"
+#include "cuda/common/warp.cuh"
 #include "stages/align.hpp"
 
 namespace xcorr::cuda {
 namespace {
 
-constexpr int threads = 256, warps = threads / 32;
+constexpr int threads = 128, warps = threads / 32;
+
+/// The sums over the threads of the block, for its first thread. All indices are known when it is
+/// compiled: else the sums would not stay in registers.
+__device__ void add_up(const AlignSums& sums, AlignSums& all) {
+  __shared__ double partial[warps][AlignSums::count];
+#pragma unroll
+  for (int k = 0; k < AlignSums::count; ++k) {
+    const double sum = warp_sum(sums.of[k]);
+    if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32][k] = sum;
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  for (int k = 0; k < AlignSums::count; ++k) {
+    all.of[k] = 0;
+    for (int warp = 0; warp < warps; ++warp) all.of[k] += partial[warp][k];
+  }
+}
 
 __global__ void __launch_bounds__(threads)
     align(stage::Align::Problem p, const std::uint8_t* frame, const SmoothedPixel* smoothed,
           const std::uint8_t* counted, const AlignedPose* starts, Alignment* alignments) {
+  __shared__ AlignSums sums_of_all;
+  __shared__ AlignSums::Scratch scratch;
+  __shared__ AlignedPose pose;
+  __shared__ bool goes_on;
   for (int i = blockIdx.x; i < p.count; i += gridDim.x) {
-    AlignSteps steps(starts[i], p.freedom, p.radius());  // the same in all threads
+    AlignSteps steps(starts[i], p.freedom, p.radius());  // the first thread's move on
     for (int step = 0; step < AlignSteps::most; ++step) {
-      const AlignedPose pose = steps.pose();
-      const double cosine = cos(pose.angle), sine = sin(pose.angle);
+      if (threadIdx.x == 0) pose = steps.pose();
+      __syncthreads();
       AlignSums sums;
       sums.clear();
       for (int y = threadIdx.x / 32; y < p.size.height; y += warps)
@@ -26,13 +47,14 @@ __global__ void __launch_bounds__(threads)
           const std::int64_t at = std::int64_t{y} * p.size.width + x;
           if (!counted[at]) continue;
           const double u = x - 0.5 * (p.size.width - 1), v = y - 0.5 * (p.size.height - 1);
-          const float there =
-              smoothed_at(frame, p.pitch, p.frame, pose.x + pose.scale * (cosine * u + sine * v),
-                          pose.y + pose.scale * (cosine * v - sine * u));
-          sums.add(pose, cosine, sine, steps.radius(), u, v, smoothed[at], there);
+          const FramePlace place(pose, u, v);
+          sums.add(pose, steps.radius(), u, v, smoothed[at],
+                   smoothed_at(frame, p.pitch, p.frame, place.x, place.y));
         }
-      block_sums<warps>(sums.of);
-      if (!steps.step(sums)) break;
+      add_up(sums, sums_of_all);
+      if (threadIdx.x == 0) goes_on = steps.step(sums_of_all, scratch);
+      __syncthreads();
+      if (!goes_on) break;
     }
     if (threadIdx.x == 0) alignments[i] = steps.result();
   }

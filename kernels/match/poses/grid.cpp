@@ -10,6 +10,9 @@ namespace {
 
 constexpr double degree = std::numbers::pi / 180;
 
+constexpr int most_log2_samples = 4;
+static_assert(most_log2_samples <= TurnMap::max_log2_samples);
+
 /// Steps of at most that length from end to end.
 int steps_in(double extent, double step) {
   return extent > 0 ? std::max(1, static_cast<int>(std::ceil(extent / step - 1e-9))) : 0;
@@ -74,9 +77,10 @@ TurnMap PoseGrid::map(int level, PoseIndex pose) const {
   const double angle = this->angle(level, pose), scale = this->scale(level, pose);
   const double pixel = (1 << std::max(level, 0)) / scale;  // in pixels of the template
   TurnMap map{};
-  // Samples no more than about a pixel of the template apart, so that none of it is passed over.
+  // Samples no more than about a pixel of the template apart, so that none of it is passed over; of
+  // pixels that cover very many, some hundred are a good sample.
   map.log2_samples =
-      std::clamp(static_cast<int>(std::ceil(std::log2(pixel) - 0.4)), 0, TurnMap::max_log2_samples);
+      std::clamp(static_cast<int>(std::ceil(std::log2(pixel) - 0.4)), 0, most_log2_samples);
   const double half_sample = pixel / (2 << map.log2_samples) * (1 << 24);
   const auto fixed = [](double value) { return static_cast<std::int32_t>(std::lround(value)); };
   const double cosine = std::cos(angle), sine = std::sin(angle);

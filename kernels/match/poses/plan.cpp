@@ -302,27 +302,23 @@ std::vector<PosePlan::Found> PosePlan::distinct(const Search& search, int level,
 
 // ---- peaks ----------------------------------------------------------------------------------
 
-AlignedPose PosePlan::pose_of(const Search& search, const Found& found) const {
-  const int level = search.lowest();
-  return {0.5 * found.twice_x, 0.5 * found.twice_y, search.templ.grid().angle(level, found.pose),
-          search.templ.grid().scale(level, found.pose)};
+Pose PosePlan::pose_of(const Search& search, const Found& found) const {
+  const PoseGrid& grid = search.templ.grid();
+  const double angle = grid.angle(search.lowest(), found.pose);
+  const double scale = grid.scale(search.lowest(), found.pose);
+  const Size size = search.templ.size();
+  return {0.5 * found.twice_x, 0.5 * found.twice_y, angle / degree, scale,
+          scale * size.width,  scale * size.height};
 }
 
 std::vector<PosePlan::Found> PosePlan::suppressed(const Search& search,
                                                   std::vector<Found> found) const {
-  const Size size = search.templ.size();
   std::vector<Found> kept;
   std::vector<Pose> covered;
   for (const Found& one : found) {
     if (static_cast<int>(kept.size()) == settings_.max_peaks || one.closeness < settings_.threshold)
       break;
-    const AlignedPose pose = pose_of(search, one);
-    const Pose here{pose.x,
-                    pose.y,
-                    pose.angle / degree,
-                    pose.scale,
-                    pose.scale * size.width,
-                    pose.scale * size.height};
+    const Pose here = pose_of(search, one);
     const double distance = settings_.min_peak_distance;
     const bool hidden = std::ranges::any_of(covered, [&](const Pose& other) {
       return (std::abs(here.center_x - other.center_x) < distance &&
@@ -343,7 +339,11 @@ Status PosePlan::append_peaks(std::uint32_t index, Search& search, std::vector<F
   const std::vector<Found> kept = suppressed(search, std::move(found));
   const PoseGrid& grid = search.templ.grid();
   std::vector<AlignedPose> starts;
-  for (const Found& one : kept) starts.push_back(pose_of(search, one));
+  for (const Found& one : kept) {
+    const Pose pose = pose_of(search, one);
+    const double angle = pose.angle * degree;
+    starts.push_back({pose.center_x, pose.center_y, std::cos(angle), std::sin(angle), pose.scale});
+  }
   std::vector<Alignment> alignments;
   for (const AlignedPose& start : starts) alignments.push_back({start, 0});
   if (settings_.subpixel)
@@ -354,9 +354,9 @@ Status PosePlan::append_peaks(std::uint32_t index, Search& search, std::vector<F
   const Size size = search.templ.size();
   for (std::size_t i = 0; i < kept.size(); ++i) {
     const AlignedPose& pose = alignments[i].pose;
-    const double cosine = std::abs(std::cos(pose.angle)), sine = std::abs(std::sin(pose.angle));
+    const double cosine = std::abs(pose.cosine), sine = std::abs(pose.sine);
     const Pose found_pose{
-        region_.x + pose.x, region_.y + pose.y,      std::remainder(pose.angle / degree, 360),
+        region_.x + pose.x, region_.y + pose.y,      std::atan2(pose.sine, pose.cosine) / degree,
         pose.scale,         pose.scale * size.width, pose.scale * size.height};
     const double width = cosine * found_pose.width + sine * found_pose.height;
     const double height = sine * found_pose.width + cosine * found_pose.height;

@@ -76,7 +76,7 @@ class PosePlan {
   Status append_peaks(std::uint32_t index, Search& search, std::vector<Found> found, Stream stream);
   /// At full size: those that reach the threshold and overlap no better one too much.
   std::vector<Found> suppressed(const Search& search, std::vector<Found> found) const;
-  AlignedPose pose_of(const Search& search, const Found& found) const;
+  Pose pose_of(const Search& search, const Found& found) const;
 
   Device device_;
   const Runtime* runtime_ = nullptr;

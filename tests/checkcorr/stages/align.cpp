@@ -5,6 +5,9 @@
 // than the case's, is cut from it smoothed: so steps lead from some poses to the right one, and
 // from others away.
 #include "stages/align.hpp"
+
+#include <cmath>
+
 #include "posed.hpp"
 
 namespace checkcorr {
@@ -51,11 +54,13 @@ class AlignTest final : public StageTest<xcorr::stage::Align> {
     set(scenario.values, "smoothed", smoothed);
     set(scenario.values, "counted", counted);
     const double x = left + 0.5 * (p.size.width - 1), y = top + 0.5 * (p.size.height - 1);
+    const auto at = [](double center_x, double center_y, double angle, double scale) {
+      return AlignedPose{center_x, center_y, std::cos(angle), std::sin(angle), scale};
+    };
     set(scenario.values, "starts",
-        std::vector<AlignedPose>{{x, y, 0, 1},
-                                 {x + 0.2, y - 0.1, p.freedom.turns ? 0.02 : 0, 1},
-                                 {x - 0.1, y + 0.2, 0, p.freedom.scales ? 1.02 : 1},
-                                 {0.5 * x, 2 * y, 0, 1}});
+        std::vector{at(x, y, 0, 1), at(x + 0.2, y - 0.1, p.freedom.turns ? 0.02 : 0, 1),
+                    at(x - 0.1, y + 0.2, 0, p.freedom.scales ? 1.02 : 1),
+                    at(0.5 * x, 2 * y, 0, 1)});
     return {};
   }
   xcorr::Status make_truth(Scenario& scenario) const override {
@@ -72,7 +77,8 @@ class AlignTest final : public StageTest<xcorr::stage::Align> {
       comparison.value(place, expected[i].is_aligned, actual[i].is_aligned, 0);
       comparison.value(place, expected[i].pose.x, actual[i].pose.x, 1e-3);
       comparison.value(place, expected[i].pose.y, actual[i].pose.y, 1e-3);
-      comparison.value(place, expected[i].pose.angle, actual[i].pose.angle, 1e-3 / radius);
+      comparison.value(place, expected[i].pose.cosine, actual[i].pose.cosine, 1e-3 / radius);
+      comparison.value(place, expected[i].pose.sine, actual[i].pose.sine, 1e-3 / radius);
       comparison.value(place, expected[i].pose.scale, actual[i].pose.scale, 1e-3 / radius);
     }
   }
