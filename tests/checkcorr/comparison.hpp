@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
+#include <span>
 #include <sstream>
 #include <string>
 
@@ -47,6 +48,19 @@ class Comparison {
       return text.str();
     };
     value(place, expected, got, bound);
+  }
+
+  /// Rows of bytes `pitch` apart, exactly.
+  void picture(const char* name, xcorr::Size size, std::int64_t pitch,
+               std::span<const std::uint8_t> expected, std::span<const std::uint8_t> got) {
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) {
+        const auto at = static_cast<std::size_t>(y * pitch + x);
+        const auto place = [=] {
+          return std::string(name) + " (x " + std::to_string(x) + ", y " + std::to_string(y) + ")";
+        };
+        value(place, expected[at], got[at], 0);
+      }
   }
 
   /// The first one: index, expected, got, bound; how many more. Empty: none.

@@ -32,15 +32,9 @@ class HalveTest final : public StageTest<xcorr::stage::Halve> {
   }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const Problem p = problem(t.scenario);
-    const auto expected = view<std::uint8_t>(t.scenario.values, "halved"),
-               actual = view<std::uint8_t>(got, "halved");
-    for (int y = 0; y < p.half.height; ++y)
-      for (int x = 0; x < p.half.width; ++x) {
-        const auto at = static_cast<std::size_t>(y * p.half_pitch + x);
-        comparison.value(
-            [=] { return "halved (x " + std::to_string(x) + ", y " + std::to_string(y) + ")"; },
-            expected[at], actual[at], 0);
-      }
+    comparison.picture("halved", p.half, p.half_pitch,
+                       view<std::uint8_t>(t.scenario.values, "halved"),
+                       view<std::uint8_t>(got, "halved"));
   }
 } const halve_test;
 

@@ -38,15 +38,8 @@ class LumaTest final : public StageTest<xcorr::stage::Luma> {
   }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const Problem p = problem(t.scenario);
-    const auto expected = view<std::uint8_t>(t.scenario.values, "luma"),
-               actual = view<std::uint8_t>(got, "luma");
-    for (int y = 0; y < p.size.height; ++y)
-      for (int x = 0; x < p.size.width; ++x) {
-        const auto at = static_cast<std::size_t>(y * p.luma_pitch + x);
-        comparison.value(
-            [=] { return "luma (x " + std::to_string(x) + ", y " + std::to_string(y) + ")"; },
-            expected[at], actual[at], 0);
-      }
+    comparison.picture("luma", p.size, p.luma_pitch, view<std::uint8_t>(t.scenario.values, "luma"),
+                       view<std::uint8_t>(got, "luma"));
   }
 } const luma_test;
 
