@@ -116,7 +116,7 @@ xcorr::Status open_backend(GstCudaXCorr* self, const Settings& settings) {
   if (absent) {
     GST_INFO_OBJECT(self, "working on the CPU: %s", gpu.status().message().c_str());
   } else {
-    self->element->stand_in.emplace(time_of_next_try());
+    self->element->stand_in.emplace(StandIn{time_of_next_try(), {}});
     warn_of_stand_in(self, gpu.status());
   }
   return {};
@@ -151,7 +151,7 @@ bool stand_in_for_gpu(GstCudaXCorr* self, const Settings& settings, const xcorr:
   auto cpu = open_stand_in(settings);
   if (!cpu.ok()) return false;
   hand_over(element, *cpu.value().analyser);
-  element.stand_in.emplace(time_of_next_try());
+  element.stand_in.emplace(StandIn{time_of_next_try(), {}});
   adopt(self, std::move(cpu.value()));
   warn_of_stand_in(self, failure);
   return true;
