@@ -123,6 +123,8 @@ void ChaosApplication::set_property(Random& random, GParamSpec* spec) {
     g_value_set_int64(&value, number_of(G_PARAM_SPEC_INT64(spec), random));
   } else if (G_IS_PARAM_SPEC_UINT64(spec)) {
     g_value_set_uint64(&value, number_of(G_PARAM_SPEC_UINT64(spec), random));
+  } else if (std::string_view(spec->name).starts_with("scale-m")) {
+    g_value_set_double(&value, 0.5 + 0.1 * random.below(16));  // larger ones only take longer
   } else if (G_IS_PARAM_SPEC_DOUBLE(spec)) {
     g_value_set_double(&value, number_of(G_PARAM_SPEC_DOUBLE(spec), random));
   } else if (std::string_view(spec->name) == "kernel") {
