@@ -110,6 +110,13 @@ Result<Block> Block::make(Backend backend, std::size_t bytes, Memory memory) {
   return block;
 }
 
+Status Block::provide(Backend backend, std::size_t bytes, Memory memory) {
+  if (bytes_ >= bytes) return {};
+  auto made = make(backend, bytes, memory);
+  if (made.ok()) *this = std::move(made.value());
+  return made.status();
+}
+
 SideStream::~SideStream() {
   if (!runtime_) return;
   runtime_->destroy_event(event_);

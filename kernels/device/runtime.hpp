@@ -71,6 +71,9 @@ class Block {
 
   static Result<Block> make(Backend backend, std::size_t bytes, Memory memory = Memory::device);
 
+  /// Makes it at least that large; what was in a smaller one is lost. On an error it stays.
+  Status provide(Backend backend, std::size_t bytes, Memory memory = Memory::device);
+
   void* data() const { return data_; }
   template <class T>
   T* as() const {

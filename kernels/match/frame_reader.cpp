@@ -21,17 +21,11 @@ Result<FrameReader> FrameReader::make(const Device& device, ElementType type, Si
 }
 
 std::int64_t FrameReader::pitch_of(std::int64_t element_bytes) const {
-  const std::int64_t row = most_.width * element_bytes;
-  return (row + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
+  return padded_pitch(most_.width * element_bytes);
 }
 
 Status FrameReader::provide(Block& block, std::int64_t pitch) const {
-  const auto bytes = static_cast<std::size_t>(pitch * most_.height);
-  if (block.bytes() >= bytes) return {};
-  auto made = Block::make(device_.backend, bytes);
-  if (!made.ok()) return made.status();
-  block = std::move(made.value());
-  return {};
+  return block.provide(device_.backend, static_cast<std::size_t>(pitch * most_.height));
 }
 
 Result<Rows> FrameReader::upload(Rows rows, Size size, std::int64_t element_bytes, Stream stream) {

@@ -13,6 +13,11 @@ namespace xcorr {
 /// Alignment of rows on the device, so that kernels may read them as words.
 inline constexpr std::int64_t pitch_alignment = 16;
 
+/// Bytes from row to row of rows that have so many.
+constexpr std::int64_t padded_pitch(std::int64_t row_bytes) {
+  return (row_bytes + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
+}
+
 struct Rows {
   const std::uint8_t* data;
   std::int64_t pitch;  ///< bytes

@@ -47,11 +47,8 @@ Status Staging::provide(Backend backend, std::size_t bytes) {
     if (!event.ok()) return event.status();
     sent_ = event.value();
   }
-  if (Status s = runtime_->wait_for(sent_); !s.ok() || pinned_.bytes() >= bytes) return s;
-  auto block = Block::make(backend, bytes, Memory::host);
-  if (!block.ok()) return block.status();
-  pinned_ = std::move(block.value());
-  return {};
+  if (Status s = runtime_->wait_for(sent_); !s.ok()) return s;
+  return pinned_.provide(backend, bytes, Memory::host);
 }
 
 Status Staging::upload(Backend backend, const Copy& copy, Stream stream) {

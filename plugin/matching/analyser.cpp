@@ -8,13 +8,10 @@
 
 #include "matching/current_context.h"
 #include "matching/frame.h"
+#include "matching/picture_size.h"
 
 namespace cudaxcorr {
 namespace {
-
-std::string text_of(xcorr::Size size) {
-  return std::to_string(size.width) + "x" + std::to_string(size.height);
-}
 
 double sum_of_squares(const LumaImage& image) {
   double sum = 0;
@@ -97,8 +94,7 @@ xcorr::Status Analyser::configure(const Task& task) try {
   if (!current.status().ok()) return current.status();
   ready_ = false;
   if (auto status = provide(task.search.max_in_flight()); !status.ok()) return status;
-  const bool may_be_live = !task.search.match.poses.any();
-  if (task.bank != loaded_ || (task.search.updates() && !live()) || (live() && !may_be_live))
+  if (task.bank != loaded_ || live() != shall_be_live(task))
     if (auto status = load(task); !status.ok()) return status;
   if (auto status = prepare(task); !status.ok()) return status;
   keep_tracks();
@@ -150,7 +146,10 @@ void Analyser::keep_tracks() {
   followed_ = images_;
 }
 
-/// Templates once made live stay live, even while updates are switched off, but for poses.
+bool Analyser::shall_be_live(const Task& task) const {
+  return task.search.updates() || (live() && !task.search.match.poses.any());
+}
+
 xcorr::Status Analyser::load(const Task& task) {
   const auto& bank = task.bank;
   std::vector<LumaImage> images;
@@ -166,7 +165,7 @@ xcorr::Status Analyser::load(const Task& task) {
                          status.message() + " (the templates are " + files_of(*bank) + ")");
   };
   LiveTemplates live(images.size());
-  if (task.search.updates() || (this->live() && !task.search.match.poses.any())) {
+  if (shall_be_live(task)) {
     auto made = live_templates(device_, images, *images_, live_);
     if (!made.ok()) return told(made.status());
     live = std::move(made.value());

@@ -90,6 +90,8 @@ class Analyser {
   Analyser(xcorr::Device device, const PipelineContext& context, xcorr::Matcher matcher);
   xcorr::Status provide(std::size_t matchers);
   bool live() const { return !live_.empty() && live_.front(); }
+  /// Templates once made live stay live, even while updates are switched off, but for poses.
+  bool shall_be_live(const Task& task) const;
   xcorr::Status load(const Task& task);
   xcorr::Status prepare(const Task& task);
   void keep_tracks();

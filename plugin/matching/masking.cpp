@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "matching/luma_image.h"
+#include "matching/picture_size.h"
 
 namespace cudaxcorr {
 namespace {
@@ -11,10 +12,6 @@ namespace {
 xcorr::Size size_of(const Picture& picture) {
   const GstVideoInfo info = picture.info();
   return {info.width, info.height};
-}
-
-std::string text_of(xcorr::Size size) {
-  return std::to_string(size.width) + "x" + std::to_string(size.height);
 }
 
 std::string name_of(const Masking& masking) {

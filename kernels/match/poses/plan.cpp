@@ -115,8 +115,7 @@ Status PosePlan::make_pyramid(int top) {
   pyramid_.push_back({{}, size});
   for (int level = 1; level <= top; ++level) {
     size = half_of(size);
-    const std::int64_t pitch =
-        (size.width + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
+    const std::int64_t pitch = padded_pitch(size.width);
     auto block = Block::make(device_.backend, pitch * size.height);
     if (!block.ok()) return block.status();
     pyramid_.push_back({{block.value().as<std::uint8_t>(), pitch}, size});

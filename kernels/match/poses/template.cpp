@@ -180,17 +180,9 @@ double PoseTemplate::likeness(const Pictures& two) {
 
 // ---- pictures -------------------------------------------------------------------------------
 
-Status PoseTemplate::provide(Block& block, std::size_t bytes) const {
-  if (block.bytes() >= bytes) return {};
-  auto made = Block::make(device_.backend, bytes);
-  if (!made.ok()) return made.status();
-  block = std::move(made.value());
-  return {};
-}
-
 Status PoseTemplate::upload(Block& block, const void* from, std::size_t bytes,
                             Stream stream) const {
-  if (Status s = provide(block, bytes); !s.ok() || bytes == 0) return s;
+  if (Status s = block.provide(device_.backend, bytes); !s.ok() || bytes == 0) return s;
   return runtime(device_.backend)
       .copy(bytes_copy(block.data(), from, bytes), Memory::host, Memory::device, stream);
 }
@@ -204,9 +196,10 @@ Status PoseTemplate::download(void* to, const Block& block, std::size_t bytes,
 Status PoseTemplate::turn(std::span<const TurnMap> maps, Size most, Stream stream) {
   const std::size_t bytes = maps.size() * most.area();
   if (Status s = upload(maps_, maps.data(), maps.size_bytes(), stream); !s.ok()) return s;
-  if (Status s = provide(pictures_, bytes); !s.ok()) return s;
-  if (Status s = provide(masks_, bytes); !s.ok()) return s;
-  if (Status s = provide(turned_sums_, maps.size() * sizeof(TurnedSums)); !s.ok()) return s;
+  if (Status s = pictures_.provide(device_.backend, bytes); !s.ok()) return s;
+  if (Status s = masks_.provide(device_.backend, bytes); !s.ok()) return s;
+  if (Status s = turned_sums_.provide(device_.backend, maps.size() * sizeof(TurnedSums)); !s.ok())
+    return s;
   return turn_->launch({size_, masking_, most, static_cast<int>(maps.size())}, device_,
                        {{nullptr, stream},
                         pixels_.as<std::uint8_t>(),
@@ -341,7 +334,7 @@ Status PoseTemplate::probe(int level, const PyramidLevel& frame, Method method,
     if (Status s = upload(expected_, expected.data() + first, count * sizeof(ProbePlace), stream);
         !s.ok())
       return s;
-    if (Status s = provide(found_, count * sizeof(ProbedPlace)); !s.ok()) return s;
+    if (Status s = found_.provide(device_.backend, count * sizeof(ProbedPlace)); !s.ok()) return s;
     problem.count = static_cast<int>(count);
     if (Status s = variant.value()->launch(problem, device_,
                                            {{nullptr, stream},
@@ -374,7 +367,7 @@ Status PoseTemplate::align(const PyramidLevel& frame, const AlignFreedom& freedo
   if (!variant.ok()) return variant.status();
   const std::size_t bytes = alignments.size() * sizeof(Alignment);
   if (Status s = upload(starts_, starts.data(), starts.size_bytes(), stream); !s.ok()) return s;
-  if (Status s = provide(alignments_, bytes); !s.ok()) return s;
+  if (Status s = alignments_.provide(device_.backend, bytes); !s.ok()) return s;
   if (Status s = variant.value()->launch(problem, device_,
                                          {{nullptr, stream},
                                           frame.rows.data,

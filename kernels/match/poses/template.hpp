@@ -80,7 +80,6 @@ class PoseTemplate {
   Status turn(std::span<const TurnMap> maps, Size most, Stream stream);
   Result<Pictures> turned(std::span<const TurnMap> maps, Stream stream);
   Status append_scale(int scale, PoseBank& bank, Stream stream);
-  Status provide(Block& block, std::size_t bytes) const;
   Status upload(Block& block, const void* from, std::size_t bytes, Stream stream) const;
   Status download(void* to, const Block& block, std::size_t bytes, Stream stream) const;
 
