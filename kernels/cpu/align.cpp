@@ -27,6 +27,8 @@ AlignSums sums_of(const stage::Align::Problem& p, const stage::Align::Buffers& b
 Status launch(const stage::Align::Problem& p, const Device&, const stage::Align::Buffers& b,
               PlanState*) {
   tbb::parallel_for(0, p.count, [&](int i) {
+    b.alignments[i] = {};
+    if (b.starts[i].scale == 0) return;
     AlignSteps steps(b.starts[i], p.freedom, p.radius());
     AlignSums::Scratch scratch;
     for (int step = 0; step < AlignSteps::most; ++step)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Exact scores of pictures at the places round the expected ones on the CPU, a picture a task.
+// Exact scores of turned templates at the places round the expected ones on the CPU, a picture a
+// task.
 // Loops over a row are plain C++ that the compiler vectorises; the file is compiled once for each
 // of Highway's targets.
 #include "cpu/simd.hpp"
@@ -12,7 +13,10 @@
 
 #ifndef XCORR_CPU_PROBE_JOB
 #define XCORR_CPU_PROBE_JOB
+#include <vector>
+
 #include "cpu/common.hpp"
+#include "cpu/turned.hpp"
 #include "stages/probe.hpp"
 #include "stages/score.hpp"
 
@@ -70,40 +74,47 @@ namespace probe {
 
 HWY_EXPORT(sums_of);
 
-ProbedPlace probe(const stage::Probe::Problem& p, const stage::Probe::Buffers& b, int index) {
-  const ProbePlace& expected = b.expected[index];
-  const TurnedSums& right = b.sums[index];
+ProbedPlace probe(const stage::Probe::Problem& p, const stage::Probe::Buffers& b,
+                  const stage::Probe::Try& one) {
+  const TurnMap map = p.steps.map(p.pose_level(), one.pose, {b.angles, b.inverse_scales});
+  const Size size{map.width, map.height};
+  std::vector<std::uint8_t> picture(size.area()), mask(size.area());
+  const TurnedSums right =
+      turned({b.pixels, b.mask, p.size}, map, map.width, picture.data(), mask.data());
+  const ProbePlace expected{map.width, map.height, one.twice_x, one.twice_y};
   const bool minimum = info(p.method).minimum;
   const int reach = stage::Probe::reach;
   ProbedPlace best{};
   if (right.counted == 0) return best;
   for (int y = expected.top() - reach; y <= expected.top() + reach; ++y)
     for (int x = expected.left() - reach; x <= expected.left() + reach; ++x) {
-      if (x < 0 || y < 0 || x > p.frame.width - expected.width ||
-          y > p.frame.height - expected.height)
+      if (x < 0 || y < 0 || x > p.frame.width - size.width || y > p.frame.height - size.height)
         continue;
-      const Sums sums = HWY_DYNAMIC_DISPATCH(sums_of)(
-          {b.frame + y * p.pitch + x, p.pitch, b.pictures + index * p.most.area(),
-           b.masks + index * p.most.area(), p.most.width, expected.width, expected.height});
+      const Sums sums =
+          HWY_DYNAMIC_DISPATCH(sums_of)({b.frame + y * p.pitch + x, p.pitch, picture.data(),
+                                         mask.data(), size.width, size.width, size.height});
       const double here =
           score(p.method, WindowTerms<std::int64_t>{static_cast<std::int64_t>(right.counted),
                                                     sums.product, sums.sum, sums.squares,
                                                     static_cast<std::int64_t>(right.sums.sum),
                                                     static_cast<std::int64_t>(right.sums.squares)});
       if (!best.is_inside || (minimum ? here < best.score : here > best.score))
-        best = {here, x, y, 1};
+        best = {here, 2 * x + size.width - 1, 2 * y + size.height - 1, one.pose, 1, 0};
     }
   return best;
 }
 
 Status launch(const stage::Probe::Problem& p, const Device&, const stage::Probe::Buffers& b,
               PlanState*) {
-  tbb::parallel_for(0, p.count, [&](int i) { b.found[i] = probe(p, b, i); });
+  tbb::parallel_for(0, *b.candidate_count * p.tries(), [&](int i) {
+    const stage::Probe::Try one = stage::Probe::try_of(p, b, i / p.tries(), i % p.tries());
+    b.found[i] = one.exists ? probe(p, b, one) : ProbedPlace{};
+  });
   return {};
 }
 
 constexpr Variant<stage::Probe> table[] = {
-    {{"probe", Backend::cpu, Feature::u8}, supports_all, launch},
+    {{"probe", Backend::cpu, {Feature::u8, Feature::mask}}, supports_all, launch},
 };
 
 }  // namespace probe

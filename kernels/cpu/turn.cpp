@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cpu/common.hpp"
+#include "cpu/turned.hpp"
 #include "stages/score.hpp"
-#include "stages/turn.hpp"
 
 namespace xcorr::cpu {
 namespace {
@@ -18,14 +18,16 @@ const auto weights = [] {
   return all;
 }();
 
-TurnedSums turn(const stage::Turn::Problem& p, const TurnedTemplate& from, const TurnMap& map,
-                std::uint8_t* picture, std::uint8_t* mask) {
+}  // namespace
+
+TurnedSums turned(const TurnedTemplate& from, const TurnMap& map, std::int64_t pitch,
+                  std::uint8_t* picture, std::uint8_t* mask) {
   std::int64_t counted = 0, sum = 0, squares = 0;
   for (int y = 0; y < map.height; ++y)
     for (int x = 0; x < map.width; ++x) {
       const TurnedPixel pixel(from, map, x, y,
                               [](int f) -> const CubicWeights& { return weights[f]; });
-      const std::int64_t at = std::int64_t{y} * p.most.width + x;
+      const std::int64_t at = y * pitch + x;
       picture[at] = pixel.value;
       mask[at] = pixel.counts;
       counted += pixel.counts;
@@ -36,6 +38,8 @@ TurnedSums turn(const stage::Turn::Problem& p, const TurnedTemplate& from, const
           double(counted)};
 }
 
+namespace {
+
 Status launch(const stage::Turn::Problem& p, const Device&, const stage::Turn::Buffers& b,
               PlanState*) {
   const TurnedTemplate from{b.pixels, b.mask, p.size};
@@ -44,7 +48,7 @@ Status launch(const stage::Turn::Problem& p, const Device&, const stage::Turn::B
     std::uint8_t* mask = b.masks + i * p.most.area();
     std::fill_n(picture, p.most.area(), std::uint8_t{0});
     std::fill_n(mask, p.most.area(), std::uint8_t{0});
-    b.sums[i] = turn(p, from, b.maps[i], picture, mask);
+    b.sums[i] = turned(from, b.maps[i], p.most.width, picture, mask);
   });
   return {};
 }

@@ -28,8 +28,7 @@ struct MatchScratchSizes {
               side_workspace = 0;
 };
 
-/// Where a group's results go, starting with its first template. Peaks, their counts and the sums
-/// lie in host memory that the device writes.
+/// Where a group's results go, starting with its first template.
 struct MatchResults {
   RefinedPeak* peaks;
   std::uint32_t* peak_counts;

@@ -197,8 +197,7 @@ Status Matcher::collect(std::vector<Peak>& peaks) try {
   const Stream stream = *impl_->pending;
   impl_->pending.reset();
   if (Status status = runtime(impl_->device.backend).wait(stream); !status.ok()) return status;
-  if (auto* poses = std::get_if<PosePlan>(&*impl_->plan)) return poses->collect(peaks, stream);
-  std::get<MatchPlan>(*impl_->plan).collect(peaks);
+  std::visit([&](const auto& plan) { plan.collect(peaks); }, *impl_->plan);
   return {};
 } catch (const std::exception& thrown) {
   return status_of(thrown);

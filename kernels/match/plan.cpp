@@ -47,7 +47,7 @@ MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& gro
 
 Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTemplate>& bank,
                                   ElementType type, Size frame, const MatchSettings& settings,
-                                  Stream stream, const KernelOfGroup& kernels) {
+                                  Stream stream, const KernelOfGroup& kernels, Memory memory) {
   MatchPlan plan;
   plan.device_ = device;
   plan.runtime_ = &runtime(device.backend);
@@ -77,7 +77,7 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
     plan.firsts_.push_back(plan.matched_);
     plan.matched_ += members.size();
   }
-  if (Status status = plan.allocate(); !status.ok()) return status;
+  if (Status status = plan.allocate(memory); !status.ok()) return status;
   for (std::size_t i = 0; i < plan.groups_.size(); ++i)
     if (Status status = plan.groups_[i].load(bank, plan.results_of(i), stream); !status.ok())
       return status;
@@ -85,30 +85,30 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
   return plan;
 }
 
-Status MatchPlan::allocate() {
+Status MatchPlan::allocate(Memory memory) {
   auto reader =
       FrameReader::make(device_, type_, prefilter_ ? prefilter_->max_read() : region_.size());
   if (!reader.ok()) return reader.status();
   reader_ = std::move(reader.value());
   MatchScratchSizes sizes;
   for (const TemplateGroup& group : groups_) group.add_needs(sizes);
-  results_.peaks = matched_ * settings_.max_peaks;
-  results_.templates = matched_;
+  sizes_.peaks = matched_ * settings_.max_peaks;
+  sizes_.templates = matched_;
   return make_blocks(device_.backend, {{&scratch_.products, sizes.products},
                                        {&scratch_.scores, sizes.scores},
                                        {&scratch_.window_sums, sizes.window_sums},
                                        {&scratch_.window_squares, sizes.window_squares},
                                        {&scratch_.workspace, sizes.workspace},
                                        {&scratch_.side_workspace, sizes.side_workspace},
-                                       {&candidates_, results_.peaks * sizeof(Candidate)},
+                                       {&candidates_, sizes_.peaks * sizeof(Candidate)},
                                        {&counts_, matched_ * sizeof(std::uint32_t)},
-                                       {&host_results_, results_.bytes(), Memory::host}});
+                                       {&results_, sizes_.bytes(), memory}});
 }
 
 MatchResults MatchPlan::results_of(std::size_t group) const {
   const std::size_t first = firsts_[group], first_peak = first * settings_.max_peaks;
-  return {results_.peaks_in(host_results_) + first_peak, results_.counts_in(host_results_) + first,
-          results_.sums_in(host_results_) + first, candidates_.as<Candidate>() + first_peak,
+  return {sizes_.peaks_in(results_) + first_peak, sizes_.counts_in(results_) + first,
+          sizes_.sums_in(results_) + first, candidates_.as<Candidate>() + first_peak,
           counts_.as<std::uint32_t>() + first};
 }
 
@@ -154,6 +154,18 @@ Status MatchPlan::enqueue_groups(const MatrixView& frame, Stream stream) {
     if (Status s = groups_[i].run(searched, scratch_, results, side_, stream); !s.ok()) return s;
   }
   return {};
+}
+
+std::vector<MatchPlan::Slot> MatchPlan::slots() const {
+  std::vector<Slot> slots;
+  for (const TemplateGroup& group : groups_)
+    for (const TemplateGroup::Member& member : group.members())
+      slots.push_back({member.index, group.problem().correlate.right});
+  return slots;
+}
+
+TemplateResults MatchPlan::results() const {
+  return {sizes_.peaks_in(results_), sizes_.counts_in(results_)};
 }
 
 void MatchPlan::collect(std::vector<Peak>& peaks) const {

@@ -25,21 +25,37 @@ using KernelOfGroup = std::map<GroupKey, std::string>;
 MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& group, int count,
                               const MatchSettings& settings);
 
+/// What a plan writes for the device itself to read.
+struct TemplateResults {
+  const RefinedPeak* peaks;  ///< max_peaks a slot
+  const std::uint32_t* peak_counts;
+};
+
 /// Where a template of that size can lie in the region.
 Rect places_in(const Rect& region, Size size);
 
 class MatchPlan {
  public:
   /// Groups that are not in `kernels` use the kernel in the settings.
+  /// \param memory  of the results; on the device, only what is enqueued behind reads them
   static Result<MatchPlan> make(const Device& device, const std::vector<BankTemplate>& bank,
                                 ElementType type, Size frame, const MatchSettings& settings,
-                                Stream stream, const KernelOfGroup& kernels = {});
+                                Stream stream, const KernelOfGroup& kernels = {},
+                                Memory memory = Memory::host);
 
   /// Adopts settings that need no new plan; false if others differ, too.
   bool adopt(const MatchSettings& settings);
 
   /// Uses the current state of the live templates. After an error nothing reads the frame.
   Status enqueue(const MatrixView& frame, Stream stream);
+
+  /// A template in the order of the results.
+  struct Slot {
+    std::uint32_t index;  ///< in the bank
+    Size size;
+  };
+  std::vector<Slot> slots() const;
+  TemplateResults results() const;
 
   /// Call after waiting for the stream.
   void collect(std::vector<Peak>& peaks) const;
@@ -59,7 +75,7 @@ class MatchPlan {
   Size region() const { return region_.size(); }
 
  private:
-  Status allocate();
+  Status allocate(Memory memory);
   Status enqueue_groups(const MatrixView& frame, Stream stream);
   const TemplateSums& sums_of(std::size_t group, std::size_t member) const;
   Closeness closeness_of(std::size_t group, std::size_t member) const;
@@ -83,7 +99,7 @@ class MatchPlan {
   std::optional<Prefilter> prefilter_;
   MatchScratch scratch_;
   Block candidates_, counts_;
-  /// In host memory that the device writes: peaks, then sums and counts of peaks of each template.
+  /// In memory that the device writes: peaks, then sums and counts of peaks of each template.
   struct Results {
     std::size_t peaks = 0, templates = 0;
     std::size_t bytes() const {
@@ -98,8 +114,8 @@ class MatchPlan {
       return reinterpret_cast<std::uint32_t*>(sums_in(block) + templates);
     }
   };
-  Results results_;
-  Block host_results_;
+  Results sizes_;
+  Block results_;
 };
 
 }  // namespace xcorr

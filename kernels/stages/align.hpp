@@ -237,7 +237,7 @@ struct Align {
     const std::uint8_t* frame = nullptr;
     const SmoothedPixel* smoothed = nullptr;  ///< the template, smoothed as the frame is
     const std::uint8_t* counted = nullptr;    ///< which of its pixels take part: not 0
-    const AlignedPose* starts = nullptr;
+    const AlignedPose* starts = nullptr;      ///< of scale 0: none, and all 0 comes out
     Alignment* alignments = nullptr;
   };
 

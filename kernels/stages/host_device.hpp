@@ -5,9 +5,13 @@
 
 #ifdef __CUDACC__
 #define XCORR_HD __host__ __device__
-/// Before a loop over a small array, which else would not stay in registers.
-#define XCORR_UNROLL _Pragma("unroll")
 #else
 #define XCORR_HD
+#endif
+
+/// Before a loop over a small array, which else would not stay in a kernel's registers.
+#ifdef __CUDA_ARCH__
+#define XCORR_UNROLL _Pragma("unroll")
+#else
 #define XCORR_UNROLL
 #endif

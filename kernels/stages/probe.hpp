@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage probe: a frame, pictures of a template and where they are expected -> the exact score
-// of each at the best place nearby.
+// The stage probe: a level of a frame's pyramid, a template and candidates -> the exact scores of
+// the nearest poses of each at the best place nearby. The pictures are those of the stage turn; no
+// one keeps them.
 #pragma once
 
 #include <xcorr/methods.hpp>
 
-#include "stages/turn.hpp"
+#include "stages/align.hpp"
+#include "stages/pose_steps.hpp"
 
 namespace xcorr {
 
@@ -22,8 +24,10 @@ struct ProbePlace {
 
 struct ProbedPlace {
   double score;
-  std::int32_t x, y;       ///< the picture's upper left corner
+  std::int32_t twice_x, twice_y;  ///< twice the coordinates of the centre
+  PoseIndex pose;
   std::int32_t is_inside;  ///< 0: it is wholly inside the frame nowhere nearby, or nothing counts
+  std::int32_t unused;
 };
 
 namespace stage {
@@ -37,34 +41,93 @@ struct Probe {
     Size frame;
     std::int64_t pitch = 0;  ///< bytes
     Method method = Method::ccoeff_normed;
-    Size most;      ///< see Turn
-    int count = 1;  ///< of pictures
+    Size size;             ///< the template's
+    Masking masking = {};  ///< the template's
+    PoseSteps steps = {};
+    int level = 0;  ///< of the frame, and of the candidates
+    Size most;      ///< of all pictures, see PoseSteps
+    int count = 1;  ///< at most so many candidates
+    /// Tried is only the pose of the finest level that is nearest to where least squares led from
+    /// the candidate, which is of level 0.
+    bool aligned = false;
 
-    constexpr Features features() const { return Feature::u8; }
+    constexpr Features features() const {
+      return Features(Feature::u8).with(Feature::mask, bool(masking));
+    }
+    XCORR_HD int tries() const { return aligned ? 1 : steps.neighbours(); }
+    XCORR_HD int pose_level() const { return aligned ? PoseSteps::lowest : level; }
   };
 
   struct Buffers : Launch {
     const std::uint8_t* frame = nullptr;
-    const std::uint8_t* pictures = nullptr;  ///< see Turn
-    const std::uint8_t* masks = nullptr;
-    const TurnedSums* sums = nullptr;
-    const ProbePlace* expected = nullptr;
-    /// Of equal scores the upper place wins, then the left one.
+    const std::uint8_t* pixels = nullptr;  ///< the template's, dense
+    const std::uint8_t* mask = nullptr;    ///< see stages/mask.hpp
+    const AngleStep* angles = nullptr;
+    const std::int32_t* inverse_scales = nullptr;
+    const PoseCandidate* candidates = nullptr;
+    const std::int32_t* candidate_count = nullptr;
+    const Alignment* alignments = nullptr;  ///< of the candidates, if aligned
+    /// Of each candidate that may climb, the tries, in the order of neighbours; of others
+    /// undefined. Of equal scores the upper place wins, then the left one.
     ProbedPlace* found = nullptr;
   };
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    const Extent pictures = elements(ElementType::u8, p.count * p.most.area());
     visit("frame", &Buffers::frame, matrices(ElementType::u8, p.frame, p.pitch, 0, 1));
-    visit("pictures", &Buffers::pictures, pictures);
-    visit("masks", &Buffers::masks, pictures);
-    visit("sums", &Buffers::sums, records<TurnedSums>(p.count));
-    visit("expected", &Buffers::expected, records<ProbePlace>(p.count));
-    visit("found", &Buffers::found, records<ProbedPlace>(p.count));
+    visit("pixels", &Buffers::pixels, elements(ElementType::u8, p.size.area()));
+    visit("mask", &Buffers::mask, p.masking.extent(p.size));
+    visit("angles", &Buffers::angles, records<AngleStep>(p.steps.angles));
+    visit("inverse_scales", &Buffers::inverse_scales, records<std::int32_t>(p.steps.scales));
+    visit("candidates", &Buffers::candidates, records<PoseCandidate>(p.count));
+    visit("candidate_count", &Buffers::candidate_count, records<std::int32_t>(1));
+    visit("alignments", &Buffers::alignments, records<Alignment>(p.aligned ? p.count : 0));
+    visit("found", &Buffers::found, records<ProbedPlace>(std::int64_t{p.count} * p.tries()));
   }
 
   using Extra = NoExtra;
+
+  /// A pose to be scored, and twice the coordinates of where its centre is expected.
+  struct Try {
+    PoseIndex pose;
+    std::int32_t twice_x, twice_y;
+    bool exists;  ///< the candidate may climb, and the grid has that pose
+  };
+  XCORR_HD static Try try_of(const Problem& p, const Buffers& b, int candidate, int k) {
+    const PoseCandidate& from = b.candidates[candidate];
+    Try one{from.pose, from.twice_x, from.twice_y, p.aligned || from.may_climb};
+    if (p.aligned)
+      settle(p.steps, {b.angles, b.inverse_scales}, b.alignments[candidate].pose, one);
+    else if (!p.steps.neighbour(p.level, one.pose, k))
+      one.exists = false;
+    return one;
+  }
+
+ private:
+  /// Moves a try from a pose of level 0 to that of the finest level nearest to the aligned one.
+  XCORR_HD static void settle(const PoseSteps& steps, const PoseTables& tables,
+                              const AlignedPose& aligned, Try& one) {
+    constexpr int finer = 1 << -PoseSteps::lowest;
+    one.pose = {finer * one.pose.angle, finer * one.pose.scale};
+    one.twice_x = static_cast<std::int32_t>(floor(2 * aligned.x + 0.5));
+    one.twice_y = static_cast<std::int32_t>(floor(2 * aligned.y + 0.5));
+    if (steps.turns) {
+      const AngleStep from = tables.angles[one.pose.angle];
+      // The sine of a small angle, which stands for it.
+      const double turned = (aligned.sine * from.cosine - aligned.cosine * from.sine) / (1 << 30);
+      one.pose.angle += static_cast<std::int32_t>(floor(turned / steps.angle_step + 0.5));
+      if (steps.circle) one.pose.angle = (one.pose.angle + steps.angles) % steps.angles;
+      one.pose.angle = clamped(one.pose.angle, steps.angles);
+    }
+    if (steps.grows) {
+      const double grown = aligned.scale * tables.inverse_scales[one.pose.scale] / (1 << 24) - 1;
+      one.pose.scale += static_cast<std::int32_t>(floor(grown / steps.scale_step + 0.5));
+      one.pose.scale = clamped(one.pose.scale, steps.scales);
+    }
+  }
+  XCORR_HD static std::int32_t clamped(std::int32_t i, std::int32_t count) {
+    return i < 0 ? 0 : i < count ? i : count - 1;
+  }
 };
 
 }  // namespace stage

@@ -12,7 +12,7 @@
 #include "stages/filter.hpp"
 #include "stages/halve.hpp"
 #include "stages/luma.hpp"
-#include "stages/probe.hpp"
+#include "stages/sift.hpp"
 
 namespace {
 
@@ -84,7 +84,10 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   ask_for_more<stage::Blend>({ElementType::u8, {16, 16}, 16, 0.5f}, tried);
   ask_for_more<stage::Halve>({{16, 16}, 32, 16}, tried);
   ask_for_more<stage::Turn>({{16, 16}, {}, {16, 16}, 1}, tried);
-  ask_for_more<stage::Probe>({{64, 64}, 64, Method::ccoeff_normed, {16, 16}, 1}, tried);
+  ask_for_more<stage::Probe>({.frame = {64, 64}, .pitch = 64, .size = {16, 16}, .most = {16, 16}},
+                             tried);
+  ask_for_more<stage::Gather>({}, tried);
+  ask_for_more<stage::Sift>({}, tried);
   ask_for_more<stage::Align>({{64, 64}, 64, {16, 16}, {}, 1}, tried);
   ask_for_more<stage::Luma>({{16, 16}, packed_rgb(4, 0, 1, 2), 64, 16}, tried);
   const auto axis = gaussian_weights(1).value();

@@ -18,14 +18,23 @@ inline bool is_posed(const Case& c, const Trial& trial) {
   return is_posed(c) && !trial.method && !trial.centred;
 }
 
-/// Upright, turned, scaled and halved ones.
-inline std::vector<xcorr::TurnMap> turn_maps(const Case& c) {
+/// Of many sizes, all round or, which has ends, half of that. `disc`: what counts is one.
+inline xcorr::PoseGrid pose_grid(const Case& c, bool disc, bool all_round) {
   xcorr::PoseRange range;
-  range.angle_extent = 360;
+  range.angle_extent = all_round ? 360 : 180;
   range.scale_min = 0.7;
   range.scale_max = 1.3;
-  const xcorr::PoseGrid upright({}, c.right, false, 2), grid(range, c.right, false, 2),
-      round(range, c.right, true, 2);
+  return {range, c.right, disc, 2};
+}
+/// One or the other.
+inline xcorr::PoseGrid pose_grid(const Case& c) {
+  return pose_grid(c, c.mask == Mask::disc, c.left.height % 2 == 0);
+}
+
+/// Upright, turned, scaled and halved ones.
+inline std::vector<xcorr::TurnMap> turn_maps(const Case& c) {
+  const xcorr::PoseGrid upright({}, c.right, false, 2), grid = pose_grid(c, false, true),
+                                                        round = pose_grid(c, true, true);
   std::vector<xcorr::TurnMap> maps{upright.map(0, {}), upright.map(1, {})};
   for (int level = 0; level <= 2; ++level)
     for (int i = 1; i <= 3; ++i)
@@ -47,6 +56,14 @@ template <class T>
 void set(Values& values, const char* name, const std::vector<T>& records) {
   const auto* bytes = reinterpret_cast<const std::byte*>(records.data());
   values[name].assign(bytes, bytes + records.size() * sizeof(T));
+}
+
+/// The tables of the case's grid, which is returned.
+inline xcorr::PoseGrid set_pose_tables(Scenario& scenario) {
+  xcorr::PoseGrid grid = pose_grid(scenario.test);
+  set(scenario.values, "angles", grid.angle_table());
+  set(scenario.values, "inverse_scales", grid.inverse_scales());
+  return grid;
 }
 
 /// The pixels of the first template, dense and unmasked.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The oracle of the stages of poses, in plain loops: halve, turn and probe bit for bit as their
-// headers define them, align in long double by elimination.
+// The oracle of the stages of poses, in plain loops: all bit for bit as their headers define them,
+// but align in long double by elimination.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -9,8 +9,8 @@
 #include "cpu/reference/reference_methods.hpp"
 #include "stages/align.hpp"
 #include "stages/halve.hpp"
-#include "stages/probe.hpp"
 #include "stages/score.hpp"
+#include "stages/sift.hpp"
 
 namespace xcorr::cpu {
 namespace {
@@ -115,39 +115,127 @@ Status turn(const stage::Turn::Problem& p, const Device&, const stage::Turn::Buf
 
 // ---- probe ----------------------------------------------------------------------------------
 
+/// A picture by the stage turn.
+struct Picture {
+  std::vector<std::uint8_t> pixels, mask;
+  TurnedSums sums{};
+};
+
+Picture picture_of(const stage::Probe::Problem& p, const stage::Probe::Buffers& b,
+                   const TurnMap& map) {
+  const Size size{map.width, map.height};
+  Picture made{std::vector<std::uint8_t>(size.area()), std::vector<std::uint8_t>(size.area())};
+  static_cast<void>(turn(
+      {p.size, p.masking, size, 1}, {},
+      {{}, b.pixels, b.mask, &map, made.pixels.data(), made.mask.data(), &made.sums}, nullptr));
+  return made;
+}
+
+ProbedPlace probe_one(const stage::Probe::Problem& p, const stage::Probe::Buffers& b,
+                      const stage::Probe::Try& one) {
+  const TurnMap map = p.steps.map(p.pose_level(), one.pose, {b.angles, b.inverse_scales});
+  const Picture picture = picture_of(p, b, map);
+  const auto n = static_cast<std::int64_t>(picture.sums.counted);
+  ProbedPlace best{};
+  if (n == 0) return best;
+  const int left = static_cast<int>(floor_div(one.twice_x - map.width + 1, 2));
+  const int top = static_cast<int>(floor_div(one.twice_y - map.height + 1, 2));
+  for (int y = top - 2; y <= top + 2; ++y)
+    for (int x = left - 2; x <= left + 2; ++x) {
+      if (x < 0 || y < 0 || x + map.width > p.frame.width || y + map.height > p.frame.height)
+        continue;
+      WindowTerms<std::int64_t> terms{n,
+                                      0,
+                                      0,
+                                      0,
+                                      static_cast<std::int64_t>(picture.sums.sums.sum),
+                                      static_cast<std::int64_t>(picture.sums.sums.squares)};
+      for (int v = 0; v < map.height; ++v)
+        for (int u = 0; u < map.width; ++u) {
+          const std::int64_t at = std::int64_t{v} * map.width + u;
+          if (!picture.mask[at]) continue;
+          const std::int64_t f = b.frame[(y + v) * p.pitch + x + u];
+          terms.product += f * picture.pixels[at];
+          terms.left_sum += f;
+          terms.left_squares += f * f;
+        }
+      const double here = score(p.method, terms);
+      if (!best.is_inside || (info(p.method).minimum ? here < best.score : here > best.score))
+        best = {here, 2 * x + map.width - 1, 2 * y + map.height - 1, one.pose, 1, 0};
+    }
+  return best;
+}
+
 Status probe(const stage::Probe::Problem& p, const Device&, const stage::Probe::Buffers& b,
              PlanState*) {
-  for (int i = 0; i < p.count; ++i) {
-    const ProbePlace& e = b.expected[i];
-    ProbedPlace best{};
-    const int left = static_cast<int>(floor_div(e.twice_x - e.width + 1, 2));
-    const int top = static_cast<int>(floor_div(e.twice_y - e.height + 1, 2));
-    for (int y = top - 2; y <= top + 2; ++y)
-      for (int x = left - 2; x <= left + 2; ++x) {
-        if (b.sums[i].counted == 0 || x < 0 || y < 0 || x + e.width > p.frame.width ||
-            y + e.height > p.frame.height)
-          continue;
-        WindowTerms<std::int64_t> terms{static_cast<std::int64_t>(b.sums[i].counted),
-                                        0,
-                                        0,
-                                        0,
-                                        static_cast<std::int64_t>(b.sums[i].sums.sum),
-                                        static_cast<std::int64_t>(b.sums[i].sums.squares)};
-        for (int v = 0; v < e.height; ++v)
-          for (int u = 0; u < e.width; ++u) {
-            const std::int64_t at = i * p.most.area() + std::int64_t{v} * p.most.width + u;
-            if (!b.masks[at]) continue;
-            const std::int64_t f = b.frame[(y + v) * p.pitch + x + u];
-            terms.product += f * b.pictures[at];
-            terms.left_sum += f;
-            terms.left_squares += f * f;
-          }
-        const double here = score(p.method, terms);
-        if (!best.is_inside || (info(p.method).minimum ? here < best.score : here > best.score))
-          best = {here, x, y, 1};
-      }
-    b.found[i] = best;
+  for (int i = 0; i < *b.candidate_count; ++i)
+    for (int k = 0; k < p.tries(); ++k) {
+      const stage::Probe::Try one = stage::Probe::try_of(p, b, i, k);
+      b.found[i * p.tries() + k] = one.exists ? probe_one(p, b, one) : ProbedPlace{};
+    }
+  return {};
+}
+
+// ---- gather and sift ------------------------------------------------------------------------
+
+/// Those that are kept, of the level or the one below, and where they begin to align.
+struct Kept {
+  PoseCandidate* candidates;
+  std::int32_t* count;
+  AlignedPose* starts;
+};
+
+void choose(const PoseChoice& choice, const PoseSteps& steps, int level,
+            std::vector<PoseCandidate> from, const PoseTables& tables, const Kept& to) {
+  std::ranges::stable_sort(from, std::ranges::greater{}, &PoseCandidate::closeness);
+  std::vector<PoseCandidate> kept, apart;
+  double least = choice.least;
+  for (const PoseCandidate& one : from) {
+    if (static_cast<int>(kept.size()) == choice.most || one.closeness < least) break;
+    if (std::ranges::any_of(kept, [&](const PoseCandidate& other) {
+          return choice.same(steps, level, one, other);
+        }))
+      continue;
+    kept.push_back(one);
+    if (!std::ranges::all_of(apart,
+                             [&](const PoseCandidate& other) { return choice.apart(one, other); }))
+      continue;
+    apart.push_back(one);
+    if (static_cast<int>(apart.size()) == choice.wanted)
+      least = std::max(least, one.closeness - choice.margin);
   }
+  *to.count = static_cast<std::int32_t>(kept.size());
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    to.candidates[i] = level > 0 ? one_level_down(kept[i]) : kept[i];
+  if (level > 0) return;
+  std::fill_n(to.starts, choice.most, AlignedPose{});
+  for (std::size_t i = 0; i < kept.size(); ++i) to.starts[i] = start_of(kept[i], tables);
+}
+
+Status gather(const stage::Gather::Problem& p, const Device&, const stage::Gather::Buffers& b,
+              PlanState*) {
+  std::vector<PoseCandidate> all;
+  for (int i = 0; i < p.pictures; ++i)
+    for (std::uint32_t k = 0; k < b.peak_counts[i]; ++k) {
+      const RefinedPeak& peak = b.peaks[std::int64_t{i} * p.max_peaks + k];
+      const stage::Gather::Source& source = b.sources[i];
+      all.push_back({closeness_of(p.minimum, peak.score), peak.score, 2 * peak.x + source.width - 1,
+                     2 * peak.y + source.height - 1, source.pose, 0, 0});
+    }
+  choose(p.choice, p.steps, p.level, std::move(all), {b.angles, b.inverse_scales},
+         {b.candidates, b.candidate_count, b.starts});
+  return {};
+}
+
+Status sift(const stage::Sift::Problem& p, const Device&, const stage::Sift::Buffers& b,
+            PlanState*) {
+  std::vector<PoseCandidate> all;
+  for (int i = 0; i < *b.candidate_count; ++i) {
+    const PoseCandidate best = stage::Sift::best_of(p, b, i);
+    if (best.closeness > no_closeness) all.push_back(best);
+  }
+  choose(p.choice, p.steps, p.level, std::move(all), {b.angles, b.inverse_scales},
+         {b.kept, b.kept_count, b.starts});
   return {};
 }
 
@@ -244,7 +332,8 @@ Alignment align(const stage::Align::Problem& p, const stage::Align::Buffers& b,
 
 Status align_all(const stage::Align::Problem& p, const Device&, const stage::Align::Buffers& b,
                  PlanState*) {
-  for (int i = 0; i < p.count; ++i) b.alignments[i] = align(p, b, b.starts[i]);
+  for (int i = 0; i < p.count; ++i)
+    b.alignments[i] = b.starts[i].scale == 0 ? Alignment{} : align(p, b, b.starts[i]);
   return {};
 }
 
@@ -258,7 +347,14 @@ constexpr Variant<stage::Turn> turn_table[] = {
     {{"reference", Backend::cpu, u8 | Feature::mask, reference_rank}, supports_all, turn},
 };
 constexpr Variant<stage::Probe> probe_table[] = {
-    {{"reference", Backend::cpu, u8, reference_rank}, supports_all, probe},
+    {{"reference", Backend::cpu, u8 | Feature::mask, reference_rank}, supports_all, probe},
+};
+// Lists so short need nothing faster on a CPU.
+constexpr Variant<stage::Gather> gather_table[] = {
+    {{"reference", Backend::cpu, u8, reference_rank}, supports_all, gather},
+};
+constexpr Variant<stage::Sift> sift_table[] = {
+    {{"reference", Backend::cpu, u8, reference_rank}, supports_all, sift},
 };
 constexpr Variant<stage::Align> align_table[] = {
     {{"reference", Backend::cpu, u8, reference_rank}, supports_all, align_all},
@@ -267,7 +363,7 @@ constexpr Variant<stage::Align> align_table[] = {
 }  // namespace
 
 Family reference_poses_family() {
-  return Family(halve_table, turn_table, probe_table, align_table);
+  return Family(halve_table, turn_table, probe_table, gather_table, sift_table, align_table);
 }
 
 }  // namespace xcorr::cpu

@@ -36,6 +36,10 @@ __global__ void __launch_bounds__(threads)
   __shared__ AlignedPose pose;
   __shared__ bool goes_on;
   for (int i = blockIdx.x; i < p.count; i += gridDim.x) {
+    if (starts[i].scale == 0) {
+      if (threadIdx.x == 0) alignments[i] = {};
+      continue;
+    }
     AlignSteps steps(starts[i], p.freedom, p.radius());  // the first thread's move on
     for (int step = 0; step < AlignSteps::most; ++step) {
       if (threadIdx.x == 0) pose = steps.pose();

@@ -2,15 +2,13 @@
 //
 // A match at several poses, coarse to fine. The frame's pyramid is made; in its top level all poses
 // are searched as templates of an ordinary match; what that finds is followed down the levels, each
-// time by the exact scores of the nearest poses and places; what is left at full size is suppressed
-// by overlap and refined by least squares.
+// time by the exact scores of the nearest poses and places; what is left at full size is refined by
+// least squares, scored at the pose that these lead to, and suppressed by overlap.
 #pragma once
 
-#include <optional>
 #include <vector>
 
-#include "match/plan.hpp"
-#include "match/poses/template.hpp"
+#include "match/poses/descent.hpp"
 #include "stages/halve.hpp"
 
 namespace xcorr {
@@ -25,12 +23,11 @@ class PosePlan {
   /// Adopts settings that need no new plan; false if others differ, too.
   bool adopt(const MatchSettings& settings);
 
-  /// Enqueues the search of the top level; on the CPU all of it. After an error nothing reads the
-  /// frame.
+  /// After an error nothing reads the frame.
   Status enqueue(const MatrixView& frame, Stream stream);
 
-  /// Call after waiting for the stream: does the rest and waits for it.
-  Status collect(std::vector<Peak>& peaks, Stream stream);
+  /// Call after waiting for the stream.
+  void collect(std::vector<Peak>& peaks) const;
 
   ElementType type() const { return ElementType::u8; }
   Size frame() const { return frame_; }
@@ -44,39 +41,24 @@ class PosePlan {
   /// One template.
   struct Search {
     PoseTemplate templ;
-    std::vector<PoseIndex> poses;  ///< of the top level's templates
     MatchPlan top;
-
-    /// The last level: with a single pose there is nothing below full size.
-    int lowest() const {
-      return templ.grid().turns() || templ.grid().scales() ? PoseGrid::lowest : 0;
-    }
+    PoseDescent descent;
   };
-  /// A place and a pose at a level.
+  /// A template at a pose, in pixels of the searched region.
   struct Found {
     double score, closeness;
-    std::int32_t twice_x, twice_y;  ///< twice the coordinates of the centre
-    PoseIndex pose;
-    bool may_climb = false;  ///< something better may be nearby
+    Pose pose;
   };
 
-  Status make_pyramid(int top);
+  Status add(const BankTemplate& t, Stream stream);
+  Status make_pyramid();
+  /// The sizes of the pyramid's levels.
+  std::vector<Size> sizes() const;
   Status enqueue_levels(const MatrixView& frame, Stream stream);
-  Status finish(Stream stream);
-  /// The candidates of the top level, best first.
-  std::vector<Found> candidates_of(const Search& search) const;
-  /// Moves each that may climb to the best of the poses and places around it.
-  Status climb(Search& search, int level, std::vector<Found>& found, Stream stream);
-  /// From the level above to this one, where at most so many are kept.
-  Status descend(Search& search, int level, std::vector<Found>& found, std::size_t most,
-                 Stream stream);
-  /// Of candidates at nearly the same place and pose the best, and no more than that many.
-  std::vector<Found> distinct(const Search& search, int level, std::vector<Found> found,
-                              std::size_t most) const;
-  Status append_peaks(std::uint32_t index, Search& search, std::vector<Found> found, Stream stream);
-  /// At full size: those that reach the threshold and overlap no better one too much.
-  std::vector<Found> suppressed(const Search& search, std::vector<Found> found) const;
-  Pose pose_of(const Search& search, const Found& found) const;
+  Found found_at(const Search& search, const PoseDescent::End& end) const;
+  /// Those that reach the threshold and overlap no better one too much, best first.
+  std::vector<Found> suppressed(std::vector<Found> found) const;
+  Peak peak_of(std::uint32_t index, const Found& found) const;
 
   Device device_;
   const Runtime* runtime_ = nullptr;
@@ -88,8 +70,6 @@ class PosePlan {
   std::vector<Block> halved_;          ///< of level 1 and those above
   std::vector<PyramidLevel> pyramid_;  ///< of the frame that is searched
   std::vector<Search> searches_;
-  std::vector<Peak> peaks_;
-  bool finished_ = false;
 };
 
 }  // namespace xcorr

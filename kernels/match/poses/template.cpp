@@ -12,9 +12,6 @@
 namespace xcorr {
 namespace {
 
-/// Device memory for the pictures of a call; more are made in several.
-constexpr std::int64_t picture_budget = std::int64_t{64} << 20;
-
 /// The most samples of the template that making the pictures of the top level may take: some
 /// seconds on a CPU.
 constexpr std::int64_t most_samples = std::int64_t{1} << 27;
@@ -108,12 +105,10 @@ Status PoseTemplate::load_smoothed(const BankTemplate& t, Stream stream) {
   const std::uint8_t* pixels = bytes_of(t.pixels);
   // The cubic B-spline and its derivative at whole pixels.
   constexpr float weights[] = {1.F / 6, 4.F / 6, 1.F / 6}, slopes[] = {-0.5F, 0, 0.5F};
-  std::int64_t taking_part = 0;
   for (int y = 0; y < height; ++y)
     for (int x = 0; x < width; ++x) {
       if (!counts_around(x, y)) continue;
       counted[at(x, y)] = 1;
-      ++taking_part;
       SmoothedPixel& to = smoothed[at(x, y)];
       for (int j = 0; j < 3; ++j)
         for (int i = 0; i < 3; ++i) {
@@ -123,8 +118,6 @@ Status PoseTemplate::load_smoothed(const BankTemplate& t, Stream stream) {
           to.by_v += weights[i] * slopes[j] * pixel;
         }
     }
-  constexpr int least = 16;  // several times the unknowns
-  can_align_ = taking_part >= least;
   if (Status s =
           upload(smoothed_, smoothed.data(), smoothed.size() * sizeof(SmoothedPixel), stream);
       !s.ok())
@@ -307,79 +300,6 @@ Result<PoseBank> PoseTemplate::top_bank(Stream stream) {
   for (int scale = 0; scale < grid_.scales(level); ++scale)
     if (Status s = append_scale(scale, bank, stream); !s.ok()) return s;
   return bank;
-}
-
-// ---- single poses ---------------------------------------------------------------------------
-
-Status PoseTemplate::probe(int level, const PyramidLevel& frame, Method method,
-                           std::span<const PoseTry> tries, std::vector<ProbedPlace>& found,
-                           Stream stream) {
-  std::vector<TurnMap> maps;
-  std::vector<ProbePlace> expected;
-  for (const PoseTry& t : tries) {
-    maps.push_back(grid_.map(level, t.pose));
-    expected.push_back({maps.back().width, maps.back().height, t.twice_x, t.twice_y});
-  }
-  found.resize(tries.size());
-  if (tries.empty()) return {};
-  const Size most = most_of(maps);
-  stage::Probe::Problem problem{frame.size, frame.rows.pitch, method, most, 1};
-  const auto variant = select_variant<stage::Probe>(problem, device_);
-  if (!variant.ok()) return variant.status();
-  const auto at_a_time = static_cast<std::size_t>(
-      std::max<std::int64_t>(picture_budget / std::max<std::int64_t>(2 * most.area(), 1), 1));
-  for (std::size_t first = 0; first < tries.size(); first += at_a_time) {
-    const std::size_t count = std::min(at_a_time, tries.size() - first);
-    if (Status s = turn(std::span(maps).subspan(first, count), most, stream); !s.ok()) return s;
-    if (Status s = upload(expected_, expected.data() + first, count * sizeof(ProbePlace), stream);
-        !s.ok())
-      return s;
-    if (Status s = found_.provide(device_.backend, count * sizeof(ProbedPlace)); !s.ok()) return s;
-    problem.count = static_cast<int>(count);
-    if (Status s = variant.value()->launch(problem, device_,
-                                           {{nullptr, stream},
-                                            frame.rows.data,
-                                            pictures_.as<std::uint8_t>(),
-                                            masks_.as<std::uint8_t>(),
-                                            turned_sums_.as<TurnedSums>(),
-                                            expected_.as<ProbePlace>(),
-                                            found_.as<ProbedPlace>()},
-                                           nullptr);
-        !s.ok())
-      return s;
-    if (Status s = download(found.data() + first, found_, count * sizeof(ProbedPlace), stream);
-        !s.ok())
-      return s;
-    if (Status s = runtime(device_.backend).wait(stream); !s.ok()) return s;
-  }
-  return {};
-}
-
-Status PoseTemplate::align(const PyramidLevel& frame, const AlignFreedom& freedom,
-                           std::span<const AlignedPose> starts, std::vector<Alignment>& alignments,
-                           Stream stream) {
-  alignments.clear();
-  for (const AlignedPose& start : starts) alignments.push_back({start, 0});
-  if (!can_align_ || starts.empty()) return {};
-  const stage::Align::Problem problem{frame.size, frame.rows.pitch, size_, freedom,
-                                      static_cast<int>(starts.size())};
-  const auto variant = select_variant<stage::Align>(problem, device_);
-  if (!variant.ok()) return variant.status();
-  const std::size_t bytes = alignments.size() * sizeof(Alignment);
-  if (Status s = upload(starts_, starts.data(), starts.size_bytes(), stream); !s.ok()) return s;
-  if (Status s = alignments_.provide(device_.backend, bytes); !s.ok()) return s;
-  if (Status s = variant.value()->launch(problem, device_,
-                                         {{nullptr, stream},
-                                          frame.rows.data,
-                                          smoothed_.as<SmoothedPixel>(),
-                                          counted_.as<std::uint8_t>(),
-                                          starts_.as<AlignedPose>(),
-                                          alignments_.as<Alignment>()},
-                                         nullptr);
-      !s.ok())
-    return s;
-  if (Status s = download(alignments.data(), alignments_, bytes, stream); !s.ok()) return s;
-  return runtime(device_.backend).wait(stream);
 }
 
 }  // namespace xcorr

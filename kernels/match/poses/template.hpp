@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A template that is searched at several poses: its pixels on the device, and what is done with
-// them at single poses.
+// A template that is searched at several poses: its pixels on the device, and its pictures at the
+// poses of the first pass.
 #pragma once
 
 #include <span>
@@ -9,24 +9,10 @@
 
 #include "device/runtime.hpp"
 #include "match/bank.hpp"
-#include "match/frame_reader.hpp"
 #include "match/poses/grid.hpp"
 #include "stages/align.hpp"
-#include "stages/probe.hpp"
 
 namespace xcorr {
-
-/// A pose to be scored at a level of the pyramid, and where it is expected there.
-struct PoseTry {
-  PoseIndex pose;
-  std::int32_t twice_x, twice_y;  ///< twice the coordinates of the centre
-};
-
-/// A level of a frame's pyramid, on the device.
-struct PyramidLevel {
-  Rows rows;
-  Size size;
-};
 
 /// A picture of the top level, as a template of a match, and its pose.
 struct PoseBank {
@@ -52,14 +38,12 @@ class PoseTemplate {
   /// is scored with their own masks after that.
   Result<PoseBank> top_bank(Stream stream);
 
-  /// The exact score of each try at the best place near the expected one. Waits.
-  Status probe(int level, const PyramidLevel& frame, Method method, std::span<const PoseTry> tries,
-               std::vector<ProbedPlace>& found, Stream stream);
-
-  /// Least squares in the full-size frame. Waits.
-  Status align(const PyramidLevel& frame, const AlignFreedom& freedom,
-               std::span<const AlignedPose> starts, std::vector<Alignment>& alignments,
-               Stream stream);
+  /// On the device: what the stages read.
+  const std::uint8_t* pixels() const { return pixels_.as<std::uint8_t>(); }
+  const std::uint8_t* mask() const { return masking_ ? mask_.as<std::uint8_t>() : nullptr; }
+  const Masking& masking() const { return masking_; }
+  const SmoothedPixel* smoothed() const { return smoothed_.as<SmoothedPixel>(); }
+  const std::uint8_t* counted() const { return counted_.as<std::uint8_t>(); }
 
  private:
   /// Pictures on the host, each of the size `most`.
@@ -92,9 +76,8 @@ class PoseTemplate {
   std::vector<double> likeness_;  ///< of each level with itself half a pixel away
   const Variant<stage::Turn>* turn_ = nullptr;
   Block pixels_, mask_, smoothed_, counted_;
-  bool can_align_ = false;
   /// Of a call.
-  Block maps_, pictures_, masks_, turned_sums_, expected_, found_, starts_, alignments_;
+  Block maps_, pictures_, masks_, turned_sums_;
 };
 
 }  // namespace xcorr

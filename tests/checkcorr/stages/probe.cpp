@@ -1,36 +1,63 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage probe: scores and places bit for bit, inside the frame, at its edges and past them, for
-// all methods.
+// The stage probe: scores, places and poses bit for bit, inside the frame, at its edges and past
+// them, at all levels and for all methods.
 #include "stages/probe.hpp"
+
 #include "posed.hpp"
 
 namespace checkcorr {
 namespace {
 
+using xcorr::PoseCandidate;
+using xcorr::ProbedPlace;
+
 class ProbeTest final : public StageTest<xcorr::stage::Probe> {
   bool concerns(const Case& c) const override { return is_posed(c); }
   bool takes(const Case& c, const Trial& trial) const override { return is_posed(c, trial); }
   Problem problem(const Scenario& scenario) const override {
-    const auto turned = turn_problem(scenario);
-    // A method a case, so that each gets its share.
-    const auto method = xcorr::methods()[(scenario.test.left.width + scenario.test.right.height) %
-                                         xcorr::methods().size()]
-                            .method;
-    return {scenario.test.left, scenario.problem.correlate.left_pitch, method, turned.most,
-            turned.count};
+    const Case& c = scenario.test;
+    // A method and a level a case, so that each gets its share.
+    const int which = c.left.width + c.right.height;
+    const auto method = xcorr::methods()[which % xcorr::methods().size()].method;
+    const bool aligned = which % 4 == 3;
+    const int level = aligned ? 0 : which % 4;
+    const xcorr::PoseGrid grid = pose_grid(c);
+    return {c.left,
+            scenario.problem.correlate.left_pitch,
+            method,
+            c.right,
+            scenario.problem.masking,
+            grid.steps(),
+            level,
+            grid.most(aligned ? xcorr::PoseSteps::lowest : level),
+            candidates + 2,
+            aligned};
   }
   xcorr::Status prepare(Scenario& scenario) const override {
-    set_turn_inputs(scenario);
+    set(scenario.values, "pixels", first_template(scenario));
     set_frame(scenario);
-    if (auto s = scenario.make<xcorr::stage::Turn>(turn_problem(scenario)); !s.ok()) return s;
-    const xcorr::Size frame = scenario.test.left;
-    std::vector<xcorr::ProbePlace> expected;
-    for (const xcorr::TurnMap& map : turn_maps(scenario.test)) {
-      const int i = static_cast<int>(expected.size());
-      expected.push_back({map.width, map.height, i * frame.width / 4 - 3, frame.height + i - 5});
+    const Problem p = problem(scenario);
+    const xcorr::PoseGrid grid = set_pose_tables(scenario);
+    std::vector<PoseCandidate> list;
+    std::vector<xcorr::Alignment> alignments;
+    for (int i = 0; i < p.count; ++i) {
+      PoseCandidate one{};
+      one.twice_x = i * p.frame.width / 2 - 3;
+      one.twice_y = p.frame.height + i - 5;
+      one.pose = {i * (grid.angles(p.level) - 1) / candidates,
+                  i * (grid.scales(p.level) - 1) / candidates};
+      one.may_climb = i != 1;
+      list.push_back(one);
+      const double angle = grid.angle(p.level, one.pose) + 0.02 * (i - 2);
+      alignments.push_back(
+          {{0.5 * one.twice_x + 0.3 * i, 0.5 * one.twice_y - 0.2 * i, std::cos(angle),
+            std::sin(angle), grid.scale(p.level, one.pose) * (1 + 0.01 * (i - 2))},
+           1});
     }
-    set(scenario.values, "expected", expected);
+    set(scenario.values, "candidates", list);
+    set(scenario.values, "candidate_count", std::vector<std::int32_t>{candidates});
+    if (p.aligned) set(scenario.values, "alignments", alignments);
     return {};
   }
   xcorr::Status make_truth(Scenario& scenario) const override {
@@ -38,17 +65,23 @@ class ProbeTest final : public StageTest<xcorr::stage::Probe> {
     return scenario.make<Stage>(problem(scenario));
   }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
-    const auto expected = view<xcorr::ProbedPlace>(t.scenario.values, "found"),
-               actual = view<xcorr::ProbedPlace>(got, "found");
-    for (std::size_t i = 0; i < expected.size(); ++i) {
+    const Problem p = problem(t.scenario);
+    const auto expected = view<ProbedPlace>(t.scenario.values, "found"),
+               actual = view<ProbedPlace>(got, "found");
+    for (int i = 0; i < candidates * p.tries(); ++i) {
+      if (i / p.tries() == 1 && !p.aligned) continue;  // it may not climb
       const auto place = [&] { return "found[" + std::to_string(i) + ']'; };
       comparison.value(place, expected[i].is_inside, actual[i].is_inside, 0);
       if (!expected[i].is_inside) continue;
       comparison.value(place, expected[i].score, actual[i].score, 0);
-      comparison.value(place, expected[i].x, actual[i].x, 0);
-      comparison.value(place, expected[i].y, actual[i].y, 0);
+      comparison.value(place, expected[i].twice_x, actual[i].twice_x, 0);
+      comparison.value(place, expected[i].twice_y, actual[i].twice_y, 0);
+      comparison.value(place, expected[i].pose.angle, actual[i].pose.angle, 0);
+      comparison.value(place, expected[i].pose.scale, actual[i].pose.scale, 0);
     }
   }
+
+  static constexpr int candidates = 4;
 } const probe_test;
 
 }  // namespace

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "match/poses/descent.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "select/select.hpp"
+
+namespace xcorr {
+namespace {
+
+/// Candidates of the top level that are followed down.
+int most_candidates(int max_peaks) { return 24 + 4 * max_peaks; }
+/// At each level half as many are left, but not fewer than that.
+int fewest_candidates(int max_peaks) { return 4 + 2 * max_peaks; }
+
+/// At full size, so often more may those that are left climb until they have arrived.
+constexpr int more_climbs = 2;
+
+/// How much worse than the peaks that are wanted a candidate may be at a level, besides what a
+/// score may lose there: what is on the frame may look more like the template when it is coarse.
+constexpr double coarse_margin = 0.2;
+
+/// A pixel at the level, twice in pixels of the level.
+double twice_at(double length, int level) { return std::ldexp(2 * length, -level); }
+
+PoseChoice choice_at(const PoseTemplate& templ, const MatchSettings& settings, int level,
+                     int most) {
+  const Size size = templ.size();
+  const double smaller = std::min(size.width, size.height);
+  const double largest = std::hypot(size.width, size.height) *
+                         std::max(settings.poses.scale_min, settings.poses.scale_max);
+  PoseChoice choice;
+  choice.most = most;
+  choice.least = PoseDescent::least_closeness(templ, settings.threshold, level);
+  // Within a quarter of the template, as long as the pose is nearly the same: a part that looks
+  // alike at two angles is two candidates until full size tells.
+  choice.near = std::max(twice_at(0.25 * smaller, level), 2.0);
+  choice.far = twice_at(largest, level);
+  choice.wanted = settings.max_peaks;
+  choice.margin = templ.slack(level) + (level > 0 ? coarse_margin : 0);
+  return choice;
+}
+
+}  // namespace
+
+template <class Stage>
+Status PoseDescent::Step<Stage>::choose(const Device& device) {
+  const auto chosen = select_variant<Stage>(problem, device);
+  if (!chosen.ok()) return chosen.status();
+  variant = chosen.value();
+  auto made = variant->make_plan(problem, device);
+  if (!made.ok()) return made.status();
+  state = std::move(made.value());
+  return workspace.provide(device.backend, variant->workspace_bytes(problem, device));
+}
+
+template <class Stage>
+Status PoseDescent::Step<Stage>::launch(const Device& device, typename Stage::Buffers& buffers,
+                                        Stream stream) {
+  buffers.workspace = workspace.data();
+  buffers.stream = stream;
+  return variant->launch(problem, device, buffers, state.get());
+}
+
+double PoseDescent::least_closeness(const PoseTemplate& templ, double threshold, int level) {
+  return std::max(threshold - templ.slack(level), -1.0);
+}
+
+Result<PoseDescent> PoseDescent::make(const Device& device, const PoseTemplate& templ,
+                                      const MatchPlan& top, std::span<const PoseIndex> poses,
+                                      std::span<const Size> frames, const MatchSettings& settings,
+                                      Stream stream) {
+  PoseDescent made;
+  made.device_ = device;
+  if (Status s = made.plan(templ, top, frames, settings); !s.ok()) return s;
+  if (Status s = made.choose_all(); !s.ok()) return s;
+  if (Status s = made.allocate(templ, poses, top, stream); !s.ok()) return s;
+  return made;
+}
+
+Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
+                         std::span<const Size> frames, const MatchSettings& settings) {
+  const PoseGrid& grid = templ.grid();
+  const bool minimum = info(settings.method).minimum;
+  most_ = most_candidates(settings.max_peaks);
+  const auto slots = top.slots();
+  gather_.problem = {minimum,
+                     static_cast<int>(slots.size()),
+                     top.settings().max_peaks,
+                     grid.steps(),
+                     grid.top(),
+                     choice_at(templ, settings, grid.top(), most_)};
+  const auto add = [&](int level, int most) {
+    const PyramidLevel frame{{nullptr, 0}, frames[level]};
+    probes_.push_back({{frame.size, 0, settings.method, templ.size(), templ.masking(), grid.steps(),
+                        level, grid.most(level), most_, false}});
+    sifts_.push_back(
+        {{minimum, grid.steps(), level, most_, choice_at(templ, settings, level, most)}});
+    most_ = most;
+  };
+  for (int level = grid.top() - 1; level >= 0; --level)
+    add(level, std::max(most_ / 2, fewest_candidates(settings.max_peaks)));
+  for (int i = 0; i < more_climbs && grid.top() > 0; ++i) add(0, most_);
+  align_.problem = {frames[0], 0, templ.size(), {grid.turns(), grid.scales()}, most_};
+  last_probe_.problem = {frames[0],
+                         0,
+                         settings.method,
+                         templ.size(),
+                         templ.masking(),
+                         grid.steps(),
+                         0,
+                         grid.most(PoseSteps::lowest),
+                         most_,
+                         true};
+  return {};
+}
+
+Status PoseDescent::choose_all() {
+  if (Status s = gather_.choose(device_); !s.ok()) return s;
+  for (auto& step : probes_)
+    if (Status s = step.choose(device_); !s.ok()) return s;
+  for (auto& step : sifts_)
+    if (Status s = step.choose(device_); !s.ok()) return s;
+  if (Status s = align_.choose(device_); !s.ok()) return s;
+  return last_probe_.choose(device_);
+}
+
+Status PoseDescent::allocate(const PoseTemplate& templ, std::span<const PoseIndex> poses,
+                             const MatchPlan& top, Stream stream) {
+  const Backend backend = device_.backend;
+  const Runtime& r = runtime(backend);
+  std::vector<stage::Gather::Source> sources;
+  for (const auto& [index, size] : top.slots())
+    sources.push_back({poses[index], size.width, size.height});
+  const auto upload = [&](Block& block, const auto& values) -> Status {
+    const std::size_t bytes = values.size() * sizeof(values[0]);
+    if (Status s = block.provide(backend, bytes); !s.ok() || bytes == 0) return s;
+    return r.copy(bytes_copy(block.data(), values.data(), bytes), Memory::host, Memory::device,
+                  stream);
+  };
+  if (Status s = upload(sources_, sources); !s.ok()) return s;
+  if (Status s = upload(angles_, templ.grid().angle_table()); !s.ok()) return s;
+  if (Status s = upload(inverse_scales_, templ.grid().inverse_scales()); !s.ok()) return s;
+  std::size_t tries = most_;
+  for (const auto& step : probes_)
+    tries = std::max<std::size_t>(tries, std::size_t(step.problem.count) * step.problem.tries());
+  if (Status s = found_.provide(backend, tries * sizeof(ProbedPlace)); !s.ok()) return s;
+  if (Status s = starts_.provide(backend, gather_.problem.choice.most * sizeof(AlignedPose));
+      !s.ok())
+    return s;
+  const std::size_t list = gather_.problem.choice.most * sizeof(PoseCandidate);
+  for (Block& block : list_blocks_)
+    if (Status s = block.provide(backend, list + sizeof(std::int32_t)); !s.ok()) return s;
+  if (Status s = results_.provide(backend, result_bytes()); !s.ok()) return s;
+  if (Status s = host_results_.provide(backend, result_bytes(), Memory::host); !s.ok()) return s;
+  for (std::size_t i = 0; i < sifts_.size(); ++i) {
+    auto* candidates = list_blocks_[i % 2].as<PoseCandidate>();
+    lists_.push_back(
+        {candidates, reinterpret_cast<std::int32_t*>(candidates + gather_.problem.choice.most)});
+  }
+  lists_.push_back(results_in(results_).list);
+  const TemplateResults from = top.results();
+  peaks_ = from.peaks;
+  peak_counts_ = from.peak_counts;
+  return r.wait(stream);
+}
+
+std::size_t PoseDescent::result_bytes() const {
+  return most_ * (sizeof(PoseCandidate) + sizeof(Alignment) + sizeof(ProbedPlace)) +
+         sizeof(std::int32_t);
+}
+
+PoseDescent::Results PoseDescent::results_in(const Block& block) const {
+  auto* candidates = block.as<PoseCandidate>();
+  auto* alignments = reinterpret_cast<Alignment*>(candidates + most_);
+  auto* probed = reinterpret_cast<ProbedPlace*>(alignments + most_);
+  return {{candidates, reinterpret_cast<std::int32_t*>(probed + most_)}, alignments, probed};
+}
+
+// ---- a frame --------------------------------------------------------------------------------
+
+stage::Probe::Buffers PoseDescent::probe_buffers(const PyramidLevel& frame,
+                                                 const PoseTemplate& templ,
+                                                 const List& list) const {
+  return {{},
+          frame.rows.data,
+          templ.pixels(),
+          templ.mask(),
+          angles_.as<AngleStep>(),
+          inverse_scales_.as<std::int32_t>(),
+          list.candidates,
+          list.count,
+          nullptr,
+          found_.as<ProbedPlace>()};
+}
+
+Status PoseDescent::enqueue_choices(const PoseTemplate& templ,
+                                    std::span<const PyramidLevel> pyramid, double threshold,
+                                    Stream stream) {
+  const int top = templ.grid().top();
+  gather_.problem.choice.least = least_closeness(templ, threshold, top);
+  stage::Gather::Buffers gathered{{},
+                                  peaks_,
+                                  peak_counts_,
+                                  sources_.as<stage::Gather::Source>(),
+                                  lists_[0].candidates,
+                                  lists_[0].count,
+                                  starts_.as<AlignedPose>(),
+                                  angles_.as<AngleStep>(),
+                                  inverse_scales_.as<std::int32_t>()};
+  if (Status s = gather_.launch(device_, gathered, stream); !s.ok()) return s;
+  for (std::size_t i = 0; i < sifts_.size(); ++i) {
+    const int level = sifts_[i].problem.level;
+    const PyramidLevel& frame = pyramid[level];
+    probes_[i].problem.pitch = frame.rows.pitch;
+    stage::Probe::Buffers probed = probe_buffers(frame, templ, lists_[i]);
+    if (Status s = probes_[i].launch(device_, probed, stream); !s.ok()) return s;
+    sifts_[i].problem.choice.least = least_closeness(templ, threshold, level);
+    stage::Sift::Buffers sifted{{},
+                                lists_[i].candidates,
+                                lists_[i].count,
+                                found_.as<ProbedPlace>(),
+                                angles_.as<AngleStep>(),
+                                inverse_scales_.as<std::int32_t>(),
+                                lists_[i + 1].candidates,
+                                lists_[i + 1].count,
+                                starts_.as<AlignedPose>()};
+    if (Status s = sifts_[i].launch(device_, sifted, stream); !s.ok()) return s;
+  }
+  return {};
+}
+
+Status PoseDescent::enqueue(const PoseTemplate& templ, std::span<const PyramidLevel> pyramid,
+                            double threshold, Stream stream) {
+  if (Status s = enqueue_choices(templ, pyramid, threshold, stream); !s.ok()) return s;
+  const PyramidLevel& frame = pyramid[0];
+  const Results results = results_in(results_);
+  align_.problem.pitch = frame.rows.pitch;
+  stage::Align::Buffers aligned{{},
+                                frame.rows.data,
+                                templ.smoothed(),
+                                templ.counted(),
+                                starts_.as<AlignedPose>(),
+                                results.alignments};
+  if (Status s = align_.launch(device_, aligned, stream); !s.ok()) return s;
+  last_probe_.problem.pitch = frame.rows.pitch;
+  stage::Probe::Buffers probed = probe_buffers(frame, templ, results.list);
+  probed.alignments = results.alignments;
+  probed.found = results.probed;
+  if (Status s = last_probe_.launch(device_, probed, stream); !s.ok()) return s;
+  return runtime(device_.backend)
+      .copy(bytes_copy(host_results_.data(), results_.data(), result_bytes()), Memory::device,
+            Memory::host, stream);
+}
+
+std::vector<PoseDescent::End> PoseDescent::ends() const {
+  const Results results = results_in(host_results_);
+  std::vector<End> ends;
+  for (int i = 0; i < *results.list.count; ++i)
+    ends.push_back({results.list.candidates[i], results.alignments[i], results.probed[i]});
+  return ends;
+}
+
+}  // namespace xcorr

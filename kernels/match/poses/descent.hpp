@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The way of a template's candidates from the top level of the pyramid down to full size and to a
+// part of a pixel, all on the device: the host only enqueues.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "match/plan.hpp"
+#include "match/poses/template.hpp"
+#include "stages/sift.hpp"
+
+namespace xcorr {
+
+/// A level of a frame's pyramid, on the device.
+struct PyramidLevel {
+  Rows rows;
+  Size size;
+};
+
+class PoseDescent {
+ public:
+  /// What the descent of a frame ends with.
+  struct End {
+    PoseCandidate candidate;  ///< of level 0
+    Alignment alignment;
+    ProbedPlace probed;  ///< at the pose nearest to the aligned one
+  };
+
+  /// The search's top level finds `top`'s peaks; a picture of it is the template at `poses`.
+  /// `frames`: the sizes of the pyramid's levels.
+  static Result<PoseDescent> make(const Device& device, const PoseTemplate& templ,
+                                  const MatchPlan& top, std::span<const PoseIndex> poses,
+                                  std::span<const Size> frames, const MatchSettings& settings,
+                                  Stream stream);
+
+  /// Lower ones are no candidates, at that level.
+  static double least_closeness(const PoseTemplate& templ, double threshold, int level);
+
+  /// Enqueues all of it, behind the top's search. The template is the one of make().
+  Status enqueue(const PoseTemplate& templ, std::span<const PyramidLevel> pyramid, double threshold,
+                 Stream stream);
+
+  /// Call after waiting for the stream.
+  std::vector<End> ends() const;
+
+ private:
+  template <class Stage>
+  struct Step {
+    typename Stage::Problem problem;
+    const Variant<Stage>* variant = nullptr;
+    std::unique_ptr<PlanState> state = {};
+    Block workspace = {};
+
+    Status choose(const Device& device);
+    Status launch(const Device& device, typename Stage::Buffers& buffers, Stream stream);
+  };
+  /// What a choice writes and the next stages read.
+  struct List {
+    PoseCandidate* candidates;
+    std::int32_t* count;
+  };
+  /// Of the last choice and what follows: copied to the host as a whole.
+  struct Results {
+    List list;
+    Alignment* alignments;
+    ProbedPlace* probed;
+  };
+
+  Status plan(const PoseTemplate& templ, const MatchPlan& top, std::span<const Size> frames,
+              const MatchSettings& settings);
+  Status allocate(const PoseTemplate& templ, std::span<const PoseIndex> poses, const MatchPlan& top,
+                  Stream stream);
+  Status choose_all();
+  stage::Probe::Buffers probe_buffers(const PyramidLevel& frame, const PoseTemplate& templ,
+                                      const List& list) const;
+  Status enqueue_choices(const PoseTemplate& templ, std::span<const PyramidLevel> pyramid,
+                         double threshold, Stream stream);
+  std::size_t result_bytes() const;
+  Results results_in(const Block& block) const;
+
+  Device device_;
+  Step<stage::Gather> gather_;
+  /// From the level below the top to level 0, where there are several.
+  std::vector<Step<stage::Probe>> probes_;
+  std::vector<Step<stage::Sift>> sifts_;
+  Step<stage::Align> align_;
+  Step<stage::Probe> last_probe_;
+  int most_ = 1;  ///< candidates at the end
+  const RefinedPeak* peaks_ = nullptr;
+  const std::uint32_t* peak_counts_ = nullptr;
+  Block sources_, angles_, inverse_scales_, found_, starts_, list_blocks_[2];
+  std::vector<List> lists_;  ///< of gather_ and each of sifts_
+  Block results_, host_results_;
+};
+
+}  // namespace xcorr

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stages that choose the candidates of a search for poses.
+//   gather: the peaks of the top level's pictures -> its candidates
+//   sift:   candidates and what was probed near them -> the best of those, fewer
+#pragma once
+
+#include "stages/peaks.hpp"
+#include "stages/probe.hpp"
+
+namespace xcorr {
+
+/// Which candidates are kept: one after the other the best one left (of equals the first), which
+/// then stands for all those near it.
+struct PoseChoice {
+  int most = 1;
+  double least = 0;  ///< closeness
+  /// Twice the distance, in pixels of the level, below which candidates of adjoining poses are one.
+  double near = 0;
+  /// Once `wanted` of those kept are at least this far from each other (twice the distance), none
+  /// is kept whose closeness is less than the last one's by more than the margin.
+  double far = 0;
+  int wanted = 1;
+  double margin = 0;
+
+  XCORR_HD static double squared_distance(const PoseCandidate& a, const PoseCandidate& b) {
+    const double x = a.twice_x - b.twice_x, y = a.twice_y - b.twice_y;
+    return x * x + y * y;
+  }
+  XCORR_HD bool same(const PoseSteps& steps, int level, const PoseCandidate& a,
+                     const PoseCandidate& b) const {
+    return squared_distance(a, b) < near * near && steps.adjoin(level, a.pose, b.pose);
+  }
+  XCORR_HD bool apart(const PoseCandidate& a, const PoseCandidate& b) const {
+    return squared_distance(a, b) >= far * far;
+  }
+};
+
+/// Less than any closeness.
+inline constexpr double no_closeness = -2;
+
+/// Of a normed method.
+XCORR_HD inline double closeness_of(bool minimum, double score) {
+  return minimum ? 1 - score : score;
+}
+
+/// What the next level of the pyramid knows as the same.
+XCORR_HD inline PoseCandidate one_level_down(PoseCandidate c) {
+  // The centre of pixel i lies at 2 i + 0.5 of the level below.
+  c.twice_x = 2 * c.twice_x + 1;
+  c.twice_y = 2 * c.twice_y + 1;
+  c.pose = PoseSteps::below(c.pose);
+  c.may_climb = 1;
+  return c;
+}
+
+namespace stage {
+
+struct Gather {
+  static constexpr const char* name = "gather";
+
+  struct Source {  ///< a picture of the top level
+    PoseIndex pose;
+    std::int32_t width, height;
+  };
+
+  struct Problem {
+    bool minimum = false;  ///< the best score is the smallest
+    int pictures = 1, max_peaks = 1;
+    PoseSteps steps;
+    int level = 0;
+    PoseChoice choice;
+
+    constexpr Features features() const { return Feature::u8; }
+    constexpr std::int64_t slots() const { return std::int64_t{pictures} * max_peaks; }
+  };
+
+  struct Buffers : Launch {
+    const RefinedPeak* peaks = nullptr;  ///< max_peaks a picture
+    const std::uint32_t* peak_counts = nullptr;
+    const Source* sources = nullptr;
+    /// choice.most; of the level below unless the level is 0.
+    PoseCandidate* candidates = nullptr;
+    std::int32_t* candidate_count = nullptr;
+    AlignedPose* starts = nullptr;  ///< see Sift
+    const AngleStep* angles = nullptr;
+    const std::int32_t* inverse_scales = nullptr;
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("peaks", &Buffers::peaks, records<RefinedPeak>(p.slots()));
+    visit("peak_counts", &Buffers::peak_counts, records<std::uint32_t>(p.pictures));
+    visit("sources", &Buffers::sources, records<Source>(p.pictures));
+    visit("angles", &Buffers::angles, records<AngleStep>(p.steps.angles));
+    visit("inverse_scales", &Buffers::inverse_scales, records<std::int32_t>(p.steps.scales));
+    visit("candidates", &Buffers::candidates, records<PoseCandidate>(p.choice.most));
+    visit("candidate_count", &Buffers::candidate_count, records<std::int32_t>(1));
+    visit("starts", &Buffers::starts, records<AlignedPose>(p.level == 0 ? p.choice.most : 0));
+  }
+
+  using Extra = NoExtra;
+};
+
+struct Sift {
+  static constexpr const char* name = "sift";
+
+  struct Problem {
+    bool minimum = false;  ///< the best score is the smallest
+    PoseSteps steps;
+    int level = 0;
+    int count = 1;  ///< at most so many candidates
+    PoseChoice choice;
+
+    constexpr Features features() const { return Feature::u8; }
+    XCORR_HD int tries() const { return steps.neighbours(); }
+  };
+
+  struct Buffers : Launch {
+    const PoseCandidate* candidates = nullptr;
+    const std::int32_t* candidate_count = nullptr;
+    const ProbedPlace* found = nullptr;  ///< see Probe
+    const AngleStep* angles = nullptr;
+    const std::int32_t* inverse_scales = nullptr;
+    /// choice.most; of the level below unless the level is 0.
+    PoseCandidate* kept = nullptr;
+    std::int32_t* kept_count = nullptr;
+    /// At level 0: where each begins to align; of scale 0 where there is none.
+    AlignedPose* starts = nullptr;
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("candidates", &Buffers::candidates, records<PoseCandidate>(p.count));
+    visit("candidate_count", &Buffers::candidate_count, records<std::int32_t>(1));
+    visit("found", &Buffers::found, records<ProbedPlace>(std::int64_t{p.count} * p.tries()));
+    visit("angles", &Buffers::angles, records<AngleStep>(p.steps.angles));
+    visit("inverse_scales", &Buffers::inverse_scales, records<std::int32_t>(p.steps.scales));
+    visit("kept", &Buffers::kept, records<PoseCandidate>(p.choice.most));
+    visit("kept_count", &Buffers::kept_count, records<std::int32_t>(1));
+    visit("starts", &Buffers::starts, records<AlignedPose>(p.level == 0 ? p.choice.most : 0));
+  }
+
+  using Extra = NoExtra;
+
+  /// The candidate at the best of its tries, not yet below `no_closeness` if one is inside.
+  XCORR_HD static PoseCandidate best_of(const Problem& p, const Buffers& b, int index) {
+    const PoseCandidate from = b.candidates[index];
+    if (!from.may_climb) return from;
+    PoseCandidate best = from;
+    best.closeness = no_closeness;
+    for (int k = 0; k < p.tries(); ++k) {
+      const ProbedPlace& here = b.found[index * p.tries() + k];
+      if (!here.is_inside) continue;
+      const double closeness = closeness_of(p.minimum, here.score);
+      if (closeness <= best.closeness) continue;
+      const int x = here.twice_x - from.twice_x, y = here.twice_y - from.twice_y;
+      // At the rim of what was tried the best may lie past it.
+      constexpr int rim = 2 * (Probe::reach - 1);
+      const bool climbs = here.pose.angle != from.pose.angle ||
+                          here.pose.scale != from.pose.scale || x > rim || x < -rim || y > rim ||
+                          y < -rim;
+      best = {closeness, here.score, here.twice_x, here.twice_y, here.pose, climbs, 0};
+    }
+    return best;
+  }
+};
+
+}  // namespace stage
+
+/// Where least squares begin from a candidate of level 0.
+XCORR_HD inline AlignedPose start_of(const PoseCandidate& c, const PoseTables& tables) {
+  const AngleStep angle = tables.angles[c.pose.angle << -PoseSteps::lowest];
+  return {0.5 * c.twice_x, 0.5 * c.twice_y, double(angle.cosine) / (1 << 30),
+          double(angle.sine) / (1 << 30),
+          double(1 << 24) / tables.inverse_scales[c.pose.scale << -PoseSteps::lowest]};
+}
+
+}  // namespace xcorr

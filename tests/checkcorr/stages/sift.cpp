@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stages gather and sift: the same candidates in the same order, bit for bit, with equal scores
+// among them, lists that are full and that are empty.
+#include "stages/sift.hpp"
+
+#include "posed.hpp"
+
+namespace checkcorr {
+namespace {
+
+using xcorr::AlignedPose;
+using xcorr::PoseCandidate;
+
+/// Made of the frame's pixels, so that scores and places repeat.
+class Draws {
+ public:
+  explicit Draws(const Scenario& scenario) : bytes_(view<std::uint8_t>(scenario.values, "lefts")) {}
+  int operator()(int most) { return bytes_[next_++ % bytes_.size()] % most; }
+
+ private:
+  std::span<const std::uint8_t> bytes_;
+  std::size_t next_ = 0;
+};
+
+xcorr::PoseChoice choice_of(const Case& c) {
+  xcorr::PoseChoice choice;
+  choice.most = 3 + c.right.width % 5;
+  choice.least = c.right.height % 3 == 0 ? -1 : 0.2;
+  choice.near = 2 + c.left.width % 7;
+  choice.far = 20;
+  choice.wanted = 1 + c.left.height % 3;
+  choice.margin = 0.25;
+  return choice;
+}
+
+int level_of(const Case& c) { return (c.left.width + c.right.width) % 2; }
+
+void compare_lists(Comparison& comparison, const Values& truth, const Values& got, const char* name,
+                   const char* count_name, int level) {
+  const auto count = [](const Values& values, const char* which) {
+    return view<std::int32_t>(values, which)[0];
+  };
+  const int kept = count(truth, count_name);
+  comparison.value([&] { return count_name; }, kept, count(got, count_name), 0);
+  const auto expected = view<PoseCandidate>(truth, name), actual = view<PoseCandidate>(got, name);
+  for (int i = 0; i < kept; ++i) {
+    const auto place = [&] { return name + ('[' + std::to_string(i) + ']'); };
+    comparison.value(place, expected[i].closeness, actual[i].closeness, 0);
+    comparison.value(place, expected[i].score, actual[i].score, 0);
+    comparison.value(place, expected[i].twice_x, actual[i].twice_x, 0);
+    comparison.value(place, expected[i].twice_y, actual[i].twice_y, 0);
+    comparison.value(place, expected[i].pose.angle, actual[i].pose.angle, 0);
+    comparison.value(place, expected[i].pose.scale, actual[i].pose.scale, 0);
+    comparison.value(place, expected[i].may_climb, actual[i].may_climb, 0);
+  }
+  if (level > 0) return;
+  const auto starts = view<AlignedPose>(truth, "starts"), begun = view<AlignedPose>(got, "starts");
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const auto place = [&] { return "starts[" + std::to_string(i) + ']'; };
+    comparison.value(place, starts[i].x, begun[i].x, 0);
+    comparison.value(place, starts[i].y, begun[i].y, 0);
+    comparison.value(place, starts[i].cosine, begun[i].cosine, 0);
+    comparison.value(place, starts[i].sine, begun[i].sine, 0);
+    comparison.value(place, starts[i].scale, begun[i].scale, 0);
+  }
+}
+
+class GatherTest final : public StageTest<xcorr::stage::Gather> {
+  bool concerns(const Case& c) const override { return is_posed(c); }
+  bool takes(const Case& c, const Trial& trial) const override { return is_posed(c, trial); }
+  Problem problem(const Scenario& scenario) const override {
+    const Case& c = scenario.test;
+    return {c.left.width % 2 == 1,
+            c.right.width % 3 == 0 ? 300 : 7,
+            3,
+            pose_grid(c).steps(),
+            level_of(c),
+            choice_of(c)};
+  }
+  xcorr::Status prepare(Scenario& scenario) const override {
+    const Problem p = problem(scenario);
+    const xcorr::PoseGrid grid = set_pose_tables(scenario);
+    Draws draw(scenario);
+    std::vector<xcorr::RefinedPeak> peaks(p.slots());
+    std::vector<std::uint32_t> counts;
+    std::vector<xcorr::stage::Gather::Source> sources;
+    for (xcorr::RefinedPeak& peak : peaks) {
+      peak.score = draw(64) / 64.0;
+      peak.x = draw(40);
+      peak.y = draw(40);
+    }
+    for (int i = 0; i < p.pictures; ++i) {
+      counts.push_back(draw(p.max_peaks + 1));
+      sources.push_back(
+          {{draw(grid.angles(p.level)), draw(grid.scales(p.level))}, 5 + draw(3), 6 + draw(2)});
+    }
+    set(scenario.values, "peaks", peaks);
+    set(scenario.values, "peak_counts", counts);
+    set(scenario.values, "sources", sources);
+    return {};
+  }
+  xcorr::Status make_truth(Scenario& scenario) const override {
+    if (auto s = prepare(scenario); !s.ok()) return s;
+    return scenario.make<Stage>(problem(scenario));
+  }
+  void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
+    compare_lists(comparison, t.scenario.values, got, "candidates", "candidate_count",
+                  problem(t.scenario).level);
+  }
+} const gather_test;
+
+class SiftTest final : public StageTest<xcorr::stage::Sift> {
+  bool concerns(const Case& c) const override { return is_posed(c); }
+  bool takes(const Case& c, const Trial& trial) const override { return is_posed(c, trial); }
+  Problem problem(const Scenario& scenario) const override {
+    const Case& c = scenario.test;
+    return {c.left.width % 2 == 1, pose_grid(c).steps(), level_of(c), 40, choice_of(c)};
+  }
+  xcorr::Status prepare(Scenario& scenario) const override {
+    const Problem p = problem(scenario);
+    const xcorr::PoseGrid grid = set_pose_tables(scenario);
+    Draws draw(scenario);
+    const int count = scenario.test.right.width % 4 == 0 ? 0 : p.count - draw(3);
+    std::vector<PoseCandidate> list(p.count);
+    std::vector<xcorr::ProbedPlace> found;
+    for (PoseCandidate& one : list) {
+      const double score = draw(64) / 64.0;
+      one = {score,
+             score,
+             draw(60),
+             draw(60),
+             {draw(grid.angles(p.level)), draw(grid.scales(p.level))},
+             draw(4) > 0,
+             0};
+      for (int k = 0; k < p.tries(); ++k) {
+        xcorr::PoseIndex pose = one.pose;
+        const bool exists = p.steps.neighbour(p.level, pose, k);
+        found.push_back({draw(64) / 64.0, one.twice_x + draw(9) - 4, one.twice_y + draw(9) - 4,
+                         pose, exists && draw(8) > 0, 0});
+      }
+    }
+    set(scenario.values, "candidates", list);
+    set(scenario.values, "candidate_count", std::vector<std::int32_t>{count});
+    set(scenario.values, "found", found);
+    return {};
+  }
+  xcorr::Status make_truth(Scenario& scenario) const override {
+    if (auto s = prepare(scenario); !s.ok()) return s;
+    return scenario.make<Stage>(problem(scenario));
+  }
+  void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
+    compare_lists(comparison, t.scenario.values, got, "kept", "kept_count",
+                  problem(t.scenario).level);
+  }
+} const sift_test;
+
+}  // namespace
+}  // namespace checkcorr
