@@ -30,9 +30,8 @@ Status launch(const stage::Align::Problem& p, const Device&, const stage::Align:
     b.alignments[i] = {};
     if (b.starts[i].scale == 0) return;
     AlignSteps steps(b.starts[i], p.freedom, p.radius());
-    AlignSums::Scratch scratch;
     for (int step = 0; step < AlignSteps::most; ++step)
-      if (!steps.step(sums_of(p, b, steps), scratch)) break;
+      if (!steps.step(sums_of(p, b, steps))) break;
     b.alignments[i] = steps.result();
   });
   return {};

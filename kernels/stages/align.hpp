@@ -114,48 +114,57 @@ struct AlignSums {
     for (int i = 0; i < unknowns; ++i) of[k++] += equation[i] * frame;
   }
 
-  /// What solve() works on: arrays that a kernel must not keep in its registers.
-  struct Scratch {
-    double lower[unknowns][unknowns];
-    double solution[unknowns];
-  };
-
-  /// The least-squares solution; false where there is none.
-  XCORR_HD bool solve(const AlignFreedom& freedom, Scratch& scratch) const {
-    auto& [lower, solution] = scratch;
+  /// The least-squares solution; false where there is none. All loops have known ends: the arrays
+  /// then stay in a kernel's registers.
+  XCORR_HD bool solve(const AlignFreedom& freedom, double (&solution)[unknowns]) const {
+    double lower[unknowns][unknowns], inverse[unknowns];
     int k = 0;
-    for (int i = 0; i < unknowns; ++i)
-      for (int j = 0; j <= i; ++j) lower[i][j] = of[k++];
-    for (int i = 0; i < unknowns; ++i) solution[i] = of[k++];
-    for (int i = 2; i < 4; ++i)
-      if (!(i == 2 ? freedom.turns : freedom.scales)) {
-        for (int j = 0; j < unknowns; ++j) (j < i ? lower[i][j] : lower[j][i]) = 0;
-        lower[i][i] = 1;
-        solution[i] = 0;
-      }
-    // Cholesky's decomposition; a pivot that is lost in rounding leaves an unknown undetermined.
-    for (int i = 0; i < unknowns; ++i)
-      for (int j = 0; j <= i; ++j) {
-        const double whole = lower[i][j];
-        double rest = whole;
-        for (int m = 0; m < j; ++m) rest -= lower[i][m] * lower[j][m];
-        if (i != j) {
-          lower[i][j] = rest / lower[j][j];
-        } else if (rest > 1e-9 * whole) {
-          lower[i][i] = sqrt(rest);
-        } else {
-          return false;
-        }
-      }
+    XCORR_UNROLL
     for (int i = 0; i < unknowns; ++i) {
+      XCORR_UNROLL
+      for (int j = 0; j <= i; ++j) lower[i][j] = of[k++];
+    }
+    XCORR_UNROLL
+    for (int i = 0; i < unknowns; ++i) solution[i] = of[k++];
+    XCORR_UNROLL
+    for (int i = 2; i < 4; ++i) {
+      const bool is_free = i == 2 ? freedom.turns : freedom.scales;
+      XCORR_UNROLL
+      for (int j = 0; j < unknowns; ++j) {
+        double& value = j < i ? lower[i][j] : lower[j][i];
+        if (!is_free) value = j == i;
+      }
+      if (!is_free) solution[i] = 0;
+    }
+    // L D L', a pivot that is lost in rounding leaves an unknown undetermined.
+    bool determined = true;
+    XCORR_UNROLL
+    for (int i = 0; i < unknowns; ++i) {
+      const double whole = lower[i][i];
+      double rest = whole;
+      XCORR_UNROLL
+      for (int m = 0; m < i; ++m) {
+        const double scaled = lower[i][m];  // times D
+        lower[i][m] = scaled * inverse[m];
+        rest -= scaled * lower[i][m];
+      }
+      determined = determined && rest > 1e-9 * whole;
+      inverse[i] = 1 / rest;
+      XCORR_UNROLL
+      for (int j = i + 1; j < unknowns; ++j) {
+        XCORR_UNROLL
+        for (int m = 0; m < i; ++m) lower[j][i] -= lower[j][m] * lower[i][m];
+      }
+      XCORR_UNROLL
       for (int m = 0; m < i; ++m) solution[i] -= lower[i][m] * solution[m];
-      solution[i] /= lower[i][i];
     }
+    XCORR_UNROLL
     for (int i = unknowns - 1; i >= 0; --i) {
+      solution[i] *= inverse[i];
+      XCORR_UNROLL
       for (int m = i + 1; m < unknowns; ++m) solution[i] -= lower[m][i] * solution[m];
-      solution[i] /= lower[i][i];
     }
-    return true;
+    return determined;
   }
 };
 
@@ -173,10 +182,11 @@ class AlignSteps {
   XCORR_HD double radius() const { return radius_ * start_.scale; }
 
   /// Takes the sums at pose(); false: that was the last step.
-  XCORR_HD bool step(const AlignSums& sums, AlignSums::Scratch& scratch) {
-    is_aligned_ = sums.solve(freedom_, scratch) && scratch.solution[4] > 0;
-    double* found = scratch.solution;
+  XCORR_HD bool step(const AlignSums& sums) {
+    double found[AlignSums::unknowns];
+    is_aligned_ = sums.solve(freedom_, found) && found[4] > 0;
     if (!is_aligned_) return false;
+    XCORR_UNROLL
     for (int i = 0; i < 4; ++i) {
       const double step = -found[i] / found[4];
       found[i] = step < -1 ? -1 : step > 1 ? 1 : step;
@@ -191,6 +201,7 @@ class AlignSteps {
         fabs(pose_.scale / start_.scale - 1) * radius() <= farthest;
     if (!is_aligned_) return false;
     double longest = 0;
+    XCORR_UNROLL
     for (int i = 0; i < 4; ++i) longest = fabs(found[i]) > longest ? fabs(found[i]) : longest;
     return longest > 1e-4;
   }

@@ -24,6 +24,7 @@ struct Scorer {
   float limit;
   u32 n, right_sum, right_squares;
   const u32 *sums, *squares;  ///< of the windows
+  float right_variance;       ///< n^2 times
   /// The terms of may_reach(). All 0: always true.
   float value_product = 0, value_sum = 0, least_square = 0, least_sum = 0;
 
@@ -36,15 +37,9 @@ struct Scorer {
         right_sum(static_cast<u32>(right.sum)),
         right_squares(static_cast<u32>(right.squares)),
         sums(window_sums),
-        squares(window_squares) {
-    if (method != Method::ccoeff_normed || limit <= 0) return;
-    // A margin of a thousandth far exceeds the rounding of squares.
-    const float least = 0.999f * limit * limit * static_cast<float>(right.n2_variance);
-    constexpr float more = 1 + 1e-6f, less = 1 - 1e-6f;
-    value_product = more * static_cast<float>(n);
-    value_sum = less * static_cast<float>(right_sum);
-    least_square = less * static_cast<float>(n) * least;
-    least_sum = more * least;
+        squares(window_squares),
+        right_variance(static_cast<float>(right.n2_variance)) {
+    set_terms();
   }
 
   /// False only where the score of a window does not reach the limit: for ccoeff-normed, it
@@ -58,6 +53,33 @@ struct Scorer {
     return value * fabsf(value) >= least;
   }
 
+  /// Scores below that one are of no interest any more.
+  __device__ void raise(float score) {
+    if (minimum || !(score > limit)) return;
+    limit = score;
+    set_terms();
+  }
+
+  /// Between these the square of the score lies, or 0 where it is negative; for methods other than
+  /// ccoeff-normed they say nothing.
+  struct Bounds {
+    float low, high;
+  };
+  __device__ Bounds bounds(u32 product, u32 sum, u32 square) const {
+    if (method != Method::ccoeff_normed) return {0, INFINITY};
+    const auto left = static_cast<float>(sum), pixels = static_cast<float>(n);
+    const float value = static_cast<float>(product) * pixels,
+                mean = static_cast<float>(right_sum) * left;
+    const float energy = static_cast<float>(square) * pixels;
+    const float most = fmaf(value, more, -(less * mean)), least = fmaf(value, less, -(more * mean));
+    const float largest = fmaf(energy, more, -(less * left) * left) * right_variance,
+                smallest = fmaf(energy, less, -(more * left) * left) * right_variance;
+    return {least > 0 ? 0.9995f * least * least / largest : 0,
+            most <= 0      ? 0
+            : smallest > 0 ? 1.0005f * most * most / smallest
+                           : INFINITY};
+  }
+
   /// 0: below the limit.
   __device__ Key key(u32 product, unsigned index) const {
     const u32 sum = sums[index], square = squares[index];
@@ -65,6 +87,20 @@ struct Scorer {
     const auto value = static_cast<float>(score(
         method, WindowTerms<std::int64_t>{n, product, sum, square, right_sum, right_squares}));
     return (minimum ? value <= limit : value >= limit) ? key_of(value, minimum, index) : 0;
+  }
+
+ private:
+  /// More than single precision rounds.
+  static constexpr float more = 1 + 1e-6f, less = 1 - 1e-6f;
+
+  __device__ void set_terms() {
+    if (method != Method::ccoeff_normed || limit <= 0) return;
+    // A margin of a thousandth far exceeds the rounding of squares.
+    const float least = 0.999f * limit * limit * right_variance;
+    value_product = more * static_cast<float>(n);
+    value_sum = less * static_cast<float>(right_sum);
+    least_square = less * static_cast<float>(n) * least;
+    least_sum = more * least;
   }
 };
 

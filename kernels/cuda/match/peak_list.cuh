@@ -22,11 +22,15 @@ __device__ inline Key key_of(float score, bool minimum, unsigned index) {
 
 __device__ inline unsigned index_of(Key key) { return ~static_cast<unsigned>(key); }
 
-__device__ inline Candidate candidate_of(Key key, bool minimum, int width) {
+__device__ inline float score_of(Key key, bool minimum) {
   const auto ordered = static_cast<unsigned>(key >> 32);
   const float score = __uint_as_float(ordered & 0x80000000u ? ordered & ~0x80000000u : ~ordered);
+  return minimum ? -score : score;
+}
+
+__device__ inline Candidate candidate_of(Key key, bool minimum, int width) {
   const unsigned index = index_of(key);
-  return {minimum ? -score : score, static_cast<std::int32_t>(index % width),
+  return {score_of(key, minimum), static_cast<std::int32_t>(index % width),
           static_cast<std::int32_t>(index / width)};
 }
 

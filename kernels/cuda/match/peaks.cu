@@ -15,6 +15,9 @@ namespace {
 constexpr int block_width = 32, block_height = 8, block_size = block_width * block_height;
 constexpr int rows = 4;  // per thread, block_height apart
 constexpr int tile_height = block_height * rows;
+/// A neighbourhood of no more elements is checked by a warp, a larger one by the block.
+constexpr int few = 8 * block_width;
+static_assert(block_width == 32, "a row of the block is a warp");
 constexpr int sort_threads = 512, sort_size = 2 * max_sorted_peaks;
 
 struct Surface {
@@ -43,8 +46,18 @@ __device__ bool beaten_nearby(const Surface& s, int x, int y, bool across, bool 
   return found;
 }
 
-/// Whether any element within |dx| <= reach_x, |dy| <= reach_y beats `key`, by the whole block,
-/// several loads of each thread in flight.
+/// Whether any element within |dx| <= reach_x, |dy| <= reach_y beats `key`, by one warp.
+__device__ bool beaten_by_few(const Surface& s, int x, int y, int reach_x, int reach_y, Key key) {
+  const int x0 = max(0, x - reach_x), y0 = max(0, y - reach_y);
+  const unsigned width = min(s.width - 1, x + reach_x) - x0 + 1;
+  const unsigned count = width * (min(s.height - 1, y + reach_y) - y0 + 1);
+  bool found = false;
+  for (unsigned i = threadIdx.x; i < count; i += block_width)
+    found |= s.key(x0 + i % width, y0 + i / width) > key;
+  return __any_sync(~0u, found);
+}
+
+/// The same by the whole block, several loads of each thread in flight.
 __device__ bool beaten(const Surface& s, int x, int y, int reach_x, int reach_y, Key key) {
   constexpr int unroll = 8;
   const int x0 = max(0, x - reach_x), y0 = max(0, y - reach_y);
@@ -101,6 +114,15 @@ __global__ void __launch_bounds__(block_size)
         survivors[atomicAdd(&survivor_count, 1)] = {x, y, key};
     }
     __syncthreads();
+    if ((2 * reach_x + 1) * (2 * reach_y + 1) <= few) {
+      for (int i = threadIdx.y; i < survivor_count; i += block_height) {
+        const auto [sx, sy, key] = survivors[i];
+        if (beaten_by_few(surface, sx, sy, reach_x, reach_y, key)) continue;
+        if (threadIdx.x == 0) lists.append(r, key);
+      }
+      __syncthreads();  // survivors are overwritten
+      continue;
+    }
     for (int i = 0; i < survivor_count; ++i) {
       const auto [sx, sy, key] = survivors[i];
       if (beaten(surface, sx, sy, reach_x, reach_y, key)) continue;

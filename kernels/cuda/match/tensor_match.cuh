@@ -107,8 +107,8 @@ __global__ void __launch_bounds__(T::threads(), T::blocks)
   sum_products(T(), p, from.left, first_right + right, laid_out, corner, {0, p.right.height},
                aligned);
 
-  const Scorer scorer(problem, minimum, from.template_sums[first_right + right], from.window_sums,
-                      from.window_squares);
+  Scorer scorer(problem, minimum, from.template_sums[first_right + right], from.window_sums,
+                from.window_squares);
   const BlockSums<T> sums(corner);
   const int x = sums.x(), lane = threadIdx.x % 32;
   const bool inside = x >= 0 && x < p.shifts.width;
@@ -141,19 +141,44 @@ __global__ void __launch_bounds__(T::threads(), T::blocks)
     for (int r = 0; r < cell; ++r)
       open |= scorer.may_reach(sums.at(row, r), windows.sums[r], windows.squares[r]);
     Key key = 0;
-    if (open)
+    if (__any_sync(~0u, open)) {
+      // Quotients are exact but slow: only of those that may be the best of their cell, or with one
+      // peak per template of the warp's. So what is on the frame hardly changes the time.
+      float low = 0;
+#pragma unroll
+      for (int r = 0; r < cell; ++r)
+        if (r < count_at(row))
+          low = fmaxf(low, scorer.bounds(sums.at(row, r), windows.sums[r], windows.squares[r]).low);
+#pragma unroll
+      for (int step = 1; step < cell; step *= 2) low = fmaxf(low, __shfl_xor_sync(~0u, low, step));
+      if (single)
+#pragma unroll
+        for (int step = cell; step < 32; step *= 2)
+          low = fmaxf(low, __shfl_xor_sync(~0u, low, step));
+      if (open)
 #pragma unroll 1
-      for (int r = 0; r < count_at(row); ++r)
-        key = better(key, scorer.key(sums.at(row, r), first_index(row) + r * p.shifts.width));
-    if (single) {
-      best = better(best, key);
-    } else {
+        for (int r = 0; r < count_at(row); ++r) {
+          const unsigned index = first_index(row) + r * p.shifts.width;
+          const u32 product = sums.at(row, r);
+          if (scorer.bounds(product, scorer.sums[index], scorer.squares[index]).high >= low)
+            key = better(key, scorer.key(product, index));
+        }
+      if (single) {
+        best = better(best, best_of<32>(key));
+        if (best) scorer.raise(score_of(best, minimum));
+      }
+    }
+    if (!single) {
       key = best_of<cell>(key);
       const int place = ((corner.y + row) / cell) * cells.columns + (x + cells.skew) / cell;
       if (lane % cell == 0) to.best[right * cells.count() + place] = key;
     }
   };
   wait_for_previous();
+  // What other blocks have found already.
+  if (single)
+    if (const Key known = *static_cast<volatile Key*>(&to.best[right]))
+      scorer.raise(score_of(known, minimum));
   // The loads for sixteen rows are in flight while eight are scored.
   int row = sums.first_row();
   Windows windows[2] = {ask(row), ask(row + sums.step)};

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Least squares on the GPU, a block a pose. The sums of a step are in double precision, which keeps
-// the solution independent of the order of additions to well below what is asked of it.
-#include "cuda/common/launch.cuh"
+// Least squares on the GPU, a launch a step: some blocks share a pose's pixels, and the last one to
+// finish takes the step from their sums. These are in double precision and added in a fixed order,
+// which keeps the solution independent of it to well below what is asked.
+#include <algorithm>
+
+#include "cuda/common/tickets.cuh"
 #include "cuda/common/warp.cuh"
 #include "stages/align.hpp"
 
@@ -11,8 +14,20 @@ namespace {
 
 constexpr int threads = 128, warps = threads / 32;
 
-/// The sums over the threads of the block, for its first thread. All indices are known when it is
-/// compiled: else the sums would not stay in registers.
+/// Blocks that share a pose: so that a thread has a few pixels, up to many poses' worth.
+int parts_of(const stage::Align::Problem& p) {
+  constexpr std::int64_t pixels = 4 * threads, most = 128;
+  return static_cast<int>(std::clamp<std::int64_t>(ceil_div(p.size.area(), pixels), 1, most));
+}
+
+/// What a pose keeps from step to step.
+struct Progress {
+  AlignSteps steps;
+  bool goes_on;
+};
+
+/// The sums over the threads of the block go to `all`. All indices are known when it is compiled:
+/// else the sums would not stay in registers.
 __device__ void add_up(const AlignSums& sums, AlignSums& all) {
   __shared__ double partial[warps][AlignSums::count];
 #pragma unroll
@@ -21,57 +36,109 @@ __device__ void add_up(const AlignSums& sums, AlignSums& all) {
     if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32][k] = sum;
   }
   __syncthreads();
-  if (threadIdx.x != 0) return;
-  for (int k = 0; k < AlignSums::count; ++k) {
-    all.of[k] = 0;
-    for (int warp = 0; warp < warps; ++warp) all.of[k] += partial[warp][k];
+  for (int k = threadIdx.x; k < AlignSums::count; k += threads) {
+    double sum = 0;
+    for (int warp = 0; warp < warps; ++warp) sum += partial[warp][k];
+    all.of[k] = sum;
   }
 }
 
+/// Of a part of the pose's pixels.
+__device__ void add_pixels(const stage::Align::Problem& p, const stage::Align::Buffers& b,
+                           const AlignedPose& pose, double radius, AlignSums& all) {
+  AlignSums sums;
+  sums.clear();
+  for (int y = blockIdx.x * warps + threadIdx.x / 32; y < p.size.height; y += gridDim.x * warps)
+    for (int x = threadIdx.x % 32; x < p.size.width; x += 32) {
+      const std::int64_t at = std::int64_t{y} * p.size.width + x;
+      if (!b.counted[at]) continue;
+      const double u = x - 0.5 * (p.size.width - 1), v = y - 0.5 * (p.size.height - 1);
+      const FramePlace place(pose, u, v);
+      sums.add(pose, radius, u, v, b.smoothed[at],
+               smoothed_at(b.frame, p.pitch, p.frame, place.x, place.y));
+    }
+  add_up(sums, all);
+}
+
+/// Grid: the blocks that share a pose, poses. `parts`: sums of each block.
 __global__ void __launch_bounds__(threads)
-    align(stage::Align::Problem p, const std::uint8_t* frame, const SmoothedPixel* smoothed,
-          const std::uint8_t* counted, const AlignedPose* starts, Alignment* alignments) {
-  __shared__ AlignSums sums_of_all;
-  __shared__ AlignSums::Scratch scratch;
+    align(stage::Align::Problem p, stage::Align::Buffers b, int step, Progress* progress,
+          AlignSums* parts, unsigned* tickets) {
+  __shared__ AlignSums all;
   __shared__ AlignedPose pose;
-  __shared__ bool goes_on;
-  for (int i = blockIdx.x; i < p.count; i += gridDim.x) {
-    if (starts[i].scale == 0) {
-      if (threadIdx.x == 0) alignments[i] = {};
+  __shared__ double radius;
+  wait_for_previous();
+  for (int i = blockIdx.y; i < p.count; i += gridDim.y) {
+    const bool is_first = step == 0;
+    if (is_first && b.starts[i].scale == 0) {
+      if (blockIdx.x == 0 && threadIdx.x == 0) {
+        b.alignments[i] = {};
+        progress[i].goes_on = false;
+      }
       continue;
     }
-    AlignSteps steps(starts[i], p.freedom, p.radius());  // the first thread's move on
-    for (int step = 0; step < AlignSteps::most; ++step) {
-      if (threadIdx.x == 0) pose = steps.pose();
-      __syncthreads();
-      AlignSums sums;
-      sums.clear();
-      for (int y = threadIdx.x / 32; y < p.size.height; y += warps)
-        for (int x = threadIdx.x % 32; x < p.size.width; x += 32) {
-          const std::int64_t at = std::int64_t{y} * p.size.width + x;
-          if (!counted[at]) continue;
-          const double u = x - 0.5 * (p.size.width - 1), v = y - 0.5 * (p.size.height - 1);
-          const FramePlace place(pose, u, v);
-          sums.add(pose, steps.radius(), u, v, smoothed[at],
-                   smoothed_at(frame, p.pitch, p.frame, place.x, place.y));
-        }
-      add_up(sums, sums_of_all);
-      if (threadIdx.x == 0) goes_on = steps.step(sums_of_all, scratch);
-      __syncthreads();
-      if (!goes_on) break;
+    if (!is_first && !progress[i].goes_on) continue;
+    const auto steps_so_far = [&] {
+      return is_first ? AlignSteps(b.starts[i], p.freedom, p.radius()) : progress[i].steps;
+    };
+    if (threadIdx.x == 0) {
+      const AlignSteps steps = steps_so_far();
+      pose = steps.pose();
+      radius = steps.radius();
     }
-    if (threadIdx.x == 0) alignments[i] = steps.result();
+    __syncthreads();
+    AlignSums* const mine = parts + std::int64_t{i} * gridDim.x;
+    add_pixels(p, b, pose, radius, mine[blockIdx.x]);
+    __threadfence();
+    __syncthreads();
+    if (is_last_block(&tickets[i], gridDim.x)) {
+      for (int k = threadIdx.x; k < AlignSums::count; k += threads) {
+        double sum = 0;
+        for (int part = 0; part < static_cast<int>(gridDim.x); ++part)
+          sum += __ldcg(&mine[part].of[k]);
+        all.of[k] = sum;
+      }
+      __syncthreads();
+      if (threadIdx.x == 0) {
+        AlignSteps steps = steps_so_far();
+        const bool goes_on = steps.step(all) && step + 1 < AlignSteps::most;
+        progress[i] = {steps, goes_on};
+        if (!goes_on) b.alignments[i] = steps.result();
+      }
+    }
+    __syncthreads();  // the next pose overwrites what is shared
   }
 }
 
-Status launch(const stage::Align::Problem& p, const Device&, const stage::Align::Buffers& b,
-              PlanState*) {
-  return enqueue("align", align, dim3(grid_extent(p.count)), dim3(threads), 0, b.stream, p, b.frame,
-                 b.smoothed, b.counted, b.starts, b.alignments);
+/// Sums of all blocks, then the progress of each pose.
+std::size_t sums_bytes(const stage::Align::Problem& p) {
+  return std::size_t(p.count) * parts_of(p) * sizeof(AlignSums);
+}
+std::size_t workspace(const stage::Align::Problem& p, const Device&) {
+  return sums_bytes(p) + p.count * sizeof(Progress);
+}
+
+Result<std::unique_ptr<PlanState>> plan(const stage::Align::Problem& p, const Device&) {
+  return Tickets::make(p.count);
+}
+
+Status launch(const stage::Align::Problem& p, const Device& device, const stage::Align::Buffers& b,
+              PlanState* state) {
+  auto* const parts = static_cast<AlignSums*>(b.workspace);
+  auto* const progress =
+      reinterpret_cast<Progress*>(static_cast<std::byte*>(b.workspace) + sums_bytes(p));
+  const dim3 grid(parts_of(p), grid_extent(p.count));
+  for (int step = 0; step < AlignSteps::most; ++step)
+    if (Status s =
+            enqueue_early(device, "align", align, grid, dim3(threads), 0, b.stream, p, b, step,
+                          progress, parts, static_cast<const Tickets*>(state)->counters());
+        !s.ok())
+      return s;
+  return {};
 }
 
 constexpr Variant<stage::Align> table[] = {
-    {{"align", Backend::cuda, Feature::u8}, supports_all, launch},
+    {{"align", Backend::cuda, Feature::u8}, supports_all, launch, workspace, plan},
 };
 
 }  // namespace

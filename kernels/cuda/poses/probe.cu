@@ -5,6 +5,7 @@
 // memory, compares it with the frame at all places at once, four pixels an instruction, and adds
 // its sums to those of the try; the last block computes the scores. All sums are whole numbers:
 // their order does not matter.
+#include "cuda/common/shared_memory.cuh"
 #include "cuda/common/tickets.cuh"
 #include "cuda/common/warp.cuh"
 #include "stages/probe.hpp"
@@ -144,10 +145,9 @@ __device__ double score_of(Method method, const u64* sums, int place) {
                                                  std::int64_t(sums[right_squares])});
 }
 
-__global__ void __launch_bounds__(threads, 2)
+__global__ void __launch_bounds__(threads, 3)
     probe(stage::Probe::Problem p, stage::Probe::Buffers b, bool minimum, Strips strips,
           unsigned* tickets, u64 (*totals)[sum_count]) {
-  extern __shared__ u32 words[];
   __shared__ u64 sums[sum_count];
   __shared__ ProbedPlace tried[places];
   wait_for_previous();
@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(threads, 2)
     const TurnMap map = p.steps.map(p.pose_level(), one.pose, {b.angles, b.inverse_scales});
     if (first_row >= map.height) continue;
     const int rest = map.height - first_row;
-    Strip strip{reinterpret_cast<std::uint8_t*>(words), nullptr, nullptr, ceil_div(map.width, 4),
+    Strip strip{dynamic_shared<std::uint8_t>(), nullptr, nullptr, ceil_div(map.width, 4),
                 rest < strips.rows ? rest : strips.rows};
     strip.mask = strip.picture + 4 * strip.words * strip.rows;
     strip.frame = strip.mask + 4 * strip.words * strip.rows;

@@ -3,12 +3,13 @@
 // The choice of candidates on the GPU, by one block: they are few, and each that is kept decides on
 // the others.
 #include "cuda/common/launch.cuh"
+#include "cuda/common/shared_memory.cuh"
 #include "stages/sift.hpp"
 
 namespace xcorr::cuda {
 namespace {
 
-constexpr int threads = 512, warps = threads / 32;
+constexpr int threads = 256, warps = threads / 32;
 
 /// One of the candidates, by its place in the list.
 struct Pick {
@@ -20,20 +21,25 @@ struct Pick {
   }
 };
 
-/// The best of the block's, for all threads. Calls must be separated by a barrier.
-__device__ Pick best_of_block(Pick mine) {
-  __shared__ Pick of_warps[warps];
-  for (int step = 16; step > 0; step /= 2) {
+/// The best of each group of so many lanes.
+template <int lanes>
+__device__ Pick best_of_lanes(Pick mine) {
+#pragma unroll
+  for (int step = lanes / 2; step > 0; step /= 2) {
     const Pick other{__shfl_xor_sync(~0u, mine.closeness, step),
                      __shfl_xor_sync(~0u, mine.index, step)};
     if (other.before(mine)) mine = other;
   }
+  return mine;
+}
+
+/// The best of the block's, for all threads. Calls must be separated by a barrier.
+__device__ Pick best_of_block(Pick mine) {
+  __shared__ Pick of_warps[warps];
+  mine = best_of_lanes<32>(mine);
   if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = mine;
   __syncthreads();
-  mine = of_warps[0];
-  for (int i = 1; i < warps; ++i)
-    if (of_warps[i].before(mine)) mine = of_warps[i];
-  return mine;
+  return best_of_lanes<warps>(of_warps[threadIdx.x % warps]);
 }
 
 /// What is kept of a list, which is destroyed. `apart`: memory for choice.most.
@@ -83,13 +89,26 @@ struct Chooser {
   }
 };
 
-/// Workspace: the list, and what lies apart.
-constexpr std::size_t list_bytes(std::int64_t count, int most) {
-  return (count + most) * sizeof(PoseCandidate);
+/// The list, and what lies apart: in shared memory if they fit, else in a workspace.
+struct Lists {
+  std::size_t bytes;
+
+  Lists(std::int64_t count, int most) : bytes((count + most) * sizeof(PoseCandidate)) {}
+  bool fit() const { return bytes <= 46 * 1024; }
+  std::size_t workspace() const { return fit() ? 0 : bytes; }
+  std::size_t shared() const { return fit() ? bytes : 0; }
+  PoseCandidate* in(void* workspace) const {
+    return fit() ? nullptr : static_cast<PoseCandidate*>(workspace);
+  }
+};
+
+__device__ PoseCandidate* list_in(PoseCandidate* workspace) {
+  return workspace ? workspace : dynamic_shared<PoseCandidate>();
 }
 
 __global__ void __launch_bounds__(threads)
-    gather(stage::Gather::Problem p, stage::Gather::Buffers b, PoseCandidate* list) {
+    gather(stage::Gather::Problem p, stage::Gather::Buffers b, PoseCandidate* workspace) {
+  PoseCandidate* const list = list_in(workspace);
   wait_for_previous();
   const int slots = static_cast<int>(p.slots());
   for (int i = threadIdx.x; i < slots; i += threads) {
@@ -116,7 +135,8 @@ __global__ void __launch_bounds__(threads)
 }
 
 __global__ void __launch_bounds__(threads)
-    sift(stage::Sift::Problem p, stage::Sift::Buffers b, PoseCandidate* list) {
+    sift(stage::Sift::Problem p, stage::Sift::Buffers b, PoseCandidate* workspace) {
+  PoseCandidate* const list = list_in(workspace);
   wait_for_previous();
   const int count = *b.candidate_count;
   for (int i = threadIdx.x; i < count; i += threads) list[i] = stage::Sift::best_of(p, b, i);
@@ -126,29 +146,32 @@ __global__ void __launch_bounds__(threads)
       .choose(list, count);
 }
 
-std::size_t gather_workspace(const stage::Gather::Problem& p, const Device&) {
-  return list_bytes(p.slots(), p.choice.most);
-}
-std::size_t sift_workspace(const stage::Sift::Problem& p, const Device&) {
-  return list_bytes(p.count, p.choice.most);
+Lists lists_of(const stage::Gather::Problem& p) { return {p.slots(), p.choice.most}; }
+Lists lists_of(const stage::Sift::Problem& p) { return {p.count, p.choice.most}; }
+
+template <class Problem>
+std::size_t workspace(const Problem& p, const Device&) {
+  return lists_of(p).workspace();
 }
 
 Status launch_gather(const stage::Gather::Problem& p, const Device& device,
                      const stage::Gather::Buffers& b, PlanState*) {
-  return enqueue_early(device, "gather", gather, dim3(1), dim3(threads), 0, b.stream, p, b,
-                       static_cast<PoseCandidate*>(b.workspace));
+  const Lists lists = lists_of(p);
+  return enqueue_early(device, "gather", gather, dim3(1), dim3(threads), lists.shared(), b.stream,
+                       p, b, lists.in(b.workspace));
 }
 Status launch_sift(const stage::Sift::Problem& p, const Device& device,
                    const stage::Sift::Buffers& b, PlanState*) {
-  return enqueue_early(device, "sift", sift, dim3(1), dim3(threads), 0, b.stream, p, b,
-                       static_cast<PoseCandidate*>(b.workspace));
+  const Lists lists = lists_of(p);
+  return enqueue_early(device, "sift", sift, dim3(1), dim3(threads), lists.shared(), b.stream, p, b,
+                       lists.in(b.workspace));
 }
 
 constexpr Variant<stage::Gather> gather_table[] = {
-    {{"gather", Backend::cuda, Feature::u8}, supports_all, launch_gather, gather_workspace},
+    {{"gather", Backend::cuda, Feature::u8}, supports_all, launch_gather, workspace},
 };
 constexpr Variant<stage::Sift> sift_table[] = {
-    {{"sift", Backend::cuda, Feature::u8}, supports_all, launch_sift, sift_workspace},
+    {{"sift", Backend::cuda, Feature::u8}, supports_all, launch_sift, workspace},
 };
 
 }  // namespace

@@ -33,10 +33,10 @@ Status check(const std::vector<BankTemplate>& bank, const MatchSettings& s) {
     return bad("scale_min and scale_max must be in [0.1, 10]");
   if (!(r.scale_step >= 0 && r.scale_step <= 1)) return bad("scale_step must be in [0, 1]");
   if (r.angle_step > 0 && r.angle_extent / r.angle_step > most_steps)
-    return bad("angle_step is too small for angle_extent");
+    return bad("angle_step makes too many angles");
   if (r.scale_step > 0 &&
       std::abs(std::log(r.scale_max / r.scale_min)) / std::log1p(r.scale_step) > most_steps)
-    return bad("scale_step is too small for the range of scales");
+    return bad("scale_step makes too many scales");
   if (r.pyramid_levels < -1 || r.pyramid_levels > 8)
     return bad("pyramid_levels must be in [-1, 8]");
   if (!(r.max_overlap >= 0 && r.max_overlap <= 1)) return bad("max_overlap must be in [0, 1]");
@@ -98,8 +98,11 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   coarse.kernel = is_tuning_requested(settings_.kernel) ? "auto" : settings_.kernel;
   coarse.threshold = PoseDescent::least_closeness(templ, settings_.threshold, level);
   coarse.max_peaks = std::min(4 + 2 * settings_.max_peaks, 64);
-  // Places next to each other are one candidate, which the levels below refine.
-  coarse.min_peak_distance = level > 0 ? 3 : settings_.min_peak_distance;
+  // Places near each other are one candidate, which the levels below refine.
+  const double smaller =
+      std::ldexp(std::min(t.size.width, t.size.height) * range.scale_min, -level);
+  coarse.min_peak_distance =
+      level > 0 ? std::max(3, static_cast<int>(smaller / 4)) : settings_.min_peak_distance;
   coarse.subpixel = false;
   auto top = MatchPlan::make(device_, pictures.value().pictures, ElementType::u8,
                              pyramid_[level].size, coarse, stream, {}, Memory::device);

@@ -18,11 +18,13 @@ constexpr std::int64_t most_samples = std::int64_t{1} << 27;
 
 /// What a picture of the top level must have to show the template: pixels along its shorter side,
 /// and a likeness of what it looks like half a pixel away, since matches lie between pixels.
-constexpr int least_extent = 14;
+constexpr int least_extent = 12;
 constexpr double least_likeness = 0.35;
 
-/// Pictures of a scale share a mask if that leaves them this much of what counts.
-constexpr double least_common = 0.6;
+/// Pictures of a scale share a mask if that leaves them this much of what counts, or less but as
+/// many pixels as a disc of 14 has.
+constexpr double least_common = 0.6, least_share = 0.3;
+constexpr int least_counted = 154;
 
 const std::uint8_t* bytes_of(const std::vector<std::byte>& pixels) {
   return reinterpret_cast<const std::uint8_t*>(pixels.data());
@@ -263,7 +265,7 @@ Status PoseTemplate::append_scale(int scale, PoseBank& bank, Stream stream) {
   // What full size finds is not scored again.
   const bool shared =
       (round_ || level > 0) && std::ranges::all_of(pictures.value().sums, [&](const TurnedSums& s) {
-        return counted >= least_common * s.counted;
+        return counted >= (counted >= least_counted ? least_share : least_common) * s.counted;
       });
   if (!shared) pictures = turned(maps, stream);
   if (!pictures.ok()) return pictures.status();
