@@ -80,7 +80,7 @@ ProbedPlace probe(const stage::Probe::Problem& p, const stage::Probe::Buffers& b
   const Size size{map.width, map.height};
   std::vector<std::uint8_t> picture(size.area()), mask(size.area());
   const TurnedSums right =
-      turned({b.pixels, b.mask, p.size}, map, map.width, picture.data(), mask.data());
+      turned({p.pyramid, b.pixels, b.mask, map.level}, map, map.width, picture.data(), mask.data());
   const ProbePlace expected{map.width, map.height, one.twice_x, one.twice_y};
   const bool minimum = info(p.method).minimum;
   const int reach = stage::Probe::reach;

@@ -42,12 +42,12 @@ namespace {
 
 Status launch(const stage::Turn::Problem& p, const Device&, const stage::Turn::Buffers& b,
               PlanState*) {
-  const TurnedTemplate from{b.pixels, b.mask, p.size};
   tbb::parallel_for(0, p.count, [&](int i) {
     std::uint8_t* picture = b.pictures + i * p.most.area();
     std::uint8_t* mask = b.masks + i * p.most.area();
     std::fill_n(picture, p.most.area(), std::uint8_t{0});
     std::fill_n(mask, p.most.area(), std::uint8_t{0});
+    const TurnedTemplate from(p.pyramid, b.pixels, b.mask, b.maps[i].level);
     b.sums[i] = turned(from, b.maps[i], p.most.width, picture, mask);
   });
   return {};

@@ -37,6 +37,7 @@ struct PoseSteps {
   bool circle = false;                    ///< the last angle is next to the first
   bool round = false;                     ///< what counts is a disc: pictures of one size
   Size extent;                            ///< of what counts, in pixels of the template
+  std::int32_t halvings = 0;              ///< of the template, from which pictures are made
 
   XCORR_HD int angles_of(int level) const {
     return circle ? angles >> (level - lowest) : ((angles - 1) >> (level - lowest)) + 1;
@@ -68,10 +69,15 @@ struct PoseSteps {
 
   XCORR_HD TurnMap map(int level, PoseIndex pose, const PoseTables& tables) const {
     const AngleStep angle = tables.angles[pose.angle << (level - lowest)];
-    const std::int64_t pixel = pixel_of(level, pose.scale, tables);
+    std::int64_t pixel = pixel_of(level, pose.scale, tables);
     TurnMap map{};
-    // Samples no more than about a pixel of the template apart (2^0.4), so that none of it is
-    // passed over; of pixels that cover very many, some hundred are a good sample.
+    const std::int64_t c = round ? one : angle.cosine < 0 ? -angle.cosine : angle.cosine;
+    const std::int64_t s = round ? 0 : angle.sine < 0 ? -angle.sine : angle.sine;
+    map.width = pixels_in(c * extent.width + s * extent.height, pixel);
+    map.height = pixels_in(s * extent.width + c * extent.height, pixel);
+    for (; map.level < halvings && pixel >= 2 << 24; pixel >>= 1) ++map.level;
+    // Samples no more than about a pixel apart (2^0.4), so that none is passed over; where a pixel
+    // covers very many, some hundred are a good sample.
     constexpr std::int64_t farthest = 22137669;
     while (map.log2_samples < most_log2_samples && pixel > (farthest << map.log2_samples))
       ++map.log2_samples;
@@ -80,17 +86,11 @@ struct PoseSteps {
     map.u_by_x = map.v_by_y = share_of(half_sample, angle.cosine);
     map.v_by_x = share_of(half_sample, angle.sine);
     map.u_by_y = -map.v_by_x;
-    const std::int64_t one = std::int64_t{1} << 30;
-    const std::int64_t c = round ? one : angle.cosine < 0 ? -angle.cosine : angle.cosine;
-    const std::int64_t s = round ? 0 : angle.sine < 0 ? -angle.sine : angle.sine;
-    map.width = pixels_in(c * extent.width + s * extent.height, pixel);
-    map.height = pixels_in(s * extent.width + c * extent.height, pixel);
     return map;
   }
   /// No picture of a level is larger.
   Size most(int level, const PoseTables& tables) const {
     const std::int64_t pixel = pixel_of(level, scales_of(level) - 1, tables);
-    const auto one = std::int64_t{1} << 30;
     if (round) return {pixels_in(extent.width * one, pixel), pixels_in(extent.height * one, pixel)};
     if (!turns) {  // at its one angle
       const TurnMap only = map(level, {0, scales_of(level) - 1}, tables);
@@ -103,6 +103,7 @@ struct PoseSteps {
   }
 
  private:
+  static constexpr std::int64_t one = std::int64_t{1} << 30;
   static constexpr int most_log2_samples = 4;
   static_assert(most_log2_samples <= TurnMap::max_log2_samples);
 

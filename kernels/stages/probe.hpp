@@ -41,7 +41,7 @@ struct Probe {
     Size frame;
     std::int64_t pitch = 0;  ///< bytes
     Method method = Method::ccoeff_normed;
-    Size size;             ///< the template's
+    TemplatePyramid pyramid = {};
     Masking masking = {};  ///< the template's
     PoseSteps steps = {};
     int level = 0;  ///< of the frame, and of the candidates
@@ -60,8 +60,8 @@ struct Probe {
 
   struct Buffers : Launch {
     const std::uint8_t* frame = nullptr;
-    const std::uint8_t* pixels = nullptr;  ///< the template's, dense
-    const std::uint8_t* mask = nullptr;    ///< see stages/mask.hpp
+    const std::uint8_t* pixels = nullptr;  ///< see Turn
+    const std::uint8_t* mask = nullptr;
     const AngleStep* angles = nullptr;
     const std::int32_t* inverse_scales = nullptr;
     const PoseCandidate* candidates = nullptr;
@@ -75,8 +75,9 @@ struct Probe {
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
     visit("frame", &Buffers::frame, matrices(ElementType::u8, p.frame, p.pitch, 0, 1));
-    visit("pixels", &Buffers::pixels, elements(ElementType::u8, p.size.area()));
-    visit("mask", &Buffers::mask, p.masking.extent(p.size));
+    visit("pyramid", &Buffers::pixels, elements(ElementType::u8, p.pyramid.area()));
+    visit("mask_pyramid", &Buffers::mask,
+          elements(ElementType::u8, p.masking ? p.pyramid.area() : 0));
     visit("angles", &Buffers::angles, records<AngleStep>(p.steps.angles));
     visit("inverse_scales", &Buffers::inverse_scales, records<std::int32_t>(p.steps.scales));
     visit("candidates", &Buffers::candidates, records<PoseCandidate>(p.count));

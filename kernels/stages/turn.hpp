@@ -3,10 +3,12 @@
 // The stage turn: a template and its mask -> what they look like at given poses and at a level of
 // the pyramid. All in integers, so that every backend makes the same pictures.
 //
-// A picture's centre is the template's. Each of its pixels is the mean of `samples` x `samples`
-// places, at which the template is read by cubic convolution (Keys 1981, a = -1/2); at a whole
-// pixel that is the pixel itself, so an upright picture of level 0 is the template. A pixel counts
-// where all that its samples are mixed of counts: so nothing from behind the mask's edge does.
+// A picture's centre is the template's. It is made from the level of the template's own pyramid
+// whose pixels are the largest that are not larger than the picture's. Each of its pixels is the
+// mean of `samples` x `samples` places, at which that level is read by cubic convolution (Keys
+// 1981, a = -1/2); at a whole pixel that is the pixel itself, so an upright picture of a level is
+// that of the pyramid. A pixel counts where all that its samples are mixed of counts: so nothing
+// from behind the mask's edge does.
 #pragma once
 
 #include "stages/host_device.hpp"
@@ -14,12 +16,13 @@
 
 namespace xcorr {
 
-/// From a place in a picture to the template. In 2^-24 pixels of the template, for half the
-/// distance of two samples: those of a picture lie at odd multiples of it from the centre.
+/// From a place in a picture to the template. In 2^-24 pixels of its level, for half the distance
+/// of two samples: those of a picture lie at odd multiples of it from the centre.
 struct TurnMap {
   std::int32_t u_by_x, u_by_y, v_by_x, v_by_y;
   std::int32_t width, height;  ///< of the picture
   std::int32_t log2_samples;   ///< of the samples of a pixel across, to max_log2_samples
+  std::int32_t level;          ///< of the template's pyramid
 
   /// More samples would not fit into 32 bits.
   static constexpr int max_log2_samples = 6;
@@ -35,9 +38,9 @@ struct TurnedSums {
 struct TurnedPlace {
   int whole, fraction;
 
-  /// \param u  2^-24 pixels from the centre of `length` pixels
-  XCORR_HD TurnedPlace(std::int64_t u, int length) {
-    const std::int64_t place = (u + (std::int64_t{length - 1} << 23) + (1 << 16)) >> 17;
+  /// \param u  2^-24 pixels
+  XCORR_HD explicit TurnedPlace(std::int64_t u) {
+    const std::int64_t place = (u + (1 << 16)) >> 17;
     whole = static_cast<int>(place >> 7);
     fraction = static_cast<int>(place & 127);
   }
@@ -58,12 +61,40 @@ struct CubicWeights {
   }
 };
 
-/// The template's pixels, dense, and the mask's, null where there is none.
+/// A template's pyramid: it, halved (see stages/halve.hpp), and so on, one after the other, dense.
+struct TemplatePyramid {
+  Size size;  ///< of the template
+  std::int32_t halvings = 0;
+
+  XCORR_HD Size size_of(int level) const { return {size.width >> level, size.height >> level}; }
+  /// Where a level begins; of the one past the last: where all ends.
+  XCORR_HD constexpr std::int64_t begin_of(int level) const {
+    std::int64_t begin = 0;
+    for (int i = 0; i < level; ++i) begin += std::int64_t{size.width >> i} * (size.height >> i);
+    return begin;
+  }
+  constexpr std::int64_t area() const { return begin_of(halvings + 1); }
+};
+
+/// The pixels of a level of the template's pyramid, and the mask's, null where there is none.
 struct TurnedTemplate {
   const std::uint8_t* pixels;
   const std::uint8_t* mask;
   Size size;
+  std::int64_t centre_u, centre_v;  ///< the template's, in 2^-24 pixels of the level
 
+  XCORR_HD TurnedTemplate(const TemplatePyramid& pyramid, const std::uint8_t* pixels,
+                          const std::uint8_t* mask, int level)
+      : pixels(pixels + pyramid.begin_of(level)),
+        mask(mask ? mask + pyramid.begin_of(level) : nullptr),
+        size(pyramid.size_of(level)),
+        centre_u(centre_of(pyramid.size.width, level)),
+        centre_v(centre_of(pyramid.size.height, level)) {}
+
+  /// Pixel i covers pixels 2 i and 2 i + 1 of the level below.
+  XCORR_HD static std::int64_t centre_of(int length, int level) {
+    return ((std::int64_t{length} << 23) >> level) - (1 << 23);
+  }
   XCORR_HD static int clamped(int i, int length) { return i < 0 ? 0 : i < length ? i : length - 1; }
   /// 256 times the template there; what lies outside is as the nearest pixel. The weights are those
   /// of the fractions.
@@ -113,8 +144,8 @@ struct TurnedPixel {
       for (int i = 0; i < samples && counts; ++i) {
         const std::int64_t across = 2 * (x * samples + i) + 1 - map.width * samples;
         const std::int64_t down = 2 * (y * samples + j) + 1 - map.height * samples;
-        const TurnedPlace u(map.u_by_x * across + map.u_by_y * down, from.size.width);
-        const TurnedPlace v(map.v_by_x * across + map.v_by_y * down, from.size.height);
+        const TurnedPlace u(map.u_by_x * across + map.u_by_y * down + from.centre_u);
+        const TurnedPlace v(map.v_by_x * across + map.v_by_y * down + from.centre_v);
         counts = from.counts(u, v);
         if (counts) sum += from.value(u, v, weights_of(u.fraction), weights_of(v.fraction));
       }
@@ -129,7 +160,7 @@ namespace stage {
 struct Turn {
   static constexpr const char* name = "turn";
   struct Problem {
-    Size size;             ///< the template's
+    TemplatePyramid pyramid;
     Masking masking = {};  ///< the template's
     Size most;             ///< of all pictures; their rows lie most.width apart
     int count = 1;         ///< of pictures
@@ -140,8 +171,8 @@ struct Turn {
   };
 
   struct Buffers : Launch {
-    const std::uint8_t* pixels = nullptr;
-    const std::uint8_t* mask = nullptr;  ///< see stages/mask.hpp
+    const std::uint8_t* pixels = nullptr;  ///< of the pyramid
+    const std::uint8_t* mask = nullptr;    ///< of the pyramid; a halved pixel counts if all four do
     const TurnMap* maps = nullptr;
     std::uint8_t* pictures = nullptr;  ///< 0 where they do not count, and past their size
     std::uint8_t* masks = nullptr;     ///< 1 where they count, 0 elsewhere
@@ -151,8 +182,9 @@ struct Turn {
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
     const Extent pictures = elements(ElementType::u8, p.count * p.most.area());
-    visit("pixels", &Buffers::pixels, elements(ElementType::u8, p.size.area()));
-    visit("mask", &Buffers::mask, p.masking.extent(p.size));
+    visit("pyramid", &Buffers::pixels, elements(ElementType::u8, p.pyramid.area()));
+    visit("mask_pyramid", &Buffers::mask,
+          elements(ElementType::u8, p.masking ? p.pyramid.area() : 0));
     visit("maps", &Buffers::maps, records<TurnMap>(p.count));
     visit("pictures", &Buffers::pictures, pictures);
     visit("masks", &Buffers::masks, pictures);

@@ -83,9 +83,9 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   ask_for_more<stage::Correlate>(many, tried);
   ask_for_more<stage::Blend>({ElementType::u8, {16, 16}, 16, 0.5f}, tried);
   ask_for_more<stage::Halve>({{16, 16}, 32, 16}, tried);
-  ask_for_more<stage::Turn>({{16, 16}, {}, {16, 16}, 1}, tried);
-  ask_for_more<stage::Probe>({.frame = {64, 64}, .pitch = 64, .size = {16, 16}, .most = {16, 16}},
-                             tried);
+  ask_for_more<stage::Turn>({{{16, 16}}, {}, {16, 16}, 1}, tried);
+  ask_for_more<stage::Probe>(
+      {.frame = {64, 64}, .pitch = 64, .pyramid = {{16, 16}}, .most = {16, 16}}, tried);
   ask_for_more<stage::Gather>({}, tried);
   ask_for_more<stage::Sift>({}, tried);
   ask_for_more<stage::Align>({{64, 64}, 64, {16, 16}, {}, 1}, tried);

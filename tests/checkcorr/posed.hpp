@@ -18,13 +18,19 @@ inline bool is_posed(const Case& c, const Trial& trial) {
   return is_posed(c) && !trial.method && !trial.centred;
 }
 
+/// Of none, one or two halvings.
+inline xcorr::TemplatePyramid template_pyramid(const Case& c) {
+  const int shorter = std::min(c.right.width, c.right.height);
+  return {c.right, shorter >= 8 ? 2 : shorter >= 3 ? 1 : 0};
+}
+
 /// Of many sizes, all round or, which has ends, half of that. `disc`: what counts is one.
 inline xcorr::PoseGrid pose_grid(const Case& c, bool disc, bool all_round) {
   xcorr::PoseRange range;
   range.angle_extent = all_round ? 360 : 180;
   range.scale_min = 0.7;
   range.scale_max = 1.3;
-  return {range, c.right, disc, 2};
+  return {range, c.right, disc, 2, template_pyramid(c).halvings};
 }
 /// One or the other.
 inline xcorr::PoseGrid pose_grid(const Case& c) {
@@ -33,8 +39,8 @@ inline xcorr::PoseGrid pose_grid(const Case& c) {
 
 /// Upright, turned, scaled and halved ones.
 inline std::vector<xcorr::TurnMap> turn_maps(const Case& c) {
-  const xcorr::PoseGrid upright({}, c.right, false, 2), grid = pose_grid(c, false, true),
-                                                        round = pose_grid(c, true, true);
+  const xcorr::PoseGrid upright({}, c.right, false, 2, template_pyramid(c).halvings),
+      grid = pose_grid(c, false, true), round = pose_grid(c, true, true);
   std::vector<xcorr::TurnMap> maps{upright.map(0, {}), upright.map(1, {})};
   for (int level = 0; level <= 2; ++level)
     for (int i = 1; i <= 3; ++i)
@@ -49,7 +55,8 @@ inline xcorr::stage::Turn::Problem turn_problem(const Scenario& scenario) {
   xcorr::Size most;
   for (const xcorr::TurnMap& map : maps)
     most = {std::max(most.width, map.width), std::max(most.height, map.height)};
-  return {scenario.test.right, scenario.problem.masking, most, static_cast<int>(maps.size())};
+  return {template_pyramid(scenario.test), scenario.problem.masking, most,
+          static_cast<int>(maps.size())};
 }
 
 template <class T>
@@ -76,8 +83,33 @@ inline std::vector<std::uint8_t> first_template(const Scenario& scenario) {
   return pixels;
 }
 
+/// The pyramids of the first template and its mask; what their pixels are does not matter.
+inline void set_pyramids(Scenario& scenario) {
+  const auto pyramid = template_pyramid(scenario.test);
+  const auto append = [&](std::vector<std::uint8_t> levels, auto halve) {
+    for (int level = 1; level <= pyramid.halvings; ++level) {
+      const std::int64_t begin = pyramid.begin_of(level - 1);
+      const int pitch = pyramid.size_of(level - 1).width;
+      const Size half = pyramid.size_of(level);
+      for (int i = 0; i < half.area(); ++i) {
+        const std::int64_t at = begin + i / half.width * 2 * pitch + i % half.width * 2;
+        levels.push_back(halve(levels[at], levels[at + 1], levels[at + pitch + 1]));
+      }
+    }
+    return levels;
+  };
+  set(scenario.values, "pyramid", append(first_template(scenario), [](int a, int b, int c) {
+        return std::uint8_t((a + b + 2 * c) / 4);
+      }));
+  if (!scenario.problem.masking) return;
+  const auto mask = view<std::uint8_t>(scenario.values, "mask");
+  set(scenario.values, "mask_pyramid", append({mask.begin(), mask.end()}, [](int a, int b, int c) {
+        return std::uint8_t(a & b & c);
+      }));
+}
+
 inline void set_turn_inputs(Scenario& scenario) {
-  set(scenario.values, "pixels", first_template(scenario));
+  set_pyramids(scenario);
   set(scenario.values, "maps", turn_maps(scenario.test));
 }
 

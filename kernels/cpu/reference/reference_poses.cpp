@@ -33,12 +33,13 @@ Status halve(const stage::Halve::Problem& p, const Device&, const stage::Halve::
 /// Rounded down, also below 0.
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0); }
 
-/// A coordinate in the template in 128ths of a pixel, rounded to the nearest, from twice the
-/// samples between a place and the picture's centre.
-std::int64_t place_in(int length, std::int64_t by_x, std::int64_t x, std::int64_t by_y,
+/// A coordinate in a level of the template in 128ths of a pixel, rounded to the nearest, from twice
+/// the samples between a place and the picture's centre. `length`: the template's.
+std::int64_t place_in(int length, int level, std::int64_t by_x, std::int64_t x, std::int64_t by_y,
                       std::int64_t y) {
-  const std::int64_t from_centre = by_x * x + by_y * y;
-  return floor_div(2 * from_centre + (length - 1) * (std::int64_t{1} << 24) + (1 << 17), 1 << 18);
+  const std::int64_t from_centre = by_x * x + by_y * y, unit = std::int64_t{1} << 24;
+  const std::int64_t twice_centre = floor_div(length * unit, std::int64_t{1} << level) - unit;
+  return floor_div(2 * from_centre + twice_centre + (1 << 17), 1 << 18);
 }
 
 /// Cubic convolution's kernel at the pixel, in 2048ths; `pixel` is -1 to 2.
@@ -59,9 +60,10 @@ struct Sample {
   std::int64_t value = 0;  ///< 256 times
 };
 
-Sample sample(const stage::Turn::Problem& p, const stage::Turn::Buffers& b, std::int64_t u,
-              std::int64_t v) {
-  const auto [width, height] = p.size;
+Sample sample(const stage::Turn::Problem& p, const stage::Turn::Buffers& b, int level,
+              std::int64_t u, std::int64_t v) {
+  const auto [width, height] = p.pyramid.size_of(level);
+  const std::int64_t begin = p.pyramid.begin_of(level);
   const std::int64_t left = floor_div(u, 128), top = floor_div(v, 128);
   Sample made;
   for (int j = -1; j <= 2; ++j)
@@ -69,9 +71,10 @@ Sample sample(const stage::Turn::Problem& p, const stage::Turn::Buffers& b, std:
       const std::int64_t x = left + i, y = top + j;
       const bool mixed = i >= 0 && j >= 0 && i <= (u % 128 != 0) && j <= (v % 128 != 0);
       const bool inside = x >= 0 && y >= 0 && x < width && y < height;
-      if (mixed && (!inside || (p.masking && !b.mask[y * width + x]))) made.counts = false;
-      const std::int64_t pixel = b.pixels[std::clamp<std::int64_t>(y, 0, height - 1) * width +
-                                          std::clamp<std::int64_t>(x, 0, width - 1)];
+      if (mixed && (!inside || (p.masking && !b.mask[begin + y * width + x]))) made.counts = false;
+      const std::int64_t pixel =
+          b.pixels[begin + std::clamp<std::int64_t>(y, 0, height - 1) * width +
+                   std::clamp<std::int64_t>(x, 0, width - 1)];
       made.value += pixel * cubic_weight(i, u - 128 * left) * cubic_weight(j, v - 128 * top);
     }
   made.value = floor_div(made.value + (1 << 13), 1 << 14);
@@ -92,8 +95,10 @@ Status turn(const stage::Turn::Problem& p, const Device&, const stage::Turn::Buf
         for (int k = 0; k < samples * samples; ++k) {
           const std::int64_t across = 2 * (x * samples + k % samples) + 1 - m.width * samples;
           const std::int64_t down = 2 * (y * samples + k / samples) + 1 - m.height * samples;
-          const Sample one = sample(p, b, place_in(p.size.width, m.u_by_x, across, m.u_by_y, down),
-                                    place_in(p.size.height, m.v_by_x, across, m.v_by_y, down));
+          const Size size = p.pyramid.size;
+          const Sample one =
+              sample(p, b, m.level, place_in(size.width, m.level, m.u_by_x, across, m.u_by_y, down),
+                     place_in(size.height, m.level, m.v_by_x, across, m.v_by_y, down));
           mean.counts = mean.counts && one.counts;
           mean.value += one.value;
         }
@@ -126,7 +131,7 @@ Picture picture_of(const stage::Probe::Problem& p, const stage::Probe::Buffers& 
   const Size size{map.width, map.height};
   Picture made{std::vector<std::uint8_t>(size.area()), std::vector<std::uint8_t>(size.area())};
   static_cast<void>(turn(
-      {p.size, p.masking, size, 1}, {},
+      {p.pyramid, p.masking, size, 1}, {},
       {{}, b.pixels, b.mask, &map, made.pixels.data(), made.mask.data(), &made.sums}, nullptr));
   return made;
 }

@@ -24,16 +24,16 @@ struct Surface {
   const float* scores;
   int width, height;
   bool minimum;
-  __device__ Key key(int x, int y) const {
-    const unsigned i = static_cast<unsigned>(y) * width + x;
-    return key_of(scores[i], minimum, i);
-  }
+  __device__ unsigned index(int x, int y) const { return static_cast<unsigned>(y) * width + x; }
+  __device__ float at(int x, int y) const { return scores[index(x, y)]; }
+  __device__ Key key(int x, int y) const { return key_of(at(x, y), minimum, index(x, y)); }
 };
 
-/// Whether any of the eight neighbours within reach beats `key`. No early exit, so that a row's
-/// loads are in flight at once; elements outside are replaced by the middle one, which does not
-/// beat itself.
-__device__ bool beaten_nearby(const Surface& s, int x, int y, bool across, bool down, Key key) {
+/// Whether any of the eight neighbours within reach beats the element: of equal ones the earlier
+/// does. No early exit, so that a row's loads are in flight at once; elements outside are replaced
+/// by the middle one, which does not beat itself.
+__device__ bool beaten_nearby(const Surface& s, int x, int y, bool across, bool down) {
+  const float sign = s.minimum ? -1.0f : 1.0f, here = sign * s.at(x, y);
   bool found = false;
 #pragma unroll 1
   for (int j = -1; j <= 1; ++j)
@@ -41,7 +41,9 @@ __device__ bool beaten_nearby(const Surface& s, int x, int y, bool across, bool 
     for (int i = -1; i <= 1; ++i) {
       const bool there = (across || i == 0) && (down || j == 0) && x + i >= 0 && x + i < s.width &&
                          y + j >= 0 && y + j < s.height;
-      found |= s.key(there ? x + i : x, there ? y + j : y) > key;
+      const float other = sign * s.at(there ? x + i : x, there ? y + j : y);
+      const bool earlier = there && (j < 0 || (j == 0 && i < 0));
+      found |= other > here || (earlier && other == here);
     }
   return found;
 }
@@ -109,9 +111,8 @@ __global__ void __launch_bounds__(block_size)
     for (int i = 0; i < rows; ++i) {
       if (!(reached >> i & 1)) continue;
       const int y = y0 + i * block_height;
-      const Key key = surface.key(x, y);
-      if (!beaten_nearby(surface, x, y, reach_x > 0, reach_y > 0, key))
-        survivors[atomicAdd(&survivor_count, 1)] = {x, y, key};
+      if (!beaten_nearby(surface, x, y, reach_x > 0, reach_y > 0))
+        survivors[atomicAdd(&survivor_count, 1)] = {x, y, surface.key(x, y)};
     }
     __syncthreads();
     if ((2 * reach_x + 1) * (2 * reach_y + 1) <= few) {

@@ -52,7 +52,7 @@ struct Strip {
 
 __device__ void make_picture(const stage::Probe::Problem& p, const stage::Probe::Buffers& b,
                              const TurnMap& map, int first_row, const Strip& strip, u64* sums) {
-  const TurnedTemplate from{b.pixels, b.mask, p.size};
+  const TurnedTemplate from(p.pyramid, b.pixels, b.mask, map.level);
   const int pitch = 4 * strip.words;
   u32 mine[3] = {};
   for (int i = threadIdx.x; i < strip.rows * pitch; i += threads) {

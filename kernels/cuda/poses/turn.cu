@@ -11,11 +11,10 @@ namespace {
 
 constexpr int threads = 256, warps = threads / 32;
 
-__global__ void __launch_bounds__(threads)
-    turn(stage::Turn::Problem p, TurnedTemplate from, const TurnMap* maps, std::uint8_t* pictures,
-         std::uint8_t* masks, TurnedSums* sums) {
+__global__ void __launch_bounds__(threads) turn(stage::Turn::Problem p, stage::Turn::Buffers b) {
   for (int i = blockIdx.x; i < p.count; i += gridDim.x) {
-    const TurnMap map = maps[i];
+    const TurnMap map = b.maps[i];
+    const TurnedTemplate from(p.pyramid, b.pixels, b.mask, map.level);
     unsigned long long totals[3] = {};
     for (int y = threadIdx.x / 32; y < p.most.height; y += warps)
       for (int x = threadIdx.x % 32; x < p.most.width; x += 32) {
@@ -27,8 +26,8 @@ __global__ void __launch_bounds__(threads)
           counts = pixel.counts;
         }
         const std::int64_t at = i * p.most.area() + std::int64_t{y} * p.most.width + x;
-        pictures[at] = value;
-        masks[at] = counts;
+        b.pictures[at] = value;
+        b.masks[at] = counts;
         totals[0] += counts;
         totals[1] += value;
         totals[2] += unsigned{value} * value;
@@ -37,16 +36,16 @@ __global__ void __launch_bounds__(threads)
     if (threadIdx.x == 0) {
       const auto counted = std::int64_t(totals[0]), sum = std::int64_t(totals[1]),
                  squares = std::int64_t(totals[2]);
-      sums[i] = {{double(sum), double(squares), double(n2_covariance(counted, squares, sum, sum))},
-                 double(counted)};
+      b.sums[i] = {
+          {double(sum), double(squares), double(n2_covariance(counted, squares, sum, sum))},
+          double(counted)};
     }
   }
 }
 
 Status launch(const stage::Turn::Problem& p, const Device&, const stage::Turn::Buffers& b,
               PlanState*) {
-  return enqueue("turn", turn, dim3(grid_extent(p.count)), dim3(threads), 0, b.stream, p,
-                 TurnedTemplate{b.pixels, b.mask, p.size}, b.maps, b.pictures, b.masks, b.sums);
+  return enqueue("turn", turn, dim3(grid_extent(p.count)), dim3(threads), 0, b.stream, p, b);
 }
 
 constexpr Variant<stage::Turn> table[] = {

@@ -93,8 +93,8 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
                      choice_at(templ, settings, grid.top(), most_)};
   const auto add = [&](int level, int most) {
     const PyramidLevel frame{{nullptr, 0}, frames[level]};
-    probes_.push_back({{frame.size, 0, settings.method, templ.size(), templ.masking(), grid.steps(),
-                        level, grid.most(level), most_, false}});
+    probes_.push_back({{frame.size, 0, settings.method, templ.pyramid(), templ.masking(),
+                        grid.steps(), level, grid.most(level), most_, false}});
     sifts_.push_back(
         {{minimum, grid.steps(), level, most_, choice_at(templ, settings, level, most)}});
     most_ = most;
@@ -106,7 +106,7 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
   last_probe_.problem = {frames[0],
                          0,
                          settings.method,
-                         templ.size(),
+                         templ.pyramid(),
                          templ.masking(),
                          grid.steps(),
                          0,

@@ -21,12 +21,13 @@ std::int32_t fixed(double value, int bits) {
 
 }  // namespace
 
-PoseGrid::PoseGrid(const PoseRange& range, Size extent, bool round, int top)
+PoseGrid::PoseGrid(const PoseRange& range, Size extent, bool round, int top, int halvings)
     : angle_start_(range.angle_start * degree),
       log_scale_min_(std::log(range.scale_min)),
       top_(top) {
   steps_.round = round;
   steps_.extent = extent;
+  steps_.halvings = halvings;
   steps_.circle = range.angle_extent >= 360;
   const double radius = 0.5 * std::max(extent.width, extent.height) * range.scale_max;
   const int to_top = 1 << top, to_finest = 1 << (top - PoseSteps::lowest);

@@ -18,7 +18,8 @@ class PoseGrid {
   /// \param extent  the template's, in its pixels, of what counts
   /// \param round   what counts is a disc: its pictures have the same size at all angles
   /// \param top     the highest level, with the fewest poses
-  PoseGrid(const PoseRange& range, Size extent, bool round, int top);
+  /// \param halvings  of the template's pyramid
+  PoseGrid(const PoseRange& range, Size extent, bool round, int top, int halvings);
 
   int top() const { return top_; }
   int angles(int level) const { return steps_.angles_of(level); }

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "select/select.hpp"
+#include "stages/halve.hpp"
 #include "stages/score.hpp"
 
 namespace xcorr {
@@ -57,6 +58,29 @@ bool is_disc(const BankTemplate& t) {
   return farthest < nearest_outside;
 }
 
+/// As often as something is left of it.
+TemplatePyramid pyramid_of(Size size) {
+  constexpr int least = 4, most = 8;
+  int halvings = 0;
+  while (halvings < most && std::min(size.width, size.height) >> (halvings + 1) >= least)
+    ++halvings;
+  return {size, halvings};
+}
+
+/// What four pixels of the level become, behind it.
+template <class Halve>
+void append_halved(std::vector<std::uint8_t>& levels, const TemplatePyramid& pyramid, int level,
+                   Halve halve) {
+  const std::int64_t begin = pyramid.begin_of(level);
+  const Size from = pyramid.size_of(level), to = pyramid.size_of(level + 1);
+  for (int y = 0; y < to.height; ++y)
+    for (int x = 0; x < to.width; ++x) {
+      const std::int64_t at = begin + std::int64_t{2 * y} * from.width + 2 * x;
+      levels.push_back(
+          halve(levels[at], levels[at + 1], levels[at + from.width], levels[at + from.width + 1]));
+    }
+}
+
 Size most_of(std::span<const TurnMap> maps) {
   Size most;
   for (const TurnMap& map : maps)
@@ -73,10 +97,11 @@ Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate
   PoseTemplate made;
   made.device_ = device;
   made.size_ = t.size;
+  made.pyramid_ = pyramid_of(t.size);
   made.extent_ = extent_of(t);
   made.round_ = is_disc(t);
   made.masking_.counted = std::count(t.mask.begin(), t.mask.end(), 1);
-  auto variant = select_variant<stage::Turn>({t.size, made.masking_, t.size, 1}, device);
+  auto variant = select_variant<stage::Turn>({made.pyramid_, made.masking_, t.size, 1}, device);
   if (!variant.ok()) return variant.status();
   made.turn_ = variant.value();
   if (Status s = made.load(t, stream); !s.ok()) return s;
@@ -86,8 +111,17 @@ Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate
 }
 
 Status PoseTemplate::load(const BankTemplate& t, Stream stream) {
-  if (Status s = upload(pixels_, t.pixels.data(), t.pixels.size(), stream); !s.ok()) return s;
-  return upload(mask_, t.mask.data(), t.mask.size(), stream);
+  std::vector<std::uint8_t> pixels(bytes_of(t.pixels), bytes_of(t.pixels) + t.pixels.size());
+  std::vector<std::uint8_t> mask = t.mask;
+  for (int level = 0; level < pyramid_.halvings; ++level) {
+    append_halved(pixels, pyramid_, level, mean_of_four);
+    if (masking_)
+      append_halved(mask, pyramid_, level,
+                    [](int a, int b, int c, int d) { return std::uint8_t(a & b & c & d); });
+  }
+  if (Status s = upload(pixels_, pixels.data(), pixels.size(), stream); !s.ok()) return s;
+  if (Status s = upload(mask_, mask.data(), mask.size(), stream); !s.ok()) return s;
+  return runtime(device_.backend).wait(stream);
 }
 
 Status PoseTemplate::load_smoothed(const BankTemplate& t, Stream stream) {
@@ -137,7 +171,7 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
   const bool asked = range.pyramid_levels >= 0;
   for (int level = 0; level == 0 || (fits(level) && (!asked || level <= range.pyramid_levels));
        ++level) {
-    const PoseGrid grid(range, extent_, round_, level);
+    const PoseGrid grid(range, extent_, round_, level, pyramid_.halvings);
     // A pixel more across and down, and its pixels lie half a pixel away.
     TurnMap maps[2] = {grid.map(level, {}), grid.map(level, {})};
     ++maps[1].width;
@@ -195,7 +229,7 @@ Status PoseTemplate::turn(std::span<const TurnMap> maps, Size most, Stream strea
   if (Status s = masks_.provide(device_.backend, bytes); !s.ok()) return s;
   if (Status s = turned_sums_.provide(device_.backend, maps.size() * sizeof(TurnedSums)); !s.ok())
     return s;
-  return turn_->launch({size_, masking_, most, static_cast<int>(maps.size())}, device_,
+  return turn_->launch({pyramid_, masking_, most, static_cast<int>(maps.size())}, device_,
                        {{nullptr, stream},
                         pixels_.as<std::uint8_t>(),
                         masking_ ? mask_.as<std::uint8_t>() : nullptr,

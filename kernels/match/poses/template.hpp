@@ -38,7 +38,8 @@ class PoseTemplate {
   /// is scored with their own masks after that.
   Result<PoseBank> top_bank(Stream stream);
 
-  /// On the device: what the stages read.
+  /// On the device: what the stages read. Pixels and mask are those of the pyramid.
+  const TemplatePyramid& pyramid() const { return pyramid_; }
   const std::uint8_t* pixels() const { return pixels_.as<std::uint8_t>(); }
   const std::uint8_t* mask() const { return masking_ ? mask_.as<std::uint8_t>() : nullptr; }
   const Masking& masking() const { return masking_; }
@@ -69,6 +70,7 @@ class PoseTemplate {
 
   Device device_;
   Size size_;
+  TemplatePyramid pyramid_;
   Size extent_;         ///< of what counts, round the centre
   bool round_ = false;  ///< what counts is a disc
   Masking masking_;

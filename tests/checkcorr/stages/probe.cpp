@@ -26,7 +26,7 @@ class ProbeTest final : public StageTest<xcorr::stage::Probe> {
     return {c.left,
             scenario.problem.correlate.left_pitch,
             method,
-            c.right,
+            template_pyramid(c),
             scenario.problem.masking,
             grid.steps(),
             level,
@@ -35,7 +35,7 @@ class ProbeTest final : public StageTest<xcorr::stage::Probe> {
             aligned};
   }
   xcorr::Status prepare(Scenario& scenario) const override {
-    set(scenario.values, "pixels", first_template(scenario));
+    set_pyramids(scenario);
     set_frame(scenario);
     const Problem p = problem(scenario);
     const xcorr::PoseGrid grid = set_pose_tables(scenario);

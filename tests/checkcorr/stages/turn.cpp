@@ -21,6 +21,7 @@ class TurnTest final : public StageTest<xcorr::stage::Turn> {
   }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const Problem p = problem(t.scenario);
+    const int width = p.pyramid.size.width;
     for (const char* name : {"pictures", "masks"}) {
       const auto expected = view<std::uint8_t>(t.scenario.values, name),
                  actual = view<std::uint8_t>(got, name);
@@ -28,14 +29,13 @@ class TurnTest final : public StageTest<xcorr::stage::Turn> {
         comparison.value([&] { return name + ('[' + std::to_string(i) + ']'); }, expected[i],
                          actual[i], 0);
     }
-    const auto pixels = view<std::uint8_t>(t.scenario.values, "pixels"),
-               mask = view<std::uint8_t>(t.scenario.values, "mask"),
+    const auto pixels = first_template(t.scenario);
+    const auto mask = view<std::uint8_t>(t.scenario.values, "mask"),
                pictures = view<std::uint8_t>(got, "pictures");
     for (std::size_t i = 0; i < pixels.size(); ++i)
       if (mask.empty() || mask[i])
         comparison.value([&] { return "the upright picture[" + std::to_string(i) + ']'; },
-                         pixels[i], pictures[i / p.size.width * p.most.width + i % p.size.width],
-                         0);
+                         pixels[i], pictures[i / width * p.most.width + i % width], 0);
     const auto expected = view<xcorr::TurnedSums>(t.scenario.values, "sums"),
                actual = view<xcorr::TurnedSums>(got, "sums");
     for (std::size_t i = 0; i < expected.size(); ++i) {
