@@ -58,11 +58,11 @@ struct PoseSteps {
     if (grows) pose.scale += k - 1;
     return pose.scale >= 0 && pose.scale < scales_of(level);
   }
-  /// Whether they are the same or next to each other.
+  /// Whether they are so close that what lies at one of them also scores at the other.
   XCORR_HD bool adjoin(int level, PoseIndex a, PoseIndex b) const {
     const auto distance = [](int x, int y) { return x < y ? y - x : x - y; };
     const int turned = distance(a.angle, b.angle), rest = angles_of(level) - turned;
-    return (circle && rest < turned ? rest : turned) <= 1 && distance(a.scale, b.scale) <= 1;
+    return (circle && rest < turned ? rest : turned) <= 3 && distance(a.scale, b.scale) <= 2;
   }
   /// The same pose one level down.
   XCORR_HD static PoseIndex below(PoseIndex pose) { return {2 * pose.angle, 2 * pose.scale}; }

@@ -2,7 +2,8 @@
 //
 // Least squares on the GPU, a launch a step: some blocks share a pose's pixels, and the last one to
 // finish takes the step from their sums. These are in double precision and added in a fixed order,
-// which keeps the solution independent of it to well below what is asked.
+// which keeps the solution independent of it to well below what is asked. One block that took all
+// steps by itself was slower, since it has but one multiprocessor.
 #include <algorithm>
 
 #include "cuda/common/tickets.cuh"
@@ -14,10 +15,10 @@ namespace {
 
 constexpr int threads = 128, warps = threads / 32;
 
-/// Blocks that share a pose: so that a thread has a few pixels, up to many poses' worth.
+/// Blocks that share a pose: so that a thread has two pixels, but of a large template more.
 int parts_of(const stage::Align::Problem& p) {
-  constexpr std::int64_t pixels = 4 * threads, most = 128;
-  return static_cast<int>(std::clamp<std::int64_t>(ceil_div(p.size.area(), pixels), 1, most));
+  constexpr std::int64_t pixels = 2 * threads, most = 512;
+  return static_cast<int>(std::min(ceil_div(p.size.area(), pixels), most));
 }
 
 /// What a pose keeps from step to step.
@@ -60,7 +61,21 @@ __device__ void add_pixels(const stage::Align::Problem& p, const stage::Align::B
   add_up(sums, all);
 }
 
-/// Grid: the blocks that share a pose, poses. `parts`: sums of each block.
+/// The sums of the blocks that share a pose, `mine` first; true in the last of them, which has all.
+__device__ bool add_parts(const AlignSums* parts, unsigned* ticket, AlignSums& all) {
+  __threadfence();
+  __syncthreads();
+  if (!is_last_block(ticket, gridDim.x)) return false;
+  for (int k = threadIdx.x; k < AlignSums::count; k += threads) {
+    double sum = 0;
+    for (int part = 0; part < static_cast<int>(gridDim.x); ++part)
+      sum += __ldcg(&parts[part].of[k]);
+    all.of[k] = sum;
+  }
+  return true;
+}
+
+/// Grid: the blocks that share a pose, poses. `parts`: memory for the sums of each block.
 __global__ void __launch_bounds__(threads)
     align(stage::Align::Problem p, stage::Align::Buffers b, int step, Progress* progress,
           AlignSums* parts, unsigned* tickets) {
@@ -87,17 +102,9 @@ __global__ void __launch_bounds__(threads)
       radius = steps.radius();
     }
     __syncthreads();
-    AlignSums* const mine = parts + std::int64_t{i} * gridDim.x;
-    add_pixels(p, b, pose, radius, mine[blockIdx.x]);
-    __threadfence();
-    __syncthreads();
-    if (is_last_block(&tickets[i], gridDim.x)) {
-      for (int k = threadIdx.x; k < AlignSums::count; k += threads) {
-        double sum = 0;
-        for (int part = 0; part < static_cast<int>(gridDim.x); ++part)
-          sum += __ldcg(&mine[part].of[k]);
-        all.of[k] = sum;
-      }
+    AlignSums* const shares = parts + std::int64_t{i} * gridDim.x;
+    add_pixels(p, b, pose, radius, shares[blockIdx.x]);
+    if (add_parts(shares, &tickets[i], all)) {
       __syncthreads();
       if (threadIdx.x == 0) {
         AlignSteps steps = steps_so_far();

@@ -32,9 +32,10 @@ struct Strips {
   int words;  ///< of a row of it
 
   static Strips of(Size most) {
-    constexpr int budget = 46 * 1024, highest = 16;
+    constexpr int budget = 46 * 1024, narrow = 32;
     const int words = ceil_div(most.width, 4);
-    int rows = highest;
+    // Low strips end sooner, high ones share more of the frame.
+    int rows = words <= narrow ? 8 : 16;
     while (rows > 1 && bytes(words, rows) > budget) --rows;
     return {rows, ceil_div(most.height, rows), words};
   }

@@ -10,12 +10,12 @@ namespace xcorr {
 namespace {
 
 /// Candidates of the top level that are followed down.
-int most_candidates(int max_peaks) { return 24 + 4 * max_peaks; }
+int most_candidates(int max_peaks) { return 14 + 4 * max_peaks; }
 /// At each level half as many are left, but not fewer than that.
 int fewest_candidates(int max_peaks) { return 4 + 2 * max_peaks; }
 
 /// At full size, so often more may those that are left climb until they have arrived.
-constexpr int more_climbs = 2;
+constexpr int more_climbs = 1;
 
 /// How much worse than the peaks that are wanted a candidate may be at a level, besides what a
 /// score may lose there: what is on the frame may look more like the template when it is coarse.

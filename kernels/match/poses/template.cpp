@@ -182,6 +182,10 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
     if (level > 0 && like < least_likeness && !asked) break;
     likeness_.push_back(like);
     grid_ = grid;
+    // The pictures of the top level are made once: from a finer level, which takes more samples.
+    constexpr int finer = 2;
+    top_grid_ = PoseGrid(range, extent_, round_, level,
+                         std::min(std::max(level - finer, 0), pyramid_.halvings));
   }
   return {};
 }
@@ -286,7 +290,7 @@ Status PoseTemplate::append_scale(int scale, PoseBank& bank, Stream stream) {
   const int level = grid_.top();
   std::vector<TurnMap> maps;
   for (int angle = 0; angle < grid_.angles(level); ++angle)
-    maps.push_back(grid_.map(level, {angle, scale}));
+    maps.push_back(top_grid_.map(level, {angle, scale}));
   // All of one size, so that they have the same centre.
   std::vector<TurnMap> framed = maps;
   const Size most = most_of(maps);

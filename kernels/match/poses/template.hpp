@@ -74,7 +74,7 @@ class PoseTemplate {
   Size extent_;         ///< of what counts, round the centre
   bool round_ = false;  ///< what counts is a disc
   Masking masking_;
-  PoseGrid grid_;
+  PoseGrid grid_, top_grid_;
   std::vector<double> likeness_;  ///< of each level with itself half a pixel away
   const Variant<stage::Turn>* turn_ = nullptr;
   Block pixels_, mask_, smoothed_, counted_;
