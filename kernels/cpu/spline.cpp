@@ -71,7 +71,7 @@ std::size_t workspace(const stage::Spline::Problem& p, const Device&) {
 
 Status launch(const stage::Spline::Problem& p, const Device&, const stage::Spline::Buffers& b,
               PlanState*) {
-  const auto [width, height] = p.size;
+  const int width = p.size.width, height = p.size.height;
   const SplineFilter weights(p.degree);
   const SlotMemory memory(b.workspace, line_bytes(p));
   auto* filtered = reinterpret_cast<float*>(memory.of(slot_count()));

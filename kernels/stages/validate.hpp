@@ -16,14 +16,14 @@ class Neighbours {
  public:
   XCORR_HD Neighbours() {
     XCORR_UNROLL
-    for (float& value : values_) value = none;
+    for (int i = 0; i < 8; ++i) values_[i] = none;
   }
 
   XCORR_HD int count() const { return count_; }
   /// \param i  a number of its own, from 0 to 7
-  XCORR_HD void set(int i, float value) {
-    values_[i] = value;
-    ++count_;
+  XCORR_HD void set(int i, float value, bool counts) {
+    values_[i] = counts ? value : none;
+    count_ += counts;
   }
 
   /// Of an even number the mean of the two in the middle; there must be one at least.
@@ -33,18 +33,18 @@ class Neighbours {
     float lower = 0, upper = 0;
     XCORR_UNROLL
     for (int i = 0; i < 8; ++i) {  // an index known only now would need memory
-      if (i == (count_ - 1) / 2) lower = sorted.values_[i];
-      if (i == count_ / 2) upper = sorted.values_[i];
+      const float value = sorted.values_[i];
+      lower = i == (count_ - 1) / 2 ? value : lower;
+      upper = i == count_ / 2 ? value : upper;
     }
     return 0.5F * (lower + upper);
   }
 
   /// Of the distances from a place.
   XCORR_HD float median_distance(float from) const {
-    Neighbours distances = *this;
+    Neighbours distances;
     XCORR_UNROLL
-    for (float& value : distances.values_)
-      if (value != none) value = fabsf(value - from);
+    for (int i = 0; i < 8; ++i) distances.set(i, fabsf(values_[i] - from), values_[i] != none);
     return distances.median();
   }
 
@@ -56,10 +56,11 @@ class Neighbours {
     XCORR_UNROLL
     for (int round = 0; round < 8; ++round) {
       XCORR_UNROLL
-      for (int i = round % 2; i + 1 < 8; i += 2) {
+      for (int i = 0; i < 7; ++i) {
+        if ((i + round) % 2 != 0) continue;
         const float a = values_[i], b = values_[i + 1];
-        values_[i] = a < b ? a : b;
-        values_[i + 1] = a < b ? b : a;
+        values_[i] = fminf(a, b);
+        values_[i + 1] = fmaxf(a, b);
       }
     }
   }
@@ -77,11 +78,11 @@ XCORR_HD inline FieldVector validated(const FieldPlausibility& limits, const Fie
   for (int i = 0; i < 8; ++i) {
     const int place = i < 4 ? i : i + 1;  // without the vector itself
     const int x = column + place % 3 - 1, y = row + place / 3 - 1;
-    if (x < 0 || y < 0 || x >= grid.width || y >= grid.height) continue;
-    const FieldVector& other = vectors[std::int64_t{y} * grid.width + x];
-    if (!limits.is_likely(other)) continue;
-    dx.set(i, other.dx);
-    dy.set(i, other.dy);
+    const bool inside = x >= 0 && y >= 0 && x < grid.width && y < grid.height;
+    const FieldVector& other = inside ? vectors[std::int64_t{y} * grid.width + x] : vector;
+    const bool counts = inside && limits.is_likely(other);
+    dx.set(i, other.dx, counts);
+    dy.set(i, other.dy, counts);
   }
   const bool likely = limits.is_likely(vector);
   if (!likely && vector.status == FieldStatus::ok) vector.status = FieldStatus::replaced;

@@ -471,6 +471,7 @@ TEST_P(FieldTest, PicturesThatCannotBe) {
   EXPECT_FALSE(matcher.enqueue(smaller.view()).ok());
   ASSERT_TRUE(matcher.enqueue(right.view()).ok());
   EXPECT_FALSE(matcher.enqueue(right.view()).ok()) << "before collect()";
+  EXPECT_FALSE(matcher.set_reference(right.view()).ok()) << "before collect()";
   EXPECT_TRUE(matcher.collect(vectors).ok());
 }
 

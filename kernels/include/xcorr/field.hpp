@@ -79,7 +79,8 @@ struct FieldSettings {
   double min_score = 0, min_ratio = 1;
 
   /// The displacement belongs to the middle of the way, half in the reference and half in the
-  /// frame, instead of to the place in the reference: central differences, for PIV.
+  /// frame, instead of to the place in the reference: central differences, for PIV. It takes what a
+  /// first pass found, so a single pass without least squares is as without.
   bool symmetric = false;
   /// Of a window's pixels the share that must count under a mask, above 0 up to 1.
   double min_counted = 0.5;
@@ -104,16 +105,16 @@ class XCORR_API FieldMatcher {
   /// Columns and rows of the last pass's windows: vectors come row by row.
   Size grid() const;
 
-  /// Copies the reference (host or device memory, u8 of any PixelLayout, of which the luma counts,
-  /// of the prepared size). It has been read when the call returns, or, if it lies in device memory
-  /// or memory from allocate_host(), when the next collect() has. Errors: invalid_argument;
-  /// unsupported (another type); out_of_memory; device_error.
+  /// Copies the reference: host or device memory, u8 of any PixelLayout, of which the luma counts,
+  /// of the prepared size. It has been read when the call returns. Errors: invalid_argument, also
+  /// while a field has not been collected; unsupported (another type); out_of_memory; device_error.
   Status set_reference(const MatrixView& reference, Stream stream = {});
 
-  /// Enqueues the field from the reference to a frame (as for set_reference(), also in when it has
-  /// been read); neither allocates nor waits for the device. Without a stream the matcher uses its
-  /// own. Errors: as set_reference(); invalid_argument without a reference, or while a field has
-  /// not been collected.
+  /// Enqueues the field from the reference to a frame (as for set_reference()); neither allocates
+  /// nor waits for the device, but that the first frame in ordinary host memory allocates pinned
+  /// memory. A frame in device memory or memory from allocate_host() must stay valid until
+  /// collect() has returned, another one has been read when the call returns. Without a stream the
+  /// matcher uses its own. Errors: as set_reference(); invalid_argument without a reference.
   Status enqueue(const MatrixView& frame, Stream stream = {});
 
   /// The frame that was enqueued last becomes the reference, without a copy. It may still be

@@ -87,11 +87,15 @@ struct __attribute__((visibility("hidden"))) FieldMatcher::Impl {
   std::optional<Stream> pending;
 
   ~Impl() {
+    if (pending) static_cast<void>(runtime->wait(*pending));
     if (runtime) runtime->destroy_stream(own_stream);
   }
 
   Status make(const FieldSettings& settings, const MatrixView& mask);
   Status check(const MatrixView& view, const char* name) const;
+  static Status uncollected() {
+    return {Code::invalid_argument, "the field that was enqueued has not been collected"};
+  }
   /// Enqueues a copy into `to`.
   Status take(OwnPicture& to, const MatrixView& view, Stream stream);
   FieldPicture view_of(const OwnPicture& own) const {
@@ -170,16 +174,22 @@ Result<FieldMatcher> FieldMatcher::make(const Device& device, Size picture,
 Size FieldMatcher::grid() const { return impl_->plan->grid().count; }
 
 Status FieldMatcher::set_reference(const MatrixView& reference, Stream stream) try {
+  if (impl_->pending) return impl_->uncollected();
   if (Status s = impl_->check(reference, "the reference"); !s.ok()) return s;
-  return impl_->take(impl_->reference, reference, stream.handle ? stream : impl_->own_stream);
+  if (!stream.handle) stream = impl_->own_stream;
+  Status status = impl_->take(impl_->reference, reference, stream);
+  // A frame may come on another stream.
+  const Status waited = impl_->runtime->wait(stream);
+  if (status.ok()) status = waited;
+  impl_->reference.is_set = status.ok();
+  return status;
 } catch (const std::exception& thrown) {
   return status_of(thrown);
 }
 
 Status FieldMatcher::enqueue(const MatrixView& frame, Stream stream) try {
   if (!impl_->reference.is_set) return {Code::invalid_argument, "there is no reference"};
-  if (impl_->pending)
-    return {Code::invalid_argument, "the field that was enqueued has not been collected"};
+  if (impl_->pending) return impl_->uncollected();
   if (Status s = impl_->check(frame, "the frame"); !s.ok()) return s;
   if (!stream.handle) stream = impl_->own_stream;
   Status status = impl_->take(impl_->frame, frame, stream);

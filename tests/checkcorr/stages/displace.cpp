@@ -19,8 +19,8 @@ class DisplaceTest final : public StageTest<xcorr::stage::Displace> {
     p.frame = c.left;
     p.pitch = scenario.problem.correlate.left_pitch;
     p.frame_pitch = moved_pitch(c);
-    p.window = field_window(c, 40);
-    p.range = 1 + which % (p.window > 20 ? 4 : 9);
+    p.window = field_window(c, 64);
+    p.range = 1 + which % (p.window > 20 ? 4 : p.window > 12 ? 9 : 20);
     p.subpixel = static_cast<xcorr::FieldSubpixel>(which % 3);
     p.symmetric = which % 4 == 1;
     p.masked = has_mask(c);
