@@ -8,8 +8,8 @@
 namespace xcorr::cpu {
 namespace {
 
-Status validate(const stage::Validate::Problem& p, const Device&,
-                const stage::Validate::Buffers& b, PlanState*) {
+Status validate(const stage::Validate::Problem& p, const Device&, const stage::Validate::Buffers& b,
+                PlanState*) {
   tbb::parallel_for(0, p.grid.height, [&](int y) {
     for (int x = 0; x < p.grid.width; ++x)
       b.validated[std::int64_t{y} * p.grid.width + x] =
