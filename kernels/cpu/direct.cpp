@@ -14,6 +14,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "cpu/byte_pairs-inl.hpp"
+
 #ifndef XCORR_CPU_DIRECT_JOB
 #define XCORR_CPU_DIRECT_JOB
 #include <cstring>
@@ -55,45 +57,7 @@ constexpr std::size_t scratch_bytes =
 HWY_BEFORE_NAMESPACE();
 namespace xcorr::cpu::direct::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-/// 8-bit pixels. A cell is a pixel and its right neighbour as 16-bit halves: the products of two
-/// taps are added in one instruction. Sums are modulo 2^32, which a block's sum never reaches.
-struct BytePairs {
-  using Pixel = std::uint8_t;
-  using Cell = std::uint32_t;
-  using D = hn::ScalableTag<std::int32_t>;
-  using V = hn::Vec<D>;
-  static constexpr int taps = 2;
-
-  static Cell cell(const Pixel* p) { return p[0] | Cell{p[1]} << 16; }
-
-  struct Accumulator {
-    V low, high;  ///< high stays zero where the instruction set needs only one
-  };
-  static HWY_INLINE Accumulator zero() { return {hn::Zero(D()), hn::Zero(D())}; }
-  static HWY_INLINE V load(const Cell* p) {
-    return hn::LoadU(D(), reinterpret_cast<const std::int32_t*>(p));
-  }
-  static HWY_INLINE V broadcast(Cell c) { return hn::Set(D(), static_cast<std::int32_t>(c)); }
-  static HWY_INLINE void add(Accumulator& sum, V left, V tap) {
-#if HWY_TARGET == HWY_SCALAR  // a vector of one lane has no halves
-    const V mask = hn::Set(D(), 0xffff);
-    sum.low = hn::MulAdd(hn::And(left, mask), hn::And(tap, mask), sum.low);
-    sum.low = hn::MulAdd(hn::ShiftRight<16>(left), hn::ShiftRight<16>(tap), sum.low);
-#else
-    const hn::Repartition<std::int16_t, D> d16;
-    sum.low = hn::ReorderWidenMulAccumulate(D(), hn::BitCast(d16, left), hn::BitCast(d16, tap),
-                                            sum.low, sum.high);
-#endif
-  }
-  template <class Sum>
-  static HWY_INLINE void store_added(const Accumulator& sum, Sum* out) {
-    alignas(64) std::uint32_t lanes[hn::MaxLanes(D())];
-    hn::Store(hn::RearrangeToOddPlusEven(sum.low, sum.high), D(),
-              reinterpret_cast<std::int32_t*>(lanes));
-    for (std::size_t k = 0; k < hn::MaxLanes(D()); ++k) out[k] += lanes[k];
-  }
-};
+using byte_pairs::HWY_NAMESPACE::BytePairs;
 
 /// Float pixels, multiplied and summed as doubles.
 struct Doubles {

@@ -9,10 +9,16 @@
 
 #include "select/select.hpp"
 #include "stages/align.hpp"
+#include "stages/displace.hpp"
 #include "stages/filter.hpp"
+#include "stages/fit.hpp"
 #include "stages/halve.hpp"
 #include "stages/luma.hpp"
+#include "stages/predict.hpp"
+#include "stages/probe.hpp"
 #include "stages/sift.hpp"
+#include "stages/spline.hpp"
+#include "stages/validate.hpp"
 
 namespace {
 
@@ -89,6 +95,14 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   ask_for_more<stage::Gather>({}, tried);
   ask_for_more<stage::Sift>({}, tried);
   ask_for_more<stage::Align>({{64, 64}, 64, {16, 16}, {}, 1}, tried);
+  stage::Displace::Problem displace{{64, 64}, 64, 64};
+  displace.window = 16;
+  displace.range = 8;
+  ask_for_more<stage::Displace>(displace, tried);
+  ask_for_more<stage::Validate>({{8, 8}}, tried);
+  ask_for_more<stage::Predict>({{64, 64}, {{3, 3}, 0, 0, 16, 16}, {{3, 3}, 0, 0, 16, 16}}, tried);
+  ask_for_more<stage::Spline>({{64, 64}, 64}, tried);
+  ask_for_more<stage::Fit>({{64, 64}, 64, 16}, tried);
   ask_for_more<stage::Luma>({{16, 16}, packed_rgb(4, 0, 1, 2), 64, 16}, tried);
   const auto axis = gaussian_weights(1).value();
   const auto weights = filter_weights(ElementType::u8, axis, axis, ElementType::f32).value();

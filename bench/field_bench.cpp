@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How exact displacement fields are, and how long they take, on pairs of known truth:
+//   field_bench [--backend=cpu|cuda] [--accuracy] [--speed] [--filter=TEXT]
+// Accuracy: for each case and each way the error's root of the mean square and its greatest mean
+// over the displacements, both of a component in pixels, without those that are off by more than a
+// pixel, whose share is named. Speed: the least time of a field, pictures in the device's memory,
+// and of all threads together, which is what remains of it on a busy machine.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include <xcorr/field.hpp>
+
+#include "device/runtime.hpp"
+#include "fields/pairs.hpp"
+#include "require.hpp"
+
+namespace {
+
+using namespace xcorr;
+
+struct Options {
+  Backend backend = Backend::cpu;
+  bool accuracy = false, speed = false;
+  std::string filter;
+};
+
+struct Way {
+  const char* name;
+  FieldSettings settings;
+};
+
+FieldSettings search(int window, FieldSubpixel subpixel) {
+  FieldSettings s;
+  s.windows = {window};
+  s.subpixel = subpixel;
+  return s;
+}
+FieldSettings least_squares(int order, int degree, double weight = 0) {
+  FieldSettings s = search(33, FieldSubpixel::least_squares);
+  s.order = order;
+  s.spline_degree = degree;
+  s.weight_sigma = weight;
+  return s;
+}
+FieldSettings passes(FieldSettings s, std::vector<int> windows) {
+  s.windows = std::move(windows);
+  return s;
+}
+
+const std::vector<Way>& ways() {
+  static const std::vector<Way> all = {
+      {"gauss", search(32, FieldSubpixel::gauss)},
+      {"quadratic", search(32, FieldSubpixel::quadratic)},
+      {"least squares 0, cubic", least_squares(0, 3)},
+      {"least squares 0, quintic", least_squares(0, 5)},
+      {"least squares 1, cubic", least_squares(1, 3)},
+      {"least squares 1, quintic", least_squares(1, 5)},
+      {"least squares 1, quintic, weight 10", least_squares(1, 5, 10)},
+      {"64-32-32 gauss", passes(search(32, FieldSubpixel::gauss), {64, 32, 32})},
+      {"64-33 least squares 1, quintic, weight 10", passes(least_squares(1, 5, 10), {64, 33})},
+  };
+  return all;
+}
+
+// ---- accuracy -------------------------------------------------------------------------------
+
+struct Case {
+  const char* name;
+  std::vector<fields::Pair> (*make)();
+};
+
+constexpr Size picture{512, 512};
+
+/// Displacements whose parts of a pixel go from 0 to 1.
+template <class Draw>
+std::vector<fields::Pair> sweep(const Draw& draw) {
+  std::vector<fields::Pair> pairs;
+  for (int i = 0; i <= 10; ++i)
+    pairs.push_back(draw(fields::uniform(3 + 0.1 * i, -2 + 0.1 * ((3 * i + 4) % 10)), unsigned(i)));
+  return pairs;
+}
+
+std::vector<fields::Pair> vortices(double speed, double diameter) {
+  std::vector<fields::Pair> pairs;
+  for (unsigned i = 0; i < 2; ++i)
+    pairs.push_back(
+        fields::particles(picture, fields::vortices(speed, diameter), {.lost = 0.05}, i));
+  return pairs;
+}
+
+const Case cases[] = {
+    {"particles",
+     [] {
+       return sweep([](const auto& motion, unsigned seed) {
+         return fields::particles(picture, motion, {}, seed);
+       });
+     }},
+    {"particles of 1.5 px",
+     [] {
+       return sweep([](const auto& motion, unsigned seed) {
+         return fields::particles(picture, motion, {.diameter = 1.5}, seed);
+       });
+     }},
+    {"vortices, mild", [] { return vortices(4, 256); }},
+    {"vortices, strong", [] { return vortices(6, 128); }},
+    {"speckles",
+     [] {
+       return sweep([](const auto& motion, unsigned seed) {
+         return fields::speckles(picture, motion, {}, seed);
+       });
+     }},
+    {"speckles, stretched",
+     [] {
+       std::vector<fields::Pair> pairs;
+       for (unsigned i = 0; i < 2; ++i)
+         pairs.push_back(fields::speckles(
+             picture, fields::stretch({picture.width / 2.0, picture.height / 2.0}), {}, i));
+       return pairs;
+     }},
+};
+
+struct Errors {
+  double squares = 0, greatest_mean = 0;
+  long count = 0, outliers = 0, not_ok = 0;
+
+  void add(const fields::Pair& pair, const std::vector<FieldVector>& vectors) {
+    double sum_x = 0, sum_y = 0;
+    long good = 0;
+    for (const FieldVector& v : vectors) {
+      constexpr float margin = 48;
+      if (!(v.x > margin && v.y > margin && v.x < picture.width - margin &&
+            v.y < picture.height - margin))
+        continue;
+      const fields::Point truth = pair.truth({v.x, v.y});
+      const double x = v.dx - truth.x, y = v.dy - truth.y;
+      ++count;
+      not_ok += v.status != FieldStatus::ok;
+      if (std::hypot(x, y) >= 1) {
+        ++outliers;
+        continue;
+      }
+      squares += x * x + y * y;
+      sum_x += x;
+      sum_y += y;
+      ++good;
+    }
+    if (good)
+      greatest_mean = std::max({greatest_mean, std::abs(sum_x / good), std::abs(sum_y / good)});
+  }
+  double rms() const { return std::sqrt(squares / (2.0 * std::max(1L, count - outliers))); }
+};
+
+bool is_wanted(const Options& options, const std::string& name) {
+  return name.find(options.filter) != std::string::npos;
+}
+
+void measure_accuracy(const Options& options, const Device& device) {
+  std::printf("%-22s %-42s %8s %8s %10s %8s\n", "case", "way", "rms", "bias", "outliers %",
+              "not ok %");
+  for (const Case& one : cases) {
+    const std::vector<fields::Pair> pairs =
+        is_wanted(options, one.name) ? one.make() : std::vector<fields::Pair>();
+    for (const Way& way : ways()) {
+      if (pairs.empty()) break;
+      auto matcher = require(FieldMatcher::make(device, picture, way.settings));
+      Errors errors;
+      std::vector<FieldVector> vectors;
+      for (const fields::Pair& pair : pairs) {
+        require(matcher.match(pair.first.view(), pair.second.view(), vectors));
+        errors.add(pair, vectors);
+      }
+      const double percent = 100.0 / static_cast<double>(std::max(1L, errors.count));
+      std::printf("%-22s %-42s %8.4f %8.4f %10.2f %8.2f\n", one.name, way.name, errors.rms(),
+                  errors.greatest_mean, percent * static_cast<double>(errors.outliers),
+                  percent * static_cast<double>(errors.not_ok));
+      std::fflush(stdout);
+    }
+  }
+}
+
+// ---- speed ----------------------------------------------------------------------------------
+
+struct Timed {
+  const char* name;
+  int side;
+  FieldSettings settings;
+};
+
+void measure_speed(const Options& options, const Device& device) {
+  const FieldSettings gauss = search(32, FieldSubpixel::gauss);
+  const Timed rows[] = {
+      {"1024 gauss", 1024, gauss},
+      {"1024 64-32-32 gauss", 1024, passes(gauss, {64, 32, 32})},
+      {"1024 64-32 least squares 1, quintic", 1024, passes(least_squares(1, 5), {64, 32})},
+      {"2048 gauss", 2048, gauss},
+      {"2048 64-32-32 gauss", 2048, passes(gauss, {64, 32, 32})},
+      {"2048 least squares 1, quintic", 2048, least_squares(1, 5)},
+      {"2048 least squares 1, cubic", 2048, least_squares(1, 3)},
+  };
+  std::printf("%-38s %8s %10s %12s %10s\n", "what", "vectors", "ms", "vectors/s", "CPU ms");
+  for (const Timed& row : rows) {
+    if (!is_wanted(options, row.name)) continue;
+    const Size size{row.side, row.side};
+    const fields::Pair pair = fields::particles(size, fields::vortices(4, 256), {.lost = 0.05}, 1);
+    auto matcher = require(FieldMatcher::make(device, size, row.settings));
+    // In the device's memory, as decoders leave pictures.
+    const auto upload = [&](const fields::Picture& from) {
+      Block block = require(Block::make(device.backend, from.pixels.size()));
+      require(runtime(device.backend)
+                  .copy(bytes_copy(block.data(), from.pixels.data(), from.pixels.size()),
+                        Memory::host, Memory::device, {}));
+      require(runtime(device.backend).wait({}));
+      return block;
+    };
+    const Block first = upload(pair.first), second = upload(pair.second);
+    const auto view = [&](const Block& block) {
+      return MatrixView{block.data(), ElementType::u8, size, size.width, Memory::device};
+    };
+    require(matcher.set_reference(view(first)));
+    std::vector<FieldVector> vectors;
+    double least = 1e9, spent = 0, least_cpu = 1e9;
+    for (int i = 0; i < 200 && (i < 5 || spent < 2); ++i) {
+      const std::clock_t cpu = std::clock();
+      const auto start = std::chrono::steady_clock::now();
+      require(matcher.enqueue(view(second)));
+      require(matcher.collect(vectors));
+      const double took =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      least_cpu =
+          std::min(least_cpu, 1e3 * static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC);
+      least = std::min(least, took);
+      spent += took;
+    }
+    std::printf("%-38s %8zu %10.3f %12.0f %10.3f\n", row.name, vectors.size(), 1e3 * least,
+                static_cast<double>(vectors.size()) / least, least_cpu);
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--backend=cuda")
+      options.backend = Backend::cuda;
+    else if (argument == "--accuracy")
+      options.accuracy = true;
+    else if (argument == "--speed")
+      options.speed = true;
+    else if (argument.starts_with("--filter="))
+      options.filter = argument.substr(9);
+    else if (argument != "--backend=cpu") {
+      std::fprintf(stderr,
+                   "usage: %s [--backend=cpu|cuda] [--accuracy] [--speed] [--filter=TEXT]\n",
+                   argv[0]);
+      return 2;
+    }
+  }
+  const Device device = require(open_device(options.backend));
+  require(make_current(device));
+  std::printf("on %s\n", device.name.c_str());
+  if (options.accuracy || !options.speed) measure_accuracy(options, device);
+  if (options.speed || !options.accuracy) measure_speed(options, device);
+}

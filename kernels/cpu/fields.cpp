@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What becomes of a field between its passes, on the CPU: a row of the grid a task.
+#include "cpu/common.hpp"
+#include "stages/predict.hpp"
+#include "stages/validate.hpp"
+
+namespace xcorr::cpu {
+namespace {
+
+Status validate(const stage::Validate::Problem& p, const Device&, const stage::Validate::Buffers& b,
+                PlanState*) {
+  tbb::parallel_for(0, p.grid.height, [&](int y) {
+    for (int x = 0; x < p.grid.width; ++x)
+      b.validated[std::int64_t{y} * p.grid.width + x] =
+          validated(p.limits, b.vectors, p.grid, x, y);
+  });
+  return {};
+}
+
+Status predict(const stage::Predict::Problem& p, const Device&, const stage::Predict::Buffers& b,
+               PlanState*) {
+  tbb::parallel_for(0, p.to.count.height, [&](int y) {
+    for (int x = 0; x < p.to.count.width; ++x) {
+      const std::int64_t at = std::int64_t{y} * p.to.count.width + x;
+      b.windows[at] = predicted(p, b.vectors, b.nodes[at], x, y);
+    }
+  });
+  return {};
+}
+
+constexpr Variant<stage::Validate> validate_table[] = {
+    {{"validate", Backend::cpu, {}}, supports_all, validate},
+};
+constexpr Variant<stage::Predict> predict_table[] = {
+    {{"predict", Backend::cpu, {}}, supports_all, predict},
+};
+
+}  // namespace
+
+Family fields_family() { return Family(validate_table, predict_table); }
+
+}  // namespace xcorr::cpu

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The oracle of the stages of displacement fields, in plain loops: the search in whole numbers with
+// one rounding a score; the rest in long double, by other ways than the stages' own.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "stages/displace.hpp"
+#include "stages/fit.hpp"
+#include "stages/predict.hpp"
+#include "stages/validate.hpp"
+
+namespace xcorr::cpu {
+namespace {
+
+using Wide = long double;
+
+// ---- displace -------------------------------------------------------------------------------
+
+/// The score of a window of the reference with one of the frame, or nothing has variance: 0.
+double score(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
+             const FieldWindow& window, int left, int top, bool* reference_varies) {
+  std::int64_t n = 0, t = 0, tt = 0, f = 0, ff = 0, tf = 0;
+  for (int y = 0; y < p.window; ++y)
+    for (int x = 0; x < p.window; ++x) {
+      const std::int64_t at_x = window.x + x, at_y = window.y + y;
+      if (p.masked && !b.mask[at_y * p.frame.width + at_x]) continue;
+      const std::int64_t a = b.reference[at_y * p.pitch + at_x];
+      const std::int64_t c = b.frame[(top + y) * p.frame_pitch + left + x];
+      ++n;
+      t += a;
+      tt += a * a;
+      f += c;
+      ff += c * c;
+      tf += a * c;
+    }
+  const std::int64_t t_variance = n * tt - t * t, f_variance = n * ff - f * f;
+  *reference_varies = t_variance > 0;
+  if (t_variance == 0 || f_variance == 0) return 0;
+  const double value = static_cast<double>(n * tf - f * t) /
+                       std::sqrt(static_cast<double>(t_variance) * static_cast<double>(f_variance));
+  return std::clamp(value, -1.0, 1.0);
+}
+
+Wide curve(FieldSubpixel subpixel, const std::vector<double>& s, int before, int after) {
+  const auto bent = [&](int i) -> Wide {
+    return subpixel == FieldSubpixel::gauss ? std::log(std::max<Wide>(s[i], 1e-3L)) : Wide(s[i]);
+  };
+  const Wide bend = bent(before) - 2 * bent(4) + bent(after);
+  if (!(bend < 0)) return 0;
+  return std::clamp<Wide>((bent(before) - bent(after)) / (2 * bend), -0.5L, 0.5L);
+}
+
+/// To the extremum, through the scores around the best.
+std::pair<Wide, Wide> offset_of(FieldSubpixel subpixel, const std::vector<double>& s, bool whole_x,
+                                bool whole_y) {
+  if (subpixel == FieldSubpixel::none) return {0, 0};
+  if (subpixel == FieldSubpixel::quadratic && whole_x && whole_y) {
+    const Wide gx = (Wide(s[5]) - s[3]) / 2, gy = (Wide(s[7]) - s[1]) / 2;
+    const Wide xx = s[3] - 2 * Wide(s[4]) + s[5], yy = s[1] - 2 * Wide(s[4]) + s[7];
+    const Wide xy = (Wide(s[8]) - s[2] - s[6] + s[0]) / 4, det = xx * yy - xy * xy;
+    if (det > 0 && xx < 0)
+      return {std::clamp<Wide>((xy * gy - yy * gx) / det, -1, 1),
+              std::clamp<Wide>((xy * gx - xx * gy) / det, -1, 1)};
+  }
+  return {whole_x ? curve(subpixel, s, 3, 5) : 0, whole_y ? curve(subpixel, s, 1, 7) : 0};
+}
+
+FieldVector vector_at_node(const FieldWindow& window, int size) {
+  FieldVector v;
+  v.x = static_cast<float>(window.x + window.node_x + (size - 1) / 2.0L);
+  v.y = static_cast<float>(window.y + window.node_y + (size - 1) / 2.0L);
+  v.dx = window.dx;
+  v.dy = window.dy;
+  return v;
+}
+
+FieldVector displace(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
+                     const FieldWindow& window) {
+  FieldVector vector = vector_at_node(window, p.window);
+  vector.status = window.status;
+  if (window.status != FieldStatus::ok) return vector;
+  const int across = 2 * p.range + 1;
+  const int left = window.x + static_cast<int>(std::floor(window.dx + 0.5F)) - p.range;
+  const int top = window.y + static_cast<int>(std::floor(window.dy + 0.5F)) - p.range;
+  const double none = -2;
+  std::vector<double> scores(across * across, none);
+  bool varies = true;
+  for (int i = 0; i < across * across; ++i) {
+    const int x = left + i % across, y = top + i / across;
+    if (x >= 0 && y >= 0 && x + p.window <= p.frame.width && y + p.window <= p.frame.height)
+      scores[i] = score(p, b, window, x, y, &varies);
+  }
+  const int best = static_cast<int>(std::ranges::max_element(scores) - scores.begin());
+  const int best_x = best % across, best_y = best / across;
+  if (scores[best] == none)
+    vector.status = FieldStatus::out_of_range;
+  else if (!varies || !(scores[best] > 0))
+    vector.status = FieldStatus::flat;
+  if (vector.status != FieldStatus::ok) return vector;
+  double second = 0;
+  for (int i = 0; i < across * across; ++i)
+    if (std::abs(i % across - best_x) > 2 || std::abs(i / across - best_y) > 2)
+      second = std::max(second, scores[i]);
+  vector.score = static_cast<float>(scores[best]);
+  vector.ratio = second > 0 ? static_cast<float>(std::min(100.0, scores[best] / second)) : 100;
+  Wide dx = left + best_x - window.x, dy = top + best_y - window.y;
+  if (best_x == 0 || best_y == 0 || best_x == across - 1 || best_y == across - 1) {
+    vector.status = FieldStatus::out_of_range;
+  } else {
+    std::vector<double> around;
+    for (int i = 0; i < 9; ++i) around.push_back(scores[best + (i / 3 - 1) * across + i % 3 - 1]);
+    const auto exists = [&](int a, int c) { return around[a] != none && around[c] != none; };
+    const auto [x, y] = offset_of(p.subpixel, around, exists(3, 5), exists(1, 7));
+    dx += x;
+    dy += y;
+  }
+  if (p.symmetric) {
+    const Wide x = window.node_x - dx / 2, y = window.node_y - dy / 2;
+    dx += window.dx_by_x * x + window.dx_by_y * y;
+    dy += window.dy_by_x * x + window.dy_by_y * y;
+  }
+  vector.dx = static_cast<float>(dx);
+  vector.dy = static_cast<float>(dy);
+  return vector;
+}
+
+Status displace_all(const stage::Displace::Problem& p, const Device&,
+                    const stage::Displace::Buffers& b, PlanState*) {
+  for (int i = 0; i < p.count; ++i) b.vectors[i] = displace(p, b, b.windows[i]);
+  return {};
+}
+
+// ---- validate -------------------------------------------------------------------------------
+
+Wide median(std::vector<Wide> values) {
+  std::ranges::sort(values);
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
+/// How many times the neighbours' usual distance from their median a value is away from it.
+Wide strangeness(Wide value, const std::vector<Wide>& others, Wide noise) {
+  std::vector<Wide> distances;
+  for (const Wide other : others) distances.push_back(std::abs(other - median(others)));
+  return std::abs(value - median(others)) / (median(distances) + noise);
+}
+
+Status validate(const stage::Validate::Problem& p, const Device&, const stage::Validate::Buffers& b,
+                PlanState*) {
+  const auto likely = [&](const FieldVector& v) {
+    return v.status == FieldStatus::ok && v.score >= p.limits.min_score &&
+           v.ratio >= p.limits.min_ratio;
+  };
+  for (int i = 0; i < p.grid.area(); ++i) {
+    std::vector<Wide> dx, dy;
+    for (int k = 0; k < 9; ++k) {
+      const int x = i % p.grid.width + k % 3 - 1, y = i / p.grid.width + k / 3 - 1;
+      if (k == 4 || x < 0 || y < 0 || x >= p.grid.width || y >= p.grid.height) continue;
+      const FieldVector& other = b.vectors[y * p.grid.width + x];
+      if (!likely(other)) continue;
+      dx.push_back(other.dx);
+      dy.push_back(other.dy);
+    }
+    FieldVector v = b.vectors[i];
+    bool good = likely(v);
+    if (good && dx.size() >= 3 && p.limits.median_limit > 0)
+      good = std::hypot(strangeness(v.dx, dx, p.limits.median_noise),
+                        strangeness(v.dy, dy, p.limits.median_noise)) <= p.limits.median_limit;
+    if (!good) {
+      if (v.status == FieldStatus::ok) v.status = FieldStatus::replaced;
+      if (!dx.empty()) {
+        v.dx = static_cast<float>(median(dx));
+        v.dy = static_cast<float>(median(dy));
+        v.dx_by_x = v.dx_by_y = v.dy_by_x = v.dy_by_y = v.sigma = 0;
+      }
+    }
+    b.validated[i] = v;
+  }
+  return {};
+}
+
+// ---- predict --------------------------------------------------------------------------------
+
+/// One component on the nodes of a grid.
+struct Surface {
+  const stage::Predict::Problem& p;
+  const FieldVector* vectors;
+  float FieldVector::*member;
+
+  Wide at(int x, int y) const {
+    x = std::clamp(x, 0, p.from.count.width - 1);
+    y = std::clamp(y, 0, p.from.count.height - 1);
+    return vectors[y * p.from.count.width + x].*member;
+  }
+  Wide between(Wide u, Wide v) const {
+    const int x = static_cast<int>(u), y = static_cast<int>(v);
+    Wide sum = 0;
+    for (int i = 0; i < 4; ++i)
+      sum +=
+          at(x + i % 2, y + i / 2) * std::abs(1 - i % 2 - (u - x)) * std::abs(1 - i / 2 - (v - y));
+    return sum;
+  }
+};
+
+Status predict(const stage::Predict::Problem& p, const Device&, const stage::Predict::Buffers& b,
+               PlanState*) {
+  const auto place = [](int to, int to_window, int from, int from_window, int spacing, int count) {
+    const Wide nodes = (to + to_window / 2.0L - from - from_window / 2.0L) / spacing;
+    return std::clamp<Wide>(nodes, 0, count - 1);
+  };
+  for (int i = 0; i < p.to.count.area(); ++i) {
+    FieldWindow w;
+    w.x = p.to.left + i % p.to.count.width * p.to.spacing;
+    w.y = p.to.top + i / p.to.count.width * p.to.spacing;
+    w.status = b.nodes[i];
+    const Wide u =
+        place(w.x, p.to.window, p.from.left, p.from.window, p.from.spacing, p.from.count.width);
+    const Wide v =
+        place(w.y, p.to.window, p.from.top, p.from.window, p.from.spacing, p.from.count.height);
+    const Surface dx{p, b.vectors, &FieldVector::dx}, dy{p, b.vectors, &FieldVector::dy};
+    w.dx = static_cast<float>(dx.between(u, v));
+    w.dy = static_cast<float>(dy.between(u, v));
+    if (p.from.count.width >= 3 && p.from.count.height >= 3) {
+      const int x = std::clamp(static_cast<int>(u + 0.5L), 1, p.from.count.width - 2);
+      const int y = std::clamp(static_cast<int>(v + 0.5L), 1, p.from.count.height - 2);
+      const auto slope = [&](const Surface& s, int across, int down) {
+        // Of nodes past the grid's border the smoothed value is that of nodes repeated.
+        Wide before = 0, after = 0;
+        for (int k = -1; k <= 1; ++k) {
+          const Wide weight = k == 0 ? 0.5L : 0.25L;
+          for (int m = -1; m <= 1; ++m) {
+            const Wide both = weight * (m == 0 ? 0.5L : 0.25L);
+            before += both * s.at(x - across + k, y - down + m);
+            after += both * s.at(x + across + k, y + down + m);
+          }
+        }
+        return static_cast<float>((after - before) / (2 * p.from.spacing));
+      };
+      w.dx_by_x = slope(dx, 1, 0);
+      w.dx_by_y = slope(dx, 0, 1);
+      w.dy_by_x = slope(dy, 1, 0);
+      w.dy_by_y = slope(dy, 0, 1);
+    }
+    if (p.symmetric) {
+      const int x = std::clamp(w.x - static_cast<int>(std::floor(w.dx / 2 + 0.5F)), 0,
+                               p.frame.width - p.to.window);
+      const int y = std::clamp(w.y - static_cast<int>(std::floor(w.dy / 2 + 0.5F)), 0,
+                               p.frame.height - p.to.window);
+      w.node_x = static_cast<float>(w.x - x);
+      w.node_y = static_cast<float>(w.y - y);
+      w.x = x;
+      w.y = y;
+    }
+    b.windows[i] = w;
+  }
+  return {};
+}
+
+constexpr Variant<stage::Displace> displace_table[] = {
+    {{"reference", Backend::cpu, {Feature::u8, Feature::mask}, reference_rank},
+     supports_all,
+     displace_all},
+};
+constexpr Variant<stage::Validate> validate_table[] = {
+    {{"reference", Backend::cpu, {}, reference_rank}, supports_all, validate},
+};
+constexpr Variant<stage::Predict> predict_table[] = {
+    {{"reference", Backend::cpu, {}, reference_rank}, supports_all, predict},
+};
+
+}  // namespace
+
+Family reference_fields_family() { return Family(displace_table, validate_table, predict_table); }
+
+}  // namespace xcorr::cpu

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What becomes of a field between its passes, on the GPU: a thread a node of the grid.
+#include "cuda/common/launch.cuh"
+#include "stages/predict.hpp"
+#include "stages/validate.hpp"
+
+namespace xcorr::cuda {
+namespace {
+
+constexpr int threads_x = 32, threads_y = 4;
+
+dim3 grid_of(Size nodes) {
+  return dim3(ceil_div(nodes.width, threads_x), grid_extent(ceil_div(nodes.height, threads_y)));
+}
+
+/// Calls body(column, row) for the thread's nodes.
+template <class Body>
+__device__ void for_nodes(Size nodes, Body body) {
+  const int column = blockIdx.x * threads_x + threadIdx.x;
+  if (column >= nodes.width) return;
+  for (int row = blockIdx.y * threads_y + threadIdx.y; row < nodes.height;
+       row += gridDim.y * threads_y)
+    body(column, row);
+}
+
+__global__ void __launch_bounds__(threads_x* threads_y, 4)
+    validate(stage::Validate::Problem p, const FieldVector* vectors, FieldVector* to) {
+  for_nodes(p.grid, [&](int column, int row) {
+    to[std::int64_t{row} * p.grid.width + column] =
+        validated(p.limits, vectors, p.grid, column, row);
+  });
+}
+
+__global__ void __launch_bounds__(threads_x* threads_y)
+    predict(stage::Predict::Problem p, const FieldVector* vectors, const FieldStatus* nodes,
+            FieldWindow* windows) {
+  for_nodes(p.to.count, [&](int column, int row) {
+    const std::int64_t at = std::int64_t{row} * p.to.count.width + column;
+    windows[at] = predicted(p, vectors, nodes[at], column, row);
+  });
+}
+
+Status launch_validate(const stage::Validate::Problem& p, const Device&,
+                       const stage::Validate::Buffers& b, PlanState*) {
+  return enqueue("validate", validate, grid_of(p.grid), dim3(threads_x, threads_y), 0, b.stream, p,
+                 b.vectors, b.validated);
+}
+
+Status launch_predict(const stage::Predict::Problem& p, const Device&,
+                      const stage::Predict::Buffers& b, PlanState*) {
+  return enqueue("predict", predict, grid_of(p.to.count), dim3(threads_x, threads_y), 0, b.stream,
+                 p, b.vectors, b.nodes, b.windows);
+}
+
+constexpr Variant<stage::Validate> validate_table[] = {
+    {{"validate", Backend::cuda, {}}, supports_all, launch_validate},
+};
+constexpr Variant<stage::Predict> predict_table[] = {
+    {{"predict", Backend::cuda, {}}, supports_all, launch_predict},
+};
+
+}  // namespace
+
+Family fields_family() { return Family(validate_table, predict_table); }
+
+}  // namespace xcorr::cuda

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <xcorr/exceptions.hpp>
+#include <xcorr/field.hpp>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "match/fields/plan.hpp"
+#include "match/frame_reader.hpp"
+#include "match/image.hpp"
+
+namespace xcorr {
+namespace {
+
+Status check_windows(Size picture, const FieldSettings& s) {
+  const auto bad = [](std::string what) { return Status(Code::invalid_argument, std::move(what)); };
+  if (s.windows.empty()) return bad("there must be a window size at least");
+  if (s.windows.size() > 16) return bad("there must be at most 16 passes");
+  int before = FieldLimits::window;
+  for (const int window : s.windows) {
+    const std::string side = std::to_string(window);
+    if (window < FieldLimits::least_window || window > FieldLimits::window)
+      return bad("windows must be of 4 to 256 pixels along a side, not " + side);
+    if (window > before)
+      return bad("windows must not grow from pass to pass: " + side + " after " +
+                 std::to_string(before));
+    if (window > picture.width || window > picture.height)
+      return bad("windows of " + side + "x" + side + " are larger than the picture of " +
+                 std::to_string(picture.width) + "x" + std::to_string(picture.height));
+    before = window;
+  }
+  return {};
+}
+
+Status check_settings(Size picture, const FieldSettings& s) {
+  const auto bad = [](const char* what) { return Status(Code::invalid_argument, what); };
+  if (picture.empty()) return bad("the picture is empty");
+  if (Status status = check_windows(picture, s); !status.ok()) return status;
+  if (s.spacing < 1) return bad("the spacing must be at least 1");
+  for (const int range : {s.search_range, s.later_range})
+    if (range < 1 || range > FieldLimits::range)
+      return bad("search_range and later_range must be in [1, 64]");
+  if (s.subpixel > FieldSubpixel::least_squares) return bad("no such sub-pixel method");
+  if (s.order != 0 && s.order != 1) return bad("the order must be 0 or 1");
+  if (s.spline_degree != 3 && s.spline_degree != 5)
+    return bad("the spline's degree must be 3 or 5");
+  if (!(s.weight_sigma >= 0 && s.weight_sigma <= 1000))
+    return bad("weight_sigma must be in [0, 1000]");
+  if (!(s.median_limit >= 0 && s.median_limit <= 1e6))
+    return bad("median_limit must be in [0, 1e6]");
+  if (!(s.median_noise > 0 && s.median_noise <= 1e6))
+    return bad("median_noise must be above 0 and at most 1e6");
+  if (!(s.min_score >= -1 && s.min_score <= 1)) return bad("min_score must be in [-1, 1]");
+  if (!(s.min_ratio >= 1 && s.min_ratio <= 100)) return bad("min_ratio must be in [1, 100]");
+  if (!(s.min_counted > 0 && s.min_counted <= 1))
+    return bad("min_counted must be above 0 and at most 1");
+  return {};
+}
+
+Status check_mask(Size picture, const MatrixView& mask) {
+  const auto bad = [](const char* what) { return Status(Code::invalid_argument, what); };
+  if (!mask.data) return {};
+  if (mask.type != ElementType::u8 || mask.memory != Memory::host)
+    return bad("the mask must be of u8 in host memory");
+  if (mask.size != picture) return bad("the mask is not of the pictures' size");
+  return check_rows(mask, "the mask");
+}
+
+/// A picture in memory of its own, which kernels read.
+struct OwnPicture {
+  Block block;
+  bool is_set = false;
+};
+
+}  // namespace
+
+struct __attribute__((visibility("hidden"))) FieldMatcher::Impl {
+  Device device;
+  const Runtime* runtime = nullptr;
+  Stream own_stream;
+  Size picture;
+  std::int64_t pitch = 0;
+  std::optional<FieldPlan> plan;
+  FrameReader reader;
+  OwnPicture reference, frame;
+  std::optional<Stream> pending;
+
+  ~Impl() {
+    if (pending) static_cast<void>(runtime->wait(*pending));
+    if (runtime) runtime->destroy_stream(own_stream);
+  }
+
+  Status make(const FieldSettings& settings, const MatrixView& mask);
+  Status check(const MatrixView& view, const char* name) const;
+  static Status uncollected() {
+    return {Code::invalid_argument, "the field that was enqueued has not been collected"};
+  }
+  /// Enqueues a copy into `to`.
+  Status take(OwnPicture& to, const MatrixView& view, Stream stream);
+  FieldPicture view_of(const OwnPicture& own) const {
+    return {own.block.as<std::uint8_t>(), pitch};
+  }
+};
+
+Status FieldMatcher::Impl::make(const FieldSettings& settings, const MatrixView& mask) {
+  auto stream = runtime->create_stream();
+  if (!stream.ok()) return stream.status();
+  own_stream = stream.value();
+  std::vector<std::uint8_t> counts;
+  if (mask.data) {
+    const std::vector<std::byte> dense = dense_copy(mask);
+    for (const std::byte b : dense) counts.push_back(b != std::byte{0});
+  }
+  auto made = FieldPlan::make(device, picture, settings, counts, own_stream);
+  if (!made.ok()) return made.status();
+  plan = std::move(made.value());
+  auto made_reader = FrameReader::make(device, ElementType::u8, picture);
+  if (!made_reader.ok()) return made_reader.status();
+  reader = std::move(made_reader.value());
+  pitch = padded_pitch(picture.width);
+  for (OwnPicture* own : {&reference, &frame})
+    if (Status s =
+            own->block.provide(device.backend, static_cast<std::size_t>(pitch * picture.height));
+        !s.ok())
+      return s;
+  return {};
+}
+
+Status FieldMatcher::Impl::check(const MatrixView& view, const char* name) const {
+  if (view.type != ElementType::u8)
+    return {Code::unsupported, std::string(name) + " is of " + name_of(view.type) +
+                                   "; fields are measured in pictures of u8"};
+  if (view.size != picture)
+    return {Code::invalid_argument,
+            std::string(name) + " is of " + std::to_string(view.size.width) + "x" +
+                std::to_string(view.size.height) + ", but was prepared for " +
+                std::to_string(picture.width) + "x" + std::to_string(picture.height)};
+  if (!view.data) return {Code::invalid_argument, std::string(name) + " has no data"};
+  return check_rows(view, name);
+}
+
+Status FieldMatcher::Impl::take(OwnPicture& to, const MatrixView& view, Stream stream) {
+  const auto rows = reader.read(view, {0, 0, picture.width, picture.height}, stream);
+  Status status = rows.status();
+  if (rows.ok())
+    status = runtime->copy(
+        {to.block.data(), pitch, rows.value().data, rows.value().pitch,
+         static_cast<std::size_t>(picture.width), static_cast<std::size_t>(picture.height)},
+        Memory::device, Memory::device, stream);
+  to.is_set = status.ok();
+  return status;
+}
+
+FieldMatcher::FieldMatcher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+FieldMatcher::FieldMatcher(FieldMatcher&&) noexcept = default;
+FieldMatcher& FieldMatcher::operator=(FieldMatcher&&) noexcept = default;
+FieldMatcher::~FieldMatcher() = default;
+
+Result<FieldMatcher> FieldMatcher::make(const Device& device, Size picture,
+                                        const FieldSettings& settings, const MatrixView& mask) try {
+  if (Status s = check_settings(picture, settings); !s.ok()) return s;
+  if (Status s = check_mask(picture, mask); !s.ok()) return s;
+  auto impl = std::make_unique<Impl>();
+  impl->device = device;
+  impl->runtime = &runtime(device.backend);
+  impl->picture = picture;
+  if (Status s = impl->make(settings, mask); !s.ok()) return s;
+  return FieldMatcher(std::move(impl));
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
+}
+
+Size FieldMatcher::grid() const { return impl_->plan->grid().count; }
+
+Status FieldMatcher::set_reference(const MatrixView& reference, Stream stream) try {
+  if (impl_->pending) return impl_->uncollected();
+  if (Status s = impl_->check(reference, "the reference"); !s.ok()) return s;
+  if (!stream.handle) stream = impl_->own_stream;
+  Status status = impl_->take(impl_->reference, reference, stream);
+  // A frame may come on another stream.
+  const Status waited = impl_->runtime->wait(stream);
+  if (status.ok()) status = waited;
+  impl_->reference.is_set = status.ok();
+  return status;
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
+}
+
+Status FieldMatcher::enqueue(const MatrixView& frame, Stream stream) try {
+  if (!impl_->reference.is_set) return {Code::invalid_argument, "there is no reference"};
+  if (impl_->pending) return impl_->uncollected();
+  if (Status s = impl_->check(frame, "the frame"); !s.ok()) return s;
+  if (!stream.handle) stream = impl_->own_stream;
+  Status status = impl_->take(impl_->frame, frame, stream);
+  if (status.ok())
+    status = impl_->plan->enqueue(impl_->view_of(impl_->reference), impl_->view_of(impl_->frame),
+                                  stream);
+  // The device may still be reading the frame. If waiting fails as well, it is not.
+  if (status.ok())
+    impl_->pending = stream;
+  else
+    static_cast<void>(impl_->runtime->wait(stream));
+  return status;
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
+}
+
+Status FieldMatcher::advance() {
+  if (!impl_->frame.is_set) return {Code::invalid_argument, "no frame has been enqueued"};
+  std::swap(impl_->reference, impl_->frame);
+  impl_->frame.is_set = false;
+  return {};
+}
+
+Status FieldMatcher::collect(std::vector<FieldVector>& vectors) try {
+  vectors.clear();
+  if (!impl_->pending) return {Code::invalid_argument, "no field is enqueued"};
+  const Stream stream = *impl_->pending;
+  impl_->pending.reset();
+  if (Status s = impl_->runtime->wait(stream); !s.ok()) return s;
+  const FieldVector* first = impl_->plan->vectors();
+  vectors.assign(first, first + impl_->plan->grid().count.area());
+  return {};
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
+}
+
+Status FieldMatcher::match(const MatrixView& reference, const MatrixView& frame,
+                           std::vector<FieldVector>& vectors) {
+  if (Status s = set_reference(reference); !s.ok()) return s;
+  if (Status s = enqueue(frame); !s.ok()) return s;
+  return collect(vectors);
+}
+
+}  // namespace xcorr

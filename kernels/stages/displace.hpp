@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage displace: windows of a reference picture and where each is expected in a frame -> the
+// displacement of the best zero-normalised correlation within a range, to a part of a pixel. All
+// sums are exact integers, so the best whole-pixel place and its scores are the same everywhere.
+#pragma once
+
+#include <cmath>
+
+#include "stages/field.hpp"
+#include "stages/score.hpp"
+
+namespace xcorr {
+
+/// Sums over the `n` pixels of a window that count: whole numbers, of which windows of up to
+/// FieldLimits::window have so few that even n times a sum is exact in a double.
+struct FieldSums {
+  double n = 0, sum = 0, squares = 0;
+
+  XCORR_HD double n2_variance() const { return n * squares - sum * sum; }
+};
+
+/// The correlation of a window of the frame with one of the reference, whose n2_variance() is
+/// `variance`. 0 where either is of one gray.
+XCORR_HD inline double window_score(const FieldSums& reference, double variance,
+                                    const FieldSums& frame, double product) {
+  return quotient(reference.n * product - frame.sum * reference.sum, variance, frame.n2_variance());
+}
+
+/// From the best whole-pixel place to the extremum of what lies around it; the parameters are those
+/// of subpixel_offset().
+XCORR_HD inline Offset field_offset(FieldSubpixel subpixel, const double (&scores)[9], bool whole_x,
+                                    bool whole_y) {
+  if (subpixel == FieldSubpixel::none) return {0, 0};
+  if (subpixel == FieldSubpixel::quadratic) return subpixel_offset(scores, whole_x, whole_y, false);
+  // A Gauss curve is a parabola of logarithms, which scores of nearly nothing do not have.
+  const auto log_of = [](double score) { return log(score > 1e-3 ? score : 1e-3); };
+  const double here = log_of(scores[4]);
+  return {whole_x ? parabola_offset(log_of(scores[3]), here, log_of(scores[5]), false) : 0,
+          whole_y ? parabola_offset(log_of(scores[1]), here, log_of(scores[7]), false) : 0};
+}
+
+/// The places that a window is tried at: its upper left corner in the frame.
+struct SearchedPlaces {
+  int left, top;         ///< of the first, which may lie outside the frame
+  int from_x, from_y;    ///< the first and, one past, the last that is inside: shifts from there
+  int until_x, until_y;  ///< empty: until <= from
+
+  XCORR_HD SearchedPlaces(const FieldWindow& window, Size frame, int size, int range)
+      : left(window.x + whole(window.dx) - range),
+        top(window.y + whole(window.dy) - range),
+        from_x(left < 0 ? -left : 0),
+        from_y(top < 0 ? -top : 0),
+        until_x(least(2 * range + 1, frame.width - size - left + 1)),
+        until_y(least(2 * range + 1, frame.height - size - top + 1)) {}
+
+  XCORR_HD bool empty() const { return until_x <= from_x || until_y <= from_y; }
+  XCORR_HD bool contains(int x, int y) const {
+    return x >= from_x && y >= from_y && x < until_x && y < until_y;
+  }
+
+  /// The nearest whole number, halves up; of what is far away, something far away.
+  XCORR_HD static int whole(float value) {
+    const float kept = value < -1e6F ? -1e6F : value > 1e6F ? 1e6F : value;
+    return static_cast<int>(floorf(kept + 0.5F));
+  }
+  XCORR_HD static int least(int a, int b) { return a < b ? a : b; }
+};
+
+/// The scores round the best place of a search.
+struct FoundPlace {
+  int x, y;          ///< shift from the first place
+  double second;     ///< the best score away from there
+  double scores[9];  ///< as for subpixel_offset(), and of places inside the frame only
+
+  /// Whether a place is so near the best that it belongs to the same peak.
+  XCORR_HD static bool is_near(int dx, int dy) {
+    constexpr int reach = 2;
+    return dx >= -reach && dx <= reach && dy >= -reach && dy <= reach;
+  }
+};
+
+/// A window's vector when nothing was found.
+XCORR_HD inline FieldVector vector_without(const FieldWindow& window, int size,
+                                           FieldStatus status) {
+  FieldVector vector;
+  place_vector(window, size, vector);
+  vector.dx = window.dx;
+  vector.dy = window.dy;
+  vector.status = status;
+  return vector;
+}
+
+namespace stage {
+
+struct Displace {
+  static constexpr const char* name = "displace";
+
+  struct Problem {
+    Size frame;                               ///< and the reference's
+    std::int64_t pitch = 0, frame_pitch = 0;  ///< bytes, of the reference and of the frame
+    int window = 32;                          ///< its width and height
+    int range = 16;
+    FieldSubpixel subpixel = FieldSubpixel::gauss;
+    bool symmetric = false;
+    bool masked = false;
+    int count = 1;  ///< of windows
+
+    constexpr Features features() const {
+      return Features(Feature::u8).with(Feature::mask, masked);
+    }
+    /// Shifts that are tried along an axis.
+    XCORR_HD constexpr int shifts() const { return 2 * range + 1; }
+  };
+
+  struct Buffers : Launch {
+    const std::uint8_t* reference = nullptr;
+    const std::uint8_t* frame = nullptr;
+    const std::uint8_t* mask = nullptr;  ///< of the reference, dense: not 0 where a pixel counts
+    /// Windows wholly inside the reference.
+    const FieldWindow* windows = nullptr;
+    /// Of equal scores the upper place wins, then the left one.
+    FieldVector* vectors = nullptr;
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("reference", &Buffers::reference, matrices(ElementType::u8, p.frame, p.pitch, 0, 1));
+    visit("frame", &Buffers::frame, matrices(ElementType::u8, p.frame, p.frame_pitch, 0, 1));
+    visit("reference_mask", &Buffers::mask,
+          elements(ElementType::u8, p.masked ? p.frame.area() : 0));
+    visit("windows", &Buffers::windows, records<FieldWindow>(p.count));
+    visit("vectors", &Buffers::vectors, records<FieldVector>(p.count));
+  }
+
+  using Extra = NoExtra;
+};
+
+}  // namespace stage
+
+/// A window's vector from what was found for it.
+XCORR_HD inline FieldVector vector_of(const stage::Displace::Problem& p, const FieldWindow& window,
+                                      const SearchedPlaces& places, const FoundPlace& found) {
+  // Nothing there has anything in common with the window.
+  if (!(found.scores[4] > 0)) return vector_without(window, p.window, FieldStatus::flat);
+  const bool at_rim =
+      found.x == 0 || found.y == 0 || found.x == 2 * p.range || found.y == 2 * p.range;
+  FieldVector vector =
+      vector_without(window, p.window, at_rim ? FieldStatus::out_of_range : FieldStatus::ok);
+  Offset offset{0, 0};
+  if (!at_rim)
+    offset = field_offset(p.subpixel, found.scores,
+                          found.x > places.from_x &&
+                              found.x<places.until_x - 1, found.y> places.from_y &&
+                              found.y < places.until_y - 1);
+  vector.dx = static_cast<float>(places.left + found.x - window.x + offset.dx);
+  vector.dy = static_cast<float>(places.top + found.y - window.y + offset.dy);
+  vector.score = static_cast<float>(found.scores[4]);
+  vector.ratio = ratio_of(found.scores[4], found.second);
+  if (p.symmetric) move_to_node(window, window.slopes(), vector);
+  return vector;
+}
+}  // namespace xcorr

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the stages of displacement fields share: where windows lie and what is expected of them.
+#pragma once
+
+#include <cstdint>
+
+#include <xcorr/field.hpp>
+
+#include "stages/host_device.hpp"
+#include "stages/stage.hpp"
+
+namespace xcorr {
+
+/// What the settings of fields are limited to.
+struct FieldLimits {
+  static constexpr int least_window = 4, window = 256, range = 64;
+};
+
+/// How a displacement changes from place to place.
+struct FieldSlopes {
+  float dx_by_x, dx_by_y, dy_by_x, dy_by_y;
+};
+
+/// A window of the reference, and what is expected of it.
+struct FieldWindow {
+  std::int32_t x = 0, y = 0;  ///< its upper left corner
+  float dx = 0, dy = 0;       ///< its displacement
+  float dx_by_x = 0, dx_by_y = 0, dy_by_x = 0, dy_by_y = 0;
+  float node_x = 0, node_y = 0;          ///< from its centre to its node of the grid
+  FieldStatus status = FieldStatus::ok;  ///< or masked: it is left out
+
+  XCORR_HD FieldSlopes slopes() const { return {dx_by_x, dx_by_y, dy_by_x, dy_by_y}; }
+};
+
+/// The vector lies at the window's node.
+XCORR_HD inline void place_vector(const FieldWindow& window, int size, FieldVector& vector) {
+  const float half = 0.5F * static_cast<float>(size - 1);
+  vector.x = static_cast<float>(window.x) + half + window.node_x;
+  vector.y = static_cast<float>(window.y) + half + window.node_y;
+}
+
+/// A displacement of the window becomes that of the way whose middle is the window's node.
+XCORR_HD inline void move_to_node(const FieldWindow& window, const FieldSlopes& slopes,
+                                  FieldVector& vector) {
+  const float x = window.node_x - 0.5F * vector.dx, y = window.node_y - 0.5F * vector.dy;
+  vector.dx += slopes.dx_by_x * x + slopes.dx_by_y * y;
+  vector.dy += slopes.dy_by_x * x + slopes.dy_by_y * y;
+}
+
+/// Of a best score to a second one.
+XCORR_HD inline float ratio_of(double best, double second) {
+  constexpr double most = 100;
+  if (!(best > 0)) return 1;
+  return static_cast<float>(second * most > best ? best / second : most);
+}
+
+/// When a vector is not believed; the meaning is that of FieldSettings.
+struct FieldPlausibility {
+  float median_limit = 2, median_noise = 0.1F;
+  float min_score = 0, min_ratio = 1;
+
+  /// By itself.
+  XCORR_HD bool is_likely(const FieldVector& vector) const {
+    return vector.status == FieldStatus::ok && vector.score >= min_score &&
+           vector.ratio >= min_ratio;
+  }
+};
+
+}  // namespace xcorr

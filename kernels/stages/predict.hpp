@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage predict: a pass's field -> the windows of the next pass and what is expected of them:
+// displacements between the nodes of the field, bilinearly, and the slopes of the smoothed field.
+#pragma once
+
+#include "stages/displace.hpp"
+
+namespace xcorr {
+
+/// A grid of windows.
+struct FieldGrid {
+  Size count;     ///< columns and rows
+  int left, top;  ///< the upper left corner of the first window
+  int spacing;    ///< pixels
+  int window;     ///< pixels along a side
+
+  XCORR_HD float center_x(float column) const {
+    return static_cast<float>(left) + column * static_cast<float>(spacing) +
+           0.5F * static_cast<float>(window - 1);
+  }
+  XCORR_HD float center_y(float row) const {
+    return static_cast<float>(top) + row * static_cast<float>(spacing) +
+           0.5F * static_cast<float>(window - 1);
+  }
+};
+
+/// Displacements at the nodes of a grid.
+struct FieldOnGrid {
+  const FieldVector* vectors;
+  FieldGrid grid;
+
+  XCORR_HD const FieldVector& at(int column, int row) const {
+    return vectors[std::int64_t{row} * grid.count.width + column];
+  }
+  XCORR_HD static float clamped(float value, int count) {
+    const auto last = static_cast<float>(count - 1);
+    return value < 0 ? 0 : value > last ? last : value;
+  }
+
+  /// Displacement and slopes at a place; past the outermost nodes, as there.
+  XCORR_HD void expect(float x, float y, FieldWindow& window) const {
+    const float u =
+        clamped((x - grid.center_x(0)) / static_cast<float>(grid.spacing), grid.count.width);
+    const float v =
+        clamped((y - grid.center_y(0)) / static_cast<float>(grid.spacing), grid.count.height);
+    const int column = static_cast<int>(u), row = static_cast<int>(v);
+    const int next = column + 1 < grid.count.width ? column + 1 : column;
+    const int below = row + 1 < grid.count.height ? row + 1 : row;
+    const float across = u - static_cast<float>(column), down = v - static_cast<float>(row);
+    const FieldVector &a = at(column, row), &b = at(next, row), &c = at(column, below),
+                      &d = at(next, below);
+    const auto between = [&](float p, float q, float r, float s) {
+      const float upper = p + across * (q - p), lower = r + across * (s - r);
+      return upper + down * (lower - upper);
+    };
+    window.dx = between(a.dx, b.dx, c.dx, d.dx);
+    window.dy = between(a.dy, b.dy, c.dy, d.dy);
+    set_slopes(static_cast<int>(u + 0.5F), static_cast<int>(v + 0.5F), window);
+  }
+
+ private:
+  /// Of the field smoothed by 1/4, 1/2, 1/4 in both directions, by central differences; near the
+  /// grid's border those of the node next to it.
+  XCORR_HD void set_slopes(int column, int row, FieldWindow& window) const {
+    window.dx_by_x = window.dx_by_y = window.dy_by_x = window.dy_by_y = 0;
+    const auto inner = [](int i, int count) { return i < 1 ? 1 : i > count - 2 ? count - 2 : i; };
+    if (grid.count.width < 3 || grid.count.height < 3) return;
+    column = inner(column, grid.count.width);
+    row = inner(row, grid.count.height);
+    const float scale = 1 / (32 * static_cast<float>(grid.spacing));
+    for (int j = -2; j <= 2; ++j)
+      for (int i = -2; i <= 2; ++i) {
+        const FieldVector& node =
+            at(kept(column + i, grid.count.width), kept(row + j, grid.count.height));
+        const float by_x = difference(i) * smoothing(j), by_y = smoothing(i) * difference(j);
+        window.dx_by_x += scale * by_x * node.dx;
+        window.dx_by_y += scale * by_y * node.dx;
+        window.dy_by_x += scale * by_x * node.dy;
+        window.dy_by_y += scale * by_y * node.dy;
+      }
+  }
+  XCORR_HD static int kept(int i, int count) { return i < 0 ? 0 : i < count ? i : count - 1; }
+  /// Four times the weights of a smoothing, and eight times those of a difference of what was
+  /// smoothed.
+  XCORR_HD static float smoothing(int i) { return i == 0 ? 2.F : i == 1 || i == -1 ? 1.F : 0.F; }
+  XCORR_HD static float difference(int i) {
+    return static_cast<float>(i == 2 || i == -2 ? i / 2 : 2 * i);
+  }
+};
+
+namespace stage {
+
+struct Predict {
+  static constexpr const char* name = "predict";
+
+  struct Problem {
+    Size frame;
+    FieldGrid from, to;
+    bool symmetric = false;
+
+    constexpr Features features() const { return {}; }
+  };
+
+  struct Buffers : Launch {
+    const FieldVector* vectors = nullptr;
+    const FieldStatus* nodes = nullptr;  ///< of the windows: ok, or masked
+    FieldWindow* windows = nullptr;
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("vectors", &Buffers::vectors, records<FieldVector>(p.from.count.area()));
+    visit("nodes", &Buffers::nodes, records<FieldStatus>(p.to.count.area()));
+    visit("windows", &Buffers::windows, records<FieldWindow>(p.to.count.area()));
+  }
+
+  using Extra = NoExtra;
+};
+
+}  // namespace stage
+
+/// A window of the next pass.
+XCORR_HD inline FieldWindow predicted(const stage::Predict::Problem& p, const FieldVector* vectors,
+                                      FieldStatus node, int column, int row) {
+  FieldWindow window{p.to.left + column * p.to.spacing, p.to.top + row * p.to.spacing};
+  window.status = node;
+  FieldOnGrid{vectors, p.from}.expect(p.to.center_x(static_cast<float>(column)),
+                                      p.to.center_y(static_cast<float>(row)), window);
+  if (!p.symmetric) return window;
+  // Half the way back, as far as that is inside the reference.
+  const auto moved = [&](int from, float by, int length) {
+    const int to = from - SearchedPlaces::whole(0.5F * by), last = length - p.to.window;
+    return to < 0 ? 0 : to > last ? last : to;
+  };
+  const int x = moved(window.x, window.dx, p.frame.width);
+  const int y = moved(window.y, window.dy, p.frame.height);
+  window.node_x = static_cast<float>(window.x - x);
+  window.node_y = static_cast<float>(window.y - y);
+  window.x = x;
+  window.y = y;
+  return window;
+}
+
+}  // namespace xcorr

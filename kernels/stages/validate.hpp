@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage validate: the measured vectors of a grid -> the same, but what is implausible or
+// missing replaced by the median of its neighbours. The test is the normalised median test
+// (Westerweel and Scarano 2005).
+#pragma once
+
+#include <cmath>
+
+#include "stages/field.hpp"
+
+namespace xcorr {
+
+/// Up to eight values, of which the median is asked.
+class Neighbours {
+ public:
+  XCORR_HD Neighbours() {
+    XCORR_UNROLL
+    for (int i = 0; i < 8; ++i) values_[i] = none;
+  }
+
+  XCORR_HD int count() const { return count_; }
+  /// \param i  a number of its own, from 0 to 7
+  XCORR_HD void set(int i, float value, bool counts) {
+    values_[i] = counts ? value : none;
+    count_ += counts;
+  }
+
+  /// Of an even number the mean of the two in the middle; there must be one at least.
+  XCORR_HD float median() const {
+    Neighbours sorted = *this;
+    sorted.sort();
+    float lower = 0, upper = 0;
+    XCORR_UNROLL
+    for (int i = 0; i < 8; ++i) {  // an index known only now would need memory
+      const float value = sorted.values_[i];
+      lower = i == (count_ - 1) / 2 ? value : lower;
+      upper = i == count_ / 2 ? value : upper;
+    }
+    return 0.5F * (lower + upper);
+  }
+
+  /// Of the distances from a place.
+  XCORR_HD float median_distance(float from) const {
+    Neighbours distances;
+    XCORR_UNROLL
+    for (int i = 0; i < 8; ++i) distances.set(i, fabsf(values_[i] - from), values_[i] != none);
+    return distances.median();
+  }
+
+ private:
+  /// More than any displacement.
+  static constexpr float none = 3e38F;
+
+  XCORR_HD void sort() {
+    XCORR_UNROLL
+    for (int round = 0; round < 8; ++round) {
+      XCORR_UNROLL
+      for (int i = 0; i < 7; ++i) {
+        if ((i + round) % 2 != 0) continue;
+        const float a = values_[i], b = values_[i + 1];
+        values_[i] = fminf(a, b);
+        values_[i + 1] = fmaxf(a, b);
+      }
+    }
+  }
+
+  float values_[8];
+  int count_ = 0;
+};
+
+/// A vector of the grid after the test.
+XCORR_HD inline FieldVector validated(const FieldPlausibility& limits, const FieldVector* vectors,
+                                      Size grid, int column, int row) {
+  FieldVector vector = vectors[std::int64_t{row} * grid.width + column];
+  Neighbours dx, dy;
+  XCORR_UNROLL
+  for (int i = 0; i < 8; ++i) {
+    const int place = i < 4 ? i : i + 1;  // without the vector itself
+    const int x = column + place % 3 - 1, y = row + place / 3 - 1;
+    const bool inside = x >= 0 && y >= 0 && x < grid.width && y < grid.height;
+    const FieldVector& other = inside ? vectors[std::int64_t{y} * grid.width + x] : vector;
+    const bool counts = inside && limits.is_likely(other);
+    dx.set(i, other.dx, counts);
+    dy.set(i, other.dy, counts);
+  }
+  const bool likely = limits.is_likely(vector);
+  if (!likely && vector.status == FieldStatus::ok) vector.status = FieldStatus::replaced;
+  if (dx.count() == 0) return vector;
+  const float median_x = dx.median(), median_y = dy.median();
+  if (likely) {
+    // Of two neighbours either may be the one that is wrong.
+    if (limits.median_limit <= 0 || dx.count() < 3) return vector;
+    const float x = (vector.dx - median_x) / (dx.median_distance(median_x) + limits.median_noise);
+    const float y = (vector.dy - median_y) / (dy.median_distance(median_y) + limits.median_noise);
+    if (x * x + y * y <= limits.median_limit * limits.median_limit) return vector;
+    vector.status = FieldStatus::replaced;
+  }
+  vector.dx = median_x;
+  vector.dy = median_y;
+  vector.dx_by_x = vector.dx_by_y = vector.dy_by_x = vector.dy_by_y = 0;
+  vector.sigma = 0;
+  return vector;
+}
+
+namespace stage {
+
+struct Validate {
+  static constexpr const char* name = "validate";
+
+  struct Problem {
+    Size grid;
+    FieldPlausibility limits = {};
+
+    constexpr Features features() const { return {}; }
+  };
+
+  struct Buffers : Launch {
+    const FieldVector* vectors = nullptr;
+    FieldVector* validated = nullptr;
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("vectors", &Buffers::vectors, records<FieldVector>(p.grid.area()));
+    visit("validated", &Buffers::validated, records<FieldVector>(p.grid.area()));
+  }
+
+  using Extra = NoExtra;
+};
+
+}  // namespace stage
+}  // namespace xcorr

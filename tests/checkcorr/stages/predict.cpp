@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage predict: where windows lie, bit for bit, and what is expected of them, but for
+// rounding; from a grid to the same one and to others, finer and reaching farther.
+#include "stages/predict.hpp"
+
+#include "fielded.hpp"
+
+namespace checkcorr {
+namespace {
+
+using xcorr::FieldWindow;
+
+class PredictTest final : public StageTest<xcorr::stage::Predict> {
+  bool concerns(const Case& c) const override { return is_fielded(c); }
+  bool takes(const Case& c, const Trial& trial) const override { return is_fielded(c, trial); }
+  Problem problem(const Scenario& scenario) const override {
+    const Size grid = field_grid_of(scenario.test);
+    const xcorr::FieldGrid from{grid, 3, 1, 10, 16};
+    Problem p{{300, 280}, from, from, scenario.test.left.width % 2 == 0};
+    if (scenario.test.left.height % 3 != 0)
+      p.to = {{2 * grid.width + 1, 2 * grid.height}, 0, 4, 5, 9};
+    return p;
+  }
+  xcorr::Status prepare(Scenario& scenario) const override {
+    const Problem p = problem(scenario);
+    set(scenario.values, "vectors", made_field(p.from.count));
+    std::vector<xcorr::FieldStatus> nodes;
+    for (int i = 0; i < p.to.count.area(); ++i)
+      nodes.push_back(i % 5 == 1 ? xcorr::FieldStatus::masked : xcorr::FieldStatus::ok);
+    set(scenario.values, "nodes", nodes);
+    return {};
+  }
+  xcorr::Status make_truth(Scenario& scenario) const override {
+    if (auto s = prepare(scenario); !s.ok()) return s;
+    return scenario.make<Stage>(problem(scenario));
+  }
+  void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
+    const auto right = view<FieldWindow>(t.scenario.values, "windows"),
+               made = view<FieldWindow>(got, "windows");
+    for (std::size_t i = 0; i < right.size(); ++i) {
+      const auto place = [&] { return "windows[" + std::to_string(i) + ']'; };
+      comparison.value(place, right[i].x, made[i].x, 0);
+      comparison.value(place, right[i].y, made[i].y, 0);
+      comparison.value(place, static_cast<int>(right[i].status), static_cast<int>(made[i].status),
+                       0);
+      for (const auto member : {&FieldWindow::dx, &FieldWindow::dy, &FieldWindow::dx_by_x,
+                                &FieldWindow::dx_by_y, &FieldWindow::dy_by_x, &FieldWindow::dy_by_y,
+                                &FieldWindow::node_x, &FieldWindow::node_y})
+        comparison.value(place, right[i].*member, made[i].*member, 2e-5);
+    }
+  }
+} const predict_test;
+
+}  // namespace
+}  // namespace checkcorr
