@@ -154,7 +154,6 @@ class Torch(_Gpu):
         self._torch: Any = sys.modules["torch"]
         if not Torch._codes:
             Torch._codes = _torch_codes()
-            # PyTorch does nearly nothing with unsigned numbers but bytes: their bits, signed.
             Torch._types = {code: type_ for type_, code in Torch._codes.items()}
             Torch._types |= {"u4": getattr(self._torch, "uint32", None), "u8": getattr(self._torch, "uint64", None)}
         self._place = array.device
@@ -181,6 +180,8 @@ class Torch(_Gpu):
         return tuple(item * stride for stride in array.stride())
 
     def empty(self, shape: tuple[int, int], code: str) -> Any:
+        if self._types[code] is None:
+            raise TypeError(f"this PyTorch has no {np.dtype(code)}")
         return self._torch.empty(shape, dtype=self._types[code], device=self._place)
 
     def zeros(self, shape: tuple[int, int], like: Any) -> Any:

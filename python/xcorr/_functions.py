@@ -210,22 +210,16 @@ def correlate2d(a: Any, b: Any, mode: str = "full") -> Any:
         a, b = place.here(a), place.here(b)
         left, right = (place.picture(array, name, CORRELATED) for array, name in ((a, "a"), (b, "b")))
         check_alike(left, "a", right, "b")
-        swapped = False
-        if mode == "valid" and (right.height > left.height or right.width > left.width):
-            if right.height < left.height or right.width < left.width:
-                raise ValueError("for mode 'valid' one of the arrays must be at least as large in both directions")
-            left, right, swapped = right, left, True
-        full = (1 - right.width, 1 - right.height, left.width + right.width - 1, left.height + right.height - 1)
-        shifts = {"full": full,
-                  "valid": (0, 0, left.width - right.width + 1, left.height - right.height + 1),
-                  "same": (-((right.width - 1) // 2), -((right.height - 1) // 2), left.width, left.height)}[mode]
+        wider, higher = left.width - right.width, left.height - right.height
+        if mode == "valid" and wider * higher < 0:
+            raise ValueError("for mode 'valid' one of the arrays must be at least as large in both directions")
+        shifts = {
+            "full": (1 - right.width, 1 - right.height, left.width + right.width - 1, left.height + right.height - 1),
+            "valid": (min(wider, 0), min(higher, 0), abs(wider) + 1, abs(higher) + 1),
+            "same": (-((right.width - 1) // 2), -((right.height - 1) // 2), left.width, left.height),
+        }[mode]
         plan = _xcorr.Correlator(place.device, left, right, shifts)
         out = place.empty((shifts[3], shifts[2]), plan.output_type)
         workspace = place.empty((1, plan.workspace_bytes), "u1")
         plan.run(left, right, place.pointer(out), place.pointer(workspace), place.stream)
-    # What was exchanged is correlated from the other end.
-    return _reversed(out) if swapped else out
-
-
-def _reversed(array: Any) -> Any:
-    return array.flip((0, 1)) if hasattr(array, "flip") else array[::-1, ::-1]
+    return out

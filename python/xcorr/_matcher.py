@@ -128,8 +128,9 @@ class Matcher:
         place = place_of(frame, "frame", None)
         if place.device.is_gpu and place.device.ordinal != self._device.ordinal:
             raise ValueError(f"the frame is on {name_of(place.device)}, the matcher on {self.device}")
-        picture = place.picture(frame, "frame", MATCHED, self._colours)
-        self._prepare(picture.type, picture.height, picture.width)
+        with place.current():
+            picture = place.picture(frame, "frame", MATCHED, self._colours)
+            self._prepare(picture.type, picture.height, picture.width)
         return place, picture
 
     def match(self, frame: Any) -> np.ndarray:
