@@ -7,7 +7,8 @@
 On a photograph (scikit-image's `retina`, gray, tiled where it is too small), 8-bit, by ccoeff-normed. On a GPU the
 arrays are CuPy's or PyTorch's, whichever are installed, and a time ends when the stream is idle. Programs take turns,
 call by call, so that what else the machine does concerns them alike. `library` is the same work by the module's
-functions with the pictures prepared; `overhead_us` the median of what match_template takes longer, in the same turn.
+functions with the pictures prepared; `overhead_us` the median of what match_template takes longer, these two in turn; on the CPU
+by the processor's time on one thread, which other processes do not lengthen.
 """
 import argparse
 import statistics
@@ -44,7 +45,7 @@ def library_call(image, template):
     return lambda: scorer.score(*pictures, method, target, place.stream)
 
 
-def in_turn(runs, wait, seconds):
+def in_turn(runs, wait, seconds, clock=time.perf_counter):
     """The times of each, in milliseconds, one of each a turn."""
     times = {name: [] for name in runs}
     for run in runs.values():
@@ -53,11 +54,20 @@ def in_turn(runs, wait, seconds):
     begin = time.perf_counter()
     while len(next(iter(times.values()))) < 5 or time.perf_counter() - begin < seconds * len(runs):
         for name, run in runs.items():
-            start = time.perf_counter()
+            start = clock()
             run()
             wait()
-            times[name].append(1000 * (time.perf_counter() - start))
+            times[name].append(1000 * (clock() - start))
     return times
+
+
+def overhead(pair, wait, seconds, device):
+    """What the first of two takes longer. These two alone, so that what ran before is the same for both."""
+    if device == 'cpu':
+        xcorr.set_max_threads(1)
+    first, second = in_turn(pair, wait, seconds, time.thread_time if device == 'cpu' else time.perf_counter).values()
+    xcorr.set_max_threads(0)
+    return statistics.median(ours - theirs for ours, theirs in zip(first, second))
 
 
 def on_host():
@@ -103,12 +113,13 @@ def measure(device, contents, options, file):
         for (width, height), side in SIZES:
             image = photograph(width, height)
             template = image[height // 3:height // 3 + side, width // 2:width // 2 + side]
-            times = in_turn(runs_of(put(image), put(template)), wait, options.seconds)
-            added = statistics.median(ours - theirs for ours, theirs in zip(times['xcorr'], times['library']))
+            runs = runs_of(put(image), put(template))
+            times = in_turn(runs, wait, options.seconds)
+            added = overhead({name: runs[name] for name in ('xcorr', 'library')}, wait, options.seconds, device)
             for name, all_of_it in times.items():
-                overhead = f'{1000 * added:.1f}' if name == 'xcorr' else ''
+                more = f'{1000 * added:.1f}' if name == 'xcorr' else ''
                 file.write(f'{name},{arrays},{device},{width},{height},{side},{statistics.median(all_of_it):.4f},'
-                           f'{min(all_of_it):.4f},{len(all_of_it)},{overhead}\n')
+                           f'{min(all_of_it):.4f},{len(all_of_it)},{more}\n')
                 file.flush()
 
 

@@ -160,9 +160,9 @@ class Torch(_Gpu):
         super().__init__(self._place.index, self._torch.cuda.current_stream(self._place).cuda_stream)
 
     def current(self) -> ContextManager[Any]:
-        if self._torch.cuda.current_device() == self.ordinal:
-            return contextlib.nullcontext()
-        return self._torch.cuda.device(self.ordinal)
+        same = self._torch.cuda.current_device() == self.ordinal
+        context: ContextManager[Any] = contextlib.nullcontext() if same else self._torch.cuda.device(self.ordinal)
+        return context
 
     def _picture(self, array: Any, name: str, taken: Iterable[str], colours: str) -> _xcorr.Picture:
         self._check(array.device.index, name)
@@ -200,9 +200,9 @@ class CuPy(_Gpu):
         super().__init__(array.device.id, self._cupy.cuda.get_current_stream(array.device.id).ptr)
 
     def current(self) -> ContextManager[Any]:
-        if self._cupy.cuda.runtime.getDevice() == self.ordinal:
-            return contextlib.nullcontext()
-        return self._cupy.cuda.Device(self.ordinal)
+        same = self._cupy.cuda.runtime.getDevice() == self.ordinal
+        context: ContextManager[Any] = contextlib.nullcontext() if same else self._cupy.cuda.Device(self.ordinal)
+        return context
 
     def _picture(self, array: Any, name: str, taken: Iterable[str], colours: str) -> _xcorr.Picture:
         self._check(array.device.id, name)
@@ -214,7 +214,7 @@ class CuPy(_Gpu):
         return _xcorr.Picture(array, array.data.ptr, array.shape, pitch, code, self.ordinal, name, colours)
 
     def _strides(self, array: Any) -> tuple[int, ...]:
-        return array.strides
+        return tuple(array.strides)
 
     def empty(self, shape: tuple[int, int], code: str) -> Any:
         return self._cupy.empty(shape, code)
@@ -299,9 +299,9 @@ def host_array(array: Any) -> np.ndarray:
         return array
     kind = kind_of(array)
     if kind is Torch:
-        return array.detach().cpu().numpy()
+        array = array.detach().cpu()
     if kind is CuPy:
-        return array.get()
+        array = array.get()
     if kind is OtherGpu:
         raise TypeError("an array in host memory, or one of CuPy or PyTorch, is needed here")
     if hasattr(array, "detach"):

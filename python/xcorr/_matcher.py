@@ -14,9 +14,11 @@ from ._live_template import LiveTemplate
 from ._settings import Settings, library_settings
 
 
-def _dtype(fields: dict[str, Any]) -> np.dtype:
+def _dtype(fields: Any) -> np.dtype[Any]:
     formats = [_dtype(each) if isinstance(each, dict) else np.dtype(each) for each in fields["formats"]]
-    return np.dtype({**fields, "formats": formats})
+    described: Any = {**fields, "formats": formats}
+    made: np.dtype[Any] = np.dtype(described)
+    return made
 
 
 #: A peak: the fields ``template_index``, ``x``, ``y`` (of the upper left corner), ``width``, ``height``, ``score``,
