@@ -3,7 +3,7 @@
 # Sourced after common.sh: the Debian packages that are needed, and their installation.
 #
 # What dpkg does not know may still be there (another distribution, a GStreamer of one's own), so
-# each package has a second test: the tool, pkg-config module, header or GStreamer element it is for.
+# each package has a second test: the tool, pkg-config module, header, Python module or GStreamer element it is for.
 # shellcheck shell=bash
 
 # who needs it | package | test | what for. A test with commas passes when one of its names is there.
@@ -26,6 +26,8 @@ demo  | gstreamer1.0-plugins-ugly        | element:x264enc             | the dem
 demo  | gstreamer1.0-libav               | element:avdec_h264,openh264dec,nvh264dec | H.264 video, BMP templates
 tests | libgtest-dev                     | module:gtest_main           | GoogleTest: tests of the library
 tests | libboost-context-dev             | header:boost/context/fiber.hpp | Boost.Context: tests of the CUDA kernels on the CPU
+tests | python3-dev                      | tool:python3-config         | headers of Python: the Python package
+tests | python3-venv                     | python:ensurepip            | virtual environments: tests of the Python package
 gpu   | libgstreamer-plugins-bad1.0-dev  | module:gstreamer-cuda-1.0   | frames in GPU memory
 '
 
@@ -44,6 +46,7 @@ has_any() {  # KIND:NAME[,NAME...]
       tool:*) has_tool "$name" ;;
       module:*) pkg-config --exists "$name" ;;
       header:*) echo "#include <$name>" | c++ -E -x c++ - >/dev/null ;;
+      python:*) python3 -c "import $name" ;;
       element:*) gst-inspect-1.0 --exists "$name" ;;
     esac 2>/dev/null && return 0
   done

@@ -13,7 +13,7 @@ Status check_view(const MatrixView& view, std::size_t index) {
   const std::string name = "template " + std::to_string(index);
   if (!view.data || view.size.empty()) return {Code::invalid_argument, name + " is empty"};
   if (view.memory != Memory::host) return {Code::invalid_argument, name + " is not in host memory"};
-  if (view.type != ElementType::u8 && view.type != ElementType::f32)
+  if (!is_matched(view.type))
     return {Code::invalid_argument,
             name + " has elements of type " + name_of(view.type) + "; templates are of u8 or f32"};
   if (Status s = check_rows(view, name); !s.ok()) return s;

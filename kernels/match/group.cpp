@@ -199,17 +199,28 @@ Status TemplateGroup::sum_up(int first, int count, const MatchResults& results, 
 
 // ---- a frame --------------------------------------------------------------------------------
 
-Status TemplateGroup::run(const MatchFrame& frame, const MatchScratch& scratch,
-                          const MatchResults& results, SideStream& side, Stream stream) {
+void TemplateGroup::adopt(const MatchFrame& frame) {
   problem_.correlate.left_pitch = frame.pitch;
   problem_.method = frame.method;
   problem_.threshold = frame.threshold;
   problem_.subpixel = frame.subpixel;
+}
+
+Status TemplateGroup::run(const MatchFrame& frame, const MatchScratch& scratch,
+                          const MatchResults& results, SideStream& side, Stream stream) {
+  adopt(frame);
   if (Status s = kernel_.search ? search(frame, scratch, results, stream)
                                 : search_in_stages(frame, scratch, results, side, stream);
       !s.ok() || kernel_refines())
     return s;
   return refine(frame, scratch, results, stream);
+}
+
+Status TemplateGroup::score(const MatchFrame& frame, const MatchScratch& scratch, float* scores,
+                            SideStream& side, Stream stream) {
+  adopt(frame);
+  return score_batches(frame, scratch, scores, side, stream,
+                       [](const LaunchOfRights&) { return Status(); });
 }
 
 bool TemplateGroup::kernel_refines() const {
@@ -249,15 +260,13 @@ Status TemplateGroup::search(const MatchFrame& frame, const MatchScratch& scratc
       buffers, [&] { return kernel_.search->launch(problem, device_, buffers, state_.get()); });
 }
 
-Status TemplateGroup::search_in_stages(const MatchFrame& frame, const MatchScratch& scratch,
-                                       const MatchResults& results, SideStream& side,
-                                       Stream stream) {
+template <class Then>
+Status TemplateGroup::score_batches(const MatchFrame& frame, const MatchScratch& scratch,
+                                    float* scores, SideStream& side, Stream stream, Then then) {
   if (Status s = side.fork(stream); !s.ok()) return s;
   if (Status s = sum_windows(frame, scratch, side.stream()); !s.ok()) return s;
 
   const LaunchOfRights launch{{scratch.workspace.data(), stream}};
-  stage::Peaks::Problem peaks_problem = problem_;
-  peaks_problem.threshold = relaxed(peaks_problem.threshold, problem_.products);
   stage::Correlate::Buffers correlate{launch, frame.data, operands(), scratch.products.data()};
   stage::Normalise::Buffers normalise{launch,
                                       scratch.products.data(),
@@ -265,12 +274,9 @@ Status TemplateGroup::search_in_stages(const MatchFrame& frame, const MatchScrat
                                       scratch.window_squares.data(),
                                       template_sums_.as<TemplateSums>(),
                                       state_ ? state_->product_error() : nullptr,
-                                      scratch.scores.as<float>()};
-  stage::Peaks::Buffers peaks{launch, scratch.scores.as<float>(), template_sums_.as<TemplateSums>(),
-                              results.candidates, results.counts};
+                                      scores};
   return for_batches(correlate, [&]() -> Status {
     static_cast<LaunchOfRights&>(normalise) = correlate;
-    static_cast<LaunchOfRights&>(peaks) = correlate;
     if (Status s =
             kernel_.correlate->launch(problem_.correlation(), device_, correlate, state_.get());
         !s.ok())
@@ -281,7 +287,21 @@ Status TemplateGroup::search_in_stages(const MatchFrame& frame, const MatchScrat
     if (Status s = normalise_->launch(problem_.normalisation(), device_, normalise, nullptr);
         !s.ok())
       return s;
-    return peaks_->launch(peaks_problem, device_, peaks, nullptr);
+    return then(correlate);
+  });
+}
+
+Status TemplateGroup::search_in_stages(const MatchFrame& frame, const MatchScratch& scratch,
+                                       const MatchResults& results, SideStream& side,
+                                       Stream stream) {
+  stage::Peaks::Problem problem = problem_;
+  problem.threshold = relaxed(problem.threshold, problem_.products);
+  auto* scores = scratch.scores.as<float>();
+  return score_batches(frame, scratch, scores, side, stream, [&](const LaunchOfRights& batch) {
+    return peaks_->launch(
+        problem, device_,
+        {batch, scores, template_sums_.as<TemplateSums>(), results.candidates, results.counts},
+        nullptr);
   });
 }
 

@@ -75,6 +75,10 @@ class TemplateGroup {
   /// Enqueues the match of a frame.
   Status run(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
              SideStream& side, Stream stream);
+  /// Enqueues the scores of all shifts, dense, instead. For a group of one template and a kernel
+  /// of the correlate stage.
+  Status score(const MatchFrame& frame, const MatchScratch& scratch, float* scores,
+               SideStream& side, Stream stream);
 
  private:
   Status choose(const std::string& kernel);
@@ -85,6 +89,7 @@ class TemplateGroup {
   /// Call after loading their pixels.
   Status sum_up(int first, int count, const MatchResults& results, Stream stream);
 
+  void adopt(const MatchFrame& frame);
   bool kernel_refines() const;
   /// The operands of the products, see stage::Correlate::Buffers::rights.
   const void* operands() const {
@@ -100,6 +105,10 @@ class TemplateGroup {
                 Stream stream);
   Status search_in_stages(const MatchFrame& frame, const MatchScratch& scratch,
                           const MatchResults& results, SideStream& side, Stream stream);
+  /// Correlates and normalises; calls `then` after each batch of templates.
+  template <class Then>
+  Status score_batches(const MatchFrame& frame, const MatchScratch& scratch, float* scores,
+                       SideStream& side, Stream stream, Then then);
   Status refine(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
                 Stream stream);
   /// Sets the buffers for each batch of templates and calls f.

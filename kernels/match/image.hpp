@@ -11,6 +11,11 @@
 
 namespace xcorr {
 
+/// Whether pictures of that type can be matched.
+constexpr bool is_matched(ElementType type) {
+  return type == ElementType::u8 || type == ElementType::f32;
+}
+
 /// Checks the pixel layout and the pitch. Errors (invalid_argument) name the
 /// matrix.
 Status check_rows(const MatrixView& view, const std::string& name);

@@ -49,6 +49,7 @@ struct __attribute__((visibility("hidden"))) LiveTemplate::Impl {
   Device device;
   const Runtime* runtime = nullptr;
   Stream stream;
+  Stream last;  ///< where the last blend runs
   ElementType type;
   Size size;
   stage::Blend::Problem problem;
@@ -58,6 +59,7 @@ struct __attribute__((visibility("hidden"))) LiveTemplate::Impl {
   std::uint64_t version = 0;
 
   Status allocate(const BankTemplate& t);
+  /// On the stream `last`.
   Status blend(const MatrixView& frame, int x, int y, double weight);
   ~Impl() { runtime->destroy_stream(stream); }
 };
@@ -82,7 +84,7 @@ Result<std::shared_ptr<LiveTemplate>> LiveTemplate::create(const Device& device,
   impl->variant = variant.value();
   auto stream = impl->runtime->create_stream();
   if (!stream.ok()) return stream.status();
-  impl->stream = stream.value();
+  impl->stream = impl->last = stream.value();
   if (Status s = impl->allocate(t); !s.ok()) return s;
   return std::shared_ptr<LiveTemplate>(new LiveTemplate(std::move(impl)));
 } catch (const std::exception& thrown) {
@@ -111,21 +113,23 @@ Status LiveTemplate::Impl::allocate(const BankTemplate& t) {
 }
 
 Status LiveTemplate::Impl::blend(const MatrixView& frame, int x, int y, double weight) {
-  const auto patch = reader.read(frame, {x, y, size.width, size.height}, stream);
+  const auto patch = reader.read(frame, {x, y, size.width, size.height}, last);
   if (!patch.ok()) return patch.status();
   stage::Blend::Problem blended = problem;
   blended.weight = static_cast<float>(weight);
   blended.patch_pitch = patch.value().pitch;
   stage::Blend::Buffers buffers;
-  buffers.stream = stream;
+  buffers.stream = last;
   buffers.patch = patch.value().data;
   buffers.averages = buffers.next_averages = averages.as<float>();
   buffers.blended = pixels.data();
   return variant->launch(blended, device, buffers, nullptr);
 }
 
-Status LiveTemplate::blend(const MatrixView& frame, int x, int y, double weight) try {
+Status LiveTemplate::blend(const MatrixView& frame, int x, int y, double weight,
+                           Stream stream) try {
   if (Status s = check_patch(view(), frame, x, y, weight); !s.ok()) return s;
+  impl_->last = stream.handle ? stream : impl_->stream;
   if (Status s = impl_->blend(frame, x, y, weight); !s.ok()) {
     static_cast<void>(wait());  // the device may still be reading the frame
     return s;
@@ -136,13 +140,13 @@ Status LiveTemplate::blend(const MatrixView& frame, int x, int y, double weight)
   return status_of(thrown);
 }
 
-Status LiveTemplate::wait() { return impl_->runtime->wait(impl_->stream); }
+Status LiveTemplate::wait() { return impl_->runtime->wait(impl_->last); }
 
 Status LiveTemplate::read(void* pixels) const {
   const Copy copy = bytes_copy(pixels, impl_->pixels.data(), impl_->pixels.bytes());
-  if (Status s = impl_->runtime->copy(copy, Memory::device, Memory::host, impl_->stream); !s.ok())
+  if (Status s = impl_->runtime->copy(copy, Memory::device, Memory::host, impl_->last); !s.ok())
     return s;
-  return impl_->runtime->wait(impl_->stream);
+  return impl_->runtime->wait(impl_->last);
 }
 
 Backend LiveTemplate::backend() const { return impl_->device.backend; }

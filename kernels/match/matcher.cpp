@@ -71,20 +71,20 @@ struct __attribute__((visibility("hidden"))) Matcher::Impl {
   Tuner tuner;
   std::optional<AnyPlan> plan;    ///< none: the bank changed since, or prepare() was not called
   std::optional<Stream> pending;  ///< where an enqueued frame's work runs
-  std::optional<MatchPlan> response_plan;  ///< respond()'s, of the template `responding`
-  std::uint32_t responding = 0;
+  std::optional<MatchPlan> score_plan;  ///< score()'s, of the template `scoring`
+  std::uint32_t scoring = 0;
 
   /// Takes the bank, or keeps the previous one on an error.
   Status take(Result<std::vector<BankTemplate>> made);
 
   Result<AnyPlan> make_plan(ElementType type, Size frame, const MatchSettings& settings);
 
-  /// Prepares response_plan for that template.
-  Status prepare_response(std::uint32_t template_index);
+  /// Checks what is asked for, and prepares score_plan for that template.
+  Status prepare_scores(const MatrixView& frame, std::uint32_t template_index);
 
   ~Impl() {
     plan.reset();
-    response_plan.reset();
+    score_plan.reset();
     runtime(device.backend).destroy_stream(own_stream);
   }
 };
@@ -109,7 +109,7 @@ Status Matcher::Impl::take(Result<std::vector<BankTemplate>> made) {
   if (!made.ok()) return made.status();
   bank = std::move(made.value());
   plan.reset();
-  response_plan.reset();
+  score_plan.reset();
   return {};
 }
 
@@ -144,6 +144,9 @@ Result<AnyPlan> Matcher::Impl::make_plan(ElementType type, Size frame,
 Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& settings) try {
   if (Status status = check_settings(settings); !status.ok()) return status;
   if (frame.empty()) return {Code::invalid_argument, "the frame is empty"};
+  if (!is_matched(type))
+    return {Code::invalid_argument,
+            std::string("frames of type ") + name_of(type) + "; frames are of u8 or f32"};
   if (!impl_->bank.empty() && impl_->bank.front().type != type)
     return {Code::invalid_argument, std::string("frames of ") + name_of(type) + ", templates of " +
                                         name_of(impl_->bank.front().type)};
@@ -155,7 +158,7 @@ Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& setti
   auto made = impl_->make_plan(type, frame, settings);
   if (!made.ok()) return made.status();
   plan = std::move(made.value());
-  impl_->response_plan.reset();
+  impl_->score_plan.reset();
   return {};
 } catch (const std::exception& thrown) {
   return status_of(thrown);
@@ -167,7 +170,7 @@ Status Matcher::all_fit() const try {
   };
   if (!impl_->plan) return {Code::invalid_argument, "prepare() has not been called"};
   for (std::size_t i = 0; i < impl_->bank.size(); ++i)
-    if (const Size size = impl_->bank[i].size; places(*impl_->plan, size).empty())
+    if (const Size size = impl_->bank[i].size; places(static_cast<std::uint32_t>(i)).empty())
       return {Code::invalid_argument,
               "template " + std::to_string(i) + " of " + text_of(size) +
                   " does not fit into the search region of " +
@@ -203,42 +206,60 @@ Status Matcher::collect(std::vector<Peak>& peaks) try {
   return status_of(thrown);
 }
 
-Status Matcher::Impl::prepare_response(std::uint32_t template_index) {
+Status Matcher::Impl::prepare_scores(const MatrixView& frame, std::uint32_t template_index) {
+  if (Status status = check_frame(plan, frame); !status.ok()) return status;
+  if (template_index >= bank.size())
+    return {Code::invalid_argument, "there is no template " + std::to_string(template_index)};
   MatchSettings settings = std::visit([](const auto& p) { return p.settings(); }, *plan);
   settings.poses = {};
-  if (response_plan && responding == template_index && response_plan->adopt(settings)) return {};
-  response_plan.reset();
+  if (score_plan && scoring == template_index && score_plan->adopt(settings)) return {};
+  score_plan.reset();
   const BankTemplate& t = bank[template_index];
-  const Size frame = frame_of(*plan);
-  const Size region = searched_region(frame, settings.search_region).size();
+  const Size region = searched_region(frame.size, settings.search_region).size();
   KernelOfGroup kernels;
-  if (!places(*plan, t.size).empty()) {
+  if (!xcorr::places(*plan, t.size).empty()) {
     // With a kernel that leaves a surface, which `settings.kernel` need not be.
     auto kernel = select_variant<stage::Correlate>(
         problem_of_group(t.type, region, GroupKey(t), 1, settings).correlation(), device, "");
     if (!kernel.ok()) return kernel.status();
     kernels[GroupKey(t)] = kernel.value()->name;
   }
-  auto made = MatchPlan::make(device, {t}, t.type, frame, settings, own_stream, kernels);
+  auto made = MatchPlan::make(device, {t}, t.type, frame.size, settings, own_stream, kernels);
   if (!made.ok()) return made.status();
-  response_plan = std::move(made.value());
-  responding = template_index;
+  score_plan = std::move(made.value());
+  scoring = template_index;
   return {};
+}
+
+Rect Matcher::places(std::uint32_t template_index) const {
+  if (!impl_->plan || template_index >= impl_->bank.size()) return {};
+  return xcorr::places(*impl_->plan, impl_->bank[template_index].size);
+}
+
+Status Matcher::score(const MatrixView& frame, std::uint32_t template_index, const ScoreMap& scores,
+                      Stream stream) try {
+  if (Status status = impl_->prepare_scores(frame, template_index); !status.ok()) return status;
+  const Rect where = places(template_index);
+  if (where.empty()) return {};
+  if (!scores.data) return {Code::invalid_argument, "the scores have no data"};
+  if (scores.pitch < where.width * std::ptrdiff_t{sizeof(float)})
+    return {Code::invalid_argument, "the scores have a pitch shorter than their rows"};
+  if (!stream.handle) stream = impl_->own_stream;
+  if (Status status = impl_->score_plan->score(frame, scores, stream); !status.ok()) return status;
+  if (scores.memory == Memory::device) return {};
+  return runtime(impl_->device.backend).wait(stream);
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
 }
 
 Status Matcher::respond(const MatrixView& frame, std::uint32_t template_index,
                         Response& response) try {
-  if (Status status = check_frame(impl_->plan, frame); !status.ok()) return status;
-  if (template_index >= impl_->bank.size())
-    return {Code::invalid_argument, "there is no template " + std::to_string(template_index)};
-  if (Status status = impl_->prepare_response(template_index); !status.ok()) return status;
-  MatchPlan& plan = *impl_->response_plan;
-  const Stream stream = impl_->own_stream;
-  if (Status status = plan.enqueue(frame, stream); !status.ok()) return status;
-  if (Status status = plan.read_scores(response.values, stream); !status.ok()) return status;
-  if (Status status = runtime(impl_->device.backend).wait(stream); !status.ok()) return status;
-  plan.to_closeness(response.values);
-  response.places = plan.places(impl_->bank[template_index].size);
+  const Rect where = places(template_index);
+  response.places = where;
+  response.values.resize(where.size().area());
+  const ScoreMap scores{response.values.data(), where.width * std::ptrdiff_t{sizeof(float)}};
+  if (Status status = score(frame, template_index, scores); !status.ok()) return status;
+  impl_->score_plan->to_closeness(response.values);
   return {};
 } catch (const std::exception& thrown) {
   return status_of(thrown);

@@ -134,26 +134,57 @@ Result<Rows> MatchPlan::read(const MatrixView& frame, Stream stream) {
   return Rows{static_cast<const std::uint8_t*>(prefilter_->data()), prefilter_->pitch()};
 }
 
-Status MatchPlan::enqueue(const MatrixView& frame, Stream stream) {
-  Status status = enqueue_groups(frame, stream);
-  // The device may still be reading the frame. If waiting fails as well, it is not.
+Result<MatchFrame> MatchPlan::searched(const MatrixView& frame, Stream stream) {
+  const auto rows = read(frame, stream);
+  if (!rows.ok()) return rows.status();
+  return MatchFrame{rows.value().data, rows.value().pitch, settings_.method, settings_.threshold,
+                    settings_.subpixel};
+}
+
+Status MatchPlan::settled(Status status, Stream stream) {
+  // If waiting fails as well, the device reads no more.
   if (!status.ok())
     for (const Stream& used : {stream, side_.stream()}) static_cast<void>(runtime_->wait(used));
   return status;
 }
 
+Status MatchPlan::enqueue(const MatrixView& frame, Stream stream) {
+  return settled(enqueue_groups(frame, stream), stream);
+}
+
+Status MatchPlan::score(const MatrixView& frame, const ScoreMap& scores, Stream stream) {
+  return settled(enqueue_scores(frame, scores, stream), stream);
+}
+
 Status MatchPlan::enqueue_groups(const MatrixView& frame, Stream stream) {
   if (groups_.empty()) return {};
-  const auto rows = read(frame, stream);
-  if (!rows.ok()) return rows.status();
-  const MatchFrame searched{rows.value().data, rows.value().pitch, settings_.method,
-                            settings_.threshold, settings_.subpixel};
+  const auto searched = this->searched(frame, stream);
+  if (!searched.ok()) return searched.status();
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const MatchResults results = results_of(i);
     if (Status s = groups_[i].refresh(results, stream); !s.ok()) return s;
-    if (Status s = groups_[i].run(searched, scratch_, results, side_, stream); !s.ok()) return s;
+    if (Status s = groups_[i].run(searched.value(), scratch_, results, side_, stream); !s.ok())
+      return s;
   }
   return {};
+}
+
+Status MatchPlan::enqueue_scores(const MatrixView& frame, const ScoreMap& to, Stream stream) {
+  if (groups_.empty()) return {};
+  const auto searched = this->searched(frame, stream);
+  if (!searched.ok()) return searched.status();
+  TemplateGroup& group = groups_.front();
+  const Size size = group.problem().correlate.shifts.size();
+  const std::ptrdiff_t row = size.width * std::ptrdiff_t{sizeof(float)};
+  const bool reached = device_.backend == Backend::cpu || to.memory == Memory::device;
+  const bool in_place = reached && to.pitch == row;
+  float* scores = in_place ? to.data : scratch_.scores.as<float>();
+  if (Status s = group.refresh(results_of(0), stream); !s.ok()) return s;
+  if (Status s = group.score(searched.value(), scratch_, scores, side_, stream); !s.ok()) return s;
+  if (in_place) return {};
+  return runtime_->copy(
+      {to.data, to.pitch, scores, row, std::size_t(row), std::size_t(size.height)}, Memory::device,
+      to.memory, stream);
 }
 
 std::vector<MatchPlan::Slot> MatchPlan::slots() const {
@@ -175,15 +206,6 @@ void MatchPlan::collect(std::vector<Peak>& peaks) const {
   std::stable_sort(peaks.begin(), peaks.end(), [](const Peak& a, const Peak& b) {
     return a.template_index < b.template_index;
   });
-}
-
-Status MatchPlan::read_scores(std::vector<float>& scores, Stream stream) const {
-  scores.clear();
-  if (groups_.empty()) return {};
-  scores.resize(groups_.front().problem().correlate.shifts.size().area());
-  return runtime_->copy(
-      bytes_copy(scores.data(), scratch_.scores.data(), scores.size() * sizeof(float)),
-      Memory::device, Memory::host, stream);
 }
 
 void MatchPlan::to_closeness(std::vector<float>& scores) const {

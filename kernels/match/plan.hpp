@@ -60,10 +60,11 @@ class MatchPlan {
   /// Call after waiting for the stream.
   void collect(std::vector<Peak>& peaks) const;
 
-  /// Enqueues reading the last frame's scores, one for each position, row by row. For plans of one
-  /// template whose kernel is of the correlate stage: others keep no scores.
-  Status read_scores(std::vector<float>& scores, Stream stream) const;
-  /// Call after waiting for the stream: converts the scores to closeness.
+  /// Enqueues a frame's scores, one for each position, instead of a match. For plans of one
+  /// template whose kernel is of the correlate stage: others keep no scores. After an error nothing
+  /// reads the frame.
+  Status score(const MatrixView& frame, const ScoreMap& scores, Stream stream);
+  /// Call after waiting for the stream: converts such scores to closeness.
   void to_closeness(std::vector<float>& scores) const;
 
   const MatchSettings& settings() const { return settings_; }
@@ -77,11 +78,16 @@ class MatchPlan {
  private:
   Status allocate(Memory memory);
   Status enqueue_groups(const MatrixView& frame, Stream stream);
+  Status enqueue_scores(const MatrixView& frame, const ScoreMap& scores, Stream stream);
+  /// Waits after an error: the device may still be reading the frame.
+  Status settled(Status status, Stream stream);
   const TemplateSums& sums_of(std::size_t group, std::size_t member) const;
   Closeness closeness_of(std::size_t group, std::size_t member) const;
   void append_peaks(std::size_t group, std::size_t member, std::vector<Peak>& peaks) const;
   /// The searched part of a frame where kernels read it.
   Result<Rows> read(const MatrixView& frame, Stream stream);
+  /// The same, and the settings that it is matched by.
+  Result<MatchFrame> searched(const MatrixView& frame, Stream stream);
   MatchResults results_of(std::size_t group) const;
 
   Device device_;

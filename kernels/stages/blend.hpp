@@ -12,9 +12,10 @@
 
 namespace xcorr {
 
-/// (1 - weight) * average + weight * pixel, in this order of roundings.
+/// (1 - weight) * average + weight * pixel, in this order of roundings; with weight 1 the very
+/// pixel.
 XCORR_HD inline float blended_average(float average, float pixel, float weight) {
-  return fmaf(weight, pixel - average, average);
+  return weight == 1 ? pixel : fmaf(weight, pixel - average, average);
 }
 
 /// The average as a pixel: for u8 rounded to the nearest, ties to even.

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <string>
 
+#include <tbb/global_control.h>
+
 #include "support.hpp"
 
 namespace api {
@@ -13,6 +15,26 @@ TEST(DeviceTest, NoSuchDevice) {
   const auto device = open_device(Backend::cuda, 1000);
   ASSERT_FALSE(device.ok());
   EXPECT_FALSE(device.status().message().empty());
+}
+
+/// The limit is TBB's while it lasts, and matches under it are the same.
+TEST(DeviceTest, LimitOfThreads) {
+  const auto allowed = [] {
+    return static_cast<int>(
+        tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
+  };
+  const int all = allowed();
+  EXPECT_EQ(max_threads(), 0);
+  for (const int count : {1, 3, 2}) {
+    ASSERT_TRUE(set_max_threads(count).ok());
+    EXPECT_EQ(max_threads(), count);
+    EXPECT_EQ(allowed(), count);
+  }
+  EXPECT_EQ(set_max_threads(-1).code(), Code::invalid_argument);
+  EXPECT_EQ(allowed(), 2);
+  ASSERT_TRUE(set_max_threads(0).ok());
+  EXPECT_EQ(max_threads(), 0);
+  EXPECT_EQ(allowed(), all);
 }
 
 /// open_device() of tests/simt with a driver that supports that version of CUDA; 0: none is there.

@@ -27,7 +27,9 @@ struct Average {
   void blend(const Image<T>& frame, int x, int y, float weight) {
     const Image<T> patch = crop(frame, {x, y, size.width, size.height});
     for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = std::fma(weight, static_cast<float>(patch.data[i]) - values[i], values[i]);
+      values[i] = weight == 1
+                      ? static_cast<float>(patch.data[i])
+                      : std::fma(weight, static_cast<float>(patch.data[i]) - values[i], values[i]);
   }
   Image<T> pixels() const {
     Image<T> image(size);
@@ -127,6 +129,33 @@ TEST_P(LiveTemplateTest, SmallWeightsGetThere) {
   const SharedTemplate live = make(dark);
   for (int i = 0; i < 100; ++i) blend(*live, bright, 0, 0, 0.02);
   EXPECT_EQ(pixels_of<std::uint8_t>(*live).data, Bytes({4, 4}, 103).data);
+}
+
+/// Values so different that average + (pixel - average) would be rounded.
+TEST_P(LiveTemplateTest, TheWholeWeightReplaces) {
+  const Image<float> large({5, 4}, 3e7f), small = random_image<float>({5, 4}, 8);
+  const SharedTemplate live = make(large);
+  blend(*live, small, 0, 0, 1);
+  EXPECT_EQ(pixels_of<float>(*live).data, small.data);
+}
+
+/// On the caller's stream a blend and what uses it need no waiting in between.
+TEST_P(LiveTemplateTest, BlendsOnAStreamOfTheCallers) {
+  auto stream = runtime(device.backend).create_stream();
+  ASSERT_TRUE(stream.ok());
+  const SharedTemplate live = make(pattern);
+  Matcher matcher = matcher_of({live});
+  ASSERT_TRUE(prepare(matcher, ElementType::u8, frame.size, settings()).ok());
+  for (const int x : {30, 41, 3}) {
+    ASSERT_TRUE(live->blend(frame.view(), x, 20, 1, stream.value()).ok());
+    ASSERT_TRUE(matcher.enqueue(frame.view(), stream.value()).ok());
+    std::vector<Peak> peaks;
+    ASSERT_TRUE(matcher.collect(peaks).ok());
+    ASSERT_EQ(peaks.size(), 1u);
+    EXPECT_EQ(peaks[0].x, x);
+    EXPECT_EQ(pixels_of<std::uint8_t>(*live).data, crop(frame, {x, 20, 9, 8}).data);
+  }
+  runtime(device.backend).destroy_stream(stream.value());
 }
 
 TEST_P(LiveTemplateTest, FlatMatchesNothingUntilItIsBlendedAgain) {

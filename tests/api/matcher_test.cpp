@@ -128,6 +128,8 @@ TEST_F(MatcherTest, SaysWhichElementTypesTemplatesMayHave) {
   const Image<double> doubles({4, 4}, 1.0);
   EXPECT_EQ(set({doubles.view()}).message(),
             "template 0 has elements of type f64; templates are of u8 or f32");
+  EXPECT_EQ(matcher.prepare(ElementType::f64, frame.size, whole_pixels()).message(),
+            "frames of type f64; frames are of u8 or f32");
 }
 
 TEST_F(MatcherTest, SettingsChangeBetweenFrames) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "definition.hpp"
+#include "device/runtime.hpp"
 
 namespace api {
 namespace {
@@ -83,6 +84,68 @@ TEST_P(RespondTest, ValuesAreTheDefinitions) {
   }
 }
 
+/// By score(), into host memory that is `gap` values wider than its rows.
+std::vector<float> scores_of(Matcher& matcher, const Bytes& frame, std::uint32_t index,
+                             int gap = 0) {
+  const Size size = matcher.places(index).size();
+  std::vector<float> padded(std::size_t(size.width + gap) * size.height, -7), scores;
+  const ScoreMap map{padded.data(), std::ptrdiff_t(sizeof(float)) * (size.width + gap)};
+  const Status status = matcher.score(frame.view(), index, map);
+  EXPECT_TRUE(status.ok()) << status.message();
+  for (int y = 0; y < size.height; ++y) {
+    const auto row = padded.begin() + std::ptrdiff_t{y} * (size.width + gap);
+    scores.insert(scores.end(), row, row + size.width);
+    for (int i = 0; i < gap; ++i) EXPECT_EQ(row[size.width + i], -7);
+  }
+  return scores;
+}
+
+TEST_P(RespondTest, ScoresAreTheDefinitions) {
+  for (const MethodInfo& method : methods()) {
+    ASSERT_TRUE(prepare(settings(method.method)).ok());
+    for (const Bytes* bytes : {&pattern, &second}) {
+      const std::uint32_t index = bytes == &second;
+      const Rect places = matcher().places(index);
+      ASSERT_EQ(places, (Rect{0, 0, 60 - bytes->size.width + 1, 44 - bytes->size.height + 1}));
+      const std::vector<float> scores = scores_of(matcher(), frame, index);
+      EXPECT_EQ(scores_of(matcher(), frame, index, 3), scores);
+      for (int y = 0; y < places.height; ++y)
+        for (int x = 0; x < places.width; ++x) {
+          const double defined = defined_score(method.method, frame, x, y, *bytes);
+          // One rounding of the exact value; the normed ones have another in the definition.
+          ASSERT_NEAR(scores[std::size_t(y) * places.width + x], defined,
+                      1e-6 * std::max(1.0, std::abs(defined)))
+              << method.name << " at " << x << "," << y;
+        }
+    }
+  }
+}
+
+TEST_P(RespondTest, ScoresInMemoryOfTheDevice) {
+  ASSERT_TRUE(prepare(settings()).ok());
+  const Size size = matcher().places(0).size();
+  const std::vector<float> expected = scores_of(matcher(), frame, 0);
+  auto stream = runtime(device.backend).create_stream();
+  ASSERT_TRUE(stream.ok());
+  for (const int gap : {0, 5}) {
+    const std::size_t row = sizeof(float) * (size.width + gap);
+    auto block = Block::make(device.backend, row * size.height);
+    ASSERT_TRUE(block.ok());
+    const ScoreMap map{block.value().as<float>(), std::ptrdiff_t(row), Memory::device};
+    ASSERT_TRUE(matcher().score(frame.view(), 0, map, stream.value()).ok());
+    std::vector<float> got(expected.size());
+    const std::size_t dense = sizeof(float) * size.width;
+    ASSERT_TRUE(runtime(device.backend)
+                    .copy({got.data(), std::ptrdiff_t(dense), map.data, map.pitch, dense,
+                           std::size_t(size.height)},
+                          Memory::device, Memory::host, stream.value())
+                    .ok());
+    ASSERT_TRUE(runtime(device.backend).wait(stream.value()).ok());
+    EXPECT_EQ(got, expected);
+  }
+  runtime(device.backend).destroy_stream(stream.value());
+}
+
 TEST_P(RespondTest, FollowsTheSettings) {
   MatchSettings s = settings();
   ASSERT_TRUE(prepare(s).ok());
@@ -144,6 +207,14 @@ TEST_P(RespondTest, Errors) {
   ASSERT_TRUE(prepare(settings()).ok());
   EXPECT_EQ(matcher().respond(frame.view(), 2, response).code(), Code::invalid_argument);
   EXPECT_EQ(matcher().respond(second.view(), 0, response).code(), Code::invalid_argument);
+  std::vector<float> scores(60 * 44);
+  const auto score = [&](float* data, std::ptrdiff_t pitch) {
+    return matcher().score(frame.view(), 0, {data, pitch}).code();
+  };
+  EXPECT_EQ(score(nullptr, 60 * 4), Code::invalid_argument);
+  EXPECT_EQ(score(scores.data(), 52 * 4 - 1), Code::invalid_argument);
+  EXPECT_EQ(score(scores.data(), 52 * 4), Code::ok);
+  EXPECT_TRUE(matcher().places(2).empty());
   const MatrixView view = second.view();
   respond();
   ASSERT_TRUE(matcher().set_templates({&view, 1}).ok());

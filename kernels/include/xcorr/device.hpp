@@ -34,6 +34,12 @@ XCORR_API Result<Device> open_device(Backend backend, int ordinal = -1);
 /// thread that calls the library and has no context of its own. Does nothing on the CPU.
 XCORR_API Status make_current(const Device& device);
 
+/// Limits the threads on which the CPU backend works in this process, the calling one included:
+/// work that begins later uses at most so many. 0, the default: one for each core that the process
+/// may use. Errors: invalid_argument for a negative count.
+XCORR_API Status set_max_threads(int count);
+XCORR_API int max_threads();
+
 /// Host memory from which the device copies fast and concurrently with other work (pinned, for
 /// CUDA). Errors: out_of_memory, device_error.
 XCORR_API Result<void*> allocate_host(const Device& device, std::size_t bytes);

@@ -26,7 +26,7 @@ class XCORR_API LiveTemplate {
   /// Enqueues template = (1 - weight) * template + weight * patch, where the patch is the part of
   /// the frame at (x, y), in pixels, of the template's size; weight in [0, 1]. The template is kept
   /// in single precision between blends,
-  ///   average = fma(weight, pixel - average, average),
+  ///   average = fma(weight, pixel - average, average), with weight 1 the pixel itself,
   /// and converted to its own type for matching: u8 by rounding to the nearest integer, ties to
   /// even. (If rounded at each blend, a pixel less than 1 / (2 weight) away from its target would
   /// never move.) A template that a blend leaves flat matches nothing, see is_flat(), until a later
@@ -34,12 +34,13 @@ class XCORR_API LiveTemplate {
   ///
   /// Neither allocates nor waits, with the exceptions of Matcher::enqueue(). A frame in device
   /// memory or in memory from allocate_host() must stay valid until wait() has returned. Must not
-  /// be called while a frame is enqueued with a matcher that uses this template. Errors:
+  /// be called while a frame is enqueued with a matcher that uses this template. On a stream of the
+  /// caller's, matchers may use the template on that stream at once. Errors:
   /// invalid_argument (another type, a part that is not wholly inside the frame, a weight outside
   /// [0, 1]), which leaves the template unchanged; device_error.
-  Status blend(const MatrixView& frame, int x, int y, double weight);
+  Status blend(const MatrixView& frame, int x, int y, double weight, Stream stream = {});
 
-  /// Waits for the blends, after which matchers may be used again.
+  /// Waits for the last blend, after which matchers may be used again.
   Status wait();
 
   /// Waits, then copies the pixels to dense host memory.

@@ -84,6 +84,13 @@ struct Response {
   std::vector<float> values;
 };
 
+/// Where scores are written: f32, row by row, in host memory or the device's.
+struct ScoreMap {
+  float* data = nullptr;
+  std::ptrdiff_t pitch = 0;  ///< bytes from one row to the next, at least a row's
+  Memory memory = Memory::host;
+};
+
 /// Searches frames of one size for a bank of templates. Not for use by several threads at once; one
 /// object per thread is fine.
 class XCORR_API Matcher {
@@ -145,10 +152,24 @@ class XCORR_API Matcher {
   /// Waits for the enqueued frame's peaks: templates in order, best first within a template.
   Status collect(std::vector<Peak>& peaks);
 
-  /// The response of one template of the bank in a frame (as for enqueue()), by the prepared
-  /// settings. Waits for the result, and does not affect an enqueued frame. The first call for a
-  /// template, or after prepare() changed something, allocates as prepare() does. Errors: as
-  /// prepare() and enqueue().
+  /// The places of a template's top-left corner in the prepared frames; empty: it does not fit, or
+  /// there is no such template, or prepare() has not been called.
+  Rect places(std::uint32_t template_index) const;
+
+  /// Writes what one template of the bank scores in a frame (as for enqueue()) at each of its
+  /// places(), by the prepared settings: OpenCV's values (see MethodInfo), for u8 exact but for the
+  /// rounding to f32. Does not affect an enqueued frame. The first call for a template, or after
+  /// prepare() changed something, allocates as prepare() does. Upright, whatever the poses.
+  ///
+  /// Host memory has been written when it returns. For memory of the device the work is only
+  /// enqueued, on the stream; frame and scores must stay valid until the stream has done it, and so
+  /// must the matcher, which until then scores on that stream alone. Errors: as prepare() and
+  /// enqueue(), and invalid_argument for scores without data or of too small a pitch.
+  Status score(const MatrixView& frame, std::uint32_t template_index, const ScoreMap& scores,
+               Stream stream = {});
+
+  /// The response of one template of the bank in a frame: as score(), but closeness, in host
+  /// memory.
   Status respond(const MatrixView& frame, std::uint32_t template_index, Response& response);
 
   /// The name of the variant in use for `kernel`: that of the first group, when templates of

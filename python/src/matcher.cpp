@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "matcher.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "device.hpp"
+#include "errors.hpp"
+#include "picture.hpp"
+
+namespace xcorr::python {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+using Mutex = std::shared_ptr<std::mutex>;
+
+/// Locks several, which are in the order of their addresses for everyone.
+class Locks {
+ public:
+  explicit Locks(std::vector<Mutex> sorted) : mutexes_(std::move(sorted)) {
+    for (const Mutex& mutex : mutexes_) held_.emplace_back(*mutex);
+  }
+
+ private:
+  std::vector<Mutex> mutexes_;  ///< which their live templates need not outlive
+  std::vector<std::unique_lock<std::mutex>> held_;
+};
+
+class LiveTemplateOf {
+ public:
+  LiveTemplateOf(const Device& device, const Picture& pixels) : device_(device) {
+    const nb::gil_scoped_release unlocked;
+    check(make_current(device));
+    template_ = take(LiveTemplate::create(device, pixels.view()));
+  }
+
+  void blend(const Picture& frame, int x, int y, double weight, std::uintptr_t stream) {
+    const nb::gil_scoped_release unlocked;
+    const std::lock_guard lock(*mutex_);
+    check(make_current(device_));
+    check(template_->blend(frame.view(), x, y, weight, stream_of(stream)));
+    // The caller's frame may be gone after this call.
+    if (!stream) check(template_->wait());
+  }
+
+  nb::object read() const {
+    const MatrixView view = template_->view();
+    auto pixels = std::make_unique<std::byte[]>(view.size.area() * size_of(view.type));
+    {
+      const nb::gil_scoped_release unlocked;
+      const std::lock_guard lock(*mutex_);
+      check(make_current(device_));
+      check(template_->read(pixels.get()));
+    }
+    const nb::capsule owner(pixels.get(),
+                            [](void* p) noexcept { delete[] static_cast<std::byte*>(p); });
+    const std::size_t shape[] = {static_cast<std::size_t>(view.size.height),
+                                 static_cast<std::size_t>(view.size.width)};
+    const auto type = view.type == ElementType::u8 ? nb::dtype<std::uint8_t>() : nb::dtype<float>();
+    return nb::ndarray<nb::numpy>(pixels.release(), 2, shape, owner, nullptr, type).cast();
+  }
+
+  std::uint64_t version() const {
+    const std::lock_guard lock(*mutex_);
+    return template_->version();
+  }
+  const Mutex& mutex() const { return mutex_; }
+  const std::shared_ptr<LiveTemplate>& get() const { return template_; }
+
+ private:
+  Device device_;
+  std::shared_ptr<LiveTemplate> template_;
+  Mutex mutex_ = std::make_shared<std::mutex>();
+};
+
+class MatcherOf {
+ public:
+  explicit MatcherOf(const Device& device) : device_(device) {
+    const nb::gil_scoped_release unlocked;
+    check(make_current(device));
+    matcher_.emplace(take(Matcher::create(device)));
+  }
+
+  void set_templates(const std::vector<const Picture*>& pictures,
+                     const std::vector<std::optional<const Picture*>>& masks) {
+    locked([&] {
+      std::vector<MatrixView> templates;
+      for (const Picture* picture : pictures) templates.push_back(picture->view());
+      check(matcher_->set_templates(templates, views_of(masks)));
+      lock_with({});
+    });
+  }
+
+  void set_live_templates(const std::vector<const LiveTemplateOf*>& live,
+                          const std::vector<std::optional<const Picture*>>& masks) {
+    locked([&] {
+      std::vector<std::shared_ptr<const LiveTemplate>> templates;
+      for (const LiveTemplateOf* each : live) templates.push_back(each->get());
+      check(matcher_->set_templates(templates, views_of(masks)));
+      lock_with(live);
+    });
+  }
+
+  void prepare(const std::string& type, int height, int width, const MatchSettings& settings) {
+    locked([&] {
+      const ElementType element = type == "u1" ? ElementType::u8 : ElementType::f32;
+      check_value(matcher_->prepare(element, {width, height}, settings));
+    });
+  }
+
+  void all_fit() {
+    locked([&] { check(matcher_->all_fit()); });
+  }
+
+  void enqueue(nb::object picture, std::uintptr_t stream) {
+    const auto& frame = nb::cast<const Picture&>(picture);
+    locked([&] { check(matcher_->enqueue(frame.view(), stream_of(stream))); });
+    enqueued_ = std::move(picture);
+  }
+
+  nb::object collect() {
+    auto peaks = std::make_unique<std::vector<Peak>>();
+    locked([&] { check(matcher_->collect(*peaks)); });
+    enqueued_ = {};
+    const std::size_t bytes = peaks->size() * sizeof(Peak);
+    auto* data = reinterpret_cast<std::uint8_t*>(peaks->data());
+    const nb::capsule owner(peaks.get(),
+                            [](void* p) noexcept { delete static_cast<std::vector<Peak>*>(p); });
+    (void)peaks.release();
+    return nb::ndarray<nb::numpy, std::uint8_t>(data, {bytes}, owner).cast();
+  }
+
+  std::tuple<int, int, int, int> places(std::uint32_t index) {
+    Rect r;
+    locked([&] { r = matcher_->places(index); });
+    return {r.x, r.y, r.width, r.height};
+  }
+
+  void score(const Picture& frame, std::uint32_t index, const Picture& out, std::uintptr_t stream) {
+    const ScoreMap map = out.scores();
+    locked([&] {
+      if (matcher_->places(index).size() != out.view().size)
+        check({Code::invalid_argument, "out has not the shape of the result"});
+      check(matcher_->score(frame.view(), index, map, stream_of(stream)));
+    });
+  }
+
+  nb::object respond(const Picture& frame, std::uint32_t index) {
+    auto response = std::make_unique<Response>();
+    locked([&] { check(matcher_->respond(frame.view(), index, *response)); });
+    const nb::capsule owner(response.get(),
+                            [](void* p) noexcept { delete static_cast<Response*>(p); });
+    const Response& r = *response.release();
+    return nb::ndarray<nb::numpy, const float>(r.values.data(),
+                                               {static_cast<std::size_t>(r.places.height),
+                                                static_cast<std::size_t>(r.places.width)},
+                                               owner)
+        .cast();
+  }
+
+  std::string kernel() {
+    std::string name;
+    locked([&] { name = matcher_->kernel(); });
+    return name;
+  }
+
+  std::string tuning() {
+    std::string text;
+    locked([&] { text = matcher_->tuning(); });
+    return text;
+  }
+
+ private:
+  static std::vector<MatrixView> views_of(const std::vector<std::optional<const Picture*>>& masks) {
+    std::vector<MatrixView> views;
+    for (const auto& mask : masks) views.push_back(mask ? (*mask)->view() : MatrixView{});
+    return views;
+  }
+
+  /// Live templates must not change while the matcher reads them. From the next call on.
+  void lock_with(const std::vector<const LiveTemplateOf*>& live) {
+    std::vector<Mutex> all;
+    for (const LiveTemplateOf* each : live) all.push_back(each->mutex());
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    live_ = std::move(all);
+  }
+
+  template <class Body>
+  void locked(const Body& body) {
+    const nb::gil_scoped_release unlocked;
+    const std::lock_guard lock(mutex_);
+    const Locks locks(live_);
+    check(make_current(device_));
+    body();
+  }
+
+  Device device_;
+  nb::object enqueued_;  ///< a Picture: keeps its memory until it has been matched
+  std::optional<Matcher> matcher_;
+  std::mutex mutex_;
+  std::vector<Mutex> live_;  ///< of the live templates in the bank
+};
+
+}  // namespace
+
+void bind_matcher(nb::module_& module) {
+  nb::class_<LiveTemplateOf>(module, "LiveTemplate")
+      .def(nb::init<const Device&, const Picture&>(), "device"_a, "pixels"_a)
+      .def("blend", &LiveTemplateOf::blend, "frame"_a, "x"_a, "y"_a, "weight"_a, "stream"_a = 0)
+      .def("read", &LiveTemplateOf::read)
+      .def_prop_ro("version", &LiveTemplateOf::version);
+  nb::class_<MatcherOf>(module, "Matcher")
+      .def(nb::init<const Device&>(), "device"_a)
+      .def("set_templates", &MatcherOf::set_templates, "templates"_a, "masks"_a)
+      .def("set_live_templates", &MatcherOf::set_live_templates, "templates"_a, "masks"_a)
+      .def("prepare", &MatcherOf::prepare, "type"_a, "height"_a, "width"_a, "settings"_a)
+      .def("all_fit", &MatcherOf::all_fit)
+      .def("enqueue", &MatcherOf::enqueue, "frame"_a, "stream"_a = 0)
+      .def("collect", &MatcherOf::collect)
+      .def("places", &MatcherOf::places, "template_index"_a)
+      .def("score", &MatcherOf::score, "frame"_a, "template_index"_a, "out"_a, "stream"_a = 0)
+      .def("respond", &MatcherOf::respond, "frame"_a, "template_index"_a)
+      .def_prop_ro("kernel", &MatcherOf::kernel)
+      .def_prop_ro("tuning", &MatcherOf::tuning);
+}
+
+}  // namespace xcorr::python

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// xcorr._xcorr: the library for the package's own modules, which are its only users. Arguments are
+// what the library takes; what users write is translated in Python.
+#include <nanobind/nanobind.h>
+
+#include "correlator.hpp"
+#include "device.hpp"
+#include "matcher.hpp"
+#include "picture.hpp"
+#include "settings.hpp"
+
+NB_MODULE(_xcorr, module) {
+  xcorr::python::bind_device(module);
+  xcorr::python::bind_picture(module);
+  xcorr::python::bind_settings(module);
+  xcorr::python::bind_matcher(module);
+  xcorr::python::bind_correlator(module);
+}

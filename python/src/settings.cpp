@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "settings.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+
+#include <xcorr/match.hpp>
+
+namespace xcorr::python {
+namespace {
+
+namespace nb = nanobind;
+
+using Rectangle = std::tuple<int, int, int, int>;
+
+/// A structured type of NumPy's over a plain struct: numpy.dtype(...) of it.
+class Fields {
+ public:
+  explicit Fields(std::size_t bytes) { fields_["itemsize"] = bytes; }
+  Fields& add(const char* name, nb::object format, std::size_t offset) {
+    names_.append(name);
+    formats_.append(format);
+    offsets_.append(offset);
+    return *this;
+  }
+  Fields& add(const char* name, const char* format, std::size_t offset) {
+    return add(name, nb::str(format), offset);
+  }
+  nb::dict done() {
+    fields_["names"] = names_;
+    fields_["formats"] = formats_;
+    fields_["offsets"] = offsets_;
+    return fields_;
+  }
+
+ private:
+  nb::dict fields_;
+  nb::list names_, formats_, offsets_;
+};
+
+static_assert(std::is_standard_layout_v<Peak> && std::is_trivially_copyable_v<Peak>);
+
+nb::dict peak_fields() {
+  const nb::dict pose = Fields(sizeof(Pose))
+                            .add("center_x", "f8", offsetof(Pose, center_x))
+                            .add("center_y", "f8", offsetof(Pose, center_y))
+                            .add("angle", "f8", offsetof(Pose, angle))
+                            .add("scale", "f8", offsetof(Pose, scale))
+                            .add("width", "f8", offsetof(Pose, width))
+                            .add("height", "f8", offsetof(Pose, height))
+                            .done();
+  return Fields(sizeof(Peak))
+      .add("template_index", "u4", offsetof(Peak, template_index))
+      .add("x", "f8", offsetof(Peak, x))
+      .add("y", "f8", offsetof(Peak, y))
+      .add("width", "i4", offsetof(Peak, width))
+      .add("height", "i4", offsetof(Peak, height))
+      .add("score", "f8", offsetof(Peak, score))
+      .add("closeness", "f8", offsetof(Peak, closeness))
+      .add("pose", pose, offsetof(Peak, pose))
+      .done();
+}
+
+}  // namespace
+
+void bind_settings(nb::module_& module) {
+  nb::class_<PoseRange>(module, "PoseRange")
+      .def(nb::init<>())
+      .def_rw("angle_start", &PoseRange::angle_start)
+      .def_rw("angle_extent", &PoseRange::angle_extent)
+      .def_rw("angle_step", &PoseRange::angle_step)
+      .def_rw("scale_min", &PoseRange::scale_min)
+      .def_rw("scale_max", &PoseRange::scale_max)
+      .def_rw("scale_step", &PoseRange::scale_step)
+      .def_rw("pyramid_levels", &PoseRange::pyramid_levels)
+      .def_rw("max_overlap", &PoseRange::max_overlap);
+  nb::class_<MatchSettings>(module, "MatchSettings")
+      .def(nb::init<>())
+      .def_prop_rw(
+          "method", [](const MatchSettings& s) { return static_cast<int>(s.method); },
+          [](MatchSettings& s, int method) { s.method = static_cast<Method>(method); })
+      .def_rw("threshold", &MatchSettings::threshold)
+      .def_rw("max_peaks", &MatchSettings::max_peaks)
+      .def_rw("min_peak_distance", &MatchSettings::min_peak_distance)
+      .def_rw("subpixel", &MatchSettings::subpixel)
+      .def_prop_rw(
+          "search_region",
+          [](const MatchSettings& s) -> Rectangle {
+            const Rect& r = s.search_region;
+            return {r.x, r.y, r.width, r.height};
+          },
+          [](MatchSettings& s, const Rectangle& region) {
+            const auto& [x, y, width, height] = region;
+            s.search_region = {x, y, width, height};
+          })
+      .def_rw("prefilter_sigma", &MatchSettings::prefilter_sigma)
+      .def_rw("kernel", &MatchSettings::kernel)
+      .def_rw("poses", &MatchSettings::poses);
+  nb::list names;
+  for (const MethodInfo& method : methods()) names.append(method.name);
+  module.attr("methods") = nb::tuple(names);
+  module.attr("peak_fields") = peak_fields();
+}
+
+}  // namespace xcorr::python

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the documentation shows works, and it has every name."""
+import inspect
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import xcorr
+
+SOURCE = pathlib.Path(__file__).parents[2]
+PAGE = (SOURCE / "docs/python.md").read_text(encoding="utf-8")
+
+
+def test_the_page_s_code():
+    names = {}
+    for code in re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
+        if "# needs a GPU" not in code:
+            exec(compile(code, "docs/python.md", "exec"), names)
+
+
+def test_the_readme_s_code():
+    for code in re.findall(r"^```python\n(.*?)^```$", (SOURCE / "python/README.md").read_text(), re.MULTILINE | re.DOTALL):
+        exec(compile(code, "python/README.md", "exec"), {})
+
+
+def test_every_name_is_in_the_page_and_has_a_docstring():
+    for name in xcorr.__all__:
+        assert f"`{name}" in PAGE or name.startswith("TM_"), name
+        value = getattr(xcorr, name)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert value.__doc__, name
+
+
+def test_the_example(tmp_path):
+    pytest.importorskip("matplotlib")
+    done = subprocess.run([sys.executable, SOURCE / "python/examples/find.py", SOURCE / "docs/images/rocket.jpg",
+                           tmp_path / "found.png"], check=True, text=True, stdout=subprocess.PIPE)
+    assert "upright: at 308, 118, score 1.0000" in done.stdout
+    angle, scale = map(float, re.search(r"by (\S+) degrees, scaled by (\S+),", done.stdout).groups())
+    assert abs(angle - 40) < 0.3 and abs(scale - 0.9) < 0.005
+    assert (tmp_path / "found.png").stat().st_size > 10_000

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+import dataclasses
+import gc
+import pickle
+import weakref
+
+import cv2
+import numpy
+import pytest
+
+import xcorr
+from conftest import noise
+
+
+def on_cpu(*arguments, **more):
+    return xcorr.Matcher(*arguments, device="cpu", **more)
+
+
+def test_a_bank_is_found(frame):
+    places = [(5, 6), (30, 20), (61, 40)]
+    bank = [frame[y:y + 9 + i, x:x + 8 + i] for i, (x, y) in enumerate(places)]
+    peaks = on_cpu(bank, threshold=0.9, subpixel=False).match(frame)
+    assert peaks.dtype == xcorr.PEAK
+    assert list(peaks["template_index"]) == [0, 1, 2]
+    assert list(zip(peaks["x"], peaks["y"])) == places
+    assert list(peaks["width"]) == [8, 9, 10] and list(peaks["height"]) == [9, 10, 11]
+    assert (peaks["score"] == 1).all() and (peaks["closeness"] == 1).all()
+    assert list(peaks["pose"]["center_x"]) == [x + (7 + i) / 2 for i, (x, _) in enumerate(places)]
+    assert (peaks["pose"]["scale"] == 1).all()
+
+
+def test_no_peaks_are_an_empty_array(frame):
+    for matcher in (on_cpu(), on_cpu([noise((9, 9), 5)], threshold=1)):
+        peaks = matcher.match(frame)
+        assert peaks.dtype == xcorr.PEAK and peaks.shape == (0,)
+
+
+def test_settings_change_between_frames(frame):
+    matcher = on_cpu([frame[10:20, 30:42]], max_peaks=4, threshold=-1.0)
+    assert len(matcher.match(frame)) == 4
+    matcher.settings = dataclasses.replace(matcher.settings, max_peaks=1, method=xcorr.TM_SQDIFF)
+    peaks = matcher.match(frame)
+    assert len(peaks) == 1 and peaks["score"][0] == 0
+    matcher.settings = dataclasses.replace(matcher.settings, search_region=(0, 0, 40, 60), method="ccoeff-normed")
+    assert matcher.match(frame)["score"][0] < 1
+    assert matcher.score(frame).shape == (51, 29)
+    assert matcher.kernel != ""
+
+
+def test_kernels_by_name(frame):
+    matcher = on_cpu([frame[10:20, 30:42]], kernel="direct")
+    matcher.match(frame)
+    assert matcher.kernel == "direct"
+    matcher.settings = dataclasses.replace(matcher.settings, kernel="quick")
+    with pytest.raises(ValueError, match="'quick'.*there are"):
+        matcher.match(frame)
+
+
+@pytest.mark.parametrize("name, value, error", [
+    ("threshold", 1.5, ValueError), ("max_peaks", 0, ValueError), ("max_peaks", "many", TypeError),
+    ("prefilter_sigma", -1.0, ValueError), ("min_peak_distance", -1, ValueError), ("method", "best", ValueError),
+    ("search_region", (1, 2, 3), TypeError), ("subpixel", "no", TypeError),
+    ("poses", xcorr.Poses(scale_min=0.01), ValueError),
+])
+def test_bad_settings_are_refused_and_the_old_ones_stay(frame, name, value, error):
+    matcher = on_cpu([frame[10:20, 30:42]])
+    with pytest.raises(error):
+        matcher.settings = dataclasses.replace(matcher.settings, **{name: value})
+        matcher.match(frame)
+    matcher.settings = xcorr.Settings()
+    assert len(matcher.match(frame)) == 1
+
+
+def test_unknown_settings_are_refused():
+    with pytest.raises(TypeError, match="brightness"):
+        on_cpu(brightness=3)
+    with pytest.raises(ValueError, match="no such colours"):
+        on_cpu(colours="hsv")
+
+
+def test_masks(frame):
+    template = frame[10:20, 30:42].copy()
+    template[:, :4] = 0
+    mask = numpy.ones(template.shape, bool)
+    mask[:, :4] = False
+    assert on_cpu([template]).match(frame)["score"][0] < 1
+    matcher = on_cpu([template, template], [mask, None], threshold=-1.0, subpixel=False)
+    peaks = matcher.match(frame)
+    assert peaks["score"][0] == 1 and (peaks["x"][0], peaks["y"][0]) == (30, 10)
+    assert peaks["score"][1] < 1
+    with pytest.raises(ValueError, match="1 masks for 2 templates"):
+        matcher.set_templates([template, template], [mask])
+    assert len(matcher.match(frame)) == 2
+
+
+def test_poses():
+    generator = numpy.random.default_rng(3)
+    part = cv2.GaussianBlur(generator.integers(0, 256, (48, 48), "u1"), (0, 0), 2)
+    part = cv2.normalize(part, None, 0, 255, cv2.NORM_MINMAX)
+    scene = numpy.full((200, 200), 90, "u1")
+    turn = cv2.getRotationMatrix2D((23.5, 23.5), 33, 1.25)
+    turn[:, 2] += (80, 60)
+    cv2.warpAffine(part, turn, (200, 200), scene, borderMode=cv2.BORDER_TRANSPARENT)
+    matcher = on_cpu([part], poses=xcorr.Poses(angle_extent=360, scale_min=0.8, scale_max=1.4), threshold=0.7)
+    peaks = matcher.match(scene)
+    assert len(peaks) == 1
+    pose = peaks["pose"][0]
+    assert abs(pose["angle"] - 33) < 0.5 and abs(pose["scale"] - 1.25) < 0.02
+    assert abs(pose["center_x"] - 103.5) < 0.5 and abs(pose["center_y"] - 83.5) < 0.5
+
+
+def test_scores_and_responses(frame):
+    bank = [frame[10:20, 30:42], frame[5:9, 5:9]]
+    matcher = on_cpu(bank, method="sqdiff")
+    for index, template in enumerate(bank):
+        scores = matcher.score(frame, index)
+        numpy.testing.assert_array_equal(scores, xcorr.match_template(frame, template, "sqdiff"))
+        out = numpy.empty_like(scores)
+        assert matcher.score(frame, index, out=out) is out
+        numpy.testing.assert_array_equal(out, scores)
+        closeness = matcher.respond(frame, index)
+        assert closeness.max() == 1
+        squares = (template.astype("f8") ** 2).sum()
+        numpy.testing.assert_allclose(closeness, 1 - scores / squares, atol=1e-6)
+    with pytest.raises(ValueError, match="no template 2"):
+        matcher.score(frame, 2)
+    with pytest.raises(ValueError, match="no template 2"):
+        matcher.respond(frame, 2)
+
+
+def test_templates_that_do_not_fit(frame):
+    matcher = on_cpu([frame[:5, :5], noise((61, 3), 1)])
+    assert len(matcher.match(frame)) == 1
+    assert matcher.score(frame, 1).size == 0
+    with pytest.raises(ValueError, match="template 1 of 3x61 does not fit"):
+        matcher.all_fit(60, 80)
+    matcher.all_fit(70, 80)
+
+
+def test_colours():
+    picture = noise((40, 50, 3), 8)
+    luma = ((picture.astype("u4") @ numpy.array([77, 150, 29], "u4") + 128) // 256).astype("u1")
+    expected = on_cpu([luma[10:20, 8:20]], threshold=-1.0, max_peaks=3).match(luma)
+    for colours, image in (("rgb", picture), ("bgr", picture[..., ::-1]),
+                           ("rgb", numpy.dstack([picture, picture[..., :1]]))):
+        for frame in (image, numpy.pad(image, ((2, 2), (3, 3), (0, 0)))[2:-2, 3:-3]):
+            matcher = on_cpu([frame[10:20, 8:20]], threshold=-1.0, max_peaks=3, colours=colours)
+            numpy.testing.assert_array_equal(matcher.match(frame), expected)
+            numpy.testing.assert_array_equal(matcher.match(luma), expected)
+    with pytest.raises(ValueError, match="1, 3 or 4 channels"):
+        matcher.match(noise((40, 50, 2)))
+    with pytest.raises(TypeError, match="channels"):
+        on_cpu(colours="rgb").match(noise((40, 50, 3), 1, "f4"))
+
+
+def test_enqueue_and_collect(frame):
+    matcher = on_cpu([frame[10:20, 30:42]])
+    with pytest.raises(ValueError, match="no frame is enqueued"):
+        matcher.collect()
+    matcher.enqueue(frame)
+    assert matcher.collect()["score"][0] == 1
+    with pytest.raises(ValueError, match="no frame is enqueued"):
+        matcher.collect()
+
+
+def test_an_enqueued_frame_stays_alive_until_it_is_collected(frame):
+    matcher = on_cpu([frame[10:20, 30:42]])
+    mine = frame.copy()
+    gone = weakref.ref(mine)
+    matcher.enqueue(mine)
+    del mine
+    gc.collect()
+    assert gone() is not None
+    matcher.collect()
+    gc.collect()
+    assert gone() is None
+
+
+def test_frames_of_several_sizes(frame):
+    matcher = on_cpu([frame[10:20, 30:42]], subpixel=False)
+    for _ in range(2):
+        assert matcher.match(frame)["x"][0] == 30
+        assert matcher.match(frame[5:40, 12:70])["x"][0] == 18
+
+
+def test_live_templates(frame):
+    live = xcorr.LiveTemplate(frame[10:20, 30:42], device="cpu")
+    matchers = [on_cpu([live], subpixel=False), on_cpu([live], [numpy.ones((10, 12), "u1")], subpixel=False)]
+    assert [matcher.match(frame)["x"][0] for matcher in matchers] == [30, 30]
+    live.blend(frame, 3, 4, 1.0)
+    assert live.version == 1
+    numpy.testing.assert_array_equal(live.read(), frame[4:14, 3:15])
+    assert [matcher.match(frame)["x"][0] for matcher in matchers] == [3, 3]
+    with pytest.raises(ValueError, match="not wholly inside"):
+        live.blend(frame, 75, 0, 0.5)
+    with pytest.raises(ValueError, match="weight"):
+        live.blend(frame, 0, 0, 2.0)
+    with pytest.raises(TypeError, match="all live"):
+        on_cpu([live, frame[:5, :5]])
+
+
+def test_matchers_pickle_as_what_they_were_made_of(frame):
+    template = frame[10:20, 30:42]
+    matcher = on_cpu([template], [numpy.ones(template.shape, "u1")], threshold=0.25, max_peaks=3)
+    copy = pickle.loads(pickle.dumps(matcher))
+    assert copy.settings == matcher.settings and copy.device == "cpu"
+    numpy.testing.assert_array_equal(copy.match(frame), matcher.match(frame))
+
+
+def test_templates_are_copied(frame):
+    template = frame[10:20, 30:42].copy()
+    matcher = on_cpu([template])
+    template[:] = 0
+    assert matcher.match(frame)["score"][0] == 1
+
+
+def test_the_stub_has_what_the_module_has():
+    import ast
+    import inspect
+    import pathlib
+
+    from xcorr import _xcorr
+    stub = ast.parse((pathlib.Path(xcorr.__file__).parent / "_xcorr.pyi").read_text())
+    names = {node.name: node for node in stub.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    names |= {node.target.id: node for node in stub.body if isinstance(node, ast.AnnAssign)}
+    assert set(names) == {name for name in vars(_xcorr) if not name.startswith("__")}
+    for name, node in names.items():
+        if isinstance(node, ast.ClassDef):
+            members = {getattr(each, "name", None) or each.target.id for each in node.body} - {"__init__"}
+            assert members == {each for each, _ in inspect.getmembers(getattr(_xcorr, name))
+                               if not each.startswith("_")}, name

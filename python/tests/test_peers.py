@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The results are those of scikit-image, OpenCV and SciPy."""
+import cv2
+import numpy
+import pytest
+import scipy.signal
+import skimage.feature
+
+import xcorr
+from conftest import noise
+
+CV2_METHODS = [cv2.TM_SQDIFF, cv2.TM_SQDIFF_NORMED, cv2.TM_CCORR, cv2.TM_CCORR_NORMED, cv2.TM_CCOEFF,
+               cv2.TM_CCOEFF_NORMED]
+
+
+def of_type(image, dtype):
+    return image.astype(dtype) / 255 if dtype == "f4" else image
+
+
+# ---- scikit-image ----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("dtype", ["u1", "f4"])
+@pytest.mark.parametrize("pad_input", [False, True])
+@pytest.mark.parametrize("size", [(48, 50), (31, 17), (8, 9), (1, 5)])
+def test_photographs_as_scikit_image(photograph, dtype, pad_input, size):
+    image = of_type(photograph, dtype)
+    template = image[60:60 + size[0], 70:70 + size[1]]
+    result = xcorr.match_template(image, template, pad_input=pad_input)
+    # In double precision: its variances in single precision are good to three digits.
+    expected = skimage.feature.match_template(image.astype("f8"), template.astype("f8"), pad_input=pad_input)
+    assert result.dtype == numpy.float32
+    assert result.shape == expected.shape
+    numpy.testing.assert_allclose(result, expected, atol=1e-6 if dtype == "u1" else 2e-3)
+
+
+def test_bright_squares_in_noise_are_found():
+    image = noise((400, 400), 3, "f4") * numpy.float32(0.2)
+    target = numpy.tri(20, dtype="f4") + numpy.tri(20, dtype="f4")[::-1]
+    places = [(50, 50), (200, 200)]
+    for y, x in places:
+        image[y:y + 20, x:x + 20] = target
+    result = xcorr.match_template(image, target)
+    peaks = skimage.feature.peak_local_max(result, min_distance=10, threshold_abs=0.9)
+    assert sorted(map(tuple, peaks)) == places
+    padded = xcorr.match_template(image, target, pad_input=True)
+    peaks = skimage.feature.peak_local_max(padded, min_distance=10, threshold_abs=0.9)
+    assert sorted(map(tuple, peaks)) == [(y + 10, x + 10) for y, x in places]
+
+
+def test_scores_are_normalised_and_never_nan():
+    image = noise((64, 64), 4, "f4")
+    image[10:40, 10:40] = 0.5
+    result = xcorr.match_template(image, image[50:58, 50:58])
+    assert numpy.isfinite(result).all()
+    assert result.max() <= 1 and result.min() >= -1
+    assert (result[12:30, 12:30] == 0).all()
+    assert (xcorr.match_template(image, image[12:20, 12:20]) == 0).all()
+
+
+def test_a_copy_scores_exactly_one(photograph):
+    result = xcorr.match_template(photograph, photograph[100:140, 90:150])
+    assert result[100, 90] == 1
+
+
+# ---- OpenCV ----------------------------------------------------------------------------------------
+
+def norms(image, templ, centred):
+    """The denominator of a normed score at every place."""
+    height, width = templ.shape
+    sums, squares = (each[height:, width:] - each[:-height, width:] - each[height:, :-width] + each[:-height, :-width]
+                     for each in cv2.integral2(image.astype("f8"), sdepth=cv2.CV_64F, sqdepth=cv2.CV_64F))
+    t = templ.astype("f8")
+    if centred:
+        squares = squares - sums ** 2 / templ.size
+        t -= t.mean()
+    return numpy.sqrt(numpy.maximum(squares, 0) * (t ** 2).sum())
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f4"])
+@pytest.mark.parametrize("method", CV2_METHODS)
+@pytest.mark.parametrize("size", [(48, 50), (8, 9)])
+def test_photographs_as_opencv(photograph, dtype, method, size):
+    image = of_type(photograph, dtype)
+    templ = image[60:60 + size[0], 70:70 + size[1]]
+    result = xcorr.matchTemplate(image, templ, method)
+    expected = cv2.matchTemplate(image, templ, method)
+    assert result.dtype == expected.dtype and result.shape == expected.shape
+    # OpenCV's products have the error of an FFT in single precision, which is one of the whole sums; where there is
+    # little contrast it is much of a score, and where there is next to none that score becomes 0 or 1.
+    error = numpy.abs(result.astype("f8") - expected)
+    if method % 2:
+        error *= norms(image, templ, method == cv2.TM_CCOEFF_NORMED)
+    assert error.max() < (2e-4 if method % 2 else 1e-5) * cv2.matchTemplate(image, templ, cv2.TM_CCORR).max()
+
+
+@pytest.mark.parametrize("method", CV2_METHODS)
+def test_sums_of_bytes_are_exact(method):
+    image, templ = noise((40, 50), 5), noise((9, 7), 6)
+    result = xcorr.matchTemplate(image, templ, method).astype("f8")
+    windows = numpy.lib.stride_tricks.sliding_window_view(image.astype("f8"), templ.shape)
+    t = templ.astype("f8")
+    if method in (cv2.TM_CCOEFF, cv2.TM_CCOEFF_NORMED):
+        t = t - t.mean()
+        windows = windows - windows.mean(axis=(2, 3), keepdims=True)
+    squares = (windows ** 2).sum(axis=(2, 3)) * (t ** 2).sum()
+    if method in (cv2.TM_SQDIFF, cv2.TM_SQDIFF_NORMED):
+        sums = ((windows - t) ** 2).sum(axis=(2, 3))
+    else:
+        sums = (windows * t).sum(axis=(2, 3))
+    expected = sums / numpy.sqrt(squares) if method % 2 else sums
+    numpy.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-7 * numpy.abs(expected).max())
+
+
+@pytest.mark.parametrize("method", CV2_METHODS)
+def test_masks_as_opencv(method):
+    image = noise((50, 60), 7)
+    templ = image[12:30, 20:41].copy()
+    mask = numpy.zeros(templ.shape, "u1")
+    mask[3:15, 4:9] = 255
+    mask[5:9, 4:18] = 1
+    result = xcorr.matchTemplate(image, templ, method, mask)
+    # OpenCV multiplies by masks of floats, and takes bytes for ones in some versions only.
+    expected = cv2.matchTemplate(image.astype("f4"), templ.astype("f4"), method, mask=(mask > 0).astype("f4"))
+    numpy.testing.assert_allclose(result, expected, atol=2e-4 * numpy.abs(expected).max())
+    truth = xcorr.matchTemplate(image, templ, method, mask=mask > 0)
+    numpy.testing.assert_array_equal(result, truth)
+
+
+def test_methods_have_opencvs_numbers_and_names():
+    for name in ("SQDIFF", "SQDIFF_NORMED", "CCORR", "CCORR_NORMED", "CCOEFF", "CCOEFF_NORMED"):
+        number = getattr(xcorr, f"TM_{name}")
+        assert number == getattr(cv2, f"TM_{name}")
+        image, templ = noise((20, 20), 1), noise((5, 5), 2)
+        result = xcorr.match_template(image, templ, number)
+        for other in (f"TM_{name}", name.lower(), name.lower().replace("_", "-")):
+            numpy.testing.assert_array_equal(xcorr.match_template(image, templ, other), result)
+
+
+# ---- SciPy -----------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("dtype, exact", [("u1", "u4"), ("i4", "i8"), ("f4", "f4"), ("f8", "f8")])
+@pytest.mark.parametrize("mode", ["full", "valid", "same"])
+@pytest.mark.parametrize("shapes", [((20, 31), (6, 5)), ((7, 8), (7, 8)), ((3, 4), (9, 8)), ((1, 9), (1, 4)),
+                                    ((120, 100), (50, 60))])
+def test_correlations_as_scipy(dtype, exact, mode, shapes):
+    a, b = (noise(shape, seed).astype(dtype) for seed, shape in enumerate(shapes))
+    if dtype[0] != "u":
+        a -= a.dtype.type(100)
+    result = xcorr.correlate2d(a, b, mode)
+    expected = scipy.signal.correlate2d(a.astype("f8"), b.astype("f8"), mode)
+    assert result.dtype == exact and result.shape == expected.shape
+    tolerance = 2e-6 * numpy.abs(expected).max() if dtype == "f4" else 1e-14 * numpy.abs(expected).max()
+    numpy.testing.assert_allclose(result, expected, rtol=0, atol=0 if dtype in ("u1", "i4") else tolerance)
+
+
+def test_large_sums_of_bytes_do_not_overflow():
+    a = numpy.full((300, 300), 255, "u1")
+    result = xcorr.correlate2d(a, a, "valid")
+    assert result.dtype == numpy.uint64 and result.item() == 300 * 300 * 255 * 255

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Template matching and 2-D cross-correlation, exact for 8-bit pictures, on CPUs and NVIDIA GPUs.
+
+`match_template`, `matchTemplate` and `correlate2d` take the arguments of scikit-image's, OpenCV's and SciPy's
+functions of these names and return their results. `Matcher` searches many frames for many templates, at any
+angle and size.
+"""
+from ._devices import devices, max_threads, set_max_threads
+from ._functions import clear_cache, correlate2d, match_template, matchTemplate
+from ._live_template import LiveTemplate
+from ._matcher import PEAK, Matcher
+from ._settings import (METHODS, TM_CCOEFF, TM_CCOEFF_NORMED, TM_CCORR, TM_CCORR_NORMED, TM_SQDIFF, TM_SQDIFF_NORMED,
+                        Poses, Settings)
+
+__all__ = [
+    "METHODS", "PEAK", "TM_CCOEFF", "TM_CCOEFF_NORMED", "TM_CCORR", "TM_CCORR_NORMED", "TM_SQDIFF",
+    "TM_SQDIFF_NORMED", "LiveTemplate", "Matcher", "Poses", "Settings", "clear_cache", "correlate2d", "devices",
+    "matchTemplate", "match_template", "max_threads", "set_max_threads",
+]

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Templates that adapt to what they find."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _xcorr
+from ._arrays import MATCHED, host_picture, place_of
+from ._devices import open_device
+
+
+class LiveTemplate:
+    """A template whose pixels may change, shared by the matchers that use it.
+
+    Parameters
+    ----------
+    pixels : array of shape (height, width), uint8 or float32
+    device : str
+        That of its matchers.
+    """
+
+    def __init__(self, pixels: Any, device: str = "auto") -> None:
+        self._device = open_device(device)
+        self._live = _xcorr.LiveTemplate(self._device, host_picture(pixels, "pixels", MATCHED))
+
+    def blend(self, frame: Any, x: int, y: int, weight: float) -> None:
+        """Move each pixel towards the one of a frame: ``(1 - weight) * template + weight * patch``.
+
+        Parameters
+        ----------
+        frame : array of the template's type
+        x, y : int
+            Where the patch, of the template's size, has its upper left corner in the frame.
+        weight : float
+            0 to 1. The average is kept in float32; for uint8 the template is that average, rounded.
+        """
+        place = place_of(frame, "frame", None)
+        if place.device.is_gpu and not self._device.is_gpu:
+            raise ValueError("the frame is on a GPU, the template on the CPU")
+        with place.current():
+            self._live.blend(place.picture(frame, "frame", MATCHED), x, y, weight)
+
+    def read(self) -> np.ndarray:
+        """A copy of the pixels as they are now."""
+        return self._live.read()
+
+    @property
+    def version(self) -> int:
+        """How often it was blended."""
+        return self._live.version

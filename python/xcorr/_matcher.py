@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The search of many frames for a bank of templates."""
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Sequence
+
+import numpy as np
+
+from . import _xcorr
+from ._arrays import MASKS, MATCHED, host_array, host_picture, place_of
+from ._devices import name_of, open_device
+from ._live_template import LiveTemplate
+from ._settings import Settings, library_settings
+
+
+def _dtype(fields: Any) -> np.dtype[Any]:
+    formats = [_dtype(each) if isinstance(each, dict) else np.dtype(each) for each in fields["formats"]]
+    described: Any = {**fields, "formats": formats}
+    made: np.dtype[Any] = np.dtype(described)
+    return made
+
+
+#: A peak: the fields ``template_index``, ``x``, ``y`` (of the upper left corner), ``width``, ``height``, ``score``,
+#: ``closeness`` (the highest threshold that the score reaches) and ``pose`` with ``center_x``, ``center_y``,
+#: ``angle``, ``scale``, ``width``, ``height``.
+PEAK = _dtype(_xcorr.peak_fields)
+
+
+class Matcher:
+    """Searches frames for templates.
+
+    Parameters
+    ----------
+    templates : sequence of arrays or of LiveTemplate, optional
+        See `set_templates`.
+    masks : sequence, optional
+        See `set_templates`.
+    device : str
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, or ``"auto"``: a GPU, or the CPU where there is none.
+    colours : {"", "rgb", "bgr"}
+        What the channels of arrays of shape (height, width, 3 or 4) are, of which the luma is matched; "": there
+        are none.
+    settings : Settings, optional
+        How to search.
+    **changes
+        Fields of `Settings` that are different from `settings`.
+
+    Several threads may use one matcher; they wait for each other. Matchers of threads of their own work at once.
+
+    Examples
+    --------
+    >>> matcher = xcorr.Matcher([part], threshold=0.8, max_peaks=5, device="cpu")
+    >>> peaks = matcher.match(frame)
+    >>> peaks["x"], peaks["y"], peaks["score"]
+    """
+
+    def __init__(self, templates: Sequence[Any] = (), masks: Sequence[Any] | None = None, *, device: str = "auto",
+                 colours: str = "", settings: Settings | None = None, **changes: Any) -> None:
+        if colours not in ("", "rgb", "bgr"):
+            raise ValueError(f"no such colours: {colours!r}; there are 'rgb', 'bgr' and ''")
+        self._device = open_device(device)
+        self._colours = colours
+        self._matcher = _xcorr.Matcher(self._device)
+        self._prepared: tuple[str, int, int] | None = None
+        self.set_templates(templates, masks)
+        self.settings = dataclasses.replace(settings or Settings(), **changes)
+
+    def set_templates(self, templates: Sequence[Any], masks: Sequence[Any] | None = None) -> None:
+        """Replace the bank. On an error the previous one stays.
+
+        Parameters
+        ----------
+        templates : sequence of arrays or of LiveTemplate
+            All of uint8 or all of float32, of any sizes; copied. Live ones, of the matcher's device, are shared.
+        masks : sequence, optional
+            For each template None or an array of its shape, uint8 or bool: the pixels where it is 0 do not count.
+        """
+        templates = list(templates)
+        masks = list(masks or ())
+        pictures = [None if mask is None else host_picture(mask, f"the mask of template {i}", MASKS)
+                    for i, mask in enumerate(masks)]
+        live = [isinstance(each, LiveTemplate) for each in templates]
+        if any(live) and not all(live):
+            raise TypeError("templates are all live or none is")
+        if any(live):
+            self._matcher.set_live_templates([each._live for each in templates], pictures)
+        else:
+            templates = [np.array(host_array(each)) for each in templates]
+            self._matcher.set_templates([host_picture(each, f"template {i}", MATCHED, self._colours)
+                                         for i, each in enumerate(templates)], pictures)
+        self._templates = templates
+        self._masks = [None if mask is None else np.array(host_array(mask)) for mask in masks]
+        self._prepared = None
+
+    @property
+    def settings(self) -> Settings:
+        """How frames are searched; assign others at any time."""
+        return self._settings
+
+    @settings.setter
+    def settings(self, settings: Settings) -> None:
+        self._library_settings = library_settings(settings)
+        self._settings = settings
+        self._prepared = None
+
+    @property
+    def device(self) -> str:
+        """Where it works: "cpu", "cuda:0", ..."""
+        return name_of(self._device)
+
+    @property
+    def kernel(self) -> str:
+        """The kernel in use; empty before the first frame."""
+        return self._matcher.kernel
+
+    @property
+    def tuning(self) -> str:
+        """What the last measurement with the kernel "tune" found; empty before that."""
+        return self._matcher.tuning
+
+    def _prepare(self, code: str, height: int, width: int) -> None:
+        if (code, height, width) == self._prepared:
+            return
+        self._matcher.prepare(code, height, width, self._library_settings)
+        self._prepared = code, height, width
+
+    def _frame(self, frame: Any) -> tuple[Any, _xcorr.Picture]:
+        """Where it is, and as a picture that the matcher is prepared for."""
+        place = place_of(frame, "frame", None)
+        if place.device.is_gpu and place.device.ordinal != self._device.ordinal:
+            raise ValueError(f"the frame is on {name_of(place.device)}, the matcher on {self.device}")
+        with place.current():
+            picture = place.picture(frame, "frame", MATCHED, self._colours)
+            self._prepare(picture.type, picture.height, picture.width)
+        return place, picture
+
+    def match(self, frame: Any) -> np.ndarray:
+        """Find the templates in a frame.
+
+        Parameters
+        ----------
+        frame : array of shape (height, width) or with `colours` (height, width, 3 or 4)
+            Of the templates' type; of NumPy, CuPy, PyTorch or anything with DLPack or
+            ``__cuda_array_interface__``. One in host memory can be matched anywhere, one on a GPU there.
+
+        Returns
+        -------
+        array of PEAK
+            The templates in order, the best first for each.
+        """
+        self.enqueue(frame)
+        return self.collect()
+
+    def enqueue(self, frame: Any) -> None:
+        """Begin to match a frame. On a GPU it goes on beside what the caller does until `collect`.
+
+        The frame must not be changed until then. Of frames in a row, only the last one can be collected.
+        """
+        place, picture = self._frame(frame)
+        with place.current():
+            self._matcher.enqueue(picture, place.stream)
+
+    def collect(self) -> np.ndarray:
+        """Wait for the enqueued frame's peaks, as `match` returns them."""
+        return self._matcher.collect().view(PEAK)
+
+    def all_fit(self, height: int, width: int) -> None:
+        """Raise ValueError, naming the first that does not, unless all templates fit into such frames."""
+        code = "f4" if self._templates and self._dtype_of_templates() == np.float32 else "u1"
+        self._prepare(code, height, width)
+        self._matcher.all_fit()
+
+    def _dtype_of_templates(self) -> np.dtype:
+        first = self._templates[0]
+        return (first.read() if isinstance(first, LiveTemplate) else first).dtype
+
+    def score(self, frame: Any, template_index: int = 0, out: Any = None) -> Any:
+        """What one template scores at every place: OpenCV's values.
+
+        Parameters
+        ----------
+        frame : array
+            As for `match`.
+        template_index : int
+        out : array of float32 of the result's shape, optional
+
+        Returns
+        -------
+        array of float32
+            Where the template does not fit, an empty one. As for `match_template`, it is on a GPU if the frame
+            is. With a search region its first element is that region's first place.
+        """
+        place, picture = self._frame(frame)
+        with place.current():
+            _, _, width, height = self._matcher.places(template_index)
+            if out is None:
+                out = place.empty((height, width), "f4")
+            if width:
+                self._matcher.score(picture, template_index, place.target(out), place.stream)
+            elif template_index >= len(self._templates):
+                raise ValueError(f"there is no template {template_index}")
+        return out
+
+    def respond(self, frame: Any, template_index: int = 0) -> np.ndarray:
+        """As `score`, but the closeness (the threshold that is reached), 1 for a copy; in host memory."""
+        _, picture = self._frame(frame)
+        return self._matcher.respond(picture, template_index)
+
+    def __reduce__(self) -> Any:
+        """Pickles as what it was made of. Live templates do not."""
+        return _rebuilt, (self._templates, self._masks, self.device if self._device.is_gpu else "cpu", self._colours,
+                          self._settings)
+
+
+def _rebuilt(templates: Any, masks: Any, device: str, colours: str, settings: Settings) -> Matcher:
+    return Matcher(templates, masks, device=device, colours=colours, settings=settings)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What is searched, and how: the library's settings as plain values."""
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from . import _xcorr
+
+#: The methods, in the order of OpenCV's constants.
+METHODS: tuple[str, ...] = _xcorr.methods
+
+TM_SQDIFF, TM_SQDIFF_NORMED, TM_CCORR, TM_CCORR_NORMED, TM_CCOEFF, TM_CCOEFF_NORMED = range(6)
+
+_numbers = {name: number for number, name in enumerate(METHODS)}
+
+
+def method_number(method: str | int) -> int:
+    """Of a name ("ccoeff-normed", "TM_CCOEFF_NORMED") or a constant of OpenCV's."""
+    if isinstance(method, str):
+        number = _numbers.get(method)
+        if number is None:
+            number = _numbers.get(method.lower().replace("_", "-").removeprefix("tm-"))
+    else:
+        number = int(method) if 0 <= method < len(METHODS) else None
+    if number is None:
+        raise ValueError(f"no such method: {method!r}; there are {', '.join(METHODS)}")
+    return number
+
+
+@dataclasses.dataclass(frozen=True)
+class Poses:
+    """The angles and sizes at which templates are searched.
+
+    Attributes
+    ----------
+    angle_start, angle_extent : float
+        The first angle, and from it to the last; degrees, counter-clockwise as seen.
+    angle_step : float
+        From one angle to the next in the last pass; 0: so that the template's rim moves by a pixel.
+    scale_min, scale_max : float
+        The range of scales, 0.1 to 10.
+    scale_step : float
+        From one scale to the next, as a share of the scale; 0: so that the rim moves by a pixel.
+    pyramid_levels : int
+        How often frame and template are halved for the first pass, 0 to 8; -1: as often as the template's
+        details permit.
+    max_overlap : float
+        The share of the smaller one's area that two peaks of a template may have in common, 0 to 1.
+    """
+
+    angle_start: float = 0.0
+    angle_extent: float = 0.0
+    angle_step: float = 0.0
+    scale_min: float = 1.0
+    scale_max: float = 1.0
+    scale_step: float = 0.0
+    pyramid_levels: int = -1
+    max_overlap: float = 0.5
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How a :class:`Matcher` searches.
+
+    Attributes
+    ----------
+    method : str or int
+        One of ``METHODS``, or a constant of OpenCV's.
+    threshold : float
+        How close a match must be, -1 to 1: its score is at least that share of what an exact copy scores; for
+        the two sqdiff methods at most ``1 - threshold`` times what a zero window scores.
+    max_peaks : int
+        Per template, 1 to 1024.
+    min_peak_distance : int
+        Pixels. A peak is a place that no better one lies nearer to, in x and in y; 0: half the template's
+        width and height.
+    subpixel : bool
+        Whether places are refined to fractions of a pixel.
+    search_region : (x, y, width, height), optional
+        The part of the frame in which matches lie; None: all of it.
+    prefilter_sigma : float
+        Frame and templates are smoothed by a Gaussian of this width in pixels, 0 to 10.
+    kernel : str
+        ``"auto"``, ``"tune"`` (measure what is fastest here) or the name of a kernel.
+    poses : Poses, optional
+        The angles and sizes that are searched; None: upright templates of their own size.
+    """
+
+    method: str | int = "ccoeff-normed"
+    threshold: float = 0.5
+    max_peaks: int = 1
+    min_peak_distance: int = 0
+    subpixel: bool = True
+    search_region: tuple[int, int, int, int] | None = None
+    prefilter_sigma: float = 0.0
+    kernel: str = "auto"
+    poses: Poses | None = None
+
+
+def library_settings(settings: Settings) -> _xcorr.MatchSettings:
+    """The same as the module has them. Raises TypeError or ValueError for values that cannot be."""
+    poses = _xcorr.PoseRange()
+    for name, value in vars(settings.poses or Poses()).items():
+        _assign(poses, name, value)
+    made = _xcorr.MatchSettings()
+    made.poses = poses
+    made.method = method_number(settings.method)
+    made.search_region = tuple(settings.search_region or (0, 0, 0, 0))
+    for name in ("threshold", "max_peaks", "min_peak_distance", "subpixel", "prefilter_sigma", "kernel"):
+        _assign(made, name, getattr(settings, name))
+    return made
+
+
+def _assign(to: Any, name: str, value: Any) -> None:
+    try:
+        setattr(to, name, value)
+    except TypeError:
+        raise TypeError(f"{name} cannot be {value!r}") from None
