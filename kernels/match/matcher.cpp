@@ -18,6 +18,7 @@ namespace {
 Status check_settings(const MatchSettings& s) {
   const auto bad = [](const char* what) { return Status(Code::invalid_argument, what); };
   if (static_cast<std::size_t>(s.method) >= methods().size()) return bad("no such method");
+  if (s.subpixel > Subpixel::least_squares) return bad("no such way to find sub-pixel places");
   if (!(s.threshold >= -1 && s.threshold <= 1)) return bad("the threshold must be in [-1, 1]");
   if (s.max_peaks < 1 || s.max_peaks > 1024) return bad("max_peaks must be in [1, 1024]");
   if (s.min_peak_distance < 0) return bad("min_peak_distance must not be negative");

@@ -144,7 +144,7 @@ TEST_P(MatchTest, BankEqualsSingleRuns) {
   MatchSettings s = settings();
   s.max_peaks = 5;
   s.threshold = 0.15;
-  s.subpixel = true;
+  s.subpixel = Subpixel::least_squares;
   const auto together = match<std::uint8_t>(device, bank, frame, s);
   std::vector<Peak> alone;
   for (std::uint32_t i = 0; i < bank.size(); ++i)
@@ -286,7 +286,7 @@ TEST_P(MatchTest, NearFlatNoiseGivesScoresInRange) {
       s.threshold = -1;
       s.max_peaks = 1024;
       s.min_peak_distance = 1;
-      s.subpixel = true;
+      s.subpixel = Subpixel::quadratic;
       const auto peaks = match(device, pattern, frame, s);
       EXPECT_EQ(peaks.size(), 1024u);
       for (const Peak& peak : peaks) {
@@ -303,7 +303,7 @@ TEST_P(MatchTest, TemplateAsLargeAsTheFrame) {
   const auto frame = random_image<std::uint8_t>({37, 23}, 21);
   MatchSettings s = settings();
   s.max_peaks = 10;
-  s.subpixel = true;
+  s.subpixel = Subpixel::least_squares;
   const auto peaks = match(device, frame, frame, s);
   ASSERT_EQ(peaks.size(), 1u);
   EXPECT_EQ(peaks[0].x, 0);

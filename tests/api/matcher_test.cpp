@@ -26,7 +26,7 @@ class MatcherTest : public testing::Test {
   }
   static MatchSettings whole_pixels() {
     MatchSettings settings;
-    settings.subpixel = false;
+    settings.subpixel = Subpixel::none;
     return settings;
   }
   Status prepare(const MatchSettings& settings = whole_pixels()) {

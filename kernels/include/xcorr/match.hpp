@@ -23,6 +23,13 @@ namespace xcorr {
 /// The most that a template may have: the limit of exact sums of 8-bit products in 64 bits.
 inline constexpr std::int64_t max_template_pixels = 11'900'000;
 
+/// How the place of a match is found to a fraction of a pixel.
+enum class Subpixel : std::uint8_t {
+  none,           ///< it is not: places are whole pixels; poses are those of the search's grid
+  quadratic,      ///< by the quadratic through the scores at and around the whole pixel
+  least_squares,  ///< where the frame fits the template best, but for brightness and contrast
+};
+
 struct MatchSettings {
   Method method = Method::ccoeff_normed;
 
@@ -39,7 +46,12 @@ struct MatchSettings {
   /// template's width and height; the searched region's extent or more: one peak.
   int min_peak_distance = 0;
 
-  bool subpixel = true;
+  /// A place is never more than a pixel away in x and in y from where the score is the peak's.
+  /// Least squares need templates of u8, with 16 pixels or more that are at least 2 away from its
+  /// rim and its mask's, and a peak that is not at the border of the searched region; elsewhere,
+  /// and where they find no place, the quadratic's is taken. With poses other than `none` is least
+  /// squares.
+  Subpixel subpixel = Subpixel::least_squares;
 
   /// The part of the frame that is searched: a match lies wholly inside. See searched_region.
   Rect search_region;

@@ -103,7 +103,7 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
       std::ldexp(std::min(t.size.width, t.size.height) * range.scale_min, -level);
   coarse.min_peak_distance =
       level > 0 ? std::max(3, static_cast<int>(smaller / 4)) : settings_.min_peak_distance;
-  coarse.subpixel = false;
+  coarse.subpixel = Subpixel::none;
   auto top = MatchPlan::make(device_, pictures.value().pictures, ElementType::u8,
                              pyramid_[level].size, coarse, stream, {}, Memory::device);
   if (!top.ok()) return top.status();
@@ -211,7 +211,7 @@ PosePlan::Found PosePlan::found_at(const Search& search, const PoseDescent::End&
   if (settled && closeness > candidate.closeness)
     std::tie(found.score, found.closeness) = std::pair(probed.score, closeness);
   Pose& pose = found.pose;
-  if (settled && settings_.subpixel && alignment.is_aligned) {
+  if (settled && settings_.subpixel != Subpixel::none && alignment.is_aligned) {
     const AlignedPose& aligned = alignment.pose;
     pose = {aligned.x, aligned.y, std::atan2(aligned.sine, aligned.cosine) / degree, aligned.scale};
   } else {
