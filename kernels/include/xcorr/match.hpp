@@ -41,9 +41,10 @@ struct MatchSettings {
 
   int max_peaks = 1;  ///< per template, 1 to 1024
 
-  /// Pixels. Non-maximum suppression: a peak is a shift that no other beats within |dx| < distance
-  /// and |dy| < distance (among equal ones the upper, then the left one wins). 0: half the
-  /// template's width and height; the searched region's extent or more: one peak.
+  /// Pixels. Peaks are shifts that reach the threshold and that none of their eight neighbours
+  /// beats (among equal ones the upper, then the left one wins), taken by score: each suppresses
+  /// those within |dx| < distance and |dy| < distance, and those suppressed suppress none. 0: half
+  /// the template's width and height; the searched region's extent or more: one peak.
   int min_peak_distance = 0;
 
   /// A place is never more than a pixel away in x and in y from where the score is the peak's.
