@@ -224,6 +224,11 @@ std::vector<Property> make_table() {
               0, 1, initial.search.match.poses.max_overlap, playing),
           [](auto& s) -> auto& { return s.search.match.poses.max_overlap; }),
       row(
+          g_param_spec_boolean("best-template", "Best template",
+                               "Of templates that match one place, report only the best",
+                               initial.search.match.best_template, playing),
+          [](auto& s) -> auto& { return s.search.match.best_template; }),
+      row(
           // Its items are not described: GStreamer 1.22 crashes at an array in an array of numbers.
           array_of("search-region", "Search region",
                    "Part of the frame that is searched, <x, y, width, height> in pixels; a match "

@@ -63,6 +63,10 @@ struct MatchSettings {
   /// edges, whose surroundings are unknown, a copy differs slightly.
   double prefilter_sigma = 0;
 
+  /// Where several templates match one place, only the best is reported, see keep_best_templates().
+  /// What is left out counts to its template's max_peaks.
+  bool best_template = false;
+
   /// The kernel that finds the matches: the name of a variant of the search stage, which keeps no
   /// scores, or of the correlate stage; "auto" (the fastest in benchmarks of similar problems) or
   /// "tune" (the fastest on this device, see Matcher::prepare).
@@ -89,6 +93,11 @@ struct Peak {
   double closeness = 0;
   Pose pose = {};
 };
+
+/// Of peaks of different templates that have more than `max_overlap` (0 to 1) of the smaller one's
+/// area in common, leaves the one with the greatest closeness; of equal ones the first. The others
+/// are taken by closeness, and one that is left out is in nobody's way. The order stays.
+XCORR_API void keep_best_templates(std::vector<Peak>& peaks, double max_overlap);
 
 /// How well a template matches at every position.
 struct Response {

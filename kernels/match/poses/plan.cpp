@@ -39,7 +39,6 @@ Status check(const std::vector<BankTemplate>& bank, const MatchSettings& s) {
     return bad("scale_step makes too many scales");
   if (r.pyramid_levels < -1 || r.pyramid_levels > 8)
     return bad("pyramid_levels must be in [-1, 8]");
-  if (!(r.max_overlap >= 0 && r.max_overlap <= 1)) return bad("max_overlap must be in [0, 1]");
   if (!info(s.method).normed)
     return unsupported(
         "poses need a normed method: scores of turned templates cannot be compared else");
@@ -140,6 +139,7 @@ bool PosePlan::adopt(const MatchSettings& settings) {
   same.search_region = settings_.search_region;
   same.threshold = settings_.threshold;
   same.subpixel = settings_.subpixel;
+  same.best_template = settings_.best_template;
   same.poses.max_overlap = settings_.poses.max_overlap;
   const Rect region = searched_region(frame_, settings.search_region);
   if (!(same == settings_) || region.size() != region_.size()) return false;
