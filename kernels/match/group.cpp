@@ -75,7 +75,7 @@ Status TemplateGroup::choose(const std::string& kernel) {
   if (Status s = choose_into(sums_of_templates_, p.template_sums(), device_); !s.ok()) return s;
   if (Status s = choose_into(refine_, p.refinement(), device_); !s.ok()) return s;
   if (p.correlate.type == ElementType::u8)
-    if (Status s = choose_into(fit_, p.fit(), device_); !s.ok()) return s;
+    if (Status s = choose_into(locate_, p.locating(), device_); !s.ok()) return s;
   if (kernel_.search) return {};
   if (Status s = choose_into(normalise_, p.normalisation(), device_); !s.ok()) return s;
   return choose_into(peaks_, p.peaks(), device_);
@@ -104,10 +104,10 @@ Status TemplateGroup::allocate() {
   auto refine_state = refine_->make_plan(p.refinement(), device_);
   if (!refine_state.ok()) return refine_state.status();
   refine_state_ = std::move(refine_state.value());
-  if (!fit_) return {};
-  auto fit_state = fit_->make_plan(p.fit(), device_);
-  if (!fit_state.ok()) return fit_state.status();
-  fit_state_ = std::move(fit_state.value());
+  if (!locate_) return {};
+  auto locate_state = locate_->make_plan(p.locating(), device_);
+  if (!locate_state.ok()) return locate_state.status();
+  locate_state_ = std::move(locate_state.value());
   return {};
 }
 
@@ -119,7 +119,7 @@ void TemplateGroup::add_needs(MatchScratchSizes& sizes) const {
   grow(sizes.window_squares, window_squares_of(p.correlate).bytes);
   grow(sizes.side_workspace, window_sums_->workspace_bytes(p.window_sums(), device_));
   grow(sizes.workspace, refine_->workspace_bytes(p.refinement(), device_));
-  if (fit_) grow(sizes.workspace, fit_->workspace_bytes(p.fit(), device_));
+  if (locate_) grow(sizes.workspace, locate_->workspace_bytes(p.locating(), device_));
   if (kernel_.search) return grow(sizes.workspace, kernel_.search->workspace_bytes(p, device_));
   grow(sizes.products, p.batch * p.correlation().products_stride() * size_of(p.products));
   grow(sizes.scores, p.batch * shifts * sizeof(float));
@@ -223,7 +223,7 @@ Status TemplateGroup::run(const MatchFrame& frame, const MatchScratch& scratch,
     return s;
   if (!kernel_refines())
     if (Status s = refine(frame, scratch, results, stream); !s.ok()) return s;
-  return fit_ && frame.subpixel == Subpixel::least_squares ? fit(frame, scratch, results, stream)
+  return locate_ && frame.subpixel == Subpixel::least_squares ? locate(frame, scratch, results, stream)
                                                            : Status();
 }
 
@@ -308,15 +308,15 @@ Status TemplateGroup::refine(const MatchFrame& frame, const MatchScratch& scratc
   return refine_->launch(problem_.refinement(), device_, buffers, refine_state_.get());
 }
 
-Status TemplateGroup::fit(const MatchFrame& frame, const MatchScratch& scratch,
+Status TemplateGroup::locate(const MatchFrame& frame, const MatchScratch& scratch,
                           const MatchResults& results, Stream stream) {
   const LaunchOfRights all{{scratch.workspace.data(), stream}, 0, problem_.correlate.rights};
-  return fit_->launch(problem_.fit(), device_,
+  return locate_->launch(problem_.locating(), device_,
                       {all, static_cast<const std::uint8_t*>(frame.data),
                        static_cast<const std::uint8_t*>(operands()),
                        problem_.masking ? inset_.as<std::uint8_t>() : nullptr, results.candidates,
                        results.counts, results.fits},
-                      fit_state_.get());
+                      locate_state_.get());
 }
 
 }  // namespace xcorr

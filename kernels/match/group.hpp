@@ -103,7 +103,7 @@ class TemplateGroup {
                           const MatchResults& results, SideStream& side, Stream stream);
   Status refine(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
                 Stream stream);
-  Status fit(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
+  Status locate(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
              Stream stream);
   /// Sets the buffers for each batch of templates and calls f.
   template <class F>
@@ -123,11 +123,11 @@ class TemplateGroup {
   const Variant<stage::WindowSums>* window_sums_ = nullptr;
   const Variant<stage::TemplateSums>* sums_of_templates_ = nullptr;
   const Variant<stage::Refine>* refine_ = nullptr;
-  const Variant<stage::Fit>* fit_ = nullptr;  ///< null for f32
+  const Variant<stage::Locate>* locate_ = nullptr;  ///< null for f32
   /// Used after a correlate kernel.
   const Variant<stage::Normalise>* normalise_ = nullptr;
   const Variant<stage::Peaks>* peaks_ = nullptr;
-  std::unique_ptr<PlanState> state_, window_sums_state_, refine_state_, fit_state_;
+  std::unique_ptr<PlanState> state_, window_sums_state_, refine_state_, locate_state_;
   std::vector<Member> members_;
   Block templates_, mask_, inset_, operands_, template_sums_;
   std::optional<Prefilter> prefilter_;  ///< for templates

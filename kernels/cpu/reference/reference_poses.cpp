@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The oracle of the stages of poses, in plain loops: all bit for bit as their headers define them,
-// but align and fit in long double by elimination.
+// but align and locate in long double by elimination.
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "cpu/reference/reference_methods.hpp"
 #include "stages/align.hpp"
-#include "stages/fit.hpp"
+#include "stages/locate.hpp"
 #include "stages/halve.hpp"
 #include "stages/score.hpp"
 #include "stages/sift.hpp"
@@ -344,7 +344,7 @@ Status align_all(const stage::Align::Problem& p, const Device&, const stage::Ali
   return {};
 }
 
-// ---- fit ------------------------------------------------------------------------------------
+// ---- locate ---------------------------------------------------------------------------------
 
 /// The template's smoothed pixel and its slopes, by the spline's derivative at whole pixels.
 struct Terms {
@@ -362,7 +362,7 @@ struct Terms {
   }
 };
 
-FittedPlace fit(const plain::Matrix<std::uint8_t>& window,
+FittedPlace locate(const plain::Matrix<std::uint8_t>& window,
                 const plain::Matrix<std::uint8_t>& pattern, const std::uint8_t* inset) {
   const Size size = pattern.size;
   Wide x = 0, y = 0;
@@ -390,7 +390,7 @@ FittedPlace fit(const plain::Matrix<std::uint8_t>& window,
   return {0, 0, 0};
 }
 
-Status fit_all(const stage::Fit::Problem& problem, const Device&, const stage::Fit::Buffers& b,
+Status locate_all(const stage::Locate::Problem& problem, const Device&, const stage::Locate::Buffers& b,
                PlanState*) {
   const Problem& p = problem.correlate;
   for (int r = b.first_right; r < b.first_right + b.right_count; ++r)
@@ -401,7 +401,7 @@ Status fit_all(const stage::Fit::Problem& problem, const Device&, const stage::F
       window.data += (p.shifts.y + y) * p.left_pitch + p.shifts.x + x;
       const bool inside = x > 0 && y > 0 && x + 1 < p.shifts.width && y + 1 < p.shifts.height;
       b.fits[index] = inside
-                          ? fit(window, plain::right_of<std::uint8_t>(p, b.templates, r), b.inset)
+                          ? locate(window, plain::right_of<std::uint8_t>(p, b.templates, r), b.inset)
                           : FittedPlace{0, 0, 0};
     }
   return {};
@@ -429,18 +429,18 @@ constexpr Variant<stage::Sift> sift_table[] = {
 constexpr Variant<stage::Align> align_table[] = {
     {{"reference", Backend::cpu, u8, reference_rank}, supports_all, align_all},
 };
-constexpr Variant<stage::Fit> fit_table[] = {
+constexpr Variant<stage::Locate> locate_table[] = {
     {{"reference", Backend::cpu,
       u8 | Features(Feature::wide_sums, Feature::several_peaks, Feature::mask), reference_rank},
      supports_all,
-     fit_all},
+     locate_all},
 };
 
 }  // namespace
 
 Family reference_poses_family() {
   return Family(halve_table, turn_table, probe_table, gather_table, sift_table, align_table,
-                fit_table);
+                locate_table);
 }
 
 }  // namespace xcorr::cpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage fit: candidates -> their places by least squares. It is what align does, for upright
+// The stage locate: candidates -> their places by least squares. It is what align does, for upright
 // templates: where
 //   frame(place + p) = gain * (template(p) - slopes(p) * step) + offset
 // fits best with a step of 0, both smoothed by the cubic B-spline. Between pixels the smoothed
@@ -16,7 +16,7 @@ namespace xcorr {
 
 /// The sums over the pixels that take part, see align_inset. They lie inside the window for every
 /// shift.
-struct FitSums {
+struct PlaceSums {
   static constexpr int reach = align_inset, across = 2 * reach + 1, shifts = across * across;
   static constexpr int terms = 4;  ///< of the template: slopes along x and y, value, 1
   static constexpr int pairs = terms * (terms + 1) / 2;
@@ -31,7 +31,7 @@ struct FitSums {
 
 /// The least-squares solution with the frame as it is at a shift. Linear in the frame, and so
 /// between the shifts what lies between them.
-struct FitSolution {
+struct PlaceSolution {
   double x, y;  ///< -gain times the step
   double gain;  ///< 0: there is no solution
 };
@@ -39,19 +39,19 @@ struct FitSolution {
 /// The fewest pixels that must take part: several times the unknowns.
 inline constexpr int least_fitted = 16;
 
-XCORR_HD inline FitSolution fit_solution(const FitSums& sums, int shift) {
-  if (sums.of[FitSums::pairs - 1] < least_fitted) return {0, 0, 0};
+XCORR_HD inline PlaceSolution place_solution(const PlaceSums& sums, int shift) {
+  if (sums.of[PlaceSums::pairs - 1] < least_fitted) return {0, 0, 0};
   const auto unit = [](int term) {
     return term < 2 ? SplinePixel::slope_unit : term == 2 ? SplinePixel::value_unit : 1;
   };
-  double lower[FitSums::terms][FitSums::terms], solution[FitSums::terms];
+  double lower[PlaceSums::terms][PlaceSums::terms], solution[PlaceSums::terms];
   int k = 0;
   XCORR_UNROLL
-  for (int i = 0; i < FitSums::terms; ++i) {
+  for (int i = 0; i < PlaceSums::terms; ++i) {
     XCORR_UNROLL
     for (int j = 0; j <= i; ++j)
       lower[i][j] = static_cast<double>(sums.of[k++]) / (unit(i) * unit(j));
-    solution[i] = static_cast<double>(sums.of[FitSums::product(shift, i)]) / unit(i);
+    solution[i] = static_cast<double>(sums.of[PlaceSums::product(shift, i)]) / unit(i);
   }
   if (!solve_least_squares(lower, solution)) return {0, 0, 0};
   return {solution[0], solution[1], solution[2]};
@@ -67,19 +67,19 @@ struct FittedPlace {
 inline constexpr double least_gain = 1e-6;
 
 /// `at`: the solutions at the shifts.
-XCORR_HD inline FittedPlace fitted_place(const FitSolution (&at)[FitSums::shifts]) {
+XCORR_HD inline FittedPlace fitted_place(const PlaceSolution (&at)[PlaceSums::shifts]) {
   constexpr int most_steps = 10;
   double x = 0, y = 0;
   for (int step = 0; step < most_steps; ++step) {
     const int left = x < 0 ? -1 : 0, top = y < 0 ? -1 : 0;
     const SplineWeights<double> across(x - left), down(y - top);
-    FitSolution here{0, 0, 0};
+    PlaceSolution here{0, 0, 0};
     XCORR_UNROLL
     for (int j = 0; j < 4; ++j) {
       XCORR_UNROLL
       for (int i = 0; i < 4; ++i) {
         const double weight = across.of[i] * down.of[j];
-        const FitSolution& tap = at[(top + 1 + j) * FitSums::across + left + 1 + i];
+        const PlaceSolution& tap = at[(top + 1 + j) * PlaceSums::across + left + 1 + i];
         here.x += weight * tap.x;
         here.y += weight * tap.y;
         here.gain += weight * tap.gain;
@@ -102,8 +102,8 @@ XCORR_HD inline bool can_be_fitted(const Candidate& at, const Rect& shifts) {
 
 namespace stage {
 
-struct Fit {
-  static constexpr const char* name = "fit";
+struct Locate {
+  static constexpr const char* name = "locate";
 
   struct Problem {
     xcorr::Problem correlate;

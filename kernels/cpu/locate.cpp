@@ -7,16 +7,16 @@
 #include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/fit.cpp"
+#define HWY_TARGET_INCLUDE "cpu/locate.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#ifndef XCORR_CPU_FIT_JOB
-#define XCORR_CPU_FIT_JOB
+#ifndef XCORR_CPU_LOCATE_JOB
+#define XCORR_CPU_LOCATE_JOB
 #include "cpu/common.hpp"
-#include "stages/fit.hpp"
+#include "stages/locate.hpp"
 
-namespace xcorr::cpu::fit {
+namespace xcorr::cpu::locate {
 
 /// One candidate.
 struct Job {
@@ -34,14 +34,14 @@ inline int rows_at_a_time(Size size) {
 /// Elements: of the terms, and of the window with the rows above and below.
 inline std::int64_t scratch_elements(Size size) {
   const int rows = rows_at_a_time(size);
-  return std::int64_t{size.width} * (FitSums::terms * rows + rows + 2 * FitSums::reach);
+  return std::int64_t{size.width} * (PlaceSums::terms * rows + rows + 2 * PlaceSums::reach);
 }
 
-}  // namespace xcorr::cpu::fit
+}  // namespace xcorr::cpu::locate
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace xcorr::cpu::fit::HWY_NAMESPACE {
+namespace xcorr::cpu::locate::HWY_NAMESPACE {
 
 /// In parts whose sums 32 bits hold: a term of up to 36 * 255 times a pixel.
 HWY_FLATTEN std::int64_t dot(const std::int16_t* HWY_RESTRICT a, const std::int16_t* HWY_RESTRICT b,
@@ -66,8 +66,8 @@ HWY_FLATTEN std::int64_t dot_of_terms(const std::int16_t* a, const std::int16_t*
 }
 
 /// Adds the sums over rows [first, end) of the template.
-HWY_FLATTEN void add_rows(const Job& job, int first, int end, FitSums& sums) {
-  constexpr int terms = FitSums::terms, reach = FitSums::reach;
+HWY_FLATTEN void add_rows(const Job& job, int first, int end, PlaceSums& sums) {
+  constexpr int terms = PlaceSums::terms, reach = PlaceSums::reach;
   const Size size = job.pattern.size;
   const std::int64_t count = std::int64_t{end - first} * size.width;
   std::int16_t* const term = job.scratch;
@@ -91,32 +91,32 @@ HWY_FLATTEN void add_rows(const Job& job, int first, int end, FitSums& sums) {
       sums.of[pair++] += dot_of_terms(term + i * count, term + j * count, count);
   // Terms are 0 in the first and last columns, so their first and last products with a window that
   // is moved past the memory are left out.
-  for (int shift = 0; shift < FitSums::shifts; ++shift)
+  for (int shift = 0; shift < PlaceSums::shifts; ++shift)
     for (int k = 0; k < terms; ++k)
-      sums.of[FitSums::product(shift, k)] +=
+      sums.of[PlaceSums::product(shift, k)] +=
           dot(term + k * count + reach,
-              window + std::int64_t{shift / FitSums::across} * size.width + shift % FitSums::across,
+              window + std::int64_t{shift / PlaceSums::across} * size.width + shift % PlaceSums::across,
               count - 2 * reach);
 }
 
 FittedPlace place(const Job& job) {
-  FitSums sums{};
+  PlaceSums sums{};
   const Size size = job.pattern.size;
-  const int rows = rows_at_a_time(size), last = size.height - FitSums::reach;
-  for (int y = FitSums::reach; y < last; y += rows)
+  const int rows = rows_at_a_time(size), last = size.height - PlaceSums::reach;
+  for (int y = PlaceSums::reach; y < last; y += rows)
     add_rows(job, y, std::min(y + rows, last), sums);
-  FitSolution solutions[FitSums::shifts];
-  for (int shift = 0; shift < FitSums::shifts; ++shift)
-    solutions[shift] = fit_solution(sums, shift);
+  PlaceSolution solutions[PlaceSums::shifts];
+  for (int shift = 0; shift < PlaceSums::shifts; ++shift)
+    solutions[shift] = place_solution(sums, shift);
   return fitted_place(solutions);
 }
 
-}  // namespace xcorr::cpu::fit::HWY_NAMESPACE
+}  // namespace xcorr::cpu::locate::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace xcorr::cpu {
-namespace fit {
+namespace locate {
 
 HWY_EXPORT(place);
 
@@ -124,7 +124,7 @@ std::size_t slot_bytes(const Problem& p) {
   return sizeof(std::int16_t) * scratch_elements(p.right);
 }
 
-Status launch(const stage::Fit::Problem& problem, const Device&, const stage::Fit::Buffers& b,
+Status launch(const stage::Locate::Problem& problem, const Device&, const stage::Locate::Buffers& b,
               PlanState*) {
   const Problem& p = problem.correlate;
   const SlotMemory memory(b.workspace, slot_bytes(p));
@@ -146,12 +146,12 @@ Status launch(const stage::Fit::Problem& problem, const Device&, const stage::Fi
   return {};
 }
 
-std::size_t workspace(const stage::Fit::Problem& problem, const Device&) {
+std::size_t workspace(const stage::Locate::Problem& problem, const Device&) {
   return SlotMemory::total(slot_bytes(problem.correlate));
 }
 
-constexpr Variant<stage::Fit> variants[] = {
-    {{"fit",
+constexpr Variant<stage::Locate> variants[] = {
+    {{"locate",
       Backend::cpu,
       {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask}},
      supports_all,
@@ -159,9 +159,9 @@ constexpr Variant<stage::Fit> variants[] = {
      workspace},
 };
 
-}  // namespace fit
+}  // namespace locate
 
-Family fit_family() { return Family(fit::variants); }
+Family locate_family() { return Family(locate::variants); }
 
 }  // namespace xcorr::cpu
 #endif

@@ -6,18 +6,18 @@
 // the steps.
 #include "cuda/common/tickets.cuh"
 #include "cuda/common/warp.cuh"
-#include "stages/fit.hpp"
+#include "stages/locate.hpp"
 
 namespace xcorr::cuda {
 namespace {
 
 using u64 = unsigned long long;
 
-constexpr int jobs = FitSums::across + 1;  // a row of shifts each, and the products of terms
+constexpr int jobs = PlaceSums::across + 1;  // a row of shifts each, and the products of terms
 constexpr int parts = 4;                   // warps for each, which take rows in turn
 constexpr int threads = 32 * jobs * parts;
 constexpr int rows_of_block = 16;
-static_assert(threads >= FitSums::count && FitSums::shifts <= 32);
+static_assert(threads >= PlaceSums::count && PlaceSums::shifts <= 32);
 
 /// Columns whose sums of products with a term 32 bits hold, over 32 lanes.
 constexpr int columns = 896;
@@ -44,18 +44,18 @@ __device__ void add(u64* to, long long value) { atomicAdd(to, static_cast<u64>(v
 
 /// The products of terms in a row.
 __device__ void add_pairs(const Pixels& pixels, int y, u64* sums) {
-  long long of[FitSums::pairs] = {};
-  pixels.for_row(y, FitSums::reach, pixels.size.width - FitSums::reach,
+  long long of[PlaceSums::pairs] = {};
+  pixels.for_row(y, PlaceSums::reach, pixels.size.width - PlaceSums::reach,
                  [&](const SplinePixel& pixel, const std::uint8_t*) {
                    const int terms[] = {pixel.by_u, pixel.by_v, pixel.value, 1};
                    int k = 0;
 #pragma unroll
-                   for (int i = 0; i < FitSums::terms; ++i)
+                   for (int i = 0; i < PlaceSums::terms; ++i)
 #pragma unroll
                      for (int j = 0; j <= i; ++j) of[k++] += terms[i] * terms[j];
                  });
 #pragma unroll
-  for (int k = 0; k < FitSums::pairs; ++k) {
+  for (int k = 0; k < PlaceSums::pairs; ++k) {
     const long long sum = warp_sum(of[k]);
     if (threadIdx.x % 32 == 0) add(&sums[k], sum);
   }
@@ -63,14 +63,14 @@ __device__ void add_pairs(const Pixels& pixels, int y, u64* sums) {
 
 /// The products of terms with the window at the shifts `down`.
 __device__ void add_shifts(const Pixels& pixels, int y, int down, u64* sums) {
-  for (int begin = FitSums::reach; begin < pixels.size.width - FitSums::reach; begin += columns) {
-    int of[FitSums::across][FitSums::terms] = {};
-    pixels.for_row(y, begin, min(begin + columns, pixels.size.width - FitSums::reach),
+  for (int begin = PlaceSums::reach; begin < pixels.size.width - PlaceSums::reach; begin += columns) {
+    int of[PlaceSums::across][PlaceSums::terms] = {};
+    pixels.for_row(y, begin, min(begin + columns, pixels.size.width - PlaceSums::reach),
                    [&](const SplinePixel& pixel, const std::uint8_t* window) {
                      const std::uint8_t* row = window + down * pixels.window_pitch;
 #pragma unroll
-                     for (int i = 0; i < FitSums::across; ++i) {
-                       const int frame = row[i - FitSums::reach];
+                     for (int i = 0; i < PlaceSums::across; ++i) {
+                       const int frame = row[i - PlaceSums::reach];
                        of[i][0] += pixel.by_u * frame;
                        of[i][1] += pixel.by_v * frame;
                        of[i][2] += pixel.value * frame;
@@ -78,12 +78,12 @@ __device__ void add_shifts(const Pixels& pixels, int y, int down, u64* sums) {
                      }
                    });
 #pragma unroll
-    for (int i = 0; i < FitSums::across; ++i)
+    for (int i = 0; i < PlaceSums::across; ++i)
 #pragma unroll
-      for (int k = 0; k < FitSums::terms; ++k) {
+      for (int k = 0; k < PlaceSums::terms; ++k) {
         const int sum = warp_sum(of[i][k]);
         if (threadIdx.x % 32 == 0)
-          add(&sums[FitSums::product((down + FitSums::reach) * FitSums::across + i, k)], sum);
+          add(&sums[PlaceSums::product((down + PlaceSums::reach) * PlaceSums::across + i, k)], sum);
       }
   }
 }
@@ -92,7 +92,7 @@ __device__ void add_shifts(const Pixels& pixels, int y, int down, u64* sums) {
 /// false. `all`: 0 before and after.
 __device__ bool add_blocks(u64* sums, unsigned* ticket, u64* all) {
   if (gridDim.x == 1) return true;
-  const bool counts = threadIdx.x < FitSums::count;
+  const bool counts = threadIdx.x < PlaceSums::count;
   if (counts) {
     atomicAdd(&all[threadIdx.x], sums[threadIdx.x]);
     __threadfence();
@@ -108,11 +108,11 @@ __device__ bool add_blocks(u64* sums, unsigned* ticket, u64* all) {
 
 /// Grid: blocks that share a candidate, candidates of a template, templates.
 __global__ void __launch_bounds__(threads, 1)
-    fit(stage::Fit::Problem p, const std::uint8_t* left, const std::uint8_t* templates,
+    locate(stage::Locate::Problem p, const std::uint8_t* left, const std::uint8_t* templates,
         const std::uint8_t* inset, int first_right, int right_count, const Candidate* candidates,
         const std::uint32_t* counts, unsigned* tickets, u64* sums_of_slots, FittedPlace* fits) {
-  __shared__ FitSums sums;
-  __shared__ FitSolution solutions[FitSums::shifts];
+  __shared__ PlaceSums sums;
+  __shared__ PlaceSolution solutions[PlaceSums::shifts];
   auto* const shared = reinterpret_cast<u64*>(sums.of);
   const Problem& c = p.correlate;
   const int job = threadIdx.x / 32 % jobs, part = threadIdx.x / 32 / jobs;
@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(threads, 1)
       if (blockIdx.x == 0 && threadIdx.x == 0) fits[index] = {0, 0, 0};
       continue;
     }
-    if (threadIdx.x < FitSums::count) shared[threadIdx.x] = 0;
+    if (threadIdx.x < PlaceSums::count) shared[threadIdx.x] = 0;
     __syncthreads();
     const Pixels pixels{left + (c.shifts.y + at.y) * c.left_pitch + c.shifts.x + at.x,
                         templates + r * c.right_stride,
@@ -133,19 +133,19 @@ __global__ void __launch_bounds__(threads, 1)
                         c.left_pitch,
                         c.right_pitch,
                         c.right};
-    const int begin = max(static_cast<int>(blockIdx.x) * rows_of_block, FitSums::reach);
+    const int begin = max(static_cast<int>(blockIdx.x) * rows_of_block, PlaceSums::reach);
     const int end =
-        min(static_cast<int>(blockIdx.x + 1) * rows_of_block, c.right.height - FitSums::reach);
+        min(static_cast<int>(blockIdx.x + 1) * rows_of_block, c.right.height - PlaceSums::reach);
     for (int y = begin + part; y < end; y += parts)
-      if (job < FitSums::across)
-        add_shifts(pixels, y, job - FitSums::reach, shared);
+      if (job < PlaceSums::across)
+        add_shifts(pixels, y, job - PlaceSums::reach, shared);
       else
         add_pairs(pixels, y, shared);
     __syncthreads();
-    if (add_blocks(shared, &tickets[index], sums_of_slots + index * FitSums::count)) {
+    if (add_blocks(shared, &tickets[index], sums_of_slots + index * PlaceSums::count)) {
       __syncthreads();
       const int shift = threadIdx.x;
-      if (shift < FitSums::shifts) solutions[shift] = fit_solution(sums, shift);
+      if (shift < PlaceSums::shifts) solutions[shift] = place_solution(sums, shift);
       __syncthreads();
       if (threadIdx.x == 0) fits[index] = fitted_place(solutions);
     }
@@ -154,22 +154,22 @@ __global__ void __launch_bounds__(threads, 1)
 }
 
 /// For each candidate its sums, each as large as two counters, and a ticket.
-Result<std::unique_ptr<PlanState>> plan(const stage::Fit::Problem& p, const Device&) {
-  return Tickets::make(p.slots() * (2 * FitSums::count + 1));
+Result<std::unique_ptr<PlanState>> plan(const stage::Locate::Problem& p, const Device&) {
+  return Tickets::make(p.slots() * (2 * PlaceSums::count + 1));
 }
 
-Status launch(const stage::Fit::Problem& p, const Device& device, const stage::Fit::Buffers& b,
+Status launch(const stage::Locate::Problem& p, const Device& device, const stage::Locate::Buffers& b,
               PlanState* state) {
   unsigned* const counters = static_cast<const Tickets*>(state)->counters();
   const dim3 grid(blocks_of(p.correlate), p.max_peaks, grid_extent(b.right_count));
-  return enqueue_early(device, "fit", fit, grid, threads, 0, b.stream, p, b.lefts, b.templates,
+  return enqueue_early(device, "locate", locate, grid, threads, 0, b.stream, p, b.lefts, b.templates,
                        b.inset, b.first_right, b.right_count, b.candidates, b.counts,
-                       counters + 2 * FitSums::count * p.slots(), reinterpret_cast<u64*>(counters),
+                       counters + 2 * PlaceSums::count * p.slots(), reinterpret_cast<u64*>(counters),
                        b.fits);
 }
 
-constexpr Variant<stage::Fit> table[] = {
-    {{"fit",
+constexpr Variant<stage::Locate> table[] = {
+    {{"locate",
       Backend::cuda,
       {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask}},
      supports_all,
@@ -180,6 +180,6 @@ constexpr Variant<stage::Fit> table[] = {
 
 }  // namespace
 
-Family fit_family() { return Family(table); }
+Family locate_family() { return Family(table); }
 
 }  // namespace xcorr::cuda

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage fit: places within 1e-3 of a pixel, at the peaks of ccoeff-normed. In cases whose
+// The stage locate: places within 1e-3 of a pixel, at the peaks of ccoeff-normed. In cases whose
 // templates are copies they lie on whole pixels, in others anywhere, or there is none.
-#include "stages/fit.hpp"
+#include "stages/locate.hpp"
 
 #include "posed.hpp"
 
@@ -11,14 +11,14 @@ namespace {
 
 using xcorr::FittedPlace;
 
-class FitTest final : public StageTest<xcorr::stage::Fit> {
+class LocateTest final : public StageTest<xcorr::stage::Locate> {
   bool concerns(const Case& c) const override {
     return !c.filter && is_matching(c) && c.type == ElementType::u8;
   }
   bool takes(const Case& c, const Trial& trial) const override {
     return concerns(c) && trial.method == xcorr::Method::ccoeff_normed && is_usual(c, trial);
   }
-  Problem problem(const Scenario& scenario) const override { return scenario.problem.fit(); }
+  Problem problem(const Scenario& scenario) const override { return scenario.problem.locating(); }
   xcorr::Status prepare(Scenario& scenario) const override {
     if (scenario.problem.masking)
       set(scenario.values, "inset",
@@ -43,7 +43,7 @@ class FitTest final : public StageTest<xcorr::stage::Fit> {
         comparison.value(place, expected[i].dy, actual[i].dy, 1e-3);
       }
   }
-} const fit_test;
+} const locate_test;
 
 }  // namespace
 }  // namespace checkcorr
