@@ -74,6 +74,8 @@ Status TemplateGroup::choose(const std::string& kernel) {
   if (Status s = choose_into(window_sums_, p.window_sums(), device_); !s.ok()) return s;
   if (Status s = choose_into(sums_of_templates_, p.template_sums(), device_); !s.ok()) return s;
   if (Status s = choose_into(refine_, p.refinement(), device_); !s.ok()) return s;
+  if (p.correlate.type == ElementType::u8)
+    if (Status s = choose_into(locate_, p.locating(), device_); !s.ok()) return s;
   if (kernel_.search) return {};
   if (Status s = choose_into(normalise_, p.normalisation(), device_); !s.ok()) return s;
   return choose_into(peaks_, p.peaks(), device_);
@@ -87,6 +89,7 @@ Status TemplateGroup::allocate() {
   const auto mask = static_cast<std::size_t>(p.masking.extent(p.correlate.right).bytes);
   if (Status s = make_block(templates_, backend, pixels); !s.ok()) return s;
   if (Status s = make_block(mask_, backend, mask); !s.ok()) return s;
+  if (Status s = make_block(inset_, backend, mask); !s.ok()) return s;
   if (Status s = make_block(operands_, backend, operands); !s.ok()) return s;
   if (Status s = make_block(template_sums_, backend, p.correlate.rights * sizeof(TemplateSums));
       !s.ok())
@@ -101,6 +104,10 @@ Status TemplateGroup::allocate() {
   auto refine_state = refine_->make_plan(p.refinement(), device_);
   if (!refine_state.ok()) return refine_state.status();
   refine_state_ = std::move(refine_state.value());
+  if (!locate_) return {};
+  auto locate_state = locate_->make_plan(p.locating(), device_);
+  if (!locate_state.ok()) return locate_state.status();
+  locate_state_ = std::move(locate_state.value());
   return {};
 }
 
@@ -112,6 +119,7 @@ void TemplateGroup::add_needs(MatchScratchSizes& sizes) const {
   grow(sizes.window_squares, window_squares_of(p.correlate).bytes);
   grow(sizes.side_workspace, window_sums_->workspace_bytes(p.window_sums(), device_));
   grow(sizes.workspace, refine_->workspace_bytes(p.refinement(), device_));
+  if (locate_) grow(sizes.workspace, locate_->workspace_bytes(p.locating(), device_));
   if (kernel_.search) return grow(sizes.workspace, kernel_.search->workspace_bytes(p, device_));
   grow(sizes.products, p.batch * p.correlation().products_stride() * size_of(p.products));
   grow(sizes.scores, p.batch * shifts * sizeof(float));
@@ -150,11 +158,15 @@ Status TemplateGroup::refresh(const MatchResults& results, Stream stream) {
 
 Status TemplateGroup::load_mask(const std::vector<std::uint8_t>& mask, Stream stream) {
   if (!problem_.masking) return {};
-  if (Status s = runtime(device_.backend)
-                     .copy(bytes_copy(mask_.data(), mask.data(), mask.size()), Memory::host,
-                           Memory::device, stream);
-      !s.ok())
-    return s;
+  const Runtime& device = runtime(device_.backend);
+  const auto inset = inset_mask(mask, problem_.correlate.right, align_inset);
+  for (const auto& [block, bytes] : {std::pair(&mask_, &mask), std::pair(&inset_, &inset)})
+    if (Status s = device.copy(bytes_copy(block->data(), bytes->data(), bytes->size()),
+                               Memory::host, Memory::device, stream);
+        !s.ok())
+      return s;
+  // `inset` ends here.
+  if (Status s = device.wait(stream); !s.ok()) return s;
   return window_sums_state_ ? window_sums_state_->set_rights(mask_.data(), stream) : Status();
 }
 
@@ -203,7 +215,7 @@ void TemplateGroup::adopt(const MatchFrame& frame) {
   problem_.correlate.left_pitch = frame.pitch;
   problem_.method = frame.method;
   problem_.threshold = frame.threshold;
-  problem_.subpixel = frame.subpixel;
+  problem_.subpixel = frame.subpixel != Subpixel::none;
 }
 
 Status TemplateGroup::run(const MatchFrame& frame, const MatchScratch& scratch,
@@ -211,9 +223,12 @@ Status TemplateGroup::run(const MatchFrame& frame, const MatchScratch& scratch,
   adopt(frame);
   if (Status s = kernel_.search ? search(frame, scratch, results, stream)
                                 : search_in_stages(frame, scratch, results, side, stream);
-      !s.ok() || kernel_refines())
+      !s.ok())
     return s;
-  return refine(frame, scratch, results, stream);
+  if (!kernel_refines())
+    if (Status s = refine(frame, scratch, results, stream); !s.ok()) return s;
+  return locate_ && frame.subpixel == Subpixel::least_squares ? locate(frame, scratch, results, stream)
+                                                           : Status();
 }
 
 Status TemplateGroup::score(const MatchFrame& frame, const MatchScratch& scratch, float* scores,
@@ -311,6 +326,17 @@ Status TemplateGroup::refine(const MatchFrame& frame, const MatchScratch& scratc
                                  results.counts, results.peaks, results.peak_counts};
   buffers.right_count = problem_.correlate.rights;
   return refine_->launch(problem_.refinement(), device_, buffers, refine_state_.get());
+}
+
+Status TemplateGroup::locate(const MatchFrame& frame, const MatchScratch& scratch,
+                          const MatchResults& results, Stream stream) {
+  const LaunchOfRights all{{scratch.workspace.data(), stream}, 0, problem_.correlate.rights};
+  return locate_->launch(problem_.locating(), device_,
+                      {all, static_cast<const std::uint8_t*>(frame.data),
+                       static_cast<const std::uint8_t*>(operands()),
+                       problem_.masking ? inset_.as<std::uint8_t>() : nullptr, results.candidates,
+                       results.counts, results.fits},
+                      locate_state_.get());
 }
 
 }  // namespace xcorr

@@ -31,6 +31,7 @@ struct MatchScratchSizes {
 /// Where a group's results go, starting with its first template.
 struct MatchResults {
   RefinedPeak* peaks;
+  FittedPlace* fits;
   std::uint32_t* peak_counts;
   TemplateSums* template_sums;
   Candidate* candidates;
@@ -43,7 +44,7 @@ struct MatchFrame {
   std::int64_t pitch;
   Method method;
   double threshold;
-  bool subpixel;
+  Subpixel subpixel;
 };
 
 class TemplateGroup {
@@ -111,6 +112,8 @@ class TemplateGroup {
                        SideStream& side, Stream stream, Then then);
   Status refine(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
                 Stream stream);
+  Status locate(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
+             Stream stream);
   /// Sets the buffers for each batch of templates and calls f.
   template <class F>
   Status for_batches(LaunchOfRights& launch, F f) const {
@@ -129,12 +132,13 @@ class TemplateGroup {
   const Variant<stage::WindowSums>* window_sums_ = nullptr;
   const Variant<stage::TemplateSums>* sums_of_templates_ = nullptr;
   const Variant<stage::Refine>* refine_ = nullptr;
+  const Variant<stage::Locate>* locate_ = nullptr;  ///< null for f32
   /// Used after a correlate kernel.
   const Variant<stage::Normalise>* normalise_ = nullptr;
   const Variant<stage::Peaks>* peaks_ = nullptr;
-  std::unique_ptr<PlanState> state_, window_sums_state_, refine_state_;
+  std::unique_ptr<PlanState> state_, window_sums_state_, refine_state_, locate_state_;
   std::vector<Member> members_;
-  Block templates_, mask_, operands_, template_sums_;
+  Block templates_, mask_, inset_, operands_, template_sums_;
   std::optional<Prefilter> prefilter_;  ///< for templates
 };
 

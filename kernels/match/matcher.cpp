@@ -18,9 +18,12 @@ namespace {
 Status check_settings(const MatchSettings& s) {
   const auto bad = [](const char* what) { return Status(Code::invalid_argument, what); };
   if (static_cast<std::size_t>(s.method) >= methods().size()) return bad("no such method");
+  if (s.subpixel > Subpixel::least_squares) return bad("no such way to find sub-pixel places");
   if (!(s.threshold >= -1 && s.threshold <= 1)) return bad("the threshold must be in [-1, 1]");
   if (s.max_peaks < 1 || s.max_peaks > 1024) return bad("max_peaks must be in [1, 1024]");
   if (s.min_peak_distance < 0) return bad("min_peak_distance must not be negative");
+  if (!(s.poses.max_overlap >= 0 && s.poses.max_overlap <= 1))
+    return bad("max_overlap must be in [0, 1]");
   if (!(s.prefilter_sigma >= 0 && s.prefilter_sigma <= 10))
     return bad("prefilter_sigma must be in [0, 10]");
   return {};
@@ -34,6 +37,9 @@ ElementType type_of(const AnyPlan& plan) {
 }
 Size frame_of(const AnyPlan& plan) {
   return std::visit([](const auto& p) { return p.frame(); }, plan);
+}
+const MatchSettings& settings_of(const AnyPlan& plan) {
+  return std::visit([](const auto& p) -> const MatchSettings& { return p.settings(); }, plan);
 }
 bool adopt(AnyPlan& plan, const MatchSettings& settings) {
   return std::visit([&](auto& p) { return p.adopt(settings); }, plan);
@@ -201,6 +207,8 @@ Status Matcher::collect(std::vector<Peak>& peaks) try {
   impl_->pending.reset();
   if (Status status = runtime(impl_->device.backend).wait(stream); !status.ok()) return status;
   std::visit([&](const auto& plan) { plan.collect(peaks); }, *impl_->plan);
+  const MatchSettings& settings = settings_of(*impl_->plan);
+  if (settings.best_template) keep_best_templates(peaks, settings.poses.max_overlap);
   return {};
 } catch (const std::exception& thrown) {
   return status_of(thrown);
@@ -210,7 +218,7 @@ Status Matcher::Impl::prepare_scores(const MatrixView& frame, std::uint32_t temp
   if (Status status = check_frame(plan, frame); !status.ok()) return status;
   if (template_index >= bank.size())
     return {Code::invalid_argument, "there is no template " + std::to_string(template_index)};
-  MatchSettings settings = std::visit([](const auto& p) { return p.settings(); }, *plan);
+  MatchSettings settings = settings_of(*plan);
   settings.poses = {};
   if (score_plan && scoring == template_index && score_plan->adopt(settings)) return {};
   score_plan.reset();

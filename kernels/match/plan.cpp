@@ -2,6 +2,7 @@
 #include "match/plan.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace xcorr {
 namespace {
@@ -107,9 +108,9 @@ Status MatchPlan::allocate(Memory memory) {
 
 MatchResults MatchPlan::results_of(std::size_t group) const {
   const std::size_t first = firsts_[group], first_peak = first * settings_.max_peaks;
-  return {sizes_.peaks_in(results_) + first_peak, sizes_.counts_in(results_) + first,
-          sizes_.sums_in(results_) + first, candidates_.as<Candidate>() + first_peak,
-          counts_.as<std::uint32_t>() + first};
+  return {sizes_.peaks_in(results_) + first_peak,   sizes_.fits_in(results_) + first_peak,
+          sizes_.counts_in(results_) + first,       sizes_.sums_in(results_) + first,
+          candidates_.as<Candidate>() + first_peak, counts_.as<std::uint32_t>() + first};
 }
 
 bool MatchPlan::adopt(const MatchSettings& settings) {
@@ -233,8 +234,13 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
       score_limit(settings_.method, settings_.threshold, double(groups_[group].problem().pixels()),
                   sums_of(group, member));
   const Closeness closeness = closeness_of(group, member);
-  const RefinedPeak* first = results.peaks + member * settings_.max_peaks;
-  std::vector<RefinedPeak> refined(first, first + results.peak_counts[member]);
+  const std::size_t first = member * settings_.max_peaks;
+  std::vector<RefinedPeak> refined(results.peaks + first,
+                                   results.peaks + first + results.peak_counts[member]);
+  if (settings_.subpixel == Subpixel::least_squares && type_ == ElementType::u8)
+    for (std::size_t i = 0; i < refined.size(); ++i)
+      if (const FittedPlace& fit = results.fits[first + i]; fit.is_fitted)
+        std::tie(refined[i].dx, refined[i].dy) = std::pair(fit.dx, fit.dy);
   // Exact scores may reorder close candidates.
   std::sort(refined.begin(), refined.end(), [minimum](const RefinedPeak& a, const RefinedPeak& b) {
     if (a.score != b.score) return minimum ? a.score < b.score : a.score > b.score;

@@ -105,16 +105,20 @@ class MatchPlan {
   std::optional<Prefilter> prefilter_;
   MatchScratch scratch_;
   Block candidates_, counts_;
-  /// In memory that the device writes: peaks, then sums and counts of peaks of each template.
+  /// In memory that the device writes: peaks and their places by least squares, then sums and
+  /// counts of peaks of each template.
   struct Results {
     std::size_t peaks = 0, templates = 0;
     std::size_t bytes() const {
-      return peaks * sizeof(RefinedPeak) +
+      return peaks * (sizeof(RefinedPeak) + sizeof(FittedPlace)) +
              templates * (sizeof(TemplateSums) + sizeof(std::uint32_t));
     }
     RefinedPeak* peaks_in(const Block& block) const { return block.as<RefinedPeak>(); }
+    FittedPlace* fits_in(const Block& block) const {
+      return reinterpret_cast<FittedPlace*>(peaks_in(block) + peaks);
+    }
     TemplateSums* sums_in(const Block& block) const {
-      return reinterpret_cast<TemplateSums*>(peaks_in(block) + peaks);
+      return reinterpret_cast<TemplateSums*>(fits_in(block) + peaks);
     }
     std::uint32_t* counts_in(const Block& block) const {
       return reinterpret_cast<std::uint32_t*>(sums_in(block) + templates);

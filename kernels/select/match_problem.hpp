@@ -3,6 +3,7 @@
 // A whole match of one search region with templates of one size, as a problem for each stage.
 #pragma once
 
+#include "stages/locate.hpp"
 #include "stages/peaks.hpp"
 #include "stages/templates.hpp"
 #include "stages/window_sums.hpp"
@@ -24,6 +25,7 @@ struct MatchProblem : stage::Search::Problem {
   constexpr stage::Refine::Problem refinement() const {
     return {correlate, method, max_peaks, subpixel, masking};
   }
+  constexpr stage::Locate::Problem locating() const { return {correlate, max_peaks, masking}; }
   constexpr stage::TemplateSums::Problem template_sums() const {
     return {correlate.type,        correlate.right,        correlate.rights,
             correlate.right_pitch, correlate.right_stride, masking};

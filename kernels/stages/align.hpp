@@ -36,11 +36,12 @@ struct Alignment {
 };
 
 /// The cubic B-spline's weights of four pixels, `f` of the way from the second to the third.
+template <class T>
 struct SplineWeights {
-  float of[4];
+  T of[4];
 
-  XCORR_HD explicit SplineWeights(float f) {
-    const float g = 1 - f;
+  XCORR_HD explicit SplineWeights(T f) {
+    const T g = 1 - f;
     of[0] = g * g * g / 6;
     of[1] = (3 * f * f * f - 6 * f * f + 4) / 6;
     of[2] = (3 * g * g * g - 6 * g * g + 4) / 6;
@@ -55,7 +56,8 @@ XCORR_HD inline float smoothed_at(const std::uint8_t* frame, std::int64_t pitch,
   x = x < -4 ? -4 : x > size.width + 3 ? size.width + 3 : x;
   y = y < -4 ? -4 : y > size.height + 3 ? size.height + 3 : y;
   const int left = static_cast<int>(floor(x)), top = static_cast<int>(floor(y));
-  const SplineWeights across(static_cast<float>(x - left)), down(static_cast<float>(y - top));
+  const SplineWeights<float> across(static_cast<float>(x - left)),
+      down(static_cast<float>(y - top));
   const auto clamped = [](int i, int length) { return i < 0 ? 0 : i < length ? i : length - 1; };
   float value = 0;
   XCORR_UNROLL
@@ -69,11 +71,80 @@ XCORR_HD inline float smoothed_at(const std::uint8_t* frame, std::int64_t pitch,
   return value;
 }
 
-/// A pixel of the smoothed template, and its slopes. The frame's own slopes would not do: their
-/// noise makes the steps too short where the template has little contrast.
-struct SmoothedPixel {
-  float value, by_u, by_v;
+/// A pixel of the smoothed template, and its slopes, in whole numbers: 36 times the one and 12
+/// times the others. The frame's own slopes would not do: their noise makes the steps too short
+/// where the template has little contrast.
+struct SplinePixel {
+  static constexpr int value_unit = 36, slope_unit = 12;
+  std::int32_t value = 0, by_u = 0, by_v = 0;
+
+  /// \param pixel  of the template, with neighbours on all sides
+  XCORR_HD SplinePixel(const std::uint8_t* pixel, std::int64_t pitch) {
+    const int weights[] = {1, 4, 1}, slopes[] = {-1, 0, 1};
+    XCORR_UNROLL
+    for (int j = 0; j < 3; ++j) {
+      XCORR_UNROLL
+      for (int i = 0; i < 3; ++i) {
+        const int neighbour = pixel[(j - 1) * pitch + i - 1];
+        value += weights[i] * weights[j] * neighbour;
+        by_u += slopes[i] * weights[j] * neighbour;
+        by_v += weights[i] * slopes[j] * neighbour;
+      }
+    }
+  }
 };
+
+/// The same in gray levels.
+struct SmoothedPixel {
+  float value = 0, by_u = 0, by_v = 0;
+
+  SmoothedPixel() = default;
+  explicit SmoothedPixel(const SplinePixel& pixel)
+      : value(float(pixel.value) / SplinePixel::value_unit),
+        by_u(float(pixel.by_u) / SplinePixel::slope_unit),
+        by_v(float(pixel.by_v) / SplinePixel::slope_unit) {}
+};
+
+/// Pixels nearer to the template's rim, or to its mask's, take no part: the background shows
+/// through where smoothing reaches past the rim.
+inline constexpr int align_inset = 2;
+
+/// Solves the normal equations of a least-squares problem, `lower` being the lower half of their
+/// matrix, which is overwritten, and `solution` their right side. False where there is no solution.
+/// All loops have known ends: the arrays then stay in a kernel's registers.
+template <int n>
+XCORR_HD bool solve_least_squares(double (&lower)[n][n], double (&solution)[n]) {
+  double inverse[n];
+  // L D L', a pivot that is lost in rounding leaves an unknown undetermined.
+  bool determined = true;
+  XCORR_UNROLL
+  for (int i = 0; i < n; ++i) {
+    const double whole = lower[i][i];
+    double rest = whole;
+    XCORR_UNROLL
+    for (int m = 0; m < i; ++m) {
+      const double scaled = lower[i][m];  // times D
+      lower[i][m] = scaled * inverse[m];
+      rest -= scaled * lower[i][m];
+    }
+    determined = determined && rest > 1e-9 * whole;
+    inverse[i] = 1 / rest;
+    XCORR_UNROLL
+    for (int j = i + 1; j < n; ++j) {
+      XCORR_UNROLL
+      for (int m = 0; m < i; ++m) lower[j][i] -= lower[j][m] * lower[i][m];
+    }
+    XCORR_UNROLL
+    for (int m = 0; m < i; ++m) solution[i] -= lower[i][m] * solution[m];
+  }
+  XCORR_UNROLL
+  for (int i = n - 1; i >= 0; --i) {
+    solution[i] *= inverse[i];
+    XCORR_UNROLL
+    for (int m = i + 1; m < n; ++m) solution[i] -= lower[m][i] * solution[m];
+  }
+  return determined;
+}
 
 /// Which of a pose's parts may change, besides its place.
 struct AlignFreedom {
@@ -114,10 +185,9 @@ struct AlignSums {
     for (int i = 0; i < unknowns; ++i) of[k++] += equation[i] * frame;
   }
 
-  /// The least-squares solution; false where there is none. All loops have known ends: the arrays
-  /// then stay in a kernel's registers.
+  /// The least-squares solution; false where there is none.
   XCORR_HD bool solve(const AlignFreedom& freedom, double (&solution)[unknowns]) const {
-    double lower[unknowns][unknowns], inverse[unknowns];
+    double lower[unknowns][unknowns];
     int k = 0;
     XCORR_UNROLL
     for (int i = 0; i < unknowns; ++i) {
@@ -136,35 +206,7 @@ struct AlignSums {
       }
       if (!is_free) solution[i] = 0;
     }
-    // L D L', a pivot that is lost in rounding leaves an unknown undetermined.
-    bool determined = true;
-    XCORR_UNROLL
-    for (int i = 0; i < unknowns; ++i) {
-      const double whole = lower[i][i];
-      double rest = whole;
-      XCORR_UNROLL
-      for (int m = 0; m < i; ++m) {
-        const double scaled = lower[i][m];  // times D
-        lower[i][m] = scaled * inverse[m];
-        rest -= scaled * lower[i][m];
-      }
-      determined = determined && rest > 1e-9 * whole;
-      inverse[i] = 1 / rest;
-      XCORR_UNROLL
-      for (int j = i + 1; j < unknowns; ++j) {
-        XCORR_UNROLL
-        for (int m = 0; m < i; ++m) lower[j][i] -= lower[j][m] * lower[i][m];
-      }
-      XCORR_UNROLL
-      for (int m = 0; m < i; ++m) solution[i] -= lower[i][m] * solution[m];
-    }
-    XCORR_UNROLL
-    for (int i = unknowns - 1; i >= 0; --i) {
-      solution[i] *= inverse[i];
-      XCORR_UNROLL
-      for (int m = i + 1; m < unknowns; ++m) solution[i] -= lower[m][i] * solution[m];
-    }
-    return determined;
+    return solve_least_squares(lower, solution);
   }
 };
 

@@ -6,6 +6,8 @@
 // means, do.
 #pragma once
 
+#include <vector>
+
 #include "stages/stage.hpp"
 
 namespace xcorr {
@@ -21,5 +23,9 @@ struct Masking {
     return elements(ElementType::u8, counted ? size.area() : 0);
   }
 };
+
+/// The mask of the pixels round which, `inset` pixels in every direction, all count. An empty
+/// `mask` stands for one in which all do.
+std::vector<std::uint8_t> inset_mask(std::span<const std::uint8_t> mask, Size size, int inset);
 
 }  // namespace xcorr

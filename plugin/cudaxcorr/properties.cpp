@@ -55,6 +55,24 @@ GType mask_type() {
   return type;
 }
 
+/// The last two are what the property took when it was a boolean.
+GType subpixel_type() {
+  static const GType type = [] {
+    constexpr int none = static_cast<int>(xcorr::Subpixel::none),
+                  least_squares = static_cast<int>(xcorr::Subpixel::least_squares);
+    static constexpr GEnumValue values[] = {
+        {none, "Whole pixels", "none"},
+        {static_cast<int>(xcorr::Subpixel::quadratic), "The extremum of a quadratic through scores",
+         "quadratic"},
+        {least_squares, "Least squares, but for brightness and contrast", "least-squares"},
+        {none, "As none", "false"},
+        {least_squares, "As least-squares", "true"},
+        {0, nullptr, nullptr}};
+    return g_enum_register_static("GstCudaXCorrSubpixel", values);
+  }();
+  return type;
+}
+
 GstStructure* stats(const Report& report) {
   constexpr double ms = 1e-6;  // of a nanosecond
   const double analysed = static_cast<double>(report.analysed);
@@ -154,8 +172,9 @@ std::vector<Property> make_table() {
               0, INT_MAX, initial.search.match.min_peak_distance, playing),
           [](auto& s) -> auto& { return s.search.match.min_peak_distance; }),
       row(
-          g_param_spec_boolean("subpixel", "Sub-pixel", "Refine positions to a part of a pixel",
-                               initial.search.match.subpixel, playing),
+          g_param_spec_enum("subpixel", "Sub-pixel",
+                            "How positions are found to a fraction of a pixel", subpixel_type(),
+                            static_cast<int>(initial.search.match.subpixel), playing),
           [](auto& s) -> auto& { return s.search.match.subpixel; }),
       row(
           g_param_spec_double("angle-start", "Angle start",
@@ -204,6 +223,11 @@ std::vector<Property> make_table() {
               "this of the smaller one's area, the better is reported",
               0, 1, initial.search.match.poses.max_overlap, playing),
           [](auto& s) -> auto& { return s.search.match.poses.max_overlap; }),
+      row(
+          g_param_spec_boolean("best-template", "Best template",
+                               "Of templates that match one place, report only the best",
+                               initial.search.match.best_template, playing),
+          [](auto& s) -> auto& { return s.search.match.best_template; }),
       row(
           // Its items are not described: GStreamer 1.22 crashes at an array in an array of numbers.
           array_of("search-region", "Search region",
@@ -361,6 +385,7 @@ Fault malformed(const Property& property, const GValue* value) {
 
 void mark_property_types() {
   gst_type_mark_as_plugin_api(method_type(), static_cast<GstPluginAPIFlags>(0));
+  gst_type_mark_as_plugin_api(subpixel_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(mask_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(backend_type(), static_cast<GstPluginAPIFlags>(0));
 }

@@ -118,6 +118,7 @@ xcorr::Status Windows::collect(std::vector<xcorr::Peak>& peaks) {
       peaks.push_back(peak);
     }
   }
+  if (settings_.best_template) xcorr::keep_best_templates(peaks, settings_.poses.max_overlap);
   return {};
 }
 

@@ -29,6 +29,12 @@ constexpr double beyond_edge = 1;
 
 constexpr double impossible = 10;
 
+/// Whether the places have pixels in common. Then a peak beside another one may be its echo.
+bool meet(const xcorr::Peak& a, const xcorr::Peak& b) {
+  return std::abs(a.x - b.x) < std::max(a.width, b.width) &&
+         std::abs(a.y - b.y) < std::max(a.height, b.height);
+}
+
 /// By how much the chosen one is worth more than the best of the others, of which `alike` may be
 /// as good, and than something of the least closeness searched for.
 double lead(std::vector<double> worths, std::size_t chosen, std::size_t alike, double floor) {
@@ -124,7 +130,7 @@ void Tracker::follow(std::uint64_t frame, Detections& detections, const TrackRul
     const xcorr::Peak& peak = *detections[chosen[i]];
     double next = rules.floor;
     for (std::size_t j = 0; j < columns; ++j)
-      if (static_cast<int>(j) != chosen[i] && row[j] > least_worth)
+      if (static_cast<int>(j) != chosen[i] && row[j] > least_worth && !meet(*detections[j], peak))
         next = std::max(next, detections[j]->closeness);
     Track& track = *followed[i];
     track.margin = peak.closeness - next;

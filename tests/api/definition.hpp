@@ -71,8 +71,8 @@ std::vector<Peak> defined_peaks(const Image<T>& frame, const Image<T>& pattern,
   for (int y = 0; y < height; ++y)
     for (int x = 0; x < width; ++x) {
       bool is_peak = minimum ? scores.at(x, y) <= limit : scores.at(x, y) >= limit;
-      for (int v = std::max(0, y - dy + 1); is_peak && v < std::min(height, y + dy); ++v)
-        for (int u = std::max(0, x - dx + 1); is_peak && u < std::min(width, x + dx); ++u)
+      for (int v = std::max(0, y - 1); is_peak && v < std::min(height, y + 2); ++v)
+        for (int u = std::max(0, x - 1); is_peak && u < std::min(width, x + 2); ++u)
           is_peak = !before(u, v, x, y);
       if (is_peak)
         peaks.push_back(
@@ -81,8 +81,14 @@ std::vector<Peak> defined_peaks(const Image<T>& frame, const Image<T>& pattern,
   std::sort(peaks.begin(), peaks.end(), [&](const Peak& a, const Peak& b) {
     return before(int(a.x), int(a.y), int(b.x), int(b.y));
   });
-  if (peaks.size() > std::size_t(settings.max_peaks)) peaks.resize(settings.max_peaks);
-  return peaks;
+  std::vector<Peak> kept;
+  for (const Peak& peak : peaks)
+    if (kept.size() < std::size_t(settings.max_peaks) &&
+        std::ranges::none_of(kept, [&](const Peak& other) {
+          return std::abs(peak.x - other.x) < dx && std::abs(peak.y - other.y) < dy;
+        }))
+      kept.push_back(peak);
+  return kept;
 }
 
 }  // namespace api

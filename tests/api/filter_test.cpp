@@ -196,7 +196,7 @@ TEST_P(PrefilterTest, MatchesSmoothedPictures) {
   for (const double sigma : {0.5, 1.0, 2.0}) {
     const std::vector smoothed{smooth(bank[0], sigma), smooth(bank[1], sigma)};
     MatchSettings plain = settings();
-    plain.subpixel = true;
+    plain.subpixel = Subpixel::quadratic;
     plain.max_peaks = 3;
     plain.threshold = 0.1;
     for (const Rect region : {Rect{}, Rect{17, 8, 70, 60}, Rect{2, 0, 108, 79}}) {
@@ -214,7 +214,7 @@ TEST_P(PrefilterTest, MatchesSmoothedFloats) {
   const auto pattern = crop(frame, {20, 10, 16, 12});
   MatchSettings plain = settings(), filtered = plain;
   filtered.prefilter_sigma = 1.5;
-  filtered.subpixel = plain.subpixel = false;
+  filtered.subpixel = plain.subpixel = Subpixel::none;
   expect_same(match(device, pattern, frame, filtered),
               match(device, smooth(pattern, 1.5), smooth(frame, 1.5), plain), 1e-5);
 }

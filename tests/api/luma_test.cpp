@@ -251,7 +251,7 @@ TEST(LumaOfTemplates, IsMatched) {
   std::vector<Peak> peaks;
   ASSERT_TRUE(matcher.value().set_templates({&part, 1}).ok());
   MatchSettings whole_pixels;
-  whole_pixels.subpixel = false;
+  whole_pixels.subpixel = Subpixel::none;
   ASSERT_TRUE(matcher.value().prepare(ElementType::u8, packed.size, whole_pixels).ok());
   ASSERT_TRUE(matcher.value().enqueue(packed.luma().view()).ok());
   ASSERT_TRUE(matcher.value().collect(peaks).ok());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Matcher's contract apart from the numbers: banks, settings, order of calls, errors.
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -26,7 +27,7 @@ class MatcherTest : public testing::Test {
   }
   static MatchSettings whole_pixels() {
     MatchSettings settings;
-    settings.subpixel = false;
+    settings.subpixel = Subpixel::none;
     return settings;
   }
   Status prepare(const MatchSettings& settings = whole_pixels()) {
@@ -39,6 +40,41 @@ class MatcherTest : public testing::Test {
     return peaks;
   }
 };
+
+/// Two templates that resemble each other, a copy of each, and another that overlaps half a copy.
+TEST_F(MatcherTest, OnlyTheBestTemplateReports) {
+  Bytes alike = pattern, scene = random_image<std::uint8_t>({60, 44}, 5);
+  for (int x = 0; x < 9; ++x) alike.at(x, 3) = static_cast<std::uint8_t>(255 - pattern.at(x, 3));
+  const auto paste = [&](const Bytes& image, int x0, int y0) {
+    for (int y = 0; y < image.size.height; ++y)
+      for (int x = 0; x < image.size.width; ++x) scene.at(x0 + x, y0 + y) = image.at(x, y);
+  };
+  paste(pattern, 5, 6);
+  paste(alike, 30, 20);
+  const Bytes beside = crop(scene, {8, 6, 9, 8});
+  ASSERT_TRUE(set({alike.view(), pattern.view(), beside.view()}).ok());
+  MatchSettings settings = whole_pixels();
+  settings.max_peaks = 2;
+  settings.threshold = 0.6;
+  const auto found = [&] {
+    EXPECT_TRUE(prepare(settings).ok());
+    std::vector<Peak> peaks;
+    EXPECT_TRUE(matcher.enqueue(scene.view()).ok());
+    EXPECT_TRUE(matcher.collect(peaks).ok());
+    std::vector<std::array<double, 3>> places;
+    for (const Peak& peak : peaks) places.push_back({double(peak.template_index), peak.x, peak.y});
+    return places;
+  };
+  using Places = std::vector<std::array<double, 3>>;
+  EXPECT_EQ(found(), (Places{{0, 30, 20}, {0, 5, 6}, {1, 5, 6}, {1, 30, 20}, {2, 8, 6}}));
+  settings.best_template = true;
+  settings.poses.max_overlap = 0.8;
+  EXPECT_EQ(found(), (Places{{0, 30, 20}, {1, 5, 6}, {2, 8, 6}}));
+  settings.poses.max_overlap = 0.5;  // of equal ones the first
+  EXPECT_EQ(found(), (Places{{0, 30, 20}, {1, 5, 6}}));
+  settings.poses.max_overlap = 1.5;
+  EXPECT_EQ(prepare(settings).code(), Code::invalid_argument);
+}
 
 TEST_F(MatcherTest, AnErrorKeepsTheOldBank) {
   ASSERT_TRUE(set({pattern.view()}).ok());

@@ -15,7 +15,7 @@ TEST(OutOfMemory, IsAStatusAndTheMatcherGoesOn) {
   ASSERT_TRUE(make_current(device.value()).ok());
   MatchSettings settings;
   settings.kernel = "fft";
-  settings.subpixel = false;
+  settings.subpixel = Subpixel::none;
 
   const auto frame = random_image<std::uint8_t>({4096, 4096}, 1);
   const auto pattern = crop(frame, {1234, 567, 8, 8});

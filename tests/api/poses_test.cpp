@@ -278,7 +278,7 @@ TEST_P(PosesTest, NoPlaceForThem) {
 TEST_P(PosesTest, WithoutRefinementWholePixels) {
   const Scene scene{.poses = {{60.3, 50.7, 40}}};
   MatchSettings settings = all_round(1);
-  settings.subpixel = false;
+  settings.subpixel = Subpixel::none;
   const auto peaks = match(scene.frame({150, 120}), scene.pattern(), settings);
   ASSERT_EQ(peaks.size(), 1U);
   EXPECT_EQ(std::fmod(2 * peaks[0].pose.center_x, 1), 0);
@@ -290,7 +290,7 @@ TEST_P(PosesTest, SameAsOnTheCpu) {
   const Bytes frame = scene.frame({300, 240}), pattern = scene.pattern();
   MatchSettings settings = all_round(8);
   for (const bool subpixel : {false, true}) {
-    settings.subpixel = subpixel;
+    settings.subpixel = subpixel ? Subpixel::least_squares : Subpixel::none;
     const auto here = match(frame, pattern, settings);
     const auto there = match(Device{}, frame, pattern, settings);
     ASSERT_EQ(here.size(), there.size());

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A smooth texture of slanted waves, shifted by tenths of a pixel along x, y and both, is found
-// within a tenth of a pixel. A parabola along each axis is off by up to four tenths.
+// Places to a fraction of a pixel. A smooth texture of slanted waves, shifted by tenths of a pixel
+// along x, y and both, is found within a tenth of a pixel by the quadratic, where a parabola along
+// each axis is off by up to four tenths; by least squares within a hundredth. These also find fine
+// textures shifted by quarters of a pixel, and are not misled by what surrounds a copy.
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <random>
 #include <utility>
 
 #include "support.hpp"
 
 namespace api {
 namespace {
+
+using Bytes = Image<std::uint8_t>;
 
 /// Waves of at least ten pixels, between 30 and 226, most of them slanted the same way: a shift
 /// along x looks in part like one along y.
@@ -28,12 +35,48 @@ Image<T> sampled(Size size, double x0, double y0) {
   return image;
 }
 
+/// A texture of squares of 4 pixels, their means over pixels of a frame: shifts of whole fine
+/// pixels are shifts by quarters, and no interpolation is involved.
+Bytes in_quarters(const Bytes& fine, int x0, int y0) {
+  Bytes image({fine.size.width / 4 - 1, fine.size.height / 4 - 1});
+  for (int y = 0; y < image.size.height; ++y)
+    for (int x = 0; x < image.size.width; ++x) {
+      int sum = 8;
+      for (int i = 0; i < 16; ++i) sum += fine.at(4 * x + x0 + i % 4, 4 * y + y0 + i / 4);
+      image.at(x, y) = static_cast<std::uint8_t>(sum / 16);
+    }
+  return image;
+}
+
+/// Rectangles over one another, as the edges of photographs.
+Bytes rectangles(Size size, int count, unsigned seed) {
+  std::mt19937 random(seed);
+  Bytes image(size, 128);
+  const auto below = [&](int limit) { return static_cast<int>(random() % unsigned(limit)); };
+  for (int i = 0; i < count; ++i) {
+    const int x0 = below(size.width), y0 = below(size.height);
+    const int x1 = std::min(size.width, x0 + 4 + below(40)),
+              y1 = std::min(size.height, y0 + 4 + below(40));
+    const auto gray = static_cast<std::uint8_t>(20 + below(216));
+    for (int y = y0; y < y1; ++y)
+      for (int x = x0; x < x1; ++x) image.at(x, y) = gray;
+  }
+  return image;
+}
+
+void add_noise(Bytes& image, double sigma, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> noise(0, sigma);
+  for (auto& pixel : image.data)
+    pixel = static_cast<std::uint8_t>(std::clamp(std::lround(pixel + noise(random)), 0L, 255L));
+}
+
 class SubpixelTest : public TargetTest {
  protected:
   template <class T>
-  void expect_places(Method method) {
+  void expect_places(Method method, Subpixel subpixel, double bound) {
     MatchSettings s = settings(method);
-    s.subpixel = true;
+    s.subpixel = subpixel;
     // The pattern is the texture around its origin, which lies at (x, y) in the frame.
     const auto pattern = sampled<T>({25, 21}, 0, 0);
     for (const auto& [along_x, along_y] :
@@ -42,8 +85,8 @@ class SubpixelTest : public TargetTest {
         const double x = 6 + along_x * step, y = 5 + along_y * step;
         const auto peaks = match(device, pattern, sampled<T>({37, 31}, x, y), s);
         ASSERT_EQ(peaks.size(), 1u) << x << ' ' << y;
-        EXPECT_NEAR(peaks[0].x, x, 0.1) << y;
-        EXPECT_NEAR(peaks[0].y, y, 0.1) << x;
+        EXPECT_NEAR(peaks[0].x, x, bound) << y;
+        EXPECT_NEAR(peaks[0].y, y, bound) << x;
       }
   }
 };
@@ -51,12 +94,107 @@ class SubpixelTest : public TargetTest {
 INSTANTIATE_TEST_SUITE_P(Kernels, SubpixelTest, testing::ValuesIn(targets()), name_of);
 
 TEST_P(SubpixelTest, PlacesOfBytes) {
-  for (const Method method : {Method::ccoeff_normed, Method::sqdiff})
-    expect_places<std::uint8_t>(method);
+  for (const Method method : {Method::ccoeff_normed, Method::sqdiff}) {
+    expect_places<std::uint8_t>(method, Subpixel::quadratic, 0.1);
+    expect_places<std::uint8_t>(method, Subpixel::least_squares, 0.01);
+  }
 }
 
 TEST_P(SubpixelTest, PlacesOfFloats) {
-  for (const Method method : {Method::ccoeff_normed, Method::sqdiff}) expect_places<float>(method);
+  for (const Method method : {Method::ccoeff_normed, Method::sqdiff})
+    for (const Subpixel subpixel : {Subpixel::quadratic, Subpixel::least_squares})
+      expect_places<float>(method, subpixel, 0.1);
+}
+
+TEST_P(SubpixelTest, QuartersOfAPixel) {
+  const Bytes fine = rectangles({400, 360}, 400, 7);
+  const Bytes whole = in_quarters(fine, 0, 0);
+  const Rect part{30, 28, 32, 30};
+  std::array<double, 2> errors{};
+  int count = 0;
+  for (int shift = 0; shift < 16; ++shift) {
+    const int x = shift % 4, y = shift / 4;
+    Bytes frame = in_quarters(fine, x, y);
+    add_noise(frame, 2, static_cast<unsigned>(shift));
+    for (std::size_t i = 0; i < errors.size(); ++i) {
+      MatchSettings s = settings();
+      s.subpixel = i ? Subpixel::quadratic : Subpixel::least_squares;
+      const auto peaks = match(device, crop(whole, part), frame, s);
+      ASSERT_EQ(peaks.size(), 1u);
+      errors[i] += std::hypot(peaks[0].x - (part.x - 0.25 * x), peaks[0].y - (part.y - 0.25 * y));
+    }
+    ++count;
+  }
+  EXPECT_LT(errors[0] / count, 0.03);
+  EXPECT_LT(errors[0], 0.5 * errors[1]);  // what the quadratic does
+}
+
+/// Beside the copy a change that is larger than any in it: the score falls faster to one side.
+TEST_P(SubpixelTest, CopyAmongStrongEdges) {
+  Bytes frame = sampled<std::uint8_t>({60, 50}, 3, 4);
+  const Rect part{20, 18, 13, 12};
+  const Bytes pattern = crop(frame, part);
+  for (int y = 0; y < frame.size.height; ++y)
+    for (int x = 0; x < frame.size.width; ++x)
+      if (x >= part.x + part.width || y >= part.y + part.height)
+        frame.at(x, y) = (x + y) % 2 ? 255 : 0;
+  MatchSettings s = settings();
+  s.subpixel = Subpixel::quadratic;
+  const auto misled = match(device, pattern, frame, s);
+  ASSERT_EQ(misled.size(), 1u);
+  EXPECT_GT(std::hypot(misled[0].x - part.x, misled[0].y - part.y), 0.3);
+  s.subpixel = Subpixel::least_squares;
+  const auto found = match(device, pattern, frame, s);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NEAR(found[0].x, part.x, 1e-9);
+  EXPECT_NEAR(found[0].y, part.y, 1e-9);
+  EXPECT_EQ(found[0].score, 1);
+}
+
+/// Only the pixels of the mask that lie inside of it count: what is painted over elsewhere does not
+/// move the place.
+TEST_P(SubpixelTest, MaskedPixelsTakeNoPart) {
+  const Bytes pattern = sampled<std::uint8_t>({25, 25}, 0, 0);
+  Bytes mask({25, 25});
+  for (int y = 0; y < 25; ++y)
+    for (int x = 0; x < 25; ++x) mask.at(x, y) = std::hypot(x - 12, y - 12) <= 11;
+  Bytes frame = sampled<std::uint8_t>({45, 41}, 8.3, 6.6);
+  for (int y = 0; y < 41; ++y)
+    for (int x = 0; x < 45; ++x)
+      if (std::hypot(x - 20.3, y - 18.6) > 12.5) frame.at(x, y) = (3 * x + y) % 5 < 2 ? 250 : 10;
+  Matcher matcher = std::move(Matcher::create(device).value());
+  const MatrixView view = pattern.view(), mask_view = mask.view();
+  ASSERT_TRUE(matcher.set_templates({&view, 1}, {&mask_view, 1}).ok());
+  MatchSettings s = settings();
+  s.subpixel = Subpixel::least_squares;
+  const Status prepared = matcher.prepare(ElementType::u8, frame.size, s);
+  skip_if_unable(prepared, false);
+  ASSERT_TRUE(prepared.ok()) << prepared.message();
+  std::vector<Peak> peaks;
+  ASSERT_TRUE(matcher.enqueue(frame.view()).ok());
+  ASSERT_TRUE(matcher.collect(peaks).ok());
+  ASSERT_EQ(peaks.size(), 1u);
+  EXPECT_NEAR(peaks[0].x, 8.3, 0.02);
+  EXPECT_NEAR(peaks[0].y, 6.6, 0.02);
+}
+
+/// Whatever the pictures, a place stays within a pixel of where the score is the peak's.
+TEST_P(SubpixelTest, NeverFartherThanAPixel) {
+  const auto frame = random_image<std::uint8_t>({90, 80}, 3);
+  const auto pattern = random_image<std::uint8_t>({11, 9}, 4);
+  MatchSettings s = settings();
+  s.threshold = -1;
+  s.max_peaks = 100;
+  s.min_peak_distance = 3;
+  const auto whole = match(device, pattern, frame, s);
+  s.subpixel = Subpixel::least_squares;
+  const auto peaks = match(device, pattern, frame, s);
+  ASSERT_EQ(peaks.size(), whole.size());
+  ASSERT_GT(peaks.size(), 50u);
+  for (std::size_t i = 0; i < peaks.size(); ++i) {
+    EXPECT_LE(std::abs(peaks[i].x - whole[i].x), 1);
+    EXPECT_LE(std::abs(peaks[i].y - whole[i].y), 1);
+  }
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ class TargetTest : public testing::TestWithParam<Target> {
     MatchSettings s;
     s.method = method;
     s.kernel = kernel();
-    s.subpixel = false;
+    s.subpixel = Subpixel::none;
     return s;
   }
 

@@ -27,7 +27,7 @@ class TuneTest : public CacheTest, public testing::WithParamInterface<Backend> {
   static MatchSettings tuned() {
     MatchSettings settings;
     settings.kernel = "tune";
-    settings.subpixel = false;
+    settings.subpixel = Subpixel::none;
     return settings;
   }
   /// Prepares, and expects `pattern` where it was cut.

@@ -79,6 +79,7 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
       ask_for_more<stage::Normalise>(p.normalisation(), tried);
       ask_for_more<stage::Peaks>(p.peaks(), tried);
       ask_for_more<stage::Refine>(p.refinement(), tried);
+      ask_for_more<stage::Locate>(p.locating(), tried);
       ask_for_more<stage::Search>(p.search(), tried);
       ask_for_more<stage::TemplateSums>(p.template_sums(), tried);
     }

@@ -154,7 +154,7 @@ PROPERTIES = {
     'template': ('', 'picture', '/', 'none.png'), 'templates': ('<>', '<a.png,b.png>'),
     'mask': ('none', 'alpha', 'disc'), 'mask-inset': ('0', '3', '2147483647'), 'mask-file': ('', 'none.png'),
     'method': ('ccoeff-normed', 'sqdiff', 'ccorr', '5'), 'threshold': ('0.9', '-1', 'nan', '1e300'),
-    'max-peaks': ('1', '1024'), 'min-peak-distance': ('0', '3', '2147483647'), 'subpixel': ('false', 'true'),
+    'max-peaks': ('1', '1024'), 'min-peak-distance': ('0', '3', '2147483647'), 'subpixel': ('none', 'true'),
     'search-region': ('<0,0,20,20>', '<-5,-5,2147483647,2147483647>', '<1,2,3>', '<>', '<2147483647,0,9,9>'),
     'prefilter-sigma': ('0', '0.8', '10', 'nan'), 'track': ('true',), 'search-margin': ('1', '1048576'),
     'redetect-interval': ('1', '2147483647'), 'min-frames-for-lost': ('1',), 'template-update': ('0.5', 'nan'),

@@ -4,6 +4,7 @@
 // scores of extreme pictures, fractions of a pixel.
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "support.hpp"
 
@@ -99,9 +100,11 @@ GST_START_TEST(distance_suppresses) {
   for (int x = 0; x < scene.width; x += 16) paste(scene, tile, x, 0);
   Finder finder("max-peaks=20 threshold=0.9 template=" + save(tile, "tile.png"));
   assert_equals_int(finder.find(scene).peaks.size(), 10);
-  // Of equal peaks closer than 17 pixels the leftmost counts.
+  // Of equal peaks closer than 17 pixels the leftmost counts, and what it suppresses does not.
   finder.set("min-peak-distance", "17");
-  assert_equals_int(finder.find(scene).peaks.size(), 1);
+  const auto peaks = finder.find(scene).peaks;
+  assert_equals_int(peaks.size(), 5);
+  for (int i = 0; i < 5; ++i) assert_at(peaks[i], 32 * i, 0);
 }
 GST_END_TEST
 
@@ -227,6 +230,27 @@ GST_START_TEST(parts_of_a_pixel) {
 }
 GST_END_TEST
 
+/// Also by what it was called when it was a boolean.
+GST_START_TEST(ways_to_parts_of_a_pixel) {
+  const Gray still = waves(96, 72, 0, 0);
+  const std::string file = save(crop(still, 40, 30, 24, 24), "patch.png");
+  for (const auto& [name, bound, value] : {std::tuple{"none", 0.0, "none"},
+                                           {"false", 0.0, "none"},
+                                           {"quadratic", 0.1, "quadratic"},
+                                           {"least-squares", 0.02, "least-squares"},
+                                           {"true", 0.02, "least-squares"}}) {
+    Finder finder(std::string("threshold=0.9 subpixel=") + name + " template=" + file);
+    assert_text(finder.get("subpixel"), value);
+    const auto peaks = finder.find(waves(96, 72, 0.3, -0.4)).peaks;
+    assert_equals_int(peaks.size(), 1);
+    if (bound > 0)
+      assert_at(peaks[0], 40.3, 29.6, bound);
+    else
+      assert_at(peaks[0], 40, 30, 0);
+  }
+}
+GST_END_TEST
+
 /// Broad blobs plus equally strong noise, independent for each pixel.
 GST_START_TEST(smoothing_finds_what_noise_hides) {
   const Gray blobs = texture(30, 20, 4);
@@ -287,6 +311,7 @@ Suite* suite() {
   tcase_add_test(cases, flat_frame_scores_zero);
   tcase_add_test(cases, template_equal_to_the_frame);
   tcase_add_test(cases, parts_of_a_pixel);
+  tcase_add_test(cases, ways_to_parts_of_a_pixel);
   tcase_add_test(cases, smoothing_finds_what_noise_hides);
   tcase_add_test(cases, smoothing_a_region_is_that_of_the_frame);
   return suite;

@@ -286,7 +286,7 @@ GST_START_TEST(properties_read_back) {
         {"threshold", "0.25"},
         {"max-peaks", "7"},
         {"min-peak-distance", "9"},
-        {"subpixel", "false"},
+        {"subpixel", "quadratic"},
         {"interval", "4"},
         {"post-messages", "false"},
         {"attach-roi-meta", "false"},

@@ -283,12 +283,33 @@ GST_START_TEST(targets_of_extreme_sizes) {
 }
 GST_END_TEST
 
+/// In windows too.
+GST_START_TEST(of_two_templates_the_best_is_followed) {
+  const Gray patch = texture(24, 20, 5);
+  Gray alike = patch;
+  for (int x = 0; x < alike.width; ++x)
+    alike.at(x, 4) = static_cast<std::uint8_t>(255 - alike.at(x, 4));
+  Finder finder("track=true subpixel=none threshold=0.6 best-template=true template=" +
+                save(patch, "patch.png"));
+  finder.set("templates", array_of({save(alike, "alike.png")}));
+  for (int i = 0; i < 6; ++i) {
+    Gray scene = texture(160, 120, 9);
+    paste(scene, patch, 40 + 2 * i, 30 + i);
+    const auto peaks = finder.find(scene).peaks;
+    assert_equals_int(peaks.size(), 1);
+    assert_equals_int(peaks[0].template_index, 0);
+    assert_at(peaks[0], 40 + 2 * i, 30 + i);
+  }
+}
+GST_END_TEST
+
 }  // namespace
 
 Suite* suite() {
   Suite* suite = suite_create("tracks");
   TCase* cases = tcase_create("tracks");
   suite_add_tcase(suite, cases);
+  tcase_add_test(cases, of_two_templates_the_best_is_followed);
   tcase_add_test(cases, a_moving_patch_keeps_its_id);
   tcase_add_test(cases, windows_and_whole_frames_agree);
   tcase_add_test(cases, elsewhere_is_not_searched);

@@ -228,12 +228,11 @@ struct Surface {
     if (a != b) return minimum ? a < b : a > b;
     return y != v ? y < v : x < u;
   }
-  bool is_peak(int x, int y, int distance_x, int distance_y) const {
-    const int end_u = std::min(size.width, x + distance_x);
-    const int end_v = std::min(size.height, y + distance_y);
-    for (int v = std::max(0, y - distance_y + 1); v < end_v; ++v)
-      for (int u = std::max(0, x - distance_x + 1); u < end_u; ++u)
-        if (before(u, v, x, y)) return false;
+  bool is_peak(int x, int y) const {
+    for (int v = y - 1; v <= y + 1; ++v)
+      for (int u = x - 1; u <= x + 1; ++u)
+        if (u >= 0 && v >= 0 && u < size.width && v < size.height && before(u, v, x, y))
+          return false;
     return true;
   }
 };
@@ -251,16 +250,22 @@ Status peaks(const stage::Peaks::Problem& problem, const Device&, const stage::P
       for (int x = 0; x < size.width; ++x) {
         const float score = surface.at(x, y);
         if (minimum ? score > limit : score < limit) continue;
-        if (surface.is_peak(x, y, problem.distance_x, problem.distance_y))
-          found.push_back({score, x, y});
+        if (surface.is_peak(x, y)) found.push_back({score, x, y});
       }
     std::sort(found.begin(), found.end(), [&](const Candidate& a, const Candidate& c) {
       return surface.before(a.x, a.y, c.x, c.y);
     });
-    if (found.size() > static_cast<std::size_t>(problem.max_peaks))
-      found.resize(static_cast<std::size_t>(problem.max_peaks));
-    b.counts[right] = static_cast<std::uint32_t>(found.size());
-    std::copy(found.begin(), found.end(), b.candidates + std::int64_t{right} * problem.max_peaks);
+    std::vector<Candidate> kept;
+    for (const Candidate& c : found) {
+      bool suppressed = false;
+      for (const Candidate& k : kept)
+        suppressed |=
+            std::abs(c.x - k.x) < problem.distance_x && std::abs(c.y - k.y) < problem.distance_y;
+      if (!suppressed && kept.size() < static_cast<std::size_t>(problem.max_peaks))
+        kept.push_back(c);
+    }
+    b.counts[right] = static_cast<std::uint32_t>(kept.size());
+    std::copy(kept.begin(), kept.end(), b.candidates + std::int64_t{right} * problem.max_peaks);
   }
   return {};
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The oracle of the stages of poses, in plain loops: all bit for bit as their headers define them,
-// but align in long double by elimination.
+// but align and locate in long double by elimination.
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "cpu/reference/reference_methods.hpp"
 #include "stages/align.hpp"
+#include "stages/locate.hpp"
 #include "stages/halve.hpp"
 #include "stages/score.hpp"
 #include "stages/sift.hpp"
@@ -251,15 +252,16 @@ Wide spline(Wide distance) {
   return d < 1 ? (4 - 6 * d * d + 3 * d * d * d) / 6 : d < 2 ? (2 - d) * (2 - d) * (2 - d) / 6 : 0;
 }
 
-Wide smoothed(const stage::Align::Problem& p, const stage::Align::Buffers& b, Wide x, Wide y) {
+/// The pixels of `frame`, smoothed.
+Wide smoothed(const std::uint8_t* frame, std::int64_t pitch, Size size, Wide x, Wide y) {
   const auto left = static_cast<std::int64_t>(std::floor(x)),
              top = static_cast<std::int64_t>(std::floor(y));
   Wide value = 0;
   for (std::int64_t j = top - 1; j <= top + 2; ++j)
     for (std::int64_t i = left - 1; i <= left + 2; ++i)
       value += spline(x - i) * spline(y - j) *
-               b.frame[std::clamp<std::int64_t>(j, 0, p.frame.height - 1) * p.pitch +
-                       std::clamp<std::int64_t>(i, 0, p.frame.width - 1)];
+               frame[std::clamp<std::int64_t>(j, 0, size.height - 1) * pitch +
+                     std::clamp<std::int64_t>(i, 0, size.width - 1)];
   return value;
 }
 
@@ -307,7 +309,7 @@ Alignment align(const stage::Align::Problem& p, const stage::Align::Buffers& b,
         const Wide gx = (c * t.by_u + s * t.by_v) / z, gy = (c * t.by_v - s * t.by_u) / z;
         const Wide all[] = {gx,      gy, (gx * dy - gy * dx) / radius, (gx * dx + gy * dy) / radius,
                             t.value, 1};
-        const Wide frame = smoothed(p, b, pose.x + dx, pose.y + dy);
+        const Wide frame = smoothed(b.frame, p.pitch, p.frame, pose.x + dx, pose.y + dy);
         for (std::size_t i = 0; i < n; ++i) {
           for (std::size_t j = 0; j < n; ++j) rows[i][j] += all[free[i]] * all[free[j]];
           rows[i][n] += all[free[i]] * frame;
@@ -342,6 +344,69 @@ Status align_all(const stage::Align::Problem& p, const Device&, const stage::Ali
   return {};
 }
 
+// ---- locate ---------------------------------------------------------------------------------
+
+/// The template's smoothed pixel and its slopes, by the spline's derivative at whole pixels.
+struct Terms {
+  Wide of[4];  ///< slopes, value, 1
+
+  Terms(const plain::Matrix<std::uint8_t>& pattern, int x, int y) : of{0, 0, 0, 1} {
+    const auto slope = [](int i) { return i / 2.0L; };
+    for (int j = -1; j <= 1; ++j)
+      for (int i = -1; i <= 1; ++i) {
+        const Wide pixel = pattern.at(x + i, y + j);
+        of[0] += slope(i) * spline(j) * pixel;
+        of[1] += slope(j) * spline(i) * pixel;
+        of[2] += spline(i) * spline(j) * pixel;
+      }
+  }
+};
+
+FittedPlace locate(const plain::Matrix<std::uint8_t>& window,
+                const plain::Matrix<std::uint8_t>& pattern, const std::uint8_t* inset) {
+  const Size size = pattern.size;
+  Wide x = 0, y = 0;
+  for (int step = 0; step < 10; ++step) {
+    std::vector<std::vector<Wide>> rows(4, std::vector<Wide>(6, 0));
+    for (int v = 2; v < size.height - 2; ++v)
+      for (int u = 2; u < size.width - 2; ++u) {
+        if (inset && !inset[std::int64_t{v} * size.width + u]) continue;
+        const Terms terms(pattern, u, v);
+        const Wide frame = smoothed(reinterpret_cast<const std::uint8_t*>(window.data),
+                                    window.pitch, size, u + x, v + y);
+        for (int i = 0; i < 4; ++i) {
+          for (int j = 0; j < 4; ++j) rows[i][j] += terms.of[i] * terms.of[j];
+          rows[i][4] += terms.of[i] * frame;
+        }
+      }
+    for (int i = 0; i < 4; ++i) rows[i][5] = rows[i][i];
+    std::vector<Wide> solution;
+    if (rows[3][3] < 16 || !eliminate(rows, solution) || !(solution[2] > least_gain)) break;
+    const Wide step_x = -solution[0] / solution[2], step_y = -solution[1] / solution[2];
+    x = std::clamp<Wide>(x + std::clamp<Wide>(step_x, -1, 1), -1, 1);
+    y = std::clamp<Wide>(y + std::clamp<Wide>(step_y, -1, 1), -1, 1);
+    if (std::max(std::abs(step_x), std::abs(step_y)) <= 1e-4L) return {double(x), double(y), 1};
+  }
+  return {0, 0, 0};
+}
+
+Status locate_all(const stage::Locate::Problem& problem, const Device&, const stage::Locate::Buffers& b,
+               PlanState*) {
+  const Problem& p = problem.correlate;
+  for (int r = b.first_right; r < b.first_right + b.right_count; ++r)
+    for (std::uint32_t i = 0; i < b.counts[r]; ++i) {
+      const std::int64_t index = std::int64_t{r} * problem.max_peaks + i;
+      const auto [score, x, y] = b.candidates[index];
+      auto window = plain::left_of<std::uint8_t>(p, b.lefts, 0);
+      window.data += (p.shifts.y + y) * p.left_pitch + p.shifts.x + x;
+      const bool inside = x > 0 && y > 0 && x + 1 < p.shifts.width && y + 1 < p.shifts.height;
+      b.fits[index] = inside
+                          ? locate(window, plain::right_of<std::uint8_t>(p, b.templates, r), b.inset)
+                          : FittedPlace{0, 0, 0};
+    }
+  return {};
+}
+
 // ---------------------------------------------------------------------------------------------
 
 constexpr Features u8 = Feature::u8;
@@ -364,11 +429,18 @@ constexpr Variant<stage::Sift> sift_table[] = {
 constexpr Variant<stage::Align> align_table[] = {
     {{"reference", Backend::cpu, u8, reference_rank}, supports_all, align_all},
 };
+constexpr Variant<stage::Locate> locate_table[] = {
+    {{"reference", Backend::cpu,
+      u8 | Features(Feature::wide_sums, Feature::several_peaks, Feature::mask), reference_rank},
+     supports_all,
+     locate_all},
+};
 
 }  // namespace
 
 Family reference_poses_family() {
-  return Family(halve_table, turn_table, probe_table, gather_table, sift_table, align_table);
+  return Family(halve_table, turn_table, probe_table, gather_table, sift_table, align_table,
+                locate_table);
 }
 
 }  // namespace xcorr::cpu

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Scores of single shifts in 8-bit data, and non-maximum suppression on the best shift of each cell
-// of 8 x 8: a cell's best is a peak unless a better one lies nearby; where a better cell lies only
-// partly nearby, the scores of that part are recomputed from the pixels. So no score surface is
-// needed.
+// Scores of single shifts in 8-bit data, and peaks from the best shift of each cell of 8 x 8: where
+// that may not be better than its neighbours in other cells, or is suppressed while others of its
+// cell are not, the cell is scored again from the pixels. So no score surface is needed.
 #pragma once
 
 #include "cuda/common/warp.cuh"
-#include "cuda/match/peak_list.cuh"
+#include "cuda/match/greedy.cuh"
 #include "stages/peaks.hpp"
 #include "stages/score.hpp"
 
@@ -110,139 +109,141 @@ struct Cells {
   __host__ __device__ std::int64_t count() const { return std::int64_t{columns} * rows; }
 };
 
-constexpr int pick_warps = 8, pick_threads = 32 * pick_warps;
-static_assert(pick_warps == cell);  // one warp per row of a cell
+/// What scoring cells again takes.
+struct CellInputs {
+  stage::Search::Problem problem;
+  bool minimum;
+  const std::byte *left, *templates;
+  const TemplateSums* template_sums;
+  const u32 *window_sums, *window_squares;
+  int first_right;
+  Cells cells;
 
-/// Shifts, both ends included.
-struct Box {
-  int x0, y0, x1, y1;
-  __device__ bool has(int x, int y) const { return x >= x0 && x <= x1 && y >= y0 && y <= y1; }
-};
-
-/// The shifts that can suppress a key, and the cells that they lie in.
-struct Neighbourhood {
-  Key key;
-  Box near, cells;
-  __device__ Neighbourhood(const stage::Search::Problem& p, const Cells& c, Key key) : key(key) {
-    const Rect s = p.correlate.shifts;
-    const int x = index_of(key) % s.width, y = index_of(key) / s.width;
-    near = {max(x - p.distance_x + 1, 0), max(y - p.distance_y + 1, 0),
-            min(x + p.distance_x - 1, s.width - 1), min(y + p.distance_y - 1, s.height - 1)};
-    cells = {(near.x0 + c.skew) / cell, near.y0 / cell, (near.x1 + c.skew) / cell, near.y1 / cell};
+  __device__ Scorer scorer(int right) const {
+    return {problem, minimum, template_sums[first_right + right], window_sums, window_squares};
   }
-  __device__ int count() const { return (cells.x1 - cells.x0 + 1) * (cells.y1 - cells.y0 + 1); }
-  /// Column and row of the i-th cell.
-  __device__ int column(int i) const { return cells.x0 + i % (cells.x1 - cells.x0 + 1); }
-  __device__ int row(int i) const { return cells.y0 + i / (cells.x1 - cells.x0 + 1); }
 };
 
-/// How a cell's best compares with a key.
-enum class Standing { below, beats, unknown };
+/// The shifts of a cell and those around it.
+constexpr int rim_cell = cell + 2;
 
-/// unknown: it is better, but not nearby; another shift of the cell may be both.
-__device__ inline Standing standing(const Neighbourhood& of, Key other, int width) {
-  if (other <= of.key) return Standing::below;
-  return of.near.has(index_of(other) % width, index_of(other) / width) ? Standing::beats
-                                                                       : Standing::unknown;
-}
-
-/// Whether one of a cell's shifts near `of` beats it: their scores are computed from the pixels by
-/// the whole block, one warp per row of the cell. Every thread returns the same.
-__device__ inline bool is_beaten_by_pixels(const stage::Search::Problem& problem,
-                                           const std::byte* left, const std::uint8_t* right,
-                                           const Scorer& scorer, const Neighbourhood& of,
-                                           int cell_x, int cell_y) {
-  const Problem& p = problem.correlate;
-  const int lane = threadIdx.x % 32, y = cell_y + threadIdx.x / 32;
-  bool beaten = false;
-  if (y >= of.near.y0 && y <= of.near.y1) {
-    u32 products[cell] = {};
-    for (int j = 0; j < p.right.height; ++j) {
-      const auto* row = reinterpret_cast<const std::uint8_t*>(
-          left + (p.shifts.y + y + j) * p.left_pitch + p.shifts.x);
-      const auto* pixels = reinterpret_cast<const std::uint8_t*>(
-          reinterpret_cast<const std::byte*>(right) + j * p.right_pitch);
-      for (int i = lane; i < p.right.width; i += 32)
+/// The best shift of a cell that beats its neighbours and is suppressed by none of the peaks; 0:
+/// there is none. Scores are computed from the pixels by the whole block, a row of shifts a warp.
+__device__ inline Key best_in_cell(const CellInputs& from, int right, int column, int row,
+                                   const Taken& taken) {
+  __shared__ Key keys[rim_cell][rim_cell];
+  __shared__ Key best[cell * cell];
+  const Problem& p = from.problem.correlate;
+  const Scorer scorer = from.scorer(right);
+  const auto* pixels = reinterpret_cast<const std::uint8_t*>(
+      from.templates + std::int64_t{from.first_right + right} * p.right_stride);
+  const int lane = threadIdx.x % 32, warps = blockDim.x / 32;
+  const int x0 = column * cell - from.cells.skew - 1, y0 = row * cell - 1;
+  for (int r = threadIdx.x / 32; r < rim_cell; r += warps) {
+    const int y = y0 + r;
+    u32 products[rim_cell] = {};
+    if (y >= 0 && y < p.shifts.height)
+      for (int j = 0; j < p.right.height; ++j) {
+        const auto* of_left = reinterpret_cast<const std::uint8_t*>(
+            from.left + (p.shifts.y + y + j) * p.left_pitch + p.shifts.x);
+        const auto* of_right = reinterpret_cast<const std::uint8_t*>(
+            reinterpret_cast<const std::byte*>(pixels) + j * p.right_pitch);
+        for (int i = lane; i < p.right.width; i += 32)
 #pragma unroll
-        for (int k = 0; k < cell; ++k) {
-          const int x = cell_x + k;
-          if (x >= of.near.x0 && x <= of.near.x1) products[k] += u32{row[x + i]} * pixels[i];
-        }
-    }
+          for (int k = 0; k < rim_cell; ++k) {
+            const int x = x0 + k;
+            if (x >= 0 && x < p.shifts.width) products[k] += u32{of_left[x + i]} * of_right[i];
+          }
+      }
     u32 mine = 0;
 #pragma unroll
-    for (int k = 0; k < cell; ++k) {
+    for (int k = 0; k < rim_cell; ++k) {
       const u32 product = warp_sum(products[k]);
       if (lane == k) mine = product;
     }
-    const int x = cell_x + lane;
-    if (lane < cell && of.near.has(x, y))
-      beaten = scorer.key(mine, static_cast<unsigned>(y) * p.shifts.width + x) > of.key;
-  }
-  return __syncthreads_or(beaten);
-}
-
-/// Appends the best shift of each cell to the lists unless a nearby one beats it. Each block takes
-/// pick_threads cells; a warp compares one key with the cells around it.
-static __global__ void __launch_bounds__(pick_threads, 1)
-    pick_peaks(stage::Search::Problem problem, bool minimum, const std::byte* left,
-               const std::byte* templates, const TemplateSums* template_sums, int first_right,
-               Cells cells, const u32* window_sums, const u32* window_squares, const Key* best,
-               PeakLists lists) {
-  __shared__ Key open[pick_threads];  // those not yet beaten
-  __shared__ bool is_open_cell[pick_threads];
-  __shared__ int open_count;
-  wait_for_previous();
-  const Problem& p = problem.correlate;
-  const int right = blockIdx.y, lane = threadIdx.x % 32, width = p.shifts.width;
-  best += right * cells.count();
-  if (threadIdx.x == 0) open_count = 0;
-  const std::int64_t mine = std::int64_t{blockIdx.x} * pick_threads + threadIdx.x;
-  const Key key = mine < cells.count() ? best[mine] : 0;
-  if (!__syncthreads_or(key != 0)) return;
-
-  for (unsigned left_over = __ballot_sync(~0u, key != 0); left_over; left_over &= left_over - 1) {
-    const Neighbourhood of(problem, cells, __shfl_sync(~0u, key, __ffs(left_over) - 1));
-    bool beaten = false, unknown = false;
-    for (int i = lane; i < of.count() && !beaten; i += 32) {
-      const Standing other =
-          standing(of, best[std::int64_t{of.row(i)} * cells.columns + of.column(i)], width);
-      beaten = other == Standing::beats;
-      unknown |= other == Standing::unknown;
-    }
-    if (__any_sync(~0u, beaten)) continue;
-    unknown = __any_sync(~0u, unknown);
-    if (lane > 0) continue;
-    if (unknown)
-      open[atomicAdd(&open_count, 1)] = of.key;
-    else
-      lists.append(right, of.key);
+    const int x = x0 + lane;
+    const bool inside = x >= 0 && x < p.shifts.width && y >= 0 && y < p.shifts.height;
+    if (lane < rim_cell)
+      keys[r][lane] = inside ? scorer.key(mine, static_cast<unsigned>(y) * p.shifts.width + x) : 0;
   }
   __syncthreads();
+  if (threadIdx.x < cell * cell) {
+    const int x = threadIdx.x % cell + 1, y = threadIdx.x / cell + 1;
+    const Key key = keys[y][x];
+    bool is_beaten = false;
+    for (int i = 0; i < 9; ++i) is_beaten |= keys[y + i / 3 - 1][x + i % 3 - 1] > key;
+    best[threadIdx.x] = key && !is_beaten && !taken.suppress(from.problem, key) ? key : 0;
+  }
+  __syncthreads();
+  Key found = 0;
+  for (const Key key : best) found = found < key ? key : found;
+  __syncthreads();  // shared memory is overwritten
+  return found;
+}
 
-  const Scorer scorer(problem, minimum, template_sums[first_right + right], window_sums,
-                      window_squares);
-  const auto* pixels = reinterpret_cast<const std::uint8_t*>(
-      templates + std::int64_t{first_right + right} * p.right_stride);
+constexpr int list_threads = 32 * rim_cell;
+
+/// Whether one of a key's neighbours in other cells may beat it.
+__device__ inline bool may_be_beaten(const CellInputs& from, const Key* best, Key key) {
+  const Rect s = from.problem.correlate.shifts;
+  const int x = index_of(key) % s.width, y = index_of(key) / s.width;
+  bool found = false;
+  for (int i = 0; i < 9; ++i) {
+    const int u = x + i % 3 - 1, v = y + i / 3 - 1;
+    if (u < 0 || v < 0 || u >= s.width || v >= s.height) continue;
+    const int column = (u + from.cells.skew) / cell, row = v / cell;
+    found |= best[std::int64_t{row} * from.cells.columns + column] > key;
+  }
+  return found;
+}
+
+/// Lists the best shift of each cell among those that beat their neighbours. Each block takes
+/// list_threads cells.
+static __global__ void __launch_bounds__(list_threads, 1)
+    list_cells(CellInputs from, const Key* best, PeakLists lists) {
+  __shared__ int open[list_threads];  // cells to be scored again
+  __shared__ int open_count;
+  wait_for_previous();
+  const Cells& cells = from.cells;
+  const int right = blockIdx.y;
+  best += right * cells.count();
+  if (threadIdx.x == 0) open_count = 0;
+  const std::int64_t first = std::int64_t{blockIdx.x} * list_threads, mine = first + threadIdx.x;
+  const Key key = mine < cells.count() ? best[mine] : 0;
+  if (!__syncthreads_or(key != 0)) return;
+  if (key) {
+    if (may_be_beaten(from, best, key))
+      open[atomicAdd(&open_count, 1)] = threadIdx.x;
+    else
+      lists.append(right, key);
+  }
+  __syncthreads();
   for (int k = 0; k < open_count; ++k) {
-    const Neighbourhood of(problem, cells, open[k]);
-    bool beaten = false;
-    for (int base = 0; base < of.count() && !beaten; base += pick_threads) {
-      const int i = base + threadIdx.x;
-      is_open_cell[threadIdx.x] =
-          i < of.count() &&
-          standing(of, best[std::int64_t{of.row(i)} * cells.columns + of.column(i)], width) ==
-              Standing::unknown;
-      __syncthreads();
-      for (int c = 0; c < pick_threads && !beaten; ++c)
-        if (is_open_cell[c])
-          beaten =
-              is_beaten_by_pixels(problem, left, pixels, scorer, of,
-                                  of.column(base + c) * cell - cells.skew, of.row(base + c) * cell);
-      __syncthreads();  // is_open_cell is overwritten
-    }
-    if (!beaten && threadIdx.x == 0) lists.append(right, of.key);
+    const std::int64_t place = first + open[k];
+    const Key found = best_in_cell(from, right, static_cast<int>(place % cells.columns),
+                                   static_cast<int>(place / cells.columns), {nullptr, 0});
+    if (found && threadIdx.x == 0) lists.append(right, found);
   }
 }
+
+/// Keys that stand for the shifts of their cells.
+struct CellShifts {
+  CellInputs from;
+
+  __device__ bool covers(const stage::Peaks::Problem& p, const Box& box, Key key) const {
+    const Rect s = p.correlate.shifts;
+    const int x0 = column(key) * cell - from.cells.skew, y0 = row(key) * cell;
+    return box.has(max(x0, 0), max(y0, 0)) &&
+           box.has(min(x0 + cell, s.width) - 1, min(y0 + cell, s.height) - 1);
+  }
+  __device__ Key left_of(int right, Key key, const Taken& taken) const {
+    return best_in_cell(from, right, column(key), row(key), taken);
+  }
+  __device__ int column(Key key) const {
+    return (static_cast<int>(index_of(key) % width()) + from.cells.skew) / cell;
+  }
+  __device__ int row(Key key) const { return index_of(key) / width() / cell; }
+  __device__ unsigned width() const { return from.problem.correlate.shifts.width; }
+};
 
 }  // namespace xcorr::cuda

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Lists of candidate positions and their order, shared by the families that find peaks. Two members
-// of a list are at least the distance apart in x or y, which bounds its length; sorting it
-// (bitonic, in shared memory) gives the best ones.
+// Lists of candidate positions and their order, shared by the families that find peaks.
 #pragma once
 
 #include "cuda/common/launch.cuh"
@@ -34,35 +32,41 @@ __device__ inline Candidate candidate_of(Key key, bool minimum, int width) {
           static_cast<std::int32_t>(index / width)};
 }
 
-/// For each template.
-inline std::int64_t list_length(const stage::Peaks::Problem& p) {
-  const Rect s = p.correlate.shifts;
-  return std::int64_t{ceil_div(s.width, p.distance_x)} * ceil_div(s.height, p.distance_y);
-}
+/// The shifts that a peak suppresses, both ends included.
+struct Box {
+  int x0, y0, x1, y1;
 
-/// In a workspace: for each template of a launch a list, then the numbers found.
+  __device__ Box(const stage::Peaks::Problem& p, Key peak) {
+    const int width = p.correlate.shifts.width;
+    const int x = index_of(peak) % width, y = index_of(peak) / width;
+    x0 = x - p.distance_x + 1;
+    y0 = y - p.distance_y + 1;
+    x1 = x + p.distance_x - 1;
+    y1 = y + p.distance_y - 1;
+  }
+  __device__ bool has(int x, int y) const { return x >= x0 && x <= x1 && y >= y0 && y <= y1; }
+  __device__ bool has(Key key, int width) const {
+    return has(static_cast<int>(index_of(key) % width), static_cast<int>(index_of(key) / width));
+  }
+};
+
+/// In a workspace: for each template of a launch a list of at most `length` keys, then the numbers
+/// found.
 struct PeakLists {
   Key* keys;
   unsigned* found;
   std::int64_t length;
 
-  PeakLists(const stage::Peaks::Problem& p, void* workspace, int rights)
+  PeakLists(std::int64_t length, void* workspace, int rights)
       : keys(static_cast<Key*>(workspace)),
-        found(reinterpret_cast<unsigned*>(keys + rights * list_length(p))),
-        length(list_length(p)) {}
+        found(reinterpret_cast<unsigned*>(keys + rights * length)),
+        length(length) {}
   __device__ void append(int right, Key key) const {
     keys[right * length + atomicAdd(&found[right], 1u)] = key;
   }
+  static std::size_t bytes(std::int64_t length, int rights) {
+    return rights * (length * sizeof(Key) + sizeof(unsigned));
+  }
 };
-
-inline std::size_t peak_lists_bytes(const stage::Peaks::Problem& p) {
-  return p.max_rights() * (list_length(p) * sizeof(Key) + sizeof(unsigned));
-}
-
-constexpr int max_sorted_peaks = 1024;
-
-/// Enqueues the last step: the best max_peaks of each list become candidates, best first.
-Status keep_best(const stage::Peaks::Problem& p, const Device& device, const LaunchOfRights& launch,
-                 const PeakLists& lists, Candidate* candidates, std::uint32_t* counts);
 
 }  // namespace xcorr::cuda

@@ -6,8 +6,8 @@
 // reaches the limit. A conservative test in single precision rejects most shifts; the rest get the
 // quotient of score.hpp, so that candidates equal those of the separate stages to the last bit.
 // With one peak per template the best of all is the result, which the last block of a template also
-// refines, unless the template is large; with more, non-maximum suppression among the cells' best
-// ones gives them (cell_peaks.cuh).
+// refines, unless the template is large; with more, the cells' best ones lead to them
+// (cell_peaks.cuh).
 #pragma once
 
 #include <array>
@@ -238,7 +238,9 @@ std::size_t cell_bytes(const stage::Search::Problem& p, int rights) {
 /// With several peaks per template: the keys of cells, then the lists.
 template <class T>
 std::size_t workspace(const stage::Search::Problem& p, const Device&) {
-  return p.max_peaks == 1 ? 0 : cell_bytes<T>(p, p.max_rights()) + peak_lists_bytes(p);
+  if (p.max_peaks == 1) return 0;
+  return cell_bytes<T>(p, p.max_rights()) +
+         PeakLists::bytes(cells_of<T>(p.correlate).count(), p.max_rights());
 }
 
 template <class T>
@@ -253,7 +255,7 @@ Status launch(const stage::Search::Problem& problem, const Device& device,
   auto* const keys = static_cast<Key*>(b.workspace);
   auto* const behind =
       static_cast<std::byte*>(b.workspace) + (single ? 0 : cell_bytes<T>(problem, b.right_count));
-  const PeakLists lists(problem, behind, b.right_count);
+  const PeakLists lists(cells.count(), behind, b.right_count);
   const Found to{single ? state.best() + b.first_right : keys,
                  state.tickets() + b.first_right,
                  b.candidates,
@@ -269,26 +271,33 @@ Status launch(const stage::Search::Problem& problem, const Device& device,
                                b.first_right, is_left_aligned(p, from.left), cells, to);
       !s.ok() || single)
     return s;
-  const dim3 grid(static_cast<unsigned>(ceil_div(cells.count(), pick_threads)), b.right_count);
-  if (Status s =
-          enqueue_early(device, "pick_peaks", pick_peaks, grid, dim3(pick_threads), 0, b.stream,
-                        problem, minimum, from.left, from.templates, from.template_sums,
-                        b.first_right, cells, from.window_sums, from.window_squares, keys, lists);
+  const CellInputs inputs{problem,
+                          minimum,
+                          from.left,
+                          from.templates,
+                          from.template_sums,
+                          from.window_sums,
+                          from.window_squares,
+                          b.first_right,
+                          cells};
+  const dim3 grid(static_cast<unsigned>(ceil_div(cells.count(), list_threads)), b.right_count);
+  if (Status s = enqueue_early(device, "list_cells", list_cells, grid, dim3(list_threads), 0,
+                               b.stream, inputs, keys, lists);
       !s.ok())
     return s;
-  return keep_best(problem, device, b, lists, b.candidates, b.counts);
+  return enqueue_take_peaks(problem, device, b, lists, CellShifts{inputs}, b.candidates, b.counts);
 }
 
 constexpr Features features{Feature::u8, Feature::several_peaks, Feature::mask};
 
-/// With several peaks a cell must lie in the neighbourhood of its best shift.
+/// With several peaks a peak must suppress the rest of its cell.
 template <class T>
 bool supports(const stage::Search::Problem& problem, const Device& device) {
   const Problem& p = problem.correlate;
   return supports_tiling<T>(p, problem.max_rights(), device) &&
          p.shifts.size().area() < 0xffffffffLL &&
          (problem.max_peaks == 1 || (std::min(problem.distance_x, problem.distance_y) >= cell &&
-                                     problem.max_peaks <= max_sorted_peaks));
+                                     problem.max_peaks <= max_greedy_peaks));
 }
 
 template <class Family, class T>

@@ -23,6 +23,13 @@ namespace xcorr {
 /// The most that a template may have: the limit of exact sums of 8-bit products in 64 bits.
 inline constexpr std::int64_t max_template_pixels = 11'900'000;
 
+/// How the place of a match is found to a fraction of a pixel.
+enum class Subpixel : std::uint8_t {
+  none,           ///< it is not: places are whole pixels; poses are those of the search's grid
+  quadratic,      ///< by the quadratic through the scores at and around the whole pixel
+  least_squares,  ///< where the frame fits the template best, but for brightness and contrast
+};
+
 struct MatchSettings {
   Method method = Method::ccoeff_normed;
 
@@ -34,12 +41,18 @@ struct MatchSettings {
 
   int max_peaks = 1;  ///< per template, 1 to 1024
 
-  /// Pixels. Non-maximum suppression: a peak is a shift that no other beats within |dx| < distance
-  /// and |dy| < distance (among equal ones the upper, then the left one wins). 0: half the
-  /// template's width and height; the searched region's extent or more: one peak.
+  /// Pixels. Peaks are shifts that reach the threshold and that none of their eight neighbours
+  /// beats (among equal ones the upper, then the left one wins), taken by score: each suppresses
+  /// those within |dx| < distance and |dy| < distance, and those suppressed suppress none. 0: half
+  /// the template's width and height; the searched region's extent or more: one peak.
   int min_peak_distance = 0;
 
-  bool subpixel = true;
+  /// A place is never more than a pixel away in x and in y from where the score is the peak's.
+  /// Least squares need templates of u8, with 16 pixels or more that are at least 2 away from its
+  /// rim and its mask's, and a peak that is not at the border of the searched region; elsewhere,
+  /// and where they find no place, the quadratic's is taken. With poses other than `none` is least
+  /// squares.
+  Subpixel subpixel = Subpixel::least_squares;
 
   /// The part of the frame that is searched: a match lies wholly inside. See searched_region.
   Rect search_region;
@@ -49,6 +62,10 @@ struct MatchSettings {
   /// scores are exactly those of the smoothed pictures. This reduces noise; near a template's
   /// edges, whose surroundings are unknown, a copy differs slightly.
   double prefilter_sigma = 0;
+
+  /// Where several templates match one place, only the best is reported, see keep_best_templates().
+  /// What is left out counts to its template's max_peaks.
+  bool best_template = false;
 
   /// The kernel that finds the matches: the name of a variant of the search stage, which keeps no
   /// scores, or of the correlate stage; "auto" (the fastest in benchmarks of similar problems) or
@@ -76,6 +93,11 @@ struct Peak {
   double closeness = 0;
   Pose pose = {};
 };
+
+/// Of peaks of different templates that have more than `max_overlap` (0 to 1) of the smaller one's
+/// area in common, leaves the one with the greatest closeness; of equal ones the first. The others
+/// are taken by closeness, and one that is left out is in nobody's way. The order stays.
+XCORR_API void keep_best_templates(std::vector<Peak>& peaks, double max_overlap);
 
 /// How well a template matches at every position.
 struct Response {

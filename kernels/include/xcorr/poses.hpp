@@ -45,7 +45,8 @@ struct PoseRange {
   /// for that. -1: as often as the template's details permit.
   int pyramid_levels = -1;
 
-  /// The share of the smaller one's area that two peaks of a template may have in common, 0 to 1.
+  /// The share of the smaller one's area that two peaks of a template may have in common, 0 to 1;
+  /// with MatchSettings::best_template two peaks of different ones too, whatever the poses.
   double max_overlap = 0.5;
 
   bool operator==(const PoseRange&) const = default;

@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
+#include <numeric>
 #include <vector>
+
+#include <xcorr/match.hpp>
 
 namespace xcorr {
 namespace {
@@ -49,6 +53,24 @@ std::array<Corner, 4> corners_of(const Pose& pose) {
                   pose.center_y - sine * u * pose.width + cosine * v * pose.height};
   };
   return {corner(-0.5, -0.5), corner(0.5, -0.5), corner(0.5, 0.5), corner(-0.5, 0.5)};
+}
+
+void keep_best_templates(std::vector<Peak>& peaks, double max_overlap) {
+  std::vector<std::size_t> by_closeness(peaks.size());
+  std::iota(by_closeness.begin(), by_closeness.end(), 0);
+  std::ranges::stable_sort(by_closeness, std::ranges::greater{},
+                           [&](std::size_t i) { return peaks[i].closeness; });
+  std::vector<std::size_t> kept;
+  for (const std::size_t i : by_closeness)
+    if (std::ranges::none_of(kept, [&](std::size_t k) {
+          return peaks[k].template_index != peaks[i].template_index &&
+                 overlap_of(peaks[k].pose, peaks[i].pose) > max_overlap;
+        }))
+      kept.push_back(i);
+  std::ranges::sort(kept);
+  std::vector<Peak> best;
+  for (const std::size_t i : kept) best.push_back(peaks[i]);
+  peaks = std::move(best);
 }
 
 double overlap_of(const Pose& a, const Pose& b) {

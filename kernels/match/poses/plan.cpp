@@ -39,7 +39,6 @@ Status check(const std::vector<BankTemplate>& bank, const MatchSettings& s) {
     return bad("scale_step makes too many scales");
   if (r.pyramid_levels < -1 || r.pyramid_levels > 8)
     return bad("pyramid_levels must be in [-1, 8]");
-  if (!(r.max_overlap >= 0 && r.max_overlap <= 1)) return bad("max_overlap must be in [0, 1]");
   if (!info(s.method).normed)
     return unsupported(
         "poses need a normed method: scores of turned templates cannot be compared else");
@@ -103,7 +102,7 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
       std::ldexp(std::min(t.size.width, t.size.height) * range.scale_min, -level);
   coarse.min_peak_distance =
       level > 0 ? std::max(3, static_cast<int>(smaller / 4)) : settings_.min_peak_distance;
-  coarse.subpixel = false;
+  coarse.subpixel = Subpixel::none;
   auto top = MatchPlan::make(device_, pictures.value().pictures, ElementType::u8,
                              pyramid_[level].size, coarse, stream, {}, Memory::device);
   if (!top.ok()) return top.status();
@@ -140,6 +139,7 @@ bool PosePlan::adopt(const MatchSettings& settings) {
   same.search_region = settings_.search_region;
   same.threshold = settings_.threshold;
   same.subpixel = settings_.subpixel;
+  same.best_template = settings_.best_template;
   same.poses.max_overlap = settings_.poses.max_overlap;
   const Rect region = searched_region(frame_, settings.search_region);
   if (!(same == settings_) || region.size() != region_.size()) return false;
@@ -211,7 +211,7 @@ PosePlan::Found PosePlan::found_at(const Search& search, const PoseDescent::End&
   if (settled && closeness > candidate.closeness)
     std::tie(found.score, found.closeness) = std::pair(probed.score, closeness);
   Pose& pose = found.pose;
-  if (settled && settings_.subpixel && alignment.is_aligned) {
+  if (settled && settings_.subpixel != Subpixel::none && alignment.is_aligned) {
     const AlignedPose& aligned = alignment.pose;
     pose = {aligned.x, aligned.y, std::atan2(aligned.sine, aligned.cosine) / degree, aligned.scale};
   } else {

@@ -125,35 +125,11 @@ Status PoseTemplate::load(const BankTemplate& t, Stream stream) {
 }
 
 Status PoseTemplate::load_smoothed(const BankTemplate& t, Stream stream) {
-  const int width = t.size.width, height = t.size.height;
-  const auto at = [width](int x, int y) { return std::int64_t{y} * width + x; };
-  std::vector<SmoothedPixel> smoothed(t.size.area());
-  std::vector<std::uint8_t> counted(t.size.area());
-  // The background shows through where smoothing reaches past the rim.
-  constexpr int inset = 2;
-  const auto counts_around = [&](int x, int y) {
-    if (x < inset || y < inset || x >= width - inset || y >= height - inset) return false;
-    for (int j = -inset; j <= inset; ++j)
-      for (int i = -inset; i <= inset; ++i)
-        if (!t.mask.empty() && !t.mask[at(x + i, y + j)]) return false;
-    return true;
-  };
-  const std::uint8_t* pixels = bytes_of(t.pixels);
-  // The cubic B-spline and its derivative at whole pixels.
-  constexpr float weights[] = {1.F / 6, 4.F / 6, 1.F / 6}, slopes[] = {-0.5F, 0, 0.5F};
-  for (int y = 0; y < height; ++y)
-    for (int x = 0; x < width; ++x) {
-      if (!counts_around(x, y)) continue;
-      counted[at(x, y)] = 1;
-      SmoothedPixel& to = smoothed[at(x, y)];
-      for (int j = 0; j < 3; ++j)
-        for (int i = 0; i < 3; ++i) {
-          const float pixel = pixels[at(x + i - 1, y + j - 1)];
-          to.value += weights[i] * weights[j] * pixel;
-          to.by_u += slopes[i] * weights[j] * pixel;
-          to.by_v += weights[i] * slopes[j] * pixel;
-        }
-    }
+  const int width = t.size.width;
+  const std::vector<std::uint8_t> counted = inset_mask(t.mask, t.size, align_inset);
+  std::vector<SmoothedPixel> smoothed(counted.size());
+  for (std::size_t i = 0; i < counted.size(); ++i)
+    if (counted[i]) smoothed[i] = SmoothedPixel(SplinePixel(bytes_of(t.pixels) + i, width));
   if (Status s =
           upload(smoothed_, smoothed.data(), smoothed.size() * sizeof(SmoothedPixel), stream);
       !s.ok())

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Non-maximum suppression: the best of a list is a peak and suppresses what lies near it, then the
+// best of what is left, and so on. A block does it for a template. A key of the list may stand for
+// several shifts, of which it is the best; then what is left of them is asked for when it matters.
+#pragma once
+
+#include "cuda/match/peak_list.cuh"
+
+namespace xcorr::cuda {
+
+constexpr int greedy_threads = 512, greedy_warps = greedy_threads / 32;
+
+/// The most peaks of a template.
+constexpr int max_greedy_peaks = 1024;
+
+/// The peaks so far.
+struct Taken {
+  Key* keys;  ///< in shared memory
+  unsigned count;
+
+  __device__ bool suppress(const stage::Peaks::Problem& p, Key key) const {
+    for (unsigned i = 0; i < count; ++i)
+      if (Box(p, keys[i]).has(key, p.correlate.shifts.width)) return true;
+    return false;
+  }
+  /// The same, by all threads of the block, which return the same.
+  __device__ bool suppress_by_block(const stage::Peaks::Problem& p, Key key) const {
+    bool found = false;
+    for (unsigned i = threadIdx.x; i < count; i += blockDim.x)
+      found |= Box(p, keys[i]).has(key, p.correlate.shifts.width);
+    return __syncthreads_or(found);
+  }
+};
+
+/// A key of a list and its place there.
+struct Listed {
+  Key key;
+  unsigned at;
+  __device__ void take_better(const Listed& other) {
+    if (other.key > key) *this = other;
+  }
+};
+
+/// The best of the threads' ones, for all threads of the block.
+__device__ inline Listed best_of_block(Listed mine) {
+  __shared__ Listed of_warps[greedy_warps];
+  for (int step = 16; step > 0; step /= 2)
+    mine.take_better({__shfl_xor_sync(~0u, mine.key, step), __shfl_xor_sync(~0u, mine.at, step)});
+  __syncthreads();  // all have read the ones before
+  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = mine;
+  __syncthreads();
+  mine = of_warps[0];
+  for (int i = 1; i < greedy_warps; ++i) mine.take_better(of_warps[i]);
+  return mine;
+}
+
+/// Keys that stand for one shift each.
+struct SingleShifts {
+  /// Whether a peak suppresses all that a key stands for.
+  __device__ bool covers(const stage::Peaks::Problem& p, const Box& box, Key key) const {
+    return box.has(key, p.correlate.shifts.width);
+  }
+  /// What is left of what a key stands for, called by the whole block: all return the same; 0 for
+  /// nothing.
+  __device__ Key left_of(int, Key, const Taken&) const { return 0; }
+};
+
+template <class Shifts>
+__global__ void __launch_bounds__(greedy_threads)
+    take_peaks(stage::Peaks::Problem p, bool minimum, int first_right, PeakLists lists,
+               Shifts shifts, Candidate* candidates, std::uint32_t* counts) {
+  __shared__ Key keys[max_greedy_peaks];
+  Taken taken{keys, 0};
+  wait_for_previous();
+  const int r = blockIdx.x;
+  Key* const list = lists.keys + r * lists.length;
+  const unsigned total = lists.found[r];
+  bool is_new = false;  // the last peak, for the list
+  while (taken.count < static_cast<unsigned>(p.max_peaks)) {
+    Listed best{0, 0};
+    for (unsigned i = threadIdx.x; i < total; i += greedy_threads) {
+      const Key key = list[i];
+      if (is_new && key && shifts.covers(p, Box(p, keys[taken.count - 1]), key))
+        list[i] = 0;
+      else
+        best.take_better({key, i});
+    }
+    best = best_of_block(best);
+    if (!best.key) break;
+    const bool hidden = taken.suppress_by_block(p, best.key);
+    const Key left = hidden ? shifts.left_of(r, best.key, taken) : 0;
+    if (threadIdx.x == 0) {
+      list[best.at] = left;
+      if (!hidden) keys[taken.count] = best.key;
+    }
+    taken.count += hidden ? 0 : 1;
+    is_new = !hidden;
+    __syncthreads();
+  }
+  const std::int64_t place = std::int64_t{first_right + r} * p.max_peaks;
+  for (unsigned i = threadIdx.x; i < taken.count; i += greedy_threads)
+    candidates[place + i] = candidate_of(keys[i], minimum, p.correlate.shifts.width);
+  if (threadIdx.x == 0) counts[first_right + r] = taken.count;
+}
+
+/// Enqueues the last step: the lists' peaks become candidates, best first.
+template <class Shifts>
+Status enqueue_take_peaks(const stage::Peaks::Problem& p, const Device& device,
+                          const LaunchOfRights& launch, const PeakLists& lists,
+                          const Shifts& shifts, Candidate* candidates, std::uint32_t* counts) {
+  return enqueue_early(device, "take_peaks", take_peaks<Shifts>, launch.right_count, greedy_threads,
+                       0, launch.stream, p, info(p.method).minimum, launch.first_right, lists,
+                       shifts, candidates, counts);
+}
+
+}  // namespace xcorr::cuda

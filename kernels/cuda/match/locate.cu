@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Least squares of upright places on the GPU. Some blocks share the rows of a candidate's template.
+// A warp of a block takes the five shifts of one row of them, one in six the products of terms; the
+// sums are added in integers, and the last block to finish solves for all shifts at once and takes
+// the steps.
+#include "cuda/common/tickets.cuh"
+#include "cuda/common/warp.cuh"
+#include "stages/locate.hpp"
+
+namespace xcorr::cuda {
+namespace {
+
+using u64 = unsigned long long;
+
+constexpr int jobs = PlaceSums::across + 1;  // a row of shifts each, and the products of terms
+constexpr int parts = 4;                   // warps for each, which take rows in turn
+constexpr int threads = 32 * jobs * parts;
+constexpr int rows_of_block = 16;
+static_assert(threads >= PlaceSums::count && PlaceSums::shifts <= 32);
+
+/// Columns whose sums of products with a term 32 bits hold, over 32 lanes.
+constexpr int columns = 896;
+
+int blocks_of(const Problem& p) { return ceil_div(p.right.height, rows_of_block); }
+
+/// What a warp reads.
+struct Pixels {
+  const std::uint8_t *window, *pattern, *inset;
+  std::int64_t window_pitch, pattern_pitch;
+  Size size;
+
+  /// Calls f(terms, the pixel of the window) for the pixels of a row in columns [begin, end).
+  template <class F>
+  __device__ void for_row(int y, int begin, int end, F f) const {
+    for (int x = begin + static_cast<int>(threadIdx.x) % 32; x < end; x += 32) {
+      if (inset && !inset[std::int64_t{y} * size.width + x]) continue;
+      f(SplinePixel(pattern + y * pattern_pitch + x, pattern_pitch), window + y * window_pitch + x);
+    }
+  }
+};
+
+__device__ void add(u64* to, long long value) { atomicAdd(to, static_cast<u64>(value)); }
+
+/// The products of terms in a row.
+__device__ void add_pairs(const Pixels& pixels, int y, u64* sums) {
+  long long of[PlaceSums::pairs] = {};
+  pixels.for_row(y, PlaceSums::reach, pixels.size.width - PlaceSums::reach,
+                 [&](const SplinePixel& pixel, const std::uint8_t*) {
+                   const int terms[] = {pixel.by_u, pixel.by_v, pixel.value, 1};
+                   int k = 0;
+#pragma unroll
+                   for (int i = 0; i < PlaceSums::terms; ++i)
+#pragma unroll
+                     for (int j = 0; j <= i; ++j) of[k++] += terms[i] * terms[j];
+                 });
+#pragma unroll
+  for (int k = 0; k < PlaceSums::pairs; ++k) {
+    const long long sum = warp_sum(of[k]);
+    if (threadIdx.x % 32 == 0) add(&sums[k], sum);
+  }
+}
+
+/// The products of terms with the window at the shifts `down`.
+__device__ void add_shifts(const Pixels& pixels, int y, int down, u64* sums) {
+  for (int begin = PlaceSums::reach; begin < pixels.size.width - PlaceSums::reach; begin += columns) {
+    int of[PlaceSums::across][PlaceSums::terms] = {};
+    pixels.for_row(y, begin, min(begin + columns, pixels.size.width - PlaceSums::reach),
+                   [&](const SplinePixel& pixel, const std::uint8_t* window) {
+                     const std::uint8_t* row = window + down * pixels.window_pitch;
+#pragma unroll
+                     for (int i = 0; i < PlaceSums::across; ++i) {
+                       const int frame = row[i - PlaceSums::reach];
+                       of[i][0] += pixel.by_u * frame;
+                       of[i][1] += pixel.by_v * frame;
+                       of[i][2] += pixel.value * frame;
+                       of[i][3] += frame;
+                     }
+                   });
+#pragma unroll
+    for (int i = 0; i < PlaceSums::across; ++i)
+#pragma unroll
+      for (int k = 0; k < PlaceSums::terms; ++k) {
+        const int sum = warp_sum(of[i][k]);
+        if (threadIdx.x % 32 == 0)
+          add(&sums[PlaceSums::product((down + PlaceSums::reach) * PlaceSums::across + i, k)], sum);
+      }
+  }
+}
+
+/// Adds the sums of the blocks that share a candidate in the last one to finish; the others return
+/// false. `all`: 0 before and after.
+__device__ bool add_blocks(u64* sums, unsigned* ticket, u64* all) {
+  if (gridDim.x == 1) return true;
+  const bool counts = threadIdx.x < PlaceSums::count;
+  if (counts) {
+    atomicAdd(&all[threadIdx.x], sums[threadIdx.x]);
+    __threadfence();
+  }
+  __syncthreads();
+  if (!is_last_block(ticket, gridDim.x)) return false;
+  if (counts) {
+    sums[threadIdx.x] = static_cast<volatile u64*>(all)[threadIdx.x];
+    all[threadIdx.x] = 0;
+  }
+  return true;
+}
+
+/// Grid: blocks that share a candidate, candidates of a template, templates.
+__global__ void __launch_bounds__(threads, 1)
+    locate(stage::Locate::Problem p, const std::uint8_t* left, const std::uint8_t* templates,
+        const std::uint8_t* inset, int first_right, int right_count, const Candidate* candidates,
+        const std::uint32_t* counts, unsigned* tickets, u64* sums_of_slots, FittedPlace* fits) {
+  __shared__ PlaceSums sums;
+  __shared__ PlaceSolution solutions[PlaceSums::shifts];
+  auto* const shared = reinterpret_cast<u64*>(sums.of);
+  const Problem& c = p.correlate;
+  const int job = threadIdx.x / 32 % jobs, part = threadIdx.x / 32 / jobs;
+  wait_for_previous();
+  for (int r = first_right + blockIdx.z; r < first_right + right_count; r += gridDim.z) {
+    if (blockIdx.y >= counts[r]) continue;
+    const std::int64_t index = std::int64_t{r} * p.max_peaks + blockIdx.y;
+    const Candidate at = candidates[index];
+    if (!can_be_fitted(at, c.shifts)) {
+      if (blockIdx.x == 0 && threadIdx.x == 0) fits[index] = {0, 0, 0};
+      continue;
+    }
+    if (threadIdx.x < PlaceSums::count) shared[threadIdx.x] = 0;
+    __syncthreads();
+    const Pixels pixels{left + (c.shifts.y + at.y) * c.left_pitch + c.shifts.x + at.x,
+                        templates + r * c.right_stride,
+                        inset,
+                        c.left_pitch,
+                        c.right_pitch,
+                        c.right};
+    const int begin = max(static_cast<int>(blockIdx.x) * rows_of_block, PlaceSums::reach);
+    const int end =
+        min(static_cast<int>(blockIdx.x + 1) * rows_of_block, c.right.height - PlaceSums::reach);
+    for (int y = begin + part; y < end; y += parts)
+      if (job < PlaceSums::across)
+        add_shifts(pixels, y, job - PlaceSums::reach, shared);
+      else
+        add_pairs(pixels, y, shared);
+    __syncthreads();
+    if (add_blocks(shared, &tickets[index], sums_of_slots + index * PlaceSums::count)) {
+      __syncthreads();
+      const int shift = threadIdx.x;
+      if (shift < PlaceSums::shifts) solutions[shift] = place_solution(sums, shift);
+      __syncthreads();
+      if (threadIdx.x == 0) fits[index] = fitted_place(solutions);
+    }
+    __syncthreads();  // shared memory is overwritten
+  }
+}
+
+/// For each candidate its sums, each as large as two counters, and a ticket.
+Result<std::unique_ptr<PlanState>> plan(const stage::Locate::Problem& p, const Device&) {
+  return Tickets::make(p.slots() * (2 * PlaceSums::count + 1));
+}
+
+Status launch(const stage::Locate::Problem& p, const Device& device, const stage::Locate::Buffers& b,
+              PlanState* state) {
+  unsigned* const counters = static_cast<const Tickets*>(state)->counters();
+  const dim3 grid(blocks_of(p.correlate), p.max_peaks, grid_extent(b.right_count));
+  return enqueue_early(device, "locate", locate, grid, threads, 0, b.stream, p, b.lefts, b.templates,
+                       b.inset, b.first_right, b.right_count, b.candidates, b.counts,
+                       counters + 2 * PlaceSums::count * p.slots(), reinterpret_cast<u64*>(counters),
+                       b.fits);
+}
+
+constexpr Variant<stage::Locate> table[] = {
+    {{"locate",
+      Backend::cuda,
+      {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask}},
+     supports_all,
+     launch,
+     nullptr,
+     plan},
+};
+
+}  // namespace
+
+Family locate_family() { return Family(table); }
+
+}  // namespace xcorr::cuda

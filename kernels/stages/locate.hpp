@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage locate: candidates -> their places by least squares. It is what align does, for upright
+// templates: where
+//   frame(place + p) = gain * (template(p) - slopes(p) * step) + offset
+// fits best with a step of 0, both smoothed by the cubic B-spline. Between pixels the smoothed
+// frame is a weighted mean of the frame at 4 x 4 whole shifts, so all steps within a pixel of the
+// candidate come from sums of products at 5 x 5 shifts. These are integers, and the pixels are read
+// once.
+#pragma once
+
+#include "stages/align.hpp"
+#include "stages/peaks.hpp"
+
+namespace xcorr {
+
+/// The sums over the pixels that take part, see align_inset. They lie inside the window for every
+/// shift.
+struct PlaceSums {
+  static constexpr int reach = align_inset, across = 2 * reach + 1, shifts = across * across;
+  static constexpr int terms = 4;  ///< of the template: slopes along x and y, value, 1
+  static constexpr int pairs = terms * (terms + 1) / 2;
+  static constexpr int count = pairs + shifts * terms;
+
+  /// Products of two terms: those of the first with itself, of the second with the first and with
+  /// itself, ...; then of each shift, row by row, of the terms with the frame.
+  std::int64_t of[count];
+
+  XCORR_HD static int product(int shift, int term) { return pairs + shift * terms + term; }
+};
+
+/// The least-squares solution with the frame as it is at a shift. Linear in the frame, and so
+/// between the shifts what lies between them.
+struct PlaceSolution {
+  double x, y;  ///< -gain times the step
+  double gain;  ///< 0: there is no solution
+};
+
+/// The fewest pixels that must take part: several times the unknowns.
+inline constexpr int least_fitted = 16;
+
+XCORR_HD inline PlaceSolution place_solution(const PlaceSums& sums, int shift) {
+  if (sums.of[PlaceSums::pairs - 1] < least_fitted) return {0, 0, 0};
+  const auto unit = [](int term) {
+    return term < 2 ? SplinePixel::slope_unit : term == 2 ? SplinePixel::value_unit : 1;
+  };
+  double lower[PlaceSums::terms][PlaceSums::terms], solution[PlaceSums::terms];
+  int k = 0;
+  XCORR_UNROLL
+  for (int i = 0; i < PlaceSums::terms; ++i) {
+    XCORR_UNROLL
+    for (int j = 0; j <= i; ++j)
+      lower[i][j] = static_cast<double>(sums.of[k++]) / (unit(i) * unit(j));
+    solution[i] = static_cast<double>(sums.of[PlaceSums::product(shift, i)]) / unit(i);
+  }
+  if (!solve_least_squares(lower, solution)) return {0, 0, 0};
+  return {solution[0], solution[1], solution[2]};
+}
+
+/// From the candidate, in pixels, at most one along x and y.
+struct FittedPlace {
+  double dx, dy;
+  std::int32_t is_fitted;  ///< 0: there is none; dx and dy are 0
+};
+
+/// A gain that rounding may have made of none.
+inline constexpr double least_gain = 1e-6;
+
+/// `at`: the solutions at the shifts.
+XCORR_HD inline FittedPlace fitted_place(const PlaceSolution (&at)[PlaceSums::shifts]) {
+  constexpr int most_steps = 10;
+  double x = 0, y = 0;
+  for (int step = 0; step < most_steps; ++step) {
+    const int left = x < 0 ? -1 : 0, top = y < 0 ? -1 : 0;
+    const SplineWeights<double> across(x - left), down(y - top);
+    PlaceSolution here{0, 0, 0};
+    XCORR_UNROLL
+    for (int j = 0; j < 4; ++j) {
+      XCORR_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        const double weight = across.of[i] * down.of[j];
+        const PlaceSolution& tap = at[(top + 1 + j) * PlaceSums::across + left + 1 + i];
+        here.x += weight * tap.x;
+        here.y += weight * tap.y;
+        here.gain += weight * tap.gain;
+      }
+    }
+    if (!(here.gain > least_gain)) break;
+    const double step_x = -here.x / here.gain, step_y = -here.y / here.gain;
+    const auto clamped = [](double value) { return value < -1 ? -1 : value > 1 ? 1 : value; };
+    x = clamped(x + clamped(step_x));
+    y = clamped(y + clamped(step_y));
+    if (fabs(step_x) <= 1e-4 && fabs(step_y) <= 1e-4) return {x, y, 1};
+  }
+  return {0, 0, 0};
+}
+
+/// Candidates at the border of the searched area are left where they are.
+XCORR_HD inline bool can_be_fitted(const Candidate& at, const Rect& shifts) {
+  return at.x > 0 && at.x < shifts.width - 1 && at.y > 0 && at.y < shifts.height - 1;
+}
+
+namespace stage {
+
+struct Locate {
+  static constexpr const char* name = "locate";
+
+  struct Problem {
+    xcorr::Problem correlate;
+    int max_peaks = 1;
+    Masking masking = {};
+
+    constexpr Features features() const {
+      return features_of(correlate)
+          .with(Feature::several_peaks, max_peaks > 1)
+          .with(Feature::mask, bool(masking));
+    }
+    constexpr std::int64_t slots() const { return std::int64_t{correlate.rights} * max_peaks; }
+  };
+
+  struct Buffers : LaunchOfRights {
+    const std::uint8_t* lefts = nullptr;
+    const std::uint8_t* templates = nullptr;
+    const std::uint8_t* inset = nullptr;  ///< the mask's inset_mask()
+    const Candidate* candidates = nullptr;
+    const std::uint32_t* counts = nullptr;
+    FittedPlace* fits = nullptr;  ///< max_peaks per template; may be in pinned host memory
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("lefts", &Buffers::lefts, lefts_of(p.correlate));
+    visit("templates", &Buffers::templates, rights_of(p.correlate));
+    visit("inset", &Buffers::inset, p.masking.extent(p.correlate.right));
+    visit("candidates", &Buffers::candidates, records<Candidate>(p.slots()));
+    visit("counts", &Buffers::counts, records<std::uint32_t>(p.correlate.rights));
+    visit("fits", &Buffers::fits, records<FittedPlace>(p.slots()));
+  }
+
+  using Extra = NoExtra;
+};
+
+}  // namespace stage
+}  // namespace xcorr
