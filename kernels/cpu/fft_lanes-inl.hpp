@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// KissFFT on vectors: its template transforms one column of numbers; with a vector of doubles as
-// the number it transforms `lanes` columns at a time. Included once for each of Highway's targets,
-// and with it kissfft.hh, whose loops are thereby compiled for that target.
+// KissFFT on vectors: its template transforms one column of numbers; with a vector of them as the
+// number it transforms as many columns at a time as that has lanes. Included once for each of
+// Highway's targets, and with it kissfft.hh, whose loops are thereby compiled for that target.
 #if defined(XCORR_CPU_FFT_LANES_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef XCORR_CPU_FFT_LANES_INL
 #undef XCORR_CPU_FFT_LANES_INL
@@ -22,48 +22,53 @@ HWY_BEFORE_NAMESPACE();
 namespace xcorr::cpu::fft::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using D = hn::CappedTag<double, 8>;
-using V = hn::Vec<D>;
-constexpr int lanes = hn::MaxLanes(D());
+template <class T>
+using TagOf = hn::CappedTag<T, 8>;
+template <class T>
+constexpr int lanes_of = hn::MaxLanes(TagOf<T>());
 
-/// A vector in memory, not in a register: functions that are not inlined then pass it the same way
-/// whatever target they are compiled for. The optimiser removes the loads and stores.
-struct Lanes {
-  alignas(64 < 8 * lanes ? 64 : 8 * lanes) double v[lanes];
+/// A vector of T in memory, not in a register: functions that are not inlined then pass it the same
+/// way whatever target they are compiled for. The optimiser removes the loads and stores.
+template <class T>
+struct LanesOf {
+  using D = TagOf<T>;
+  using V = hn::Vec<D>;
+  alignas(64 < sizeof(T) * lanes_of<T> ? 64 : sizeof(T) * lanes_of<T>) T v[lanes_of<T>];
 
-  Lanes() = default;
-  Lanes(double value) {
-    for (double& lane : v) lane = value;
+  LanesOf() = default;
+  LanesOf(T value) {
+    for (T& lane : v) lane = value;
   }
-  HWY_INLINE explicit Lanes(V vector) { hn::Store(vector, D(), v); }
+  HWY_INLINE explicit LanesOf(V vector) { hn::Store(vector, D(), v); }
   HWY_INLINE V get() const { return hn::Load(D(), v); }
 
-  HWY_INLINE Lanes& operator+=(const Lanes& b) { return *this = Lanes(hn::Add(get(), b.get())); }
-  HWY_INLINE Lanes& operator-=(const Lanes& b) { return *this = Lanes(hn::Sub(get(), b.get())); }
-  HWY_INLINE Lanes& operator*=(const Lanes& b) { return *this = Lanes(hn::Mul(get(), b.get())); }
+  HWY_INLINE LanesOf& operator+=(const LanesOf& b) { return *this = *this + b; }
+  HWY_INLINE LanesOf& operator-=(const LanesOf& b) { return *this = *this - b; }
+  HWY_INLINE LanesOf& operator*=(const LanesOf& b) { return *this = *this * b; }
+
+  friend HWY_INLINE LanesOf operator+(const LanesOf& a, const LanesOf& b) {
+    return LanesOf(hn::Add(a.get(), b.get()));
+  }
+  friend HWY_INLINE LanesOf operator-(const LanesOf& a, const LanesOf& b) {
+    return LanesOf(hn::Sub(a.get(), b.get()));
+  }
+  friend HWY_INLINE LanesOf operator*(const LanesOf& a, const LanesOf& b) {
+    return LanesOf(hn::Mul(a.get(), b.get()));
+  }
+  friend HWY_INLINE LanesOf operator/(const LanesOf& a, const LanesOf& b) {
+    return LanesOf(hn::Div(a.get(), b.get()));
+  }
+  friend HWY_INLINE LanesOf operator-(const LanesOf& a) { return LanesOf(hn::Neg(a.get())); }
 };
-HWY_INLINE Lanes operator+(const Lanes& a, const Lanes& b) {
-  return Lanes(hn::Add(a.get(), b.get()));
-}
-HWY_INLINE Lanes operator-(const Lanes& a, const Lanes& b) {
-  return Lanes(hn::Sub(a.get(), b.get()));
-}
-HWY_INLINE Lanes operator*(const Lanes& a, const Lanes& b) {
-  return Lanes(hn::Mul(a.get(), b.get()));
-}
-HWY_INLINE Lanes operator/(const Lanes& a, const Lanes& b) {
-  return Lanes(hn::Div(a.get(), b.get()));
-}
-HWY_INLINE Lanes operator-(const Lanes& a) { return Lanes(hn::Neg(a.get())); }
 
 }  // namespace xcorr::cpu::fft::HWY_NAMESPACE
 
 namespace std {
 
 /// Complex vectors. KissFFT's operations on them, compiled for the target as well.
-template <>
-class complex<xcorr::cpu::fft::HWY_NAMESPACE::Lanes> {
-  using Lanes = xcorr::cpu::fft::HWY_NAMESPACE::Lanes;
+template <class T>
+class complex<xcorr::cpu::fft::HWY_NAMESPACE::LanesOf<T>> {
+  using Lanes = xcorr::cpu::fft::HWY_NAMESPACE::LanesOf<T>;
 
  public:
   using value_type = Lanes;
@@ -86,49 +91,62 @@ class complex<xcorr::cpu::fft::HWY_NAMESPACE::Lanes> {
     return *this;
   }
 
+  friend HWY_INLINE complex operator+(const complex& a, const complex& b) {
+    return {a.real_ + b.real_, a.imag_ + b.imag_};
+  }
+  friend HWY_INLINE complex operator-(const complex& a, const complex& b) {
+    return {a.real_ - b.real_, a.imag_ - b.imag_};
+  }
+  friend HWY_INLINE complex operator*(const complex& a, const complex& b) {
+    namespace hn = xcorr::cpu::fft::HWY_NAMESPACE::hn;
+    const auto ar = a.real_.get(), ai = a.imag_.get(), br = b.real_.get(), bi = b.imag_.get();
+    return {Lanes(hn::NegMulAdd(ai, bi, hn::Mul(ar, br))),
+            Lanes(hn::MulAdd(ai, br, hn::Mul(ar, bi)))};
+  }
+  friend HWY_INLINE complex operator*(const complex& a, const Lanes& b) {
+    return {a.real_ * b, a.imag_ * b};
+  }
+
  private:
   Lanes real_, imag_;
 };
 
 // KissFFT computes its twiddle factors with these; all lanes are equal.
-inline xcorr::cpu::fft::HWY_NAMESPACE::Lanes acos(const xcorr::cpu::fft::HWY_NAMESPACE::Lanes& x) {
+template <class T>
+xcorr::cpu::fft::HWY_NAMESPACE::LanesOf<T> acos(
+    const xcorr::cpu::fft::HWY_NAMESPACE::LanesOf<T>& x) {
   return acos(x.v[0]);
 }
-inline complex<xcorr::cpu::fft::HWY_NAMESPACE::Lanes> exp(
-    const complex<xcorr::cpu::fft::HWY_NAMESPACE::Lanes>& z) {
+template <class T>
+complex<xcorr::cpu::fft::HWY_NAMESPACE::LanesOf<T>> exp(
+    const complex<xcorr::cpu::fft::HWY_NAMESPACE::LanesOf<T>>& z) {
   const complex<double> value = exp(complex<double>(z.real().v[0], z.imag().v[0]));
-  return {value.real(), value.imag()};
+  return {static_cast<T>(value.real()), static_cast<T>(value.imag())};
 }
 
 }  // namespace std
 
 namespace xcorr::cpu::fft::HWY_NAMESPACE {
 
-using ComplexLanes = std::complex<Lanes>;
-
-HWY_INLINE ComplexLanes operator+(const ComplexLanes& a, const ComplexLanes& b) {
-  return {a.real() + b.real(), a.imag() + b.imag()};
-}
-HWY_INLINE ComplexLanes operator-(const ComplexLanes& a, const ComplexLanes& b) {
-  return {a.real() - b.real(), a.imag() - b.imag()};
-}
-HWY_INLINE ComplexLanes operator*(const ComplexLanes& a, const ComplexLanes& b) {
-  const V ar = a.real().get(), ai = a.imag().get(), br = b.real().get(), bi = b.imag().get();
-  return {Lanes(hn::NegMulAdd(ai, bi, hn::Mul(ar, br))),
-          Lanes(hn::MulAdd(ai, br, hn::Mul(ar, bi)))};
-}
-HWY_INLINE ComplexLanes operator*(const ComplexLanes& a, const Lanes& b) {
-  return {a.real() * b, a.imag() * b};
-}
 /// a times the conjugate of b.
-HWY_INLINE ComplexLanes times_conjugate(const ComplexLanes& a, const ComplexLanes& b) {
-  const V ar = a.real().get(), ai = a.imag().get(), br = b.real().get(), bi = b.imag().get();
-  return {Lanes(hn::MulAdd(ai, bi, hn::Mul(ar, br))),
-          Lanes(hn::NegMulAdd(ar, bi, hn::Mul(ai, br)))};
+template <class T>
+HWY_INLINE std::complex<LanesOf<T>> times_conjugate(const std::complex<LanesOf<T>>& a,
+                                                    const std::complex<LanesOf<T>>& b) {
+  const auto ar = a.real().get(), ai = a.imag().get(), br = b.real().get(), bi = b.imag().get();
+  return {LanesOf<T>(hn::MulAdd(ai, bi, hn::Mul(ar, br))),
+          LanesOf<T>(hn::NegMulAdd(ar, bi, hn::Mul(ai, br)))};
 }
 
 #undef KISSFFT_CLASS_HH
 #include <kissfft.hh>
+
+// ---- vectors of doubles ---------------------------------------------------------------------
+
+using D = TagOf<double>;
+using V = hn::Vec<D>;
+constexpr int lanes = lanes_of<double>;
+using Lanes = LanesOf<double>;
+using ComplexLanes = std::complex<Lanes>;
 
 /// Exchanges bit `step` of row number and lane number between all rows: in turn for 1, 2 and 4, a
 /// transposition.

@@ -73,6 +73,19 @@ GType subpixel_type() {
   return type;
 }
 
+GType tracker_type() {
+  static const GType type = [] {
+    static constexpr GEnumValue values[] = {
+        {static_cast<int>(FollowBy::template_), "The template, and what it has taken up",
+         "template"},
+        {static_cast<int>(FollowBy::filter), "A filter of its own, which learns; finds its size",
+         "filter"},
+        {0, nullptr, nullptr}};
+    return g_enum_register_static("GstCudaXCorrTracker", values);
+  }();
+  return type;
+}
+
 GstStructure* stats(const Report& report) {
   constexpr double ms = 1e-6;  // of a nanosecond
   const double analysed = static_cast<double>(report.analysed);
@@ -247,6 +260,11 @@ std::vector<Property> make_table() {
                                "searching near the places where they are expected",
                                initial.search.tracking.enabled, playing),
           [](auto& s) -> auto& { return s.search.tracking.enabled; }),
+      row(
+          g_param_spec_enum("tracker", "Tracker",
+                            "With 'track', what follows a target that a template has found",
+                            tracker_type(), static_cast<int>(initial.search.tracking.by), playing),
+          [](auto& s) -> auto& { return s.search.tracking.by; }),
       row(
           g_param_spec_uint("search-margin", "Search margin",
                             "With 'track', pixels around the expected place that are searched", 1,

@@ -9,6 +9,7 @@
 #include "matching/current_context.h"
 #include "matching/frame.h"
 #include "matching/picture_size.h"
+#include "tracking/confidence.h"
 
 namespace cudaxcorr {
 namespace {
@@ -86,6 +87,7 @@ void Analyser::set_format(const GstVideoInfo& format) {
 void Analyser::keep_tracks_of(const Analyser& other) {
   follower_ = other.follower_;
   followed_ = other.followed_;
+  filters_ = other.filters_;
 }
 
 xcorr::Status Analyser::configure(const Task& task) try {
@@ -94,6 +96,11 @@ xcorr::Status Analyser::configure(const Task& task) try {
   if (!current.status().ok()) return current.status();
   ready_ = false;
   if (auto status = provide(task.search.max_in_flight()); !status.ok()) return status;
+  if (task.search.tracking.by_filter() && !filters_) {
+    auto filters = xcorr::Tracker::create(device_);
+    if (!filters.ok()) return filters.status();
+    filters_ = std::make_shared<xcorr::Tracker>(std::move(filters.value()));
+  }
   if (task.bank != loaded_ || live() != shall_be_live(task))
     if (auto status = load(task); !status.ok()) return status;
   if (auto status = prepare(task); !status.ok()) return status;
@@ -269,9 +276,13 @@ xcorr::Status Analyser::finish_following(xcorr::Matcher& matcher, std::vector<Ta
     if (auto status = matcher.collect(peaks_); !status.ok()) return status;
   if (auto status = windows_->collect(peaks_); !status.ok()) return status;
 
-  const auto before = live() ? std::optional(follower_) : std::nullopt;
-  follower_.update(number_, peaks_);
-  if (auto status = update_templates(); !status.ok()) {
+  const bool by_filter = task_->search.tracking.by_filter();
+  std::vector<Sighting> sightings;
+  if (by_filter)
+    if (auto status = ask_filters(sightings); !status.ok()) return status;
+  const auto before = live() || by_filter ? std::optional(follower_) : std::nullopt;
+  follower_.update(number_, peaks_, sightings);
+  if (auto status = by_filter ? teach_filters() : update_templates(); !status.ok()) {
     follower_ = *before;  // so that the frame can be analysed again
     return status;
   }
@@ -300,6 +311,21 @@ xcorr::Status Analyser::update_templates() {
   for (const TemplatePlace& update : updates)
     if (auto status = live_[update.template_index]->wait(); !status.ok()) return status;
   return {};
+}
+
+xcorr::Status Analyser::ask_filters(std::vector<Sighting>& sightings) {
+  const std::vector<xcorr::TargetBox> places = follower_.places_for_filters(number_, peaks_);
+  std::vector<xcorr::Sight> sights;
+  if (auto status = filters_->locate(frame_, places, sights); !status.ok()) return status;
+  for (std::size_t i = 0; i < places.size(); ++i)
+    sightings.push_back(
+        {places[i].target, sights[i].box, sights[i].response, confidence(sights[i].sharpness)});
+  return {};
+}
+
+xcorr::Status Analyser::teach_filters() {
+  filters_->keep_only(follower_.ids());
+  return filters_->train(frame_, follower_.lessons());
 }
 
 }  // namespace cudaxcorr

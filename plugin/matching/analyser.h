@@ -13,6 +13,7 @@
 #include <gst/video/video.h>
 
 #include <xcorr/match.hpp>
+#include <xcorr/tracker.hpp>
 
 #include "common/mapped_frame.h"
 #include "matching/live_templates.h"
@@ -100,12 +101,15 @@ class Analyser {
   xcorr::Status finish_search(xcorr::Matcher& matcher, std::vector<Target>& targets);
   xcorr::Status finish_following(xcorr::Matcher& matcher, std::vector<Target>& targets);
   xcorr::Status update_templates();
+  xcorr::Status ask_filters(std::vector<Sighting>& sightings);
+  xcorr::Status teach_filters();
 
   xcorr::Device device_;
   PipelineContext context_;
   std::vector<xcorr::Matcher> matchers_;  ///< of whole frames, used in turn
   std::size_t begun_ = 0, finished_ = 0;  ///< frames, since matchers_ changed
   std::optional<Windows> windows_;
+  std::shared_ptr<xcorr::Tracker> filters_;  ///< of targets by their ids; with tracker=filter
   Follower follower_;
   std::uint64_t number_ = 0;  ///< of the frame in flight, with tracks
   xcorr::MatrixView frame_;   ///< that frame

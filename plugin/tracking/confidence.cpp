@@ -13,12 +13,22 @@ constexpr double weight_of_closeness = 8, weight_of_lead = 4, offset = -7;
 /// What leads by more is not the surer for it.
 constexpr double most_lead = 0.5;
 
+/// The same for filters: of the logarithm of the sharpness.
+constexpr double weight_of_sharpness = 5.1, offset_of_sharpness = -13.6;
+
+double logistic(double sum) { return 1 / (1 + std::exp(-sum)); }
+
 }  // namespace
 
 double confidence(double closeness, double lead) {
   const double sum = weight_of_closeness * std::clamp(closeness, 0.0, 1.0) +
                      weight_of_lead * std::clamp(lead, -most_lead, most_lead) + offset;
-  return 1 / (1 + std::exp(-sum));
+  return logistic(sum);
+}
+
+double confidence(double sharpness) {
+  return sharpness > 0 ? logistic(weight_of_sharpness * std::log(sharpness) + offset_of_sharpness)
+                       : 0;
 }
 
 }  // namespace cudaxcorr

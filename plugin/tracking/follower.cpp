@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace cudaxcorr {
@@ -41,12 +42,13 @@ xcorr::MatchSettings search_for_tracks(const xcorr::MatchSettings& match) {
 
 void Follower::configure(const TrackSettings& settings, const xcorr::MatchSettings& match,
                          const xcorr::Rect& area, std::vector<double> zero_window_scores) {
+  const FollowBy before = rules_.settings.by;
   rules_ = {settings, match.max_peaks, match.threshold, search_for_tracks(match).threshold, area};
   zero_window_scores_ = std::move(zero_window_scores);
   if (match.method != match_.method || match.prefilter_sigma != match_.prefilter_sigma)
     for (Tracker& tracker : trackers_) tracker.forget_scores();
   match_ = match;
-  if (!settings.enabled) {
+  if (!settings.enabled || settings.by != before) {
     std::ranges::fill(trackers_, Tracker());
     whole_frame_due_ = true;
   }
@@ -71,28 +73,67 @@ void Follower::interrupt() {
 
 std::vector<TemplatePlace> Follower::expectations(std::uint64_t frame) const {
   std::vector<TemplatePlace> expected;
+  if (rules_.settings.by_filter()) return expected;
   for (std::uint32_t i = 0; i < trackers_.size(); ++i)
     for (const auto& [place, reach] : trackers_[i].places(frame, rules_))
       expected.push_back({i, place, reach});
   return expected;
 }
 
-void Follower::update(std::uint64_t frame, std::vector<xcorr::Peak> peaks) {
-  since_whole_frame_ = whole_frame_due_ ? 1 : since_whole_frame_ + 1;
-  whole_frame_due_ = false;
+/// Best first, each place once.
+std::vector<std::vector<xcorr::Peak>> Follower::by_template(std::vector<xcorr::Peak> peaks) const {
   std::ranges::sort(peaks, [](const xcorr::Peak& a, const xcorr::Peak& b) {
     if (a.template_index != b.template_index) return a.template_index < b.template_index;
     return a.closeness > b.closeness;
   });
+  std::vector<std::vector<xcorr::Peak>> sorted;
   auto first = peaks.begin();
   for (std::uint32_t i = 0; i < trackers_.size(); ++i) {
     const auto last = std::find_if(first, peaks.end(),
                                    [i](const xcorr::Peak& p) { return p.template_index != i; });
-    trackers_[i].update(frame, distinct({first, last}, match_.min_peak_distance), rules_, last_id_);
-    note_events(i);
+    sorted.push_back(distinct({first, last}, match_.min_peak_distance));
     first = last;
   }
+  return sorted;
+}
+
+void Follower::update(std::uint64_t frame, std::vector<xcorr::Peak> peaks,
+                      std::span<const Sighting> sightings) {
+  since_whole_frame_ = whole_frame_due_ ? 1 : since_whole_frame_ + 1;
+  whole_frame_due_ = false;
+  const auto sorted = by_template(std::move(peaks));
+  for (std::uint32_t i = 0; i < trackers_.size(); ++i) {
+    if (rules_.settings.by_filter())
+      trackers_[i].update(frame, sorted[i], sightings, rules_, last_id_);
+    else
+      trackers_[i].update(frame, sorted[i], rules_, last_id_);
+    note_events(i);
+  }
   schedule();
+}
+
+std::vector<xcorr::TargetBox> Follower::places_for_filters(std::uint64_t frame,
+                                                           std::vector<xcorr::Peak> peaks) const {
+  std::vector<xcorr::TargetBox> places;
+  const auto sorted = by_template(std::move(peaks));
+  for (std::size_t i = 0; i < trackers_.size(); ++i)
+    std::ranges::copy(trackers_[i].places_for_filters(frame, sorted[i], rules_),
+                      std::back_inserter(places));
+  return places;
+}
+
+std::vector<xcorr::TargetBox> Follower::lessons() const {
+  std::vector<xcorr::TargetBox> lessons;
+  for (const Tracker& tracker : trackers_)
+    std::ranges::copy(tracker.lessons(), std::back_inserter(lessons));
+  return lessons;
+}
+
+std::vector<std::uint64_t> Follower::ids() const {
+  std::vector<std::uint64_t> ids;
+  for (const Tracker& tracker : trackers_)
+    for (const Track& track : tracker.tracks()) ids.push_back(track.target.id);
+  return ids;
 }
 
 void Follower::note_events(std::uint32_t index) {
@@ -110,8 +151,10 @@ void Follower::schedule() {
       std::exchange(incomplete_, std::ranges::any_of(trackers_, [this](const Tracker& tracker) {
                       return !tracker.complete(rules_.max_targets);
                     }));
-  const int interval =
-      incomplete_ ? rules_.settings.redetect_interval : rules_.settings.recheck_interval;
+  // What a template finds elsewhere is no reason to doubt a filter, which knows how the target has
+  // changed.
+  const int recheck = rules_.settings.by_filter() ? 0 : rules_.settings.recheck_interval;
+  const int interval = incomplete_ ? rules_.settings.redetect_interval : recheck;
   if ((incomplete_ && !was_incomplete) || (interval > 0 && since_whole_frame_ >= interval))
     whole_frame_due_ = true;
 }
@@ -141,7 +184,7 @@ std::vector<Target> Follower::targets() const {
       targets.push_back(track.target);
       xcorr::Peak& peak = targets.back().peak;
       peak.template_index = i;  // it may have had another index when it was detected
-      if (track.target.lost) peak.score = zero_window_scores_[i];
+      if (track.target.lost) peak.score = rules_.settings.by_filter() ? 0 : zero_window_scores_[i];
     }
     std::sort(targets.begin() + first, targets.end(), [](const Target& a, const Target& b) {
       if (a.lost != b.lost) return b.lost;

@@ -45,9 +45,20 @@ class Follower {
   /// Where targets are expected; that may be outside the frame.
   std::vector<TemplatePlace> expectations(std::uint64_t frame) const;
 
+  /// With filters: where each target's is to look for it, with the peaks of the whole frame if that
+  /// was due.
+  std::vector<xcorr::TargetBox> places_for_filters(std::uint64_t frame,
+                                                   std::vector<xcorr::Peak> peaks) const;
+
   /// Takes the peaks of a frame: those of the windows and, if it was due, those of the whole frame.
-  /// The same place may be among them several times.
-  void update(std::uint64_t frame, std::vector<xcorr::Peak> peaks);
+  /// The same place may be among them several times. With filters: besides, what these have found.
+  void update(std::uint64_t frame, std::vector<xcorr::Peak> peaks,
+              std::span<const Sighting> sightings = {});
+
+  /// With filters: what they are to learn of the frame of the last update(), and the ids of all
+  /// targets, which are the only ones to keep.
+  std::vector<xcorr::TargetBox> lessons() const;
+  std::vector<std::uint64_t> ids() const;
 
   /// Where in the frame of the last update() templates may be blended: for each, its best tracked
   /// target, if that matches well and nothing else does nearly as well.
@@ -61,6 +72,7 @@ class Follower {
   std::vector<Target> targets() const;
 
  private:
+  std::vector<std::vector<xcorr::Peak>> by_template(std::vector<xcorr::Peak> peaks) const;
   void schedule();
   void note_events(std::uint32_t index);
 

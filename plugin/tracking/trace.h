@@ -45,7 +45,7 @@ struct Trace {
   int sights = 1;
   int missed = 0;         ///< analysed frames since the last sight
   double usual = 0;       ///< the mean closeness of the last sights
-  double lead = 0;        ///< of the last sight, see confidence()
+  double sure = 0;        ///< confidence() of the last sight
   bool anywhere = false;  ///< may have moved any distance since
 };
 

@@ -73,14 +73,7 @@ const char* name_of(TrackEvent event) {
 
 void Tracker::update(std::uint64_t frame, std::span<const xcorr::Peak> peaks,
                      const TrackRules& rules, std::uint64_t& last_id) {
-  events_.clear();
-  keep_at_most(rules.max_targets);
-  for (Track& track : tracks_) {
-    track.target.lost = true;
-    track.target.confidence = 0;
-    track.margin = 0;
-    ++track.trace.missed;
-  }
+  begin_update(rules);
   Detections detections;
   for (const xcorr::Peak& peak : peaks) detections.push_back(&peak);
   follow(frame, detections, rules);
@@ -91,11 +84,20 @@ void Tracker::update(std::uint64_t frame, std::span<const xcorr::Peak> peaks,
   for (Track& track : tracks_) {
     if (!track.candidate && track.sought) seek(track, frame, detections, rules);
     if (!track.candidate && all) doubt(track, frame, detections);
-    if (track.candidate && track.candidate->sights >= sights_to_confirm) move_to_candidate(track);
-    if (track.sought)
-      track.target.state = track.candidate ? TrackState::tentative : TrackState::lost;
+    settle(track);
   }
   start_new(frame, detections, rules, last_id);
+}
+
+void Tracker::begin_update(const TrackRules& rules) {
+  events_.clear();
+  keep_at_most(rules.max_targets);
+  for (Track& track : tracks_) {
+    track.target.lost = true;
+    track.target.confidence = 0;
+    track.margin = 0;
+    ++track.trace.missed;
+  }
 }
 
 // ---- targets in view ------------------------------------------------------------------------
@@ -134,21 +136,20 @@ void Tracker::follow(std::uint64_t frame, Detections& detections, const TrackRul
         next = std::max(next, detections[j]->closeness);
     Track& track = *followed[i];
     track.margin = peak.closeness - next;
-    take_sight(track, peak, lead(row, chosen[i], 0, worth_of_floor(track.trace, frame, rules)),
-               frame, rules);
+    const double ahead = lead(row, chosen[i], 0, worth_of_floor(track.trace, frame, rules));
+    take_sight(track, peak, confidence(peak.closeness, ahead), frame, rules);
   }
   for (int column : chosen)
     if (column >= 0) detections[column] = nullptr;
   std::erase(detections, nullptr);
 }
 
-void Tracker::take_sight(Track& track, const xcorr::Peak& peak, double lead, std::uint64_t frame,
+void Tracker::take_sight(Track& track, const xcorr::Peak& peak, double sure, std::uint64_t frame,
                          const TrackRules& rules) {
   Trace& trace = track.trace;
-  const double sure = confidence(peak.closeness, lead);
   if (sure < rules.settings.min_confidence) return trace.glimpse(peak, frame, sure);
   trace.see(peak, frame);
-  trace.lead = lead;
+  trace.sure = sure;
   track.target.peak = peak;
   track.target.lost = false;
   track.target.confidence = sure;
@@ -207,13 +208,13 @@ void Tracker::follow_candidate(Track& track, std::uint64_t frame, Detections& de
   if (stays) {
     const auto index = static_cast<std::size_t>(best - worths.begin());
     const xcorr::Peak& peak = *detections[index];
-    const double ahead = lead(worths, index, 0, worth_of_floor(candidate, frame, rules));
+    const double sure =
+        confidence(peak.closeness, lead(worths, index, 0, worth_of_floor(candidate, frame, rules)));
     const double least = track.sought ? rules.threshold : track.trace.usual + lead_to_move;
-    stays = peak.closeness >= least &&
-            confidence(peak.closeness, ahead) >= rules.settings.min_confidence;
+    stays = peak.closeness >= least && sure >= rules.settings.min_confidence;
     if (stays) {
       candidate.see(peak, frame);
-      candidate.lead = ahead;
+      candidate.sure = sure;
       detections.erase(detections.begin() + static_cast<std::ptrdiff_t>(index));
     }
   }
@@ -238,6 +239,7 @@ void Tracker::seek(Track& track, std::uint64_t frame, Detections& detections,
       tracks_, [](const Track& other) { return other.sought && !other.candidate; });
   const double ahead = lead(std::move(worths), best, static_cast<std::size_t>(missing) - 1,
                             trace.worth(rules.floor, distance(peak, trace.expected(frame)), frame));
+  const double sure = confidence(peak.closeness, ahead);
   const auto worth_to = [&](const Track& other) {
     return other.trace.worth(peak.closeness, distance(peak, other.trace.expected(frame)), frame);
   };
@@ -245,11 +247,10 @@ void Tracker::seek(Track& track, std::uint64_t frame, Detections& detections,
     return other.sought && !other.candidate && worth_to(other) > worth_to(track);
   });
   if (of_another || peak.closeness < rules.threshold ||
-      peak.closeness < least_share * trace.usual ||
-      confidence(peak.closeness, ahead) < rules.settings.min_confidence)
+      peak.closeness < least_share * trace.usual || sure < rules.settings.min_confidence)
     return;
   track.candidate.emplace(peak, frame);
-  track.candidate->lead = ahead;
+  track.candidate->sure = sure;
   detections.erase(detections.begin() + static_cast<std::ptrdiff_t>(best));
 }
 
@@ -262,13 +263,19 @@ void Tracker::doubt(Track& track, std::uint64_t frame, Detections& detections) c
   detections.erase(detections.begin());
 }
 
+void Tracker::settle(Track& track) {
+  if (track.candidate && track.candidate->sights >= sights_to_confirm) move_to_candidate(track);
+  if (track.sought) track.target.state = track.candidate ? TrackState::tentative : TrackState::lost;
+}
+
 void Tracker::move_to_candidate(Track& track) {
   const Trace before = std::exchange(track.trace, *std::exchange(track.candidate, {}));
   if (track.sought) track.trace.usual = before.usual;
+  track.box = track.candidate_box;
   track.target.peak = track.trace.peak;
   track.target.state = TrackState::tracked;
   track.target.lost = false;
-  track.target.confidence = confidence(track.trace.peak.closeness, track.trace.lead);
+  track.target.confidence = track.trace.sure;
   if (std::exchange(track.sought, false)) tell(TrackEvent::found, track);
 }
 
@@ -286,8 +293,9 @@ void Tracker::start_new(std::uint64_t frame, const Detections& detections, const
     Track track;
     track.target = {peak, 0, TrackState::tentative};
     track.trace = Trace(peak, frame);
-    track.trace.lead = lead(closenesses, i, static_cast<std::size_t>(room) - 1, rules.floor);
-    track.target.confidence = confidence(peak.closeness, track.trace.lead);
+    track.trace.sure = confidence(
+        peak.closeness, lead(closenesses, i, static_cast<std::size_t>(room) - 1, rules.floor));
+    track.target.confidence = track.trace.sure;
     if (track.target.confidence < rules.settings.min_confidence) continue;
     track.target.id = ++last_id;
     tracks_.push_back(track);

@@ -11,13 +11,18 @@
 #include <vector>
 
 #include <xcorr/match.hpp>
+#include <xcorr/tracker.hpp>
 
 #include "tracking/trace.h"
 
 namespace cudaxcorr {
 
+/// What finds a target in the frames after the one in which its template found it.
+enum class FollowBy { template_, filter };
+
 struct TrackSettings {
   bool enabled = false;
+  FollowBy by = FollowBy::template_;
   int search_margin = 64;       ///< pixels around the predicted place, at least 1
   int redetect_interval = 10;   ///< frames between searches of whole frames, at least 1
   int recheck_interval = 50;    ///< the same while all targets are followed; 0: never
@@ -28,7 +33,8 @@ struct TrackSettings {
   double update_score = 0.6;    ///< the least closeness (see xcorr::Peak) for that
 
   bool operator==(const TrackSettings&) const = default;
-  bool updates() const { return enabled && update > 0; }
+  bool by_filter() const { return enabled && by == FollowBy::filter; }
+  bool updates() const { return enabled && update > 0 && by == FollowBy::template_; }
 };
 
 enum class TrackState {
@@ -55,6 +61,17 @@ struct Track {
   bool sought = false;             ///< lost, and not found again for certain
   std::optional<Trace> candidate;  ///< where it may be instead
   double margin = 0;               ///< by how much the last peak was closer than the next one
+  // With filters:
+  xcorr::Box box;            ///< of the last sight
+  xcorr::Box candidate_box;  ///< of the candidate
+};
+
+/// What the filter of a target found.
+struct Sighting {
+  std::uint64_t id;
+  xcorr::Box box;
+  double response;    ///< as of xcorr::Sight
+  double confidence;  ///< that the target is there, 0 to 1
 };
 
 /// What becomes of targets.
@@ -95,6 +112,16 @@ class Tracker {
   void update(std::uint64_t frame, std::span<const xcorr::Peak> peaks, const TrackRules& rules,
               std::uint64_t& last_id);
 
+  /// With filters: where each target's is to look for it, in a frame with these peaks, best first.
+  std::vector<xcorr::TargetBox> places_for_filters(std::uint64_t frame,
+                                                   std::span<const xcorr::Peak> peaks,
+                                                   const TrackRules& rules) const;
+  /// The same as the other update(), with what the filters have found there.
+  void update(std::uint64_t frame, std::span<const xcorr::Peak> peaks,
+              std::span<const Sighting> sightings, const TrackRules& rules, std::uint64_t& last_id);
+  /// What the filters are to learn of the frame of the last update().
+  std::vector<xcorr::TargetBox> lessons() const;
+
   /// The stream has a gap before the next frame: all targets are lost and may be anywhere in it.
   void interrupt();
 
@@ -117,7 +144,8 @@ class Tracker {
   void tell(TrackEvent event, const Track& track) { events_.push_back({event, track.target}); }
   void keep_at_most(int max_targets);
   void follow(std::uint64_t frame, Detections& detections, const TrackRules& rules);
-  void take_sight(Track& track, const xcorr::Peak& peak, double lead, std::uint64_t frame,
+  void begin_update(const TrackRules& rules);
+  void take_sight(Track& track, const xcorr::Peak& peak, double sure, std::uint64_t frame,
                   const TrackRules& rules);
   void count_missed(std::uint64_t frame, const TrackRules& rules);
   void drop_ended(std::uint64_t frame, const TrackRules& rules);
@@ -127,6 +155,11 @@ class Tracker {
             const TrackRules& rules) const;
   void doubt(Track& track, std::uint64_t frame, Detections& detections) const;
   void move_to_candidate(Track& track);
+  void settle(Track& track);
+  void follow(std::uint64_t frame, std::span<const Sighting> sightings, const TrackRules& rules);
+  void seek(Track& track, std::uint64_t frame, std::span<const Sighting> sightings,
+            const TrackRules& rules) const;
+  bool is_taken(const Track& by, const xcorr::Box& box) const;
   void start_new(std::uint64_t frame, const Detections& detections, const TrackRules& rules,
                  std::uint64_t& last_id);
 

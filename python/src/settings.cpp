@@ -86,7 +86,9 @@ void bind_settings(nb::module_& module) {
       .def_rw("threshold", &MatchSettings::threshold)
       .def_rw("max_peaks", &MatchSettings::max_peaks)
       .def_rw("min_peak_distance", &MatchSettings::min_peak_distance)
-      .def_rw("subpixel", &MatchSettings::subpixel)
+      .def_prop_rw(
+          "subpixel", [](const MatchSettings& s) { return static_cast<int>(s.subpixel); },
+          [](MatchSettings& s, int subpixel) { s.subpixel = static_cast<Subpixel>(subpixel); })
       .def_prop_rw(
           "search_region",
           [](const MatchSettings& s) -> Rectangle {

@@ -59,7 +59,7 @@ def test_kernels_by_name(frame):
 @pytest.mark.parametrize("name, value, error", [
     ("threshold", 1.5, ValueError), ("max_peaks", 0, ValueError), ("max_peaks", "many", TypeError),
     ("prefilter_sigma", -1.0, ValueError), ("min_peak_distance", -1, ValueError), ("method", "best", ValueError),
-    ("search_region", (1, 2, 3), TypeError), ("subpixel", "no", TypeError),
+    ("search_region", (1, 2, 3), TypeError), ("subpixel", "no", ValueError), ("subpixel", 1.5, TypeError),
     ("poses", xcorr.Poses(scale_min=0.01), ValueError),
 ])
 def test_bad_settings_are_refused_and_the_old_ones_stay(frame, name, value, error):

@@ -75,8 +75,9 @@ class Settings:
     min_peak_distance : int
         Pixels. A peak is a place that no better one lies nearer to, in x and in y; 0: half the template's
         width and height.
-    subpixel : bool
-        Whether places are refined to fractions of a pixel.
+    subpixel : str or bool
+        How places are found to fractions of a pixel: ``"none"``, ``"quadratic"`` (through the scores) or
+        ``"least-squares"``. False and True: the first and the last.
     search_region : (x, y, width, height), optional
         The part of the frame in which matches lie; None: all of it.
     prefilter_sigma : float
@@ -91,7 +92,7 @@ class Settings:
     threshold: float = 0.5
     max_peaks: int = 1
     min_peak_distance: int = 0
-    subpixel: bool = True
+    subpixel: str | bool = "least-squares"
     search_region: tuple[int, int, int, int] | None = None
     prefilter_sigma: float = 0.0
     kernel: str = "auto"
@@ -107,9 +108,21 @@ def library_settings(settings: Settings) -> _xcorr.MatchSettings:
     made.poses = poses
     made.method = method_number(settings.method)
     made.search_region = tuple(settings.search_region or (0, 0, 0, 0))
-    for name in ("threshold", "max_peaks", "min_peak_distance", "subpixel", "prefilter_sigma", "kernel"):
+    made.subpixel = _subpixel_number(settings.subpixel)
+    for name in ("threshold", "max_peaks", "min_peak_distance", "prefilter_sigma", "kernel"):
         _assign(made, name, getattr(settings, name))
     return made
+
+
+def _subpixel_number(subpixel: str | bool) -> int:
+    ways = ("none", "quadratic", "least-squares")
+    if isinstance(subpixel, (bool, numpy.bool_)):
+        return 2 if subpixel else 0
+    if not isinstance(subpixel, str):
+        raise TypeError(f"subpixel cannot be {subpixel!r}")
+    if subpixel not in ways:
+        raise ValueError(f"subpixel is one of {', '.join(ways)}, not {subpixel!r}")
+    return ways.index(subpixel)
 
 
 def _assign(to: Any, name: str, value: Any) -> None:

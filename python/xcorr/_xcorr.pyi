@@ -44,7 +44,7 @@ class MatchSettings:
     threshold: float
     max_peaks: int
     min_peak_distance: int
-    subpixel: bool
+    subpixel: int
     search_region: tuple[int, ...]
     prefilter_sigma: float
     kernel: str

@@ -41,6 +41,15 @@ constexpr Bounds bounds[] = {
     {"conveyor", "max-peaks=8 threshold=0.8", 0.9, 0, 0, 43, 0},
 };
 
+/// With filters that learn, which also hold what turns and grows.
+constexpr Bounds bounds_of_filters[] = {
+    {"moves", "tracker=filter", 1, 0, 0, 1, 0},     {"turns", "tracker=filter", 0.95, 0, 0, 1, 0},
+    {"grows", "tracker=filter", 0.95, 0, 0, 1, 0},  {"blurs", "tracker=filter", 1, 0, 0, 1, 0},
+    {"light", "tracker=filter", 1, 0, 0, 1, 0},     {"hides", "tracker=filter", 0.84, 0, 0.3, 1, 0},
+    {"cut", "tracker=filter", 0.9, 0, 0, 1, 0},     {"fast", "tracker=filter", 0.95, 0, 0, 1, 0},
+    {"bounces", "tracker=filter", 0.9, 0, 0, 4, 0}, {"leaves", "tracker=filter", 0.75, 0, 0, 2, 0},
+};
+
 double overlap(const Peak& peak, const bench::Box& box) {
   const double width = std::min(peak.x + peak.width, box.x + box.width) - std::max(peak.x, box.x);
   const double height =
@@ -137,6 +146,13 @@ GST_START_TEST(within_bounds) {
 }
 GST_END_TEST
 
+GST_START_TEST(filters_within_bounds) {
+  const Bounds& bound = bounds_of_filters[__i__];
+  for (const bench::MadeSequence& sequence : sequences())
+    if (sequence.name.substr(0, sequence.name.rfind('-')) == bound.name) play(sequence, bound);
+}
+GST_END_TEST
+
 }  // namespace
 
 Suite* suite() {
@@ -144,5 +160,6 @@ Suite* suite() {
   TCase* cases = tcase_create("made tracks");
   suite_add_tcase(suite, cases);
   tcase_add_loop_test(cases, within_bounds, 0, static_cast<int>(sequences().size()));
+  tcase_add_loop_test(cases, filters_within_bounds, 0, std::size(bounds_of_filters));
   return suite;
 }

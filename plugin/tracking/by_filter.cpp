@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The part of Tracker that follows targets by their filters: templates find them, in whole frames,
+// and filters say whether that is them and where they go from there.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "tracking/tracker.h"
+
+namespace cudaxcorr {
+namespace {
+
+/// A filter answers to its target with at least this share of what it did on average.
+constexpr double least_share = 0.5;
+
+/// How sure a sight has to be to be learnt, and to be one of a target that was lost.
+constexpr double sure_to_learn = 0.5, sure_to_find = 0.6;
+
+/// Every so many sights are learnt: others hardly differ.
+constexpr int sights_to_learn = 2;
+
+/// Of a whole frame, the peaks at which a lost target is sought.
+constexpr std::size_t peaks_to_try = 4;
+
+/// Two targets are not at one place: the intersection over union from which they are.
+constexpr double same_place = 0.5;
+
+xcorr::Box box_of(const xcorr::Peak& peak) {
+  return {peak.x, peak.y, static_cast<double>(peak.width), static_cast<double>(peak.height)};
+}
+
+xcorr::Peak peak_of(const Sighting& sighting) {
+  const auto& [x, y, width, height] = sighting.box;
+  return {0,
+          x,
+          y,
+          static_cast<int>(std::lround(width)),
+          static_cast<int>(std::lround(height)),
+          sighting.response,
+          std::clamp(sighting.response, 0.0, 1.0)};
+}
+
+/// The box moved to another middle, which is kept in the area.
+xcorr::Box moved(const xcorr::Box& box, double x, double y, const xcorr::Rect& area) {
+  x = std::clamp<double>(x, area.x, area.x + area.width - 1);
+  y = std::clamp<double>(y, area.y, area.y + area.height - 1);
+  return {x - box.width / 2, y - box.height / 2, box.width, box.height};
+}
+
+double overlap(const xcorr::Box& a, const xcorr::Box& b) {
+  const double width = std::min(a.x + a.width, b.x + b.width) - std::max(a.x, b.x);
+  const double height = std::min(a.y + a.height, b.y + b.height) - std::max(a.y, b.y);
+  if (width <= 0 || height <= 0) return 0;
+  return width * height / (a.width * a.height + b.width * b.height - width * height);
+}
+
+bool has_middle_in(const xcorr::Box& box, const xcorr::Rect& area) {
+  const double x = box.x + box.width / 2, y = box.y + box.height / 2;
+  return x >= area.x && y >= area.y && x < area.x + area.width && y < area.y + area.height;
+}
+
+const Sighting* best_of(std::uint64_t id, std::span<const Sighting> sightings) {
+  const Sighting* best = nullptr;
+  for (const Sighting& sighting : sightings)
+    if (sighting.id == id && (!best || sighting.confidence > best->confidence)) best = &sighting;
+  return best;
+}
+
+}  // namespace
+
+std::vector<xcorr::TargetBox> Tracker::places_for_filters(std::uint64_t frame,
+                                                          std::span<const xcorr::Peak> peaks,
+                                                          const TrackRules& rules) const {
+  std::vector<xcorr::TargetBox> places;
+  const auto add = [&](const Track& track, const xcorr::Box& box, Point corner) {
+    places.push_back({track.target.id,
+                      moved(box, corner.x + box.width / 2, corner.y + box.height / 2, rules.area)});
+  };
+  for (const Track& track : tracks_) {
+    if (track.candidate) {
+      add(track, track.candidate_box, track.candidate->expected(frame));
+      continue;
+    }
+    if (!track.sought) {
+      add(track, track.box, track.trace.expected(frame));
+      continue;
+    }
+    if (!track.trace.anywhere) add(track, track.box, {track.box.x, track.box.y});
+    for (const xcorr::Peak& peak : peaks.first(std::min(peaks.size(), peaks_to_try)))
+      places.push_back({track.target.id, moved(track.box, peak.x + peak.width / 2.0,
+                                               peak.y + peak.height / 2.0, rules.area)});
+  }
+  return places;
+}
+
+void Tracker::update(std::uint64_t frame, std::span<const xcorr::Peak> peaks,
+                     std::span<const Sighting> sightings, const TrackRules& rules,
+                     std::uint64_t& last_id) {
+  begin_update(rules);
+  follow(frame, sightings, rules);
+  count_missed(frame, rules);
+  for (Track& track : tracks_) {
+    if (track.sought) seek(track, frame, sightings, rules);
+    settle(track);
+  }
+  Detections detections;
+  for (const xcorr::Peak& peak : peaks) {
+    const bool free = std::ranges::none_of(tracks_, [&](const Track& track) {
+      return overlap(track.candidate ? track.candidate_box : track.box, box_of(peak)) > 0;
+    });
+    if (free) detections.push_back(&peak);
+  }
+  const std::size_t known = tracks_.size();
+  start_new(frame, detections, rules, last_id);
+  for (Track& track : std::span(tracks_).subspan(known)) {
+    track.box = box_of(track.target.peak);
+    track.trace.usual = 0;  // of a template's closeness, which is another thing
+  }
+}
+
+/// The surest first: of two targets at one place the other one is hidden.
+void Tracker::follow(std::uint64_t frame, std::span<const Sighting> sightings,
+                     const TrackRules& rules) {
+  std::vector<std::pair<Track*, const Sighting*>> seen;
+  for (Track& track : tracks_)
+    if (!track.sought)
+      if (const Sighting* sighting = best_of(track.target.id, sightings))
+        seen.emplace_back(&track, sighting);
+  std::ranges::stable_sort(seen, [](const auto& a, const auto& b) {
+    return a.second->confidence > b.second->confidence;
+  });
+  for (const auto& [track, sighting] : seen) {
+    if (sighting->response < least_share * track->trace.usual ||
+        !has_middle_in(sighting->box, rules.area) || is_taken(*track, sighting->box))
+      continue;
+    take_sight(*track, peak_of(*sighting), sighting->confidence, frame, rules);
+    if (!track->target.lost) track->box = sighting->box;
+  }
+}
+
+bool Tracker::is_taken(const Track& by, const xcorr::Box& box) const {
+  return std::ranges::any_of(tracks_, [&](const Track& other) {
+    return &other != &by && !other.target.lost && overlap(other.box, box) > same_place;
+  });
+}
+
+void Tracker::seek(Track& track, std::uint64_t frame, std::span<const Sighting> sightings,
+                   const TrackRules& rules) const {
+  const Sighting* sighting = best_of(track.target.id, sightings);
+  const double least = std::max(sure_to_find, rules.settings.min_confidence);
+  if (!sighting || sighting->confidence < least ||
+      sighting->response < least_share * track.trace.usual ||
+      !has_middle_in(sighting->box, rules.area) || is_taken(track, sighting->box))
+    return track.candidate.reset();
+  const xcorr::Peak peak = peak_of(*sighting);
+  if (track.candidate)
+    track.candidate->see(peak, frame);
+  else
+    track.candidate.emplace(peak, frame);
+  track.candidate->sure = sighting->confidence;
+  track.candidate_box = sighting->box;
+}
+
+std::vector<xcorr::TargetBox> Tracker::lessons() const {
+  std::vector<xcorr::TargetBox> lessons;
+  for (const Track& track : tracks_) {
+    const bool first = track.trace.sights == 1;
+    if (!track.target.lost && (first || (track.target.confidence >= sure_to_learn &&
+                                         track.trace.sights % sights_to_learn == 0)))
+      lessons.push_back({track.target.id, track.box});
+  }
+  return lessons;
+}
+
+}  // namespace cudaxcorr

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Filters that learn, on a drawn target whose place and size are known to a part of a pixel: they
+// find it where it moves, blurs and gets darker, say so when it is not there, and their
+// contract.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <xcorr/tracker.hpp>
+
+#include "support.hpp"
+
+namespace api {
+namespace {
+
+using Bytes = Image<std::uint8_t>;
+
+/// Smooth noise: waves of random directions and phases, no longer than 1 / `finest` pixels.
+class Texture {
+ public:
+  Texture(unsigned seed, double finest) {
+    std::mt19937 random(seed);
+    const auto uniform = [&](double most) { return most * static_cast<double>(random()) / 0x1p32; };
+    for (Wave& wave : waves_)
+      wave = {uniform(2 * finest) - finest, uniform(2 * finest) - finest, uniform(7)};
+  }
+  double operator()(double x, double y) const {
+    double sum = 0;
+    for (const Wave& wave : waves_) sum += std::cos(wave.x * x + wave.y * y + wave.phase);
+    return 128 + 20 * sum;
+  }
+
+ private:
+  struct Wave {
+    double x, y, phase;
+  };
+  Wave waves_[12];
+};
+
+constexpr Size frame_size{320, 240};
+
+class TrackerTest : public testing::Test {
+ protected:
+  TrackerTest() {
+    auto made = Tracker::create(open_device(Backend::cpu).value());
+    tracker_ = std::make_unique<Tracker>(std::move(made.value()));
+  }
+
+  static Bytes background(double gain = 1) {
+    static const Texture texture(1, 0.35);
+    Bytes frame(frame_size);
+    for (int y = 0; y < frame_size.height; ++y)
+      for (int x = 0; x < frame_size.width; ++x)
+        frame.at(x, y) = static_cast<std::uint8_t>(std::clamp(gain * texture(x, y), 0.0, 255.0));
+    return frame;
+  }
+
+  /// A picture of 1 x 1 stretched into the box.
+  static void draw(Bytes& frame, const Box& box, unsigned seed = 2, double gain = 1) {
+    const Texture texture(seed, 16);
+    for (int y = 0; y < frame_size.height; ++y)
+      for (int x = 0; x < frame_size.width; ++x) {
+        const double u = (x + 0.5 - box.x) / box.width, v = (y + 0.5 - box.y) / box.height;
+        if (u < 0 || v < 0 || u >= 1 || v >= 1) continue;
+        const double value = gain * texture(u, v);
+        frame.at(x, y) = static_cast<std::uint8_t>(std::clamp(value, 0.0, 255.0));
+      }
+  }
+
+  static Bytes blurred(const Bytes& frame, int radius) {
+    Bytes out = frame;
+    for (int y = radius; y < frame_size.height - radius; ++y)
+      for (int x = radius; x < frame_size.width - radius; ++x) {
+        int sum = 0;
+        for (int j = -radius; j <= radius; ++j)
+          for (int i = -radius; i <= radius; ++i) sum += frame.at(x + i, y + j);
+        out.at(x, y) = static_cast<std::uint8_t>(sum / ((2 * radius + 1) * (2 * radius + 1)));
+      }
+    return out;
+  }
+
+  void train(const Bytes& frame, const Box& box, std::uint64_t target = 1) {
+    const TargetBox lesson{target, box};
+    const Status status = tracker_->train(frame.view(), {&lesson, 1});
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+  Sight locate(const MatrixView& frame, const Box& box, std::uint64_t target = 1) {
+    const TargetBox asked{target, box};
+    std::vector<Sight> sights;
+    const Status status = tracker_->locate(frame, {&asked, 1}, sights);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return sights.empty() ? Sight{} : sights.front();
+  }
+
+  std::unique_ptr<Tracker> tracker_;
+};
+
+void expect_at(const Sight& sight, const Box& box, double pixels, double share) {
+  EXPECT_NEAR(sight.box.x + sight.box.width / 2, box.x + box.width / 2, pixels);
+  EXPECT_NEAR(sight.box.y + sight.box.height / 2, box.y + box.height / 2, pixels);
+  EXPECT_NEAR(sight.box.width / box.width, 1, share);
+  EXPECT_NEAR(sight.box.height / box.height, 1, share);
+}
+
+TEST_F(TrackerTest, FollowsWhatMoves) {
+  Box truth{60.3, 80.6, 40, 30}, box = truth;
+  for (int i = 0; i < 25; ++i, truth.x += 6.3, truth.y += 1.7) {
+    Bytes frame = background();
+    draw(frame, truth);
+    if (i > 0) {
+      const Sight sight = locate(frame.view(), box);
+      expect_at(sight, truth, 2, 0.12);
+      EXPECT_GT(sight.sharpness, 15) << i;
+      box = sight.box;
+    }
+    train(frame, box);
+  }
+}
+
+TEST_F(TrackerTest, FollowsWhatBlursAndDarkens) {
+  const Box box{120, 90, 44, 44};
+  Bytes frame = background();
+  draw(frame, box);
+  train(frame, box);
+  for (int i = 1; i <= 2; ++i) {
+    Bytes darker = background(0.6);
+    draw(darker, box, 2, 0.6);
+    const Bytes changed = blurred(darker, i);
+    expect_at(locate(changed.view(), {box.x - 5, box.y + 4, box.width, box.height}), box, 1, 0.05);
+    train(changed, box);
+  }
+}
+
+TEST_F(TrackerTest, IsSharpOnlyWhereTheTargetIs) {
+  const Box box{120, 90, 40, 40};
+  Bytes with = background(), without = background(), other = background();
+  draw(with, box);
+  draw(other, box, 3);
+  train(with, box);
+  EXPECT_GT(locate(with.view(), box).sharpness, 40);
+  EXPECT_LT(locate(without.view(), box).sharpness, 15);
+  EXPECT_LT(locate(other.view(), box).sharpness, 15);
+}
+
+TEST_F(TrackerTest, TargetsOfABatchDoNotMix) {
+  const Box boxes[] = {{60, 60, 30, 40}, {200, 120, 50, 36}};
+  Bytes frame = background();
+  draw(frame, boxes[0], 2);
+  draw(frame, boxes[1], 3);
+  const TargetBox lessons[] = {{7, boxes[0]}, {9, boxes[1]}};
+  ASSERT_TRUE(tracker_->train(frame.view(), lessons).ok());
+  const TargetBox asked[] = {{9, boxes[1]}, {7, boxes[0]}};
+  std::vector<Sight> sights;
+  ASSERT_TRUE(tracker_->locate(frame.view(), asked, sights).ok());
+  ASSERT_EQ(sights.size(), 2);
+  expect_at(sights[0], boxes[1], 0.5, 0.03);
+  expect_at(sights[1], boxes[0], 0.5, 0.03);
+  const Sight alone = locate(frame.view(), boxes[0], 7);
+  EXPECT_EQ(alone.response, sights[1].response);
+  EXPECT_EQ(alone.sharpness, sights[1].sharpness);
+}
+
+TEST_F(TrackerTest, TakesPackedPixelsAndRowsUpsideDown) {
+  const Box box{120, 90, 40, 30};
+  Bytes frame = background();
+  draw(frame, box);
+  train(frame, box);
+  const Sight plain = locate(frame.view(), box);
+
+  Bytes packed({frame_size.width * 2, frame_size.height});
+  for (int y = 0; y < frame_size.height; ++y)
+    for (int x = 0; x < frame_size.width; ++x) packed.at(2 * x + 1, y) = frame.at(x, y);
+  MatrixView view = packed.view();
+  view.size = frame_size;
+  view.pixels = packed_luma(2, 1);
+  EXPECT_EQ(locate(view, box).response, plain.response);
+
+  Bytes turned(frame_size);
+  for (int y = 0; y < frame_size.height; ++y)
+    for (int x = 0; x < frame_size.width; ++x)
+      turned.at(x, frame_size.height - 1 - y) = frame.at(x, y);
+  view = turned.view();
+  view.data = &turned.at(0, frame_size.height - 1);
+  view.pitch = -view.pitch;
+  EXPECT_EQ(locate(view, box).response, plain.response);
+}
+
+TEST_F(TrackerTest, TakesFramesInTheDevicesMemory) {
+  const Box box{120, 90, 40, 30};
+  Bytes frame = background();
+  draw(frame, box);
+  for (Backend backend : {Backend::cpu, Backend::cuda}) {
+    auto device = open_device(backend);
+    if (!device.ok()) continue;
+    tracker_ = std::make_unique<Tracker>(std::move(Tracker::create(device.value()).value()));
+    train(frame, box);
+    const Runtime& runtime = xcorr::runtime(backend);
+    auto block = Block::make(backend, frame.data.size());
+    ASSERT_TRUE(block.ok());
+    const Copy copy = bytes_copy(block.value().data(), frame.data.data(), frame.data.size());
+    ASSERT_TRUE(runtime.copy(copy, Memory::host, Memory::device, {}).ok());
+    ASSERT_TRUE(runtime.wait({}).ok());
+    MatrixView view = frame.view();
+    view.data = block.value().data();
+    view.memory = Memory::device;
+    EXPECT_EQ(locate(view, box).response, locate(frame.view(), box).response);
+  }
+}
+
+TEST_F(TrackerTest, TakesTargetsOfAnySize) {
+  for (const Box& box : {Box{100, 100, 4, 4}, Box{0, 0, 320, 240}, Box{20, 100, 280, 6},
+                         Box{-20, 200, 60, 60}, Box{0, 0, 1, 1}}) {
+    Bytes frame = background();
+    draw(frame, box);
+    const auto target = static_cast<std::uint64_t>(10 + box.width);
+    train(frame, box, target);
+    const Sight sight = locate(frame.view(), box, target);
+    if (box.width >= 4) expect_at(sight, box, std::max(1.0, box.width / 40), 0.05);
+  }
+}
+
+/// Nor is anything found where there is nothing to be seen.
+TEST_F(TrackerTest, AFlatTargetIsFoundNowhere) {
+  const Box box{120, 90, 40, 30};
+  const Bytes flat(frame_size, 90);
+  train(flat, box, 1);
+  EXPECT_EQ(locate(flat.view(), box, 1).sharpness, 0);
+  EXPECT_EQ(locate(background().view(), box, 1).sharpness, 0);
+  Bytes frame = background();
+  draw(frame, box);
+  train(frame, box, 2);
+  EXPECT_EQ(locate(flat.view(), box, 2).sharpness, 0);
+}
+
+TEST_F(TrackerTest, RefusesWhatItCannotLookAt) {
+  const Box good{120, 90, 40, 30};
+  Bytes frame = background();
+  draw(frame, good);
+  train(frame, good);
+  const Sight before = locate(frame.view(), good);
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  std::vector<Sight> sights;
+  for (const Box& box :
+       {Box{320, 10, 20, 20}, Box{10, -30, 20, 20}, Box{10, 10, 0.5, 20}, Box{10, 10, 20, -3},
+        Box{-10, -10, 400, 300}, Box{nan, 10, 20, 20}, Box{10, 10, infinity, 20}}) {
+    const TargetBox both[] = {{1, {100, 70, 40, 30}}, {2, box}};
+    EXPECT_EQ(tracker_->train(frame.view(), both).code(), Code::invalid_argument);
+    EXPECT_EQ(tracker_->locate(frame.view(), both, sights).code(), Code::invalid_argument);
+  }
+  const TargetBox known{1, good}, unknown{5, good};
+  const Status status = tracker_->locate(frame.view(), {&unknown, 1}, sights);
+  EXPECT_EQ(status.code(), Code::invalid_argument);
+  EXPECT_NE(status.message().find("target 5"), std::string::npos);
+  EXPECT_EQ(tracker_->train({}, {&known, 1}).code(), Code::invalid_argument);
+  EXPECT_EQ(tracker_->train(Image<float>(frame_size).view(), {&known, 1}).code(),
+            Code::invalid_argument);
+  EXPECT_EQ(locate(frame.view(), good).response, before.response);  // nothing was learnt
+}
+
+TEST_F(TrackerTest, ForgetsAllOthers) {
+  const Box box{120, 90, 40, 30};
+  const Bytes frame = background();
+  train(frame, box, 1);
+  train(frame, box, 2);
+  const std::uint64_t kept = 2;
+  tracker_->keep_only({&kept, 1});
+  const TargetBox first{1, box}, second{2, box};
+  std::vector<Sight> sights;
+  EXPECT_FALSE(tracker_->locate(frame.view(), {&first, 1}, sights).ok());
+  EXPECT_TRUE(tracker_->locate(frame.view(), {&second, 1}, sights).ok());
+}
+
+}  // namespace
+}  // namespace api

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Targets that filters follow, on made-up peaks and sightings.
+#include <gtest/gtest.h>
+
+#include "tracking/confidence.h"
+#include "tracking/tracker.h"
+
+namespace cudaxcorr {
+namespace {
+
+class ByFilterTest : public testing::Test {
+ protected:
+  ByFilterTest() {
+    rules_.settings.enabled = true;
+    rules_.settings.by = FollowBy::filter;
+    rules_.threshold = 0.5;
+    rules_.floor = 0.3;
+    rules_.area = {0, 0, 640, 480};
+  }
+
+  static xcorr::Peak peak(double x, double y) { return {0, x, y, 20, 10, 0.95, 0.95}; }
+  static Sighting sighting(double x, double y, double sure = 0.9, std::uint64_t id = 1,
+                           double width = 20) {
+    return {id, {x, y, width, width / 2}, 0.6, sure};
+  }
+  void see(std::vector<xcorr::Peak> peaks, std::vector<Sighting> sightings) {
+    tracker_.update(++frame_, peaks, sightings, rules_, last_id_);
+  }
+  const Track& track() const { return tracker_.tracks().front(); }
+
+  Tracker tracker_;
+  TrackRules rules_;
+  std::uint64_t frame_ = 0, last_id_ = 0;
+};
+
+TEST_F(ByFilterTest, ATemplateFindsATargetAndItsFilterFollowsIt) {
+  see({peak(100, 50)}, {});
+  ASSERT_EQ(tracker_.tracks().size(), 1);
+  ASSERT_EQ(tracker_.lessons().size(), 1);  // the first sight
+  for (int i = 1; i <= 4; ++i) see({}, {sighting(100 + 5 * i, 50, 0.9, 1, 20 + 2 * i)});
+  EXPECT_EQ(track().target.state, TrackState::tracked);
+  EXPECT_EQ(track().target.peak.x, 120);
+  EXPECT_EQ(track().target.peak.width, 28);
+  EXPECT_EQ(track().target.confidence, 0.9);
+  const auto places = tracker_.places_for_filters(frame_ + 1, {}, rules_);
+  ASSERT_EQ(places.size(), 1);
+  EXPECT_EQ(places[0].target, 1);
+  EXPECT_NEAR(places[0].box.x, 125, 2);
+  EXPECT_EQ(places[0].box.width, 28);
+}
+
+TEST_F(ByFilterTest, WhatIsUnsureIsNeitherReportedNorLearnt) {
+  see({peak(100, 50)}, {});
+  for (int i = 0; i < 5; ++i) see({}, {sighting(100, 50)});
+  see({}, {sighting(100, 50, 0.3)});
+  EXPECT_TRUE(track().target.lost);
+  EXPECT_EQ(track().target.confidence, 0);
+  EXPECT_TRUE(tracker_.lessons().empty());
+}
+
+TEST_F(ByFilterTest, ALostTargetIsSoughtAtPeaksAndFoundAfterThreeSights) {
+  see({peak(100, 50)}, {});
+  for (int i = 0; i < 5; ++i) see({}, {sighting(100, 50)});
+  for (int i = 0; i < 5; ++i) see({}, {});
+  EXPECT_EQ(track().target.state, TrackState::lost);
+  const xcorr::Peak peaks[] = {peak(400, 300)};
+  const auto places = tracker_.places_for_filters(frame_ + 1, peaks, rules_);
+  ASSERT_EQ(places.size(), 2);  // where it was lost, and the peak
+  EXPECT_EQ(places[1].box.x, 400);
+  see({peaks[0]}, {sighting(100, 50, 0.1), sighting(401, 300)});
+  EXPECT_EQ(track().target.state, TrackState::tentative);
+  see({}, {sighting(402, 300)});
+  EXPECT_TRUE(track().target.lost);
+  see({}, {sighting(403, 300)});
+  EXPECT_EQ(track().target.state, TrackState::tracked);
+  EXPECT_FALSE(track().target.lost);
+  EXPECT_EQ(track().target.peak.x, 403);
+  EXPECT_EQ(track().target.id, 1);
+}
+
+TEST_F(ByFilterTest, APeakAloneFindsNoLostTarget) {
+  see({peak(100, 50)}, {});
+  for (int i = 0; i < 5; ++i) see({}, {sighting(100, 50)});
+  for (int i = 0; i < 20; ++i) see({peak(400, 300)}, {sighting(400, 300, 0.3)});
+  EXPECT_EQ(track().target.state, TrackState::lost);
+  EXPECT_EQ(tracker_.tracks().size(), 1);
+}
+
+TEST_F(ByFilterTest, OfTwoTargetsAtOnePlaceTheSurerIsSeen) {
+  rules_.max_targets = 2;
+  see({peak(100, 50), peak(200, 50)}, {});
+  ASSERT_EQ(tracker_.tracks().size(), 2);
+  for (int i = 0; i < 5; ++i) see({}, {sighting(100, 50, 0.9, 1), sighting(200, 50, 0.9, 2)});
+  see({}, {sighting(150, 50, 0.8, 1), sighting(151, 50, 0.9, 2)});
+  EXPECT_TRUE(tracker_.tracks()[0].target.lost);
+  EXPECT_FALSE(tracker_.tracks()[1].target.lost);
+}
+
+TEST_F(ByFilterTest, NothingIsSeenOutsideOfWhatIsSearched) {
+  see({peak(10, 50)}, {});
+  see({}, {sighting(-15, 50)});
+  EXPECT_TRUE(tracker_.tracks().empty() || track().target.lost);
+}
+
+TEST(ConfidenceOfFilters, GrowsWithTheSharpness) {
+  EXPECT_EQ(confidence(0.0), 0);
+  EXPECT_NEAR(confidence(14.4), 0.5, 0.01);
+  EXPECT_LT(confidence(10.0), 0.2);
+  EXPECT_GT(confidence(20.0), 0.8);
+}
+
+}  // namespace
+}  // namespace cudaxcorr
