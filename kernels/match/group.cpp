@@ -227,8 +227,9 @@ Status TemplateGroup::run(const MatchFrame& frame, const MatchScratch& scratch,
     return s;
   if (!kernel_refines())
     if (Status s = refine(frame, scratch, results, stream); !s.ok()) return s;
-  return locate_ && frame.subpixel == Subpixel::least_squares ? locate(frame, scratch, results, stream)
-                                                           : Status();
+  return locate_ && frame.subpixel == Subpixel::least_squares
+             ? locate(frame, scratch, results, stream)
+             : Status();
 }
 
 Status TemplateGroup::score(const MatchFrame& frame, const MatchScratch& scratch, float* scores,
@@ -329,14 +330,14 @@ Status TemplateGroup::refine(const MatchFrame& frame, const MatchScratch& scratc
 }
 
 Status TemplateGroup::locate(const MatchFrame& frame, const MatchScratch& scratch,
-                          const MatchResults& results, Stream stream) {
+                             const MatchResults& results, Stream stream) {
   const LaunchOfRights all{{scratch.workspace.data(), stream}, 0, problem_.correlate.rights};
   return locate_->launch(problem_.locating(), device_,
-                      {all, static_cast<const std::uint8_t*>(frame.data),
-                       static_cast<const std::uint8_t*>(operands()),
-                       problem_.masking ? inset_.as<std::uint8_t>() : nullptr, results.candidates,
-                       results.counts, results.fits},
-                      locate_state_.get());
+                         {all, static_cast<const std::uint8_t*>(frame.data),
+                          static_cast<const std::uint8_t*>(operands()),
+                          problem_.masking ? inset_.as<std::uint8_t>() : nullptr,
+                          results.candidates, results.counts, results.fits},
+                         locate_state_.get());
 }
 
 }  // namespace xcorr

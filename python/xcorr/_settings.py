@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy
+
 from . import _xcorr
 
 #: The methods, in the order of OpenCV's constants.
