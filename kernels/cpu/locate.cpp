@@ -93,10 +93,10 @@ HWY_FLATTEN void add_rows(const Job& job, int first, int end, PlaceSums& sums) {
   // is moved past the memory are left out.
   for (int shift = 0; shift < PlaceSums::shifts; ++shift)
     for (int k = 0; k < terms; ++k)
-      sums.of[PlaceSums::product(shift, k)] +=
-          dot(term + k * count + reach,
-              window + std::int64_t{shift / PlaceSums::across} * size.width + shift % PlaceSums::across,
-              count - 2 * reach);
+      sums.of[PlaceSums::product(shift, k)] += dot(
+          term + k * count + reach,
+          window + std::int64_t{shift / PlaceSums::across} * size.width + shift % PlaceSums::across,
+          count - 2 * reach);
 }
 
 FittedPlace place(const Job& job) {

@@ -136,6 +136,9 @@ Status TemplateGroup::load(const std::vector<BankTemplate>& bank, const MatchRes
   const int count = static_cast<int>(members_.size());
   for (int i = 0; i < count; ++i) {
     const BankTemplate& t = bank[members_[i].index];
+    // What blends into it may still be enqueued on a stream of the caller's.
+    if (t.live)
+      if (Status s = t.live->wait(); !s.ok()) return s;
     if (Status s =
             t.live ? load_live(i, stream) : load_pixels(i, t.pixels.data(), Memory::host, stream);
         !s.ok())

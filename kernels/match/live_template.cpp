@@ -140,7 +140,7 @@ Status LiveTemplate::blend(const MatrixView& frame, int x, int y, double weight,
   return status_of(thrown);
 }
 
-Status LiveTemplate::wait() { return impl_->runtime->wait(impl_->last); }
+Status LiveTemplate::wait() const { return impl_->runtime->wait(impl_->last); }
 
 Status LiveTemplate::read(void* pixels) const {
   const Copy copy = bytes_copy(pixels, impl_->pixels.data(), impl_->pixels.bytes());

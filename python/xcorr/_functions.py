@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _xcorr
-from ._arrays import CORRELATED, MASKS, MATCHED, Host, check_alike, host_array, host_picture, kind_of, place_of
+from ._arrays import CORRELATED, MASKS, MATCHED, check_alike, host_array, host_picture, place_of
 from ._settings import method_number
 
 #: How many sizes of problems are kept ready.
@@ -137,7 +137,7 @@ def match_template(image: Any, template: Any, method: str | int = "ccoeff-normed
             raise ValueError(f"the template of shape {(pattern.height, pattern.width)} does not fit into the image "
                              f"of shape {(frame.height, frame.width)}")
         if pad_input:
-            image = _padded(place, image if kind_of(image) is not Host else host_array(image), pattern)
+            image = _padded(place, place.here(image), pattern)
             frame = place.picture(image, "image", MATCHED)
         shape = (frame.height - pattern.height + 1, frame.width - pattern.width + 1)
         if out is None:

@@ -14,12 +14,12 @@ namespace {
 using u64 = unsigned long long;
 
 constexpr int jobs = PlaceSums::across + 1;  // a row of shifts each, and the products of terms
-constexpr int parts = 4;                   // warps for each, which take rows in turn
+constexpr int parts = 4;                     // warps for each, which take rows in turn
 constexpr int threads = 32 * jobs * parts;
 constexpr int rows_of_block = 16;
 static_assert(threads >= PlaceSums::count && PlaceSums::shifts <= 32);
 
-/// Columns whose sums of products with a term 32 bits hold, over 32 lanes.
+/// Pixels whose sums of products with a term 32 bits hold, over 32 lanes.
 constexpr int columns = 896;
 
 int blocks_of(const Problem& p) { return ceil_div(p.right.height, rows_of_block); }
@@ -42,18 +42,19 @@ struct Pixels {
 
 __device__ void add(u64* to, long long value) { atomicAdd(to, static_cast<u64>(value)); }
 
-/// The products of terms in a row.
-__device__ void add_pairs(const Pixels& pixels, int y, u64* sums) {
+/// The products of terms in the rows from y to `end`, `parts` apart.
+__device__ void add_pairs(const Pixels& pixels, int y, int end, u64* sums) {
   long long of[PlaceSums::pairs] = {};
-  pixels.for_row(y, PlaceSums::reach, pixels.size.width - PlaceSums::reach,
-                 [&](const SplinePixel& pixel, const std::uint8_t*) {
-                   const int terms[] = {pixel.by_u, pixel.by_v, pixel.value, 1};
-                   int k = 0;
+  for (; y < end; y += parts)
+    pixels.for_row(y, PlaceSums::reach, pixels.size.width - PlaceSums::reach,
+                   [&](const SplinePixel& pixel, const std::uint8_t*) {
+                     const int terms[] = {pixel.by_u, pixel.by_v, pixel.value, 1};
+                     int k = 0;
 #pragma unroll
-                   for (int i = 0; i < PlaceSums::terms; ++i)
+                     for (int i = 0; i < PlaceSums::terms; ++i)
 #pragma unroll
-                     for (int j = 0; j <= i; ++j) of[k++] += terms[i] * terms[j];
-                 });
+                       for (int j = 0; j <= i; ++j) of[k++] += terms[i] * terms[j];
+                   });
 #pragma unroll
   for (int k = 0; k < PlaceSums::pairs; ++k) {
     const long long sum = warp_sum(of[k]);
@@ -61,31 +62,58 @@ __device__ void add_pairs(const Pixels& pixels, int y, u64* sums) {
   }
 }
 
-/// The products of terms with the window at the shifts `down`.
-__device__ void add_shifts(const Pixels& pixels, int y, int down, u64* sums) {
-  for (int begin = PlaceSums::reach; begin < pixels.size.width - PlaceSums::reach; begin += columns) {
-    int of[PlaceSums::across][PlaceSums::terms] = {};
-    pixels.for_row(y, begin, min(begin + columns, pixels.size.width - PlaceSums::reach),
-                   [&](const SplinePixel& pixel, const std::uint8_t* window) {
-                     const std::uint8_t* row = window + down * pixels.window_pitch;
+/// The products of terms with the window at the five shifts `down`.
+struct ShiftSums {
+  int of[PlaceSums::across][PlaceSums::terms] = {};
+
+  __device__ void add_row(const Pixels& pixels, int y, int down, int begin, int end) {
+    pixels.for_row(y, begin, end, [&](const SplinePixel& pixel, const std::uint8_t* window) {
+      const std::uint8_t* row = window + down * pixels.window_pitch;
 #pragma unroll
-                     for (int i = 0; i < PlaceSums::across; ++i) {
-                       const int frame = row[i - PlaceSums::reach];
-                       of[i][0] += pixel.by_u * frame;
-                       of[i][1] += pixel.by_v * frame;
-                       of[i][2] += pixel.value * frame;
-                       of[i][3] += frame;
-                     }
-                   });
+      for (int i = 0; i < PlaceSums::across; ++i) {
+        const int frame = row[i - PlaceSums::reach];
+        of[i][0] += pixel.by_u * frame;
+        of[i][1] += pixel.by_v * frame;
+        of[i][2] += pixel.value * frame;
+        of[i][3] += frame;
+      }
+    });
+  }
+  /// A lane adds one of the sums of the warp.
+  __device__ void flush(int down, u64* sums) {
+    const int lane = threadIdx.x % 32;
+    int mine = 0;
 #pragma unroll
     for (int i = 0; i < PlaceSums::across; ++i)
 #pragma unroll
       for (int k = 0; k < PlaceSums::terms; ++k) {
         const int sum = warp_sum(of[i][k]);
-        if (threadIdx.x % 32 == 0)
-          add(&sums[PlaceSums::product((down + PlaceSums::reach) * PlaceSums::across + i, k)], sum);
+        if (lane == i * PlaceSums::terms + k) mine = sum;
+        of[i][k] = 0;
       }
+    constexpr int count = PlaceSums::across * PlaceSums::terms;
+    static_assert(count <= 32);
+    if (lane < count)
+      add(&sums[PlaceSums::product((down + PlaceSums::reach) * PlaceSums::across, 0) + lane], mine);
   }
+};
+
+/// Of the rows from y to `end`, `parts` apart; as many at a time as 32 bits hold.
+__device__ void add_shifts(const Pixels& pixels, int y, int end, int down, u64* sums) {
+  const int last = pixels.size.width - PlaceSums::reach;
+  ShiftSums of;
+  int taken = 0;
+  for (; y < end; y += parts)
+    for (int begin = PlaceSums::reach; begin < last; begin += columns) {
+      const int next = min(begin + columns, last), width = ceil_div(next - begin, 32) * 32;
+      if (taken + width > columns) {
+        of.flush(down, sums);
+        taken = 0;
+      }
+      of.add_row(pixels, y, down, begin, next);
+      taken += width;
+    }
+  of.flush(down, sums);
 }
 
 /// Adds the sums of the blocks that share a candidate in the last one to finish; the others return
@@ -109,8 +137,8 @@ __device__ bool add_blocks(u64* sums, unsigned* ticket, u64* all) {
 /// Grid: blocks that share a candidate, candidates of a template, templates.
 __global__ void __launch_bounds__(threads, 1)
     locate(stage::Locate::Problem p, const std::uint8_t* left, const std::uint8_t* templates,
-        const std::uint8_t* inset, int first_right, int right_count, const Candidate* candidates,
-        const std::uint32_t* counts, unsigned* tickets, u64* sums_of_slots, FittedPlace* fits) {
+           const std::uint8_t* inset, int first_right, int right_count, const Candidate* candidates,
+           const std::uint32_t* counts, unsigned* tickets, u64* sums_of_slots, FittedPlace* fits) {
   __shared__ PlaceSums sums;
   __shared__ PlaceSolution solutions[PlaceSums::shifts];
   auto* const shared = reinterpret_cast<u64*>(sums.of);
@@ -136,11 +164,10 @@ __global__ void __launch_bounds__(threads, 1)
     const int begin = max(static_cast<int>(blockIdx.x) * rows_of_block, PlaceSums::reach);
     const int end =
         min(static_cast<int>(blockIdx.x + 1) * rows_of_block, c.right.height - PlaceSums::reach);
-    for (int y = begin + part; y < end; y += parts)
-      if (job < PlaceSums::across)
-        add_shifts(pixels, y, job - PlaceSums::reach, shared);
-      else
-        add_pairs(pixels, y, shared);
+    if (job < PlaceSums::across)
+      add_shifts(pixels, begin + part, end, job - PlaceSums::reach, shared);
+    else
+      add_pairs(pixels, begin + part, end, shared);
     __syncthreads();
     if (add_blocks(shared, &tickets[index], sums_of_slots + index * PlaceSums::count)) {
       __syncthreads();
@@ -158,14 +185,14 @@ Result<std::unique_ptr<PlanState>> plan(const stage::Locate::Problem& p, const D
   return Tickets::make(p.slots() * (2 * PlaceSums::count + 1));
 }
 
-Status launch(const stage::Locate::Problem& p, const Device& device, const stage::Locate::Buffers& b,
-              PlanState* state) {
+Status launch(const stage::Locate::Problem& p, const Device& device,
+              const stage::Locate::Buffers& b, PlanState* state) {
   unsigned* const counters = static_cast<const Tickets*>(state)->counters();
   const dim3 grid(blocks_of(p.correlate), p.max_peaks, grid_extent(b.right_count));
-  return enqueue_early(device, "locate", locate, grid, threads, 0, b.stream, p, b.lefts, b.templates,
-                       b.inset, b.first_right, b.right_count, b.candidates, b.counts,
-                       counters + 2 * PlaceSums::count * p.slots(), reinterpret_cast<u64*>(counters),
-                       b.fits);
+  return enqueue_early(device, "locate", locate, grid, threads, 0, b.stream, p, b.lefts,
+                       b.templates, b.inset, b.first_right, b.right_count, b.candidates, b.counts,
+                       counters + 2 * PlaceSums::count * p.slots(),
+                       reinterpret_cast<u64*>(counters), b.fits);
 }
 
 constexpr Variant<stage::Locate> table[] = {

@@ -41,7 +41,7 @@ class XCORR_API LiveTemplate {
   Status blend(const MatrixView& frame, int x, int y, double weight, Stream stream = {});
 
   /// Waits for the last blend, after which matchers may be used again.
-  Status wait();
+  Status wait() const;
 
   /// Waits, then copies the pixels to dense host memory.
   Status read(void* pixels) const;
