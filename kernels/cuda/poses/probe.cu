@@ -146,7 +146,7 @@ __device__ double score_of(Method method, const u64* sums, int place) {
                                                  std::int64_t(sums[right_squares])});
 }
 
-__global__ void __launch_bounds__(threads, 3)
+__global__ void __launch_bounds__(threads, 2)
     probe(stage::Probe::Problem p, stage::Probe::Buffers b, bool minimum, Strips strips,
           unsigned* tickets, u64 (*totals)[sum_count]) {
   __shared__ u64 sums[sum_count];

@@ -106,7 +106,7 @@ __device__ PoseCandidate* list_in(PoseCandidate* workspace) {
   return workspace ? workspace : dynamic_shared<PoseCandidate>();
 }
 
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, 1)
     gather(stage::Gather::Problem p, stage::Gather::Buffers b, PoseCandidate* workspace) {
   PoseCandidate* const list = list_in(workspace);
   wait_for_previous();
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(threads)
       .choose(list, slots);
 }
 
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, 1)
     sift(stage::Sift::Problem p, stage::Sift::Buffers b, PoseCandidate* workspace) {
   PoseCandidate* const list = list_in(workspace);
   wait_for_previous();

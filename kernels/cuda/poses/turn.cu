@@ -11,7 +11,7 @@ namespace {
 
 constexpr int threads = 256, warps = threads / 32;
 
-__global__ void __launch_bounds__(threads) turn(stage::Turn::Problem p, stage::Turn::Buffers b) {
+__global__ void __launch_bounds__(threads, 2) turn(stage::Turn::Problem p, stage::Turn::Buffers b) {
   for (int i = blockIdx.x; i < p.count; i += gridDim.x) {
     const TurnMap map = b.maps[i];
     const TurnedTemplate from(p.pyramid, b.pixels, b.mask, map.level);
