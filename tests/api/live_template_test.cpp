@@ -141,11 +141,11 @@ TEST_P(LiveTemplateTest, TheWholeWeightReplaces) {
 
 /// On the caller's stream a blend and what uses it need no waiting in between.
 TEST_P(LiveTemplateTest, BlendsOnAStreamOfTheCallers) {
-  auto stream = runtime(device.backend).create_stream();
-  ASSERT_TRUE(stream.ok());
   const SharedTemplate live = make(pattern);
   Matcher matcher = matcher_of({live});
   ASSERT_TRUE(prepare(matcher, ElementType::u8, frame.size, settings()).ok());
+  auto stream = runtime(device.backend).create_stream();
+  ASSERT_TRUE(stream.ok());
   for (const int x : {30, 41, 3}) {
     ASSERT_TRUE(live->blend(frame.view(), x, 20, 1, stream.value()).ok());
     ASSERT_TRUE(matcher.enqueue(frame.view(), stream.value()).ok());
