@@ -92,8 +92,7 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
                      grid.top(),
                      choice_at(templ, settings, grid.top(), most_)};
   const auto add = [&](int level, int most) {
-    const PyramidLevel frame{{nullptr, 0}, frames[level]};
-    probes_.push_back({{frame.size, 0, settings.method, templ.pyramid(), templ.masking(),
+    probes_.push_back({{frames[level], 0, settings.method, templ.pyramid(), templ.masking(),
                         grid.steps(), level, grid.most(level), most_, false}});
     sifts_.push_back(
         {{minimum, grid.steps(), level, most_, choice_at(templ, settings, level, most)}});
@@ -133,11 +132,8 @@ Status PoseDescent::allocate(const PoseTemplate& templ, std::span<const PoseInde
   std::vector<stage::Gather::Source> sources;
   for (const auto& [index, size] : top.slots())
     sources.push_back({poses[index], size.width, size.height});
-  const auto upload = [&](Block& block, const auto& values) -> Status {
-    const std::size_t bytes = values.size() * sizeof(values[0]);
-    if (Status s = block.provide(backend, bytes); !s.ok() || bytes == 0) return s;
-    return r.copy(bytes_copy(block.data(), values.data(), bytes), Memory::host, Memory::device,
-                  stream);
+  const auto upload = [&](Block& block, const auto& values) {
+    return xcorr::upload(backend, block, values.data(), values.size() * sizeof(values[0]), stream);
   };
   if (Status s = upload(sources_, sources); !s.ok()) return s;
   if (Status s = upload(angles_, templ.grid().angle_table()); !s.ok()) return s;

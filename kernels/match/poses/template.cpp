@@ -96,7 +96,6 @@ Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate
                                         const PoseRange& range, Size frame, Stream stream) {
   PoseTemplate made;
   made.device_ = device;
-  made.size_ = t.size;
   made.pyramid_ = pyramid_of(t.size);
   made.extent_ = extent_of(t);
   made.round_ = is_disc(t);
@@ -119,8 +118,10 @@ Status PoseTemplate::load(const BankTemplate& t, Stream stream) {
       append_halved(mask, pyramid_, level,
                     [](int a, int b, int c, int d) { return std::uint8_t(a & b & c & d); });
   }
-  if (Status s = upload(pixels_, pixels.data(), pixels.size(), stream); !s.ok()) return s;
-  if (Status s = upload(mask_, mask.data(), mask.size(), stream); !s.ok()) return s;
+  if (Status s = upload(device_.backend, pixels_, pixels.data(), pixels.size(), stream); !s.ok())
+    return s;
+  if (Status s = upload(device_.backend, mask_, mask.data(), mask.size(), stream); !s.ok())
+    return s;
   return runtime(device_.backend).wait(stream);
 }
 
@@ -130,11 +131,12 @@ Status PoseTemplate::load_smoothed(const BankTemplate& t, Stream stream) {
   std::vector<SmoothedPixel> smoothed(counted.size());
   for (std::size_t i = 0; i < counted.size(); ++i)
     if (counted[i]) smoothed[i] = SmoothedPixel(SplinePixel(bytes_of(t.pixels) + i, width));
-  if (Status s =
-          upload(smoothed_, smoothed.data(), smoothed.size() * sizeof(SmoothedPixel), stream);
+  if (Status s = upload(device_.backend, smoothed_, smoothed.data(),
+                        smoothed.size() * sizeof(SmoothedPixel), stream);
       !s.ok())
     return s;
-  if (Status s = upload(counted_, counted.data(), counted.size(), stream); !s.ok()) return s;
+  if (Status s = upload(device_.backend, counted_, counted.data(), counted.size(), stream); !s.ok())
+    return s;
   return runtime(device_.backend).wait(stream);
 }
 
@@ -189,11 +191,10 @@ double PoseTemplate::likeness(const Pictures& two) {
 
 // ---- pictures -------------------------------------------------------------------------------
 
-Status PoseTemplate::upload(Block& block, const void* from, std::size_t bytes,
-                            Stream stream) const {
-  if (Status s = block.provide(device_.backend, bytes); !s.ok() || bytes == 0) return s;
-  return runtime(device_.backend)
-      .copy(bytes_copy(block.data(), from, bytes), Memory::host, Memory::device, stream);
+Status upload(Backend backend, Block& block, const void* from, std::size_t bytes, Stream stream) {
+  if (Status s = block.provide(backend, bytes); !s.ok() || bytes == 0) return s;
+  return runtime(backend).copy(bytes_copy(block.data(), from, bytes), Memory::host, Memory::device,
+                               stream);
 }
 
 Status PoseTemplate::download(void* to, const Block& block, std::size_t bytes,
@@ -204,7 +205,8 @@ Status PoseTemplate::download(void* to, const Block& block, std::size_t bytes,
 
 Status PoseTemplate::turn(std::span<const TurnMap> maps, Size most, Stream stream) {
   const std::size_t bytes = maps.size() * most.area();
-  if (Status s = upload(maps_, maps.data(), maps.size_bytes(), stream); !s.ok()) return s;
+  if (Status s = upload(device_.backend, maps_, maps.data(), maps.size_bytes(), stream); !s.ok())
+    return s;
   if (Status s = pictures_.provide(device_.backend, bytes); !s.ok()) return s;
   if (Status s = masks_.provide(device_.backend, bytes); !s.ok()) return s;
   if (Status s = turned_sums_.provide(device_.backend, maps.size() * sizeof(TurnedSums)); !s.ok())

@@ -20,6 +20,9 @@ struct PoseBank {
   std::vector<PoseIndex> poses;
 };
 
+/// Makes the block at least that large and enqueues filling it.
+Status upload(Backend backend, Block& block, const void* from, std::size_t bytes, Stream stream);
+
 class PoseTemplate {
  public:
   /// For frames of that size. Errors: invalid_argument, unsupported (naming what), out_of_memory,
@@ -28,7 +31,7 @@ class PoseTemplate {
                                    const PoseRange& range, Size frame, Stream stream);
 
   const PoseGrid& grid() const { return grid_; }
-  Size size() const { return size_; }
+  Size size() const { return pyramid_.size; }
   /// What a match's score may lose at a level because it lies between pixels and between poses:
   /// what the template itself loses half a pixel away.
   double slack(int level) const;
@@ -65,11 +68,9 @@ class PoseTemplate {
   Status turn(std::span<const TurnMap> maps, Size most, Stream stream);
   Result<Pictures> turned(std::span<const TurnMap> maps, Stream stream);
   Status append_scale(int scale, PoseBank& bank, Stream stream);
-  Status upload(Block& block, const void* from, std::size_t bytes, Stream stream) const;
   Status download(void* to, const Block& block, std::size_t bytes, Stream stream) const;
 
   Device device_;
-  Size size_;
   TemplatePyramid pyramid_;
   Size extent_;         ///< of what counts, round the centre
   bool round_ = false;  ///< what counts is a disc
