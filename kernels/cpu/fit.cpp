@@ -113,10 +113,11 @@ class Run {
 
   HWY_INLINE FieldVector run() {
     if (!is_to_fit(p_, window_, measured_)) return measured_;
-    FitSteps<order> steps(window_, p_.window);
+    auto steps = FitSteps<order>::begin(window_, p_.window);
     FitWindow<order> fit;
     double sigma = 0;
     if (fit.prepare(lay_out(steps.half()))) {
+      for (int k = 0; k < fit_unknowns<order>; ++k) fit.invert(k);
       for (int i = 0; i < FitSteps<order>::most; ++i) {
         const WarpedSums<order> sums = add_up(steps.warp());
         double step[FitSteps<order>::unknowns];

@@ -73,9 +73,10 @@ struct FoundPlace {
   double second;     ///< the best score away from there
   double scores[9];  ///< as for subpixel_offset(), and of places inside the frame only
 
+  static constexpr int reach = 2;
+
   /// Whether a place is so near the best that it belongs to the same peak.
   XCORR_HD static bool is_near(int dx, int dy) {
-    constexpr int reach = 2;
     return dx >= -reach && dx <= reach && dy >= -reach && dy <= reach;
   }
 };

@@ -38,6 +38,8 @@ struct FieldWarp {
 struct SlopedPixel {
   float value, by_x, by_y;
 
+  XCORR_HD SlopedPixel(float value_, float by_x_, float by_y_)
+      : value(value_), by_x(by_x_), by_y(by_y_) {}
   XCORR_HD SlopedPixel(const std::uint8_t* picture, std::int64_t pitch, Size size, int x, int y,
                        float origin) {
     const std::uint8_t* row = picture + y * pitch;
@@ -143,7 +145,7 @@ struct FitWindow {
   double derivatives[unknowns], by_value[unknowns];
   double weight, mean, variance;
 
-  /// False if the window does not determine the unknowns.
+  /// False if the window does not determine the unknowns. invert() is to follow for each of them.
   XCORR_HD bool prepare(const FitSums<order>& sums) {
     weight = sums.of[0];
     mean = sums.of[1] / weight;
@@ -156,7 +158,21 @@ struct FitWindow {
       by_value[i] = sums.of[k + unknowns] - mean * sums.of[k];
       ++k;
     }
-    return weight > 0 && variance > 1e-6 * weight && decompose() && invert();
+    return weight > 0 && variance > 1e-6 * weight && decompose();
+  }
+
+  /// The k-th column of the inverse.
+  XCORR_HD void invert(int k) {
+    for (int i = 0; i < unknowns; ++i) {
+      double value = i == k ? 1 : 0;
+      for (int m = 0; m < i; ++m) value -= lower[i][m] * inverse[m][k];
+      inverse[i][k] = value / lower[i][i];
+    }
+    for (int i = unknowns - 1; i >= 0; --i) {
+      double value = inverse[i][k];
+      for (int m = i + 1; m < unknowns; ++m) value -= lower[m][i] * inverse[m][k];
+      inverse[i][k] = value / lower[i][i];
+    }
   }
 
   /// Of one unknown in a step of the warp, by its number.
@@ -204,21 +220,6 @@ struct FitWindow {
       }
     return true;
   }
-  XCORR_HD bool invert() {
-    for (int k = 0; k < unknowns; ++k) {
-      for (int i = 0; i < unknowns; ++i) {
-        double value = i == k ? 1 : 0;
-        for (int m = 0; m < i; ++m) value -= lower[i][m] * inverse[m][k];
-        inverse[i][k] = value / lower[i][i];
-      }
-      for (int i = unknowns - 1; i >= 0; --i) {
-        double value = inverse[i][k];
-        for (int m = i + 1; m < unknowns; ++m) value -= lower[m][i] * inverse[m][k];
-        inverse[i][k] = value / lower[i][i];
-      }
-    }
-    return true;
-  }
 };
 
 /// The steps of one window.
@@ -227,14 +228,19 @@ class FitSteps {
  public:
   static constexpr int most = 10, unknowns = fit_unknowns<order>;
 
-  XCORR_HD FitSteps(const FieldWindow& window, int size)
-      : half_(0.5F * static_cast<float>(size)),
-        start_x_(window.dx),
-        start_y_(window.dy),
-        warp_{window.dx, window.dy, 0, 0, 0, 0} {
+  /// Before the first step. Not a constructor, which what lies in shared memory cannot have.
+  XCORR_HD static FitSteps begin(const FieldWindow& window, int size) {
+    FitSteps steps;
+    steps.half_ = 0.5F * static_cast<float>(size);
+    steps.start_x_ = window.dx;
+    steps.start_y_ = window.dy;
+    steps.warp_ = {window.dx, window.dy, 0, 0, 0, 0};
     if constexpr (order == 1)
-      warp_ = {window.dx,      window.dy,      window.dx_by_x,
-               window.dx_by_y, window.dy_by_x, window.dy_by_y};
+      steps.warp_ = {window.dx,      window.dy,      window.dx_by_x,
+                     window.dx_by_y, window.dy_by_x, window.dy_by_y};
+    steps.score_ = 0;
+    steps.is_fitted_ = false;
+    return steps;
   }
 
   XCORR_HD const FieldWarp& warp() const { return warp_; }
@@ -293,8 +299,8 @@ class FitSteps {
 
   float half_, start_x_, start_y_;
   FieldWarp warp_;
-  float score_ = 0;
-  bool is_fitted_ = false;
+  float score_;
+  bool is_fitted_;
 };
 
 namespace stage {

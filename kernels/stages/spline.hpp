@@ -57,14 +57,20 @@ struct SplineTaps<5> {
   float of[count];
 
   XCORR_HD explicit SplineTaps(float t) {
-    constexpr float unit = 1.F / 120;
     const float s = 1 - t, t2 = t * t, s2 = s * s;
-    of[0] = unit * s2 * s2 * s;
-    of[1] = unit * (26 + t * (-50 + t * (20 + t * (20 + t * (-20 + t * 5)))));
-    of[2] = unit * (66 + t2 * (-60 + t2 * (30 - 10 * t)));
-    of[4] = unit * (1 + t * (5 + t * (10 + t * (10 + t * (5 - 5 * t)))));
-    of[5] = unit * t2 * t2 * t;
+    of[0] = s2 * s2 * (s * (1.F / 120));
+    of[1] = second(t);
+    of[2] = 0.55F + t2 * (-0.5F + t2 * (0.25F - t * (1.F / 12)));
+    of[4] = second(s);
+    of[5] = t2 * t2 * (t * (1.F / 120));
     of[3] = 1 - of[0] - of[1] - of[2] - of[4] - of[5];
+  }
+
+ private:
+  XCORR_HD static float second(float t) {
+    constexpr float unit = 1.F / 120;
+    return 26 * unit +
+           t * (-50 * unit + t * (20 * unit + t * (20 * unit + t * (-20 * unit + t * (5 * unit)))));
   }
 };
 
@@ -83,37 +89,56 @@ struct SplineTaps<3> {
   }
 };
 
+/// A spline's value (t, s) past a pixel, both from 0 to 1. \param row  row(j) is the j-th row of
+/// coefficients from the upper left one on: something that [i] gives the i-th of
+template <int degree, class Row>
+XCORR_HD float spline_value(float t, float s, Row row) {
+  using Taps = SplineTaps<degree>;
+  const Taps across(t), down(s);
+  float value = 0;
+  XCORR_UNROLL
+  for (int j = 0; j < Taps::count; ++j) {
+    const auto in = row(j);
+    float in_row = 0;
+    XCORR_UNROLL
+    for (int i = 0; i < Taps::count; ++i) in_row += across.of[i] * in[i];
+    value += down.of[j] * in_row;
+  }
+  return value;
+}
+
 /// A picture between its pixels.
 struct SplinePicture {
   const float* coefficients;  ///< dense
   Size size;
 
+  /// A row that is mirrored at its ends, from a pixel on.
+  struct MirroredRow {
+    const float* row;
+    int left, width;
+    XCORR_HD float operator[](int i) const { return row[mirrored(left + i, width)]; }
+  };
+
+  XCORR_HD float coefficient(int x, int y) const {
+    return coefficients[std::int64_t{mirrored(y, size.height)} * size.width +
+                        mirrored(x, size.width)];
+  }
+
   /// (t, s) past pixel (x, y), both from 0 to 1; pixels outside are mirrored.
   template <int degree>
   XCORR_HD float at(int x, int y, float t, float s) const {
     using Taps = SplineTaps<degree>;
-    const Taps across(t), down(s);
     const int left = x - Taps::before, top = y - Taps::before;
-    const bool inside = left >= 0 && top >= 0 && left + Taps::count <= size.width &&
-                        top + Taps::count <= size.height;
-    float value = 0;
-    XCORR_UNROLL
-    for (int j = 0; j < Taps::count; ++j) {
-      const float* row =
-          coefficients +
-          std::int64_t{inside ? top + j : mirrored(top + j, size.height)} * size.width;
-      float in_row = 0;
-      if (inside) {
-        XCORR_UNROLL
-        for (int i = 0; i < Taps::count; ++i) in_row += across.of[i] * row[left + i];
-      } else {
-        XCORR_UNROLL
-        for (int i = 0; i < Taps::count; ++i)
-          in_row += across.of[i] * row[mirrored(left + i, size.width)];
-      }
-      value += down.of[j] * in_row;
+    if (left >= 0 && top >= 0 && left + Taps::count <= size.width &&
+        top + Taps::count <= size.height) {
+      const float* const first = coefficients + std::int64_t{top} * size.width + left;
+      return spline_value<degree>(t, s,
+                                  [&](int j) { return first + std::int64_t{j} * size.width; });
     }
-    return value;
+    return spline_value<degree>(t, s, [&](int j) {
+      return MirroredRow{coefficients + std::int64_t{mirrored(top + j, size.height)} * size.width,
+                         left, size.width};
+    });
   }
 };
 

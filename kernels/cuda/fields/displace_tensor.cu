@@ -3,224 +3,398 @@
 // Searches of windows by matrix instructions, a block a window. For one row y of the frame the
 // products with all rows of the window, at shifts (dx, dy), are a matrix A times a matrix B:
 //   A[dx][i] = frame[y][i + dx], B[i][dy] = window[y - dy][i],
-// of which the sum over y is what is asked. Columns i fill the instructions' depth, and rows of B
-// that the window has not are left out by whole tiles. A's words begin at any byte: they are read
-// from four copies of the frame that begin a byte apart. The sums of the frame's windows are made
-// of sums along its rows.
+// of which the sum over y is what is asked. Columns i fill the instructions' depth. Eight shifts dy
+// share a tile of B, and so do eight rows further in the frame eight shifts further: of all rows y
+// that differ by multiples of eight a warp loads each tile once. A's words begin at any byte: they
+// are read from four copies of the frame that begin a byte apart. The sums of the frame's windows,
+// which neighbours share, are those of the whole frame, from a kernel before. Single precision then
+// names the few shifts that may be the best, and only these are scored exactly.
+#include <type_traits>
+
+#include "cuda/common/launch.cuh"
 #include "cuda/fields/search.cuh"
+#include "cuda/match/window_sums_strips.hpp"
 #include "cuda/tensor/mma.cuh"
 
 namespace xcorr::cuda {
 namespace {
 
+using u32 = std::uint32_t;
+
 constexpr int threads = 128, warps = threads / 32;
-constexpr int tiles_x = 3, tiles_y = 5;  ///< of 16 shifts in x and of 8 in y
-constexpr int most_shifts = 39, most_window = 64;
+/// Rows of zeros before the window's.
+constexpr int margin = 7;
+
+/// What a kernel is made for. \tparam steps  depths of 32 that hold the window's columns
+/// \tparam tiles  of eight rows that hold the window's, and seven rows more
+/// \tparam tiles_x, tiles_y  of 16 shifts in x and of 8 in y
+template <int steps_, int tiles_, int tiles_x_, int tiles_y_>
+struct Tiling {
+  static constexpr int steps = steps_, tiles = tiles_, tiles_x = tiles_x_, tiles_y = tiles_y_;
+  static constexpr int words = 4 * tiles_x + 8 * steps;  ///< of a row of the frame
+  static constexpr int pitch = 8 * steps + 4;            ///< of the window's rows,
+  static constexpr int product_pitch =
+      16 * tiles_x + 4;  ///< of the products': in banks of their own
+  static constexpr int window_rows = 8 * tiles + margin;
+};
 
 /// Where a block's data lie in shared memory, in words.
+template <class T>
 struct Layout {
-  int shifts, rows, words;  ///< rows of the frame, and words of each
-  int copy, steps, pitch;   ///< from copy to copy; depths of 32; from row to row of the window
-  int window, products, row_sums, row_squares, end;
+  int shifts, rows;           ///< rows of the frame
+  int copy;                   ///< from copy to copy
+  int window, products, end;  ///< after the copies
 
   __host__ __device__ explicit Layout(const stage::Displace::Problem& p)
       : shifts(p.shifts()),
         rows(p.window + shifts - 1),
-        words(4 * tiles_x + 8 * ((p.window + 31) / 32)),
-        copy((rows * words + 31 - 8) / 32 * 32 + 8),  // copies lie in banks of their own
-        steps((p.window + 31) / 32),
-        pitch(8 * steps + 4),
+        copy((rows * T::words + 31 - 8) / 32 * 32 + 8),  // copies lie in banks of their own
         window(4 * copy),
-        // Seven rows of zeros before the window's and after them.
-        products(window + (p.window + 14) * pitch),
-        row_sums(products + shifts * shifts),
-        row_squares(row_sums + rows * shifts),
-        end(row_squares + rows * shifts) {}
+        products(window + T::window_rows * T::pitch),
+        end(products + 8 * T::tiles_y * T::product_pitch) {}
   __host__ __device__ std::size_t bytes() const { return 4 * static_cast<std::size_t>(end); }
 };
 
-/// Eight bytes of a row of the frame from column x on; 0 outside. All that is read is inside.
-__device__ void load_bytes(const std::uint8_t* row, int x, int width, std::uint32_t (&bytes)[2]) {
+/// Words of a row from pixel x on; 0 outside. All that is read is inside.
+template <int count>
+__device__ void load_words(const std::uint8_t* row, int x, int width, u32 (&words)[count]) {
   const auto address = reinterpret_cast<std::uintptr_t>(row + x);
   const int skew = static_cast<int>(address % 4);
-  if (x >= skew && x - skew + 12 <= width) {
-    const auto* from = reinterpret_cast<const std::uint32_t*>(address - skew);
-    const std::uint32_t a = from[0], b = from[1], c = from[2];
-    bytes[0] = __funnelshift_r(a, b, 8 * skew);
-    bytes[1] = __funnelshift_r(b, c, 8 * skew);
+  if (x >= skew && x - skew + 4 * (count + 1) <= width) {
+    const auto* from = reinterpret_cast<const u32*>(address - skew);
+    u32 low = from[0];
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      const u32 high = from[i + 1];
+      words[i] = __funnelshift_r(low, high, 8 * skew);
+      low = high;
+    }
     return;
   }
-  bytes[0] = bytes[1] = 0;
 #pragma unroll
-  for (int i = 0; i < 8; ++i)
-    if (x + i >= 0 && x + i < width) bytes[i / 4] |= std::uint32_t{row[x + i]} << 8 * (i % 4);
+  for (int i = 0; i < count; ++i) {
+    words[i] = 0;
+#pragma unroll 1
+    for (int k = 0; k < 4; ++k)
+      if (const int at = x + 4 * i + k; at >= 0 && at < width) words[i] |= u32{row[at]} << 8 * k;
+  }
 }
 
-__device__ void stage_frame(const stage::Displace::Problem& p, const Layout& layout,
-                            const SearchBuffers& b, const SearchedPlaces& places,
-                            std::uint32_t* copies) {
-  for (int k = threadIdx.x; k < layout.rows * layout.words; k += threads) {
-    const int y = places.top + k / layout.words, x = places.left + 4 * (k % layout.words);
-    std::uint32_t bytes[2] = {};
+template <class T>
+__device__ void stage_frame(const stage::Displace::Problem& p, const Layout<T>& layout,
+                            const SearchBuffers& b, const SearchedPlaces& places, u32* copies) {
+  constexpr int pieces = T::words / 4;
+  for (int k = threadIdx.x; k < layout.rows * pieces; k += threads) {
+    const int row = k / pieces, piece = k % pieces;
+    if (16 * piece >= layout.rows) continue;  // only of shifts that are not asked for
+    const int y = places.top + row;
+    u32 words[5] = {};
     if (y >= 0 && y < p.frame.height)
-      load_bytes(b.frame + y * p.frame_pitch, x, p.frame.width, bytes);
+      load_words(b.frame + y * p.frame_pitch, places.left + 16 * piece, p.frame.width, words);
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      copies[i * layout.copy + k] = __funnelshift_r(bytes[0], bytes[1], 8 * i);
+      *reinterpret_cast<uint4*>(copies + i * layout.copy + row * T::words + 4 * piece) = {
+          __funnelshift_r(words[0], words[1], 8 * i), __funnelshift_r(words[1], words[2], 8 * i),
+          __funnelshift_r(words[2], words[3], 8 * i), __funnelshift_r(words[3], words[4], 8 * i)};
   }
 }
 
 /// The window between its rows of zeros. Returns this thread's part of its sum and sum of squares.
-__device__ uint2 stage_window(const stage::Displace::Problem& p, const Layout& layout,
-                              const SearchBuffers& b, const FieldWindow& window,
-                              std::uint32_t* to) {
+template <class T>
+__device__ uint2 stage_window(const stage::Displace::Problem& p, const SearchBuffers& b,
+                              const FieldWindow& window, u32* to) {
   uint2 own{0, 0};
-  for (int k = threadIdx.x; k < (p.window + 14) * layout.pitch; k += threads) {
-    const int y = k / layout.pitch - 7, x = 4 * (k % layout.pitch);
-    std::uint32_t word = 0;
-    if (y >= 0 && y < p.window)
-      for (int i = 0; i < 4 && x + i < p.window; ++i)
-        word |= std::uint32_t{b.reference[(window.y + y) * p.pitch + window.x + x + i]} << 8 * i;
-    to[k] = word;
-    own.x = __dp4a(word, 0x01010101u, own.x);
-    own.y = __dp4a(word, word, own.y);
+  constexpr int across = 8 * T::steps;
+  for (int k = threadIdx.x; k < T::window_rows * across; k += threads) {
+    const int y = k / across - margin, x = 4 * (k % across);
+    u32 word[1] = {0};
+    if (y >= 0 && y < p.window && x < p.window) {
+      load_words(b.reference + (window.y + y) * p.pitch, window.x + x, p.frame.width, word);
+      if (p.window - x < 4) word[0] &= (1u << 8 * (p.window - x)) - 1;
+    }
+    to[(y + margin) * T::pitch + x / 4] = word[0];
+    own.x = __dp4a(word[0], 0x01010101u, own.x);
+    own.y = __dp4a(word[0], word[0], own.y);
   }
   return own;
 }
 
-/// Adds the products of every fourth row of the frame, a warp's, to those of all.
-__device__ void add_products(const stage::Displace::Problem& p, const Layout& layout,
-                             const std::uint32_t* copies, const std::uint32_t* window,
-                             std::uint32_t* products) {
+/// Adds the products of a warp's rows of the frame to those of all.
+template <class T>
+__device__ void add_products(const Layout<T>& layout, const u32* copies, const u32* window,
+                             u32* products) {
   const int lane = threadIdx.x % 32, group = lane / 4, column = lane % 4;
-  std::uint32_t sums[tiles_y][tiles_x][4] = {};
-  const std::uint32_t* left = copies + group % 4 * layout.copy + group / 4 + column;
-  for (int y = threadIdx.x / 32; y < layout.rows; y += warps) {
-    for (int step = 0; step < layout.steps; ++step) {
-      // Sixteen shifts further, or half the depth, is four words on; eight shifts two.
-      std::uint32_t words[2 * tiles_x + 2];
+  u32 sums[T::tiles_y][T::tiles_x][4] = {};
+#pragma unroll 1
+  for (int first = threadIdx.x / 32; first < 8; first += warps)
+#pragma unroll 1
+    for (int step = 0; step < T::steps; ++step) {
+      const u32* const right = window + (margin + first - group) * T::pitch + 8 * step + column;
+      u32 b[T::tiles][2];
 #pragma unroll
-      for (int i = 0; i < 2 * tiles_x + 2; ++i)
-        words[i] = left[y * layout.words + 8 * step + 2 * i];
+      for (int d = 0; d < T::tiles; ++d)
 #pragma unroll
-      for (int n = 0; n < tiles_y; ++n) {
-        const int row = y - 8 * n;
-        if (row < 0 || row > p.window + 6 || 8 * n >= layout.shifts) continue;
-        const std::uint32_t* right = window + (row - group + 7) * layout.pitch + 8 * step + column;
-        const std::uint32_t b0 = right[0], b1 = right[4];
+        for (int i = 0; i < 2; ++i) b[d][i] = right[8 * d * T::pitch + 4 * i];
+      const u32* const left =
+          copies + group % 4 * layout.copy + first * T::words + 8 * step + group / 4 + column;
 #pragma unroll
-        for (int m = 0; m < tiles_x; ++m) {
-          if (16 * m >= layout.shifts) continue;
-          const std::uint32_t a[4] = {words[2 * m], words[2 * m + 1], words[2 * m + 2],
-                                      words[2 * m + 3]};
-          multiply_add(sums[n][m], a, b0, b1);
+      for (int q = 0; q < T::tiles_y + T::tiles - 1; ++q) {
+        if (8 * q + first >= layout.rows) break;
+        // Sixteen shifts further, or half the depth, is four words on; eight shifts two.
+        u32 words[2 * T::tiles_x + 2];
+#pragma unroll
+        for (int i = 0; i < 2 * T::tiles_x + 2; ++i) words[i] = left[8 * q * T::words + 2 * i];
+#pragma unroll
+        for (int m = 0; m < T::tiles_x; ++m) {
+          const u32 a[4] = {words[2 * m], words[2 * m + 1], words[2 * m + 2], words[2 * m + 3]};
+#pragma unroll
+          for (int n = 0; n < T::tiles_y; ++n)
+            if (const int d = q - n; d >= 0 && d < T::tiles)
+              multiply_add(sums[n][m], a, b[d][0], b[d][1]);
         }
       }
     }
-  }
+  u32* const own = products + 2 * column * T::product_pitch + group;
 #pragma unroll
-  for (int n = 0; n < tiles_y; ++n)
+  for (int n = 0; n < T::tiles_y; ++n)
 #pragma unroll
-    for (int m = 0; m < tiles_x; ++m)
+    for (int m = 0; m < T::tiles_x; ++m)
 #pragma unroll
-      for (int k = 0; k < 4; ++k) {
-        const int dx = 16 * m + group + 8 * (k / 2), dy = 8 * n + 2 * column + k % 2;
-        if (dx < layout.shifts && dy < layout.shifts)
-          atomicAdd(products + dy * layout.shifts + dx, sums[n][m][k]);
-      }
+      for (int k = 0; k < 4; ++k)
+        atomicAdd(own + (8 * n + k % 2) * T::product_pitch + 16 * m + 8 * (k / 2), sums[n][m][k]);
 }
 
-/// Of the frame's rows, under the window's columns at each shift.
-__device__ void add_rows(const stage::Displace::Problem& p, const Layout& layout,
-                         const std::uint32_t* copies, std::uint32_t* sums, std::uint32_t* squares) {
-  const int whole = p.window / 4;
-  const std::uint32_t rest = (1u << 8 * (p.window % 4)) - 1;
-  for (int k = threadIdx.x; k < layout.rows * layout.shifts; k += threads) {
-    const int y = k / layout.shifts, dx = k % layout.shifts;
-    const std::uint32_t* from = copies + dx % 4 * layout.copy + y * layout.words + dx / 4;
-    std::uint32_t sum = 0, square = 0;
-    for (int i = 0; i < whole; ++i) {
-      sum = __dp4a(from[i], 0x01010101u, sum);
-      square = __dp4a(from[i], from[i], square);
+/// A window's shifts, and the sums that their scores are made of.
+struct ShiftSums {
+  int shifts, product_pitch, sums_pitch;
+  std::int64_t n, sum;  ///< of the window of the reference
+  const u32* products;
+  const u32 *sums, *squares;  ///< of the frame's windows, from the first shift on
+  SearchedPlaces places;
+
+  /// The score up to a factor that the window's shifts share, off by less than 1e-6 of itself.
+  __device__ float estimate(int x, int y) const {
+    const std::int64_t product = products[y * product_pitch + x];
+    const std::int64_t s = sums[y * sums_pitch + x], q = squares[y * sums_pitch + x];
+    const std::int64_t variance = n * q - s * s;
+    return variance > 0
+               ? static_cast<float>(n * product - s * sum) * rsqrtf(static_cast<float>(variance))
+               : 0;
+  }
+  __device__ double exact(int x, int y, const FieldSums& reference, double variance) const {
+    const int at = y * sums_pitch + x;
+    return window_score(reference, variance, {reference.n, double(sums[at]), double(squares[at])},
+                        double(products[y * product_pitch + x]));
+  }
+};
+
+/// The best of a block's shifts, each with an estimate of its score in shared memory.
+class BestShift {
+ public:
+  __device__ BestShift(const ShiftSums& all, const FieldSums& reference, const float* estimates)
+      : all_(all), reference_(reference), estimates_(estimates) {}
+
+  /// Called by all threads of the block, for all of them. \param own  the greatest of the
+  /// estimates of this thread's shifts. Without any that is positive: {0, 0}
+  __device__ ScoredShift find(float own) const {
+    constexpr float slack = 1 - 4e-6F;  // more than two estimates are off by
+    __shared__ float greatest_of[warps];
+    __shared__ ScoredShift found[threads];
+    __shared__ int count;
+    float greatest = own;
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2)
+      greatest = fmaxf(greatest, __shfl_xor_sync(~0u, greatest, step));
+    if (threadIdx.x % 32 == 0) greatest_of[threadIdx.x / 32] = greatest;
+    if (threadIdx.x == 0) count = 0;
+    __syncthreads();
+    greatest = greatest_of[0];
+#pragma unroll
+    for (int i = 1; i < warps; ++i) greatest = fmaxf(greatest, greatest_of[i]);
+    if (!(greatest > 0)) return {0, 0};
+    if (own >= greatest * slack) found[atomicAdd(&count, 1)] = best_of_own(greatest * slack);
+    __syncthreads();
+    ScoredShift best = found[0];
+#pragma unroll 1
+    for (int i = 1; i < count; ++i)
+      if (found[i].is_better(best)) best = found[i];
+    return best;
+  }
+
+ private:
+  __device__ ScoredShift best_of_own(float least) const {
+    const double variance = reference_.n2_variance();
+    ScoredShift best{unscored, 0};
+#pragma unroll 1
+    for (int shift = threadIdx.x; shift < all_.shifts * all_.shifts; shift += threads) {
+      if (estimates_[shift] < least) continue;
+      const ScoredShift other{
+          all_.exact(shift % all_.shifts, shift / all_.shifts, reference_, variance), shift};
+      if (other.is_better(best)) best = other;
     }
-    const std::uint32_t last = from[whole] & rest;
-    sums[k] = __dp4a(last, 0x01010101u, sum);
-    squares[k] = __dp4a(last, last, square);
+    return best;
   }
+
+  const ShiftSums& all_;
+  const FieldSums& reference_;
+  const float* estimates_;
+};
+
+constexpr float no_estimate = -1e30F;
+
+/// Estimates the scores of all shifts. Returns the greatest of this thread's.
+__device__ float write_estimates(const ShiftSums& all, float* estimates) {
+  const int shifts = all.shifts, across = threads % shifts, down = threads / shifts;
+  int x = threadIdx.x % shifts, y = threadIdx.x / shifts;
+  float greatest = no_estimate;
+  for (int shift = threadIdx.x; shift < shifts * shifts; shift += threads) {
+    const float estimate = all.places.contains(x, y) ? all.estimate(x, y) : no_estimate;
+    estimates[shift] = estimate;
+    greatest = fmaxf(greatest, estimate);
+    x += across;
+    y += down;
+    if (x >= shifts) {
+      x -= shifts;
+      ++y;
+    }
+  }
+  return greatest;
 }
 
-/// The scores, from sums that slide down: a thread has a third of a column of shifts.
-__device__ void score_columns(const stage::Displace::Problem& p, const Layout& layout,
-                              const SearchedPlaces& places, const FieldSums& reference,
-                              const std::uint32_t* memory, double* scores) {
-  constexpr int parts = 3;
+/// \param estimates  scratch in shared memory, one a shift
+__device__ void find_vector(const stage::Displace::Problem& p, const FieldWindow& window,
+                            const ShiftSums& all, const FieldSums& reference, float* estimates,
+                            FieldVector& vector) {
+  __shared__ double around[9];
+  const int shifts = all.shifts;
   const double variance = reference.n2_variance();
-  const int each = (layout.shifts + parts - 1) / parts;
-  for (int k = threadIdx.x; k < parts * layout.shifts; k += threads) {
-    const int x = k % layout.shifts, first = k / layout.shifts * each;
-    const std::uint32_t* sums = memory + layout.row_sums + x;
-    const std::uint32_t* squares = memory + layout.row_squares + x;
-    std::uint32_t sum = 0, square = 0;
-    for (int j = 0; j < p.window && first + j < layout.rows; ++j) {
-      sum += sums[(first + j) * layout.shifts];
-      square += squares[(first + j) * layout.shifts];
-    }
-    for (int y = first; y < min(first + each, layout.shifts); ++y) {
-      const int at = y * layout.shifts;
-      scores[at + x] =
-          places.contains(x, y)
-              ? window_score(reference, variance, {reference.n, double(sum), double(square)},
-                             double(memory[layout.products + at + x]))
-              : unscored;
-      if (y + 1 == layout.shifts) break;
-      const int next = at + p.window * layout.shifts;
-      sum += sums[next] - sums[at];
-      square += squares[next] - squares[at];
-    }
+  const BestShift best_shift(all, reference, estimates);
+  const ScoredShift best = best_shift.find(write_estimates(all, estimates));
+  if (!(best.score > 0) || !(variance > 0)) {
+    if (threadIdx.x == 0) vector = vector_without(window, p.window, FieldStatus::flat);
+    return;
   }
+  const int best_x = best.shift % shifts, best_y = best.shift / shifts;
+  // What is near the best does not count as the second.
+  constexpr int side = 2 * FoundPlace::reach + 1;
+  if (threadIdx.x < side * side) {
+    const int x = best_x + threadIdx.x % side - FoundPlace::reach;
+    const int y = best_y + threadIdx.x / side - FoundPlace::reach;
+    if (x >= 0 && y >= 0 && x < shifts && y < shifts) estimates[y * shifts + x] = no_estimate;
+  }
+  __syncthreads();
+  float greatest = no_estimate;
+  for (int shift = threadIdx.x; shift < shifts * shifts; shift += threads)
+    greatest = fmaxf(greatest, estimates[shift]);
+  const double second = best_shift.find(greatest).score;
+  if (threadIdx.x < 9) {
+    const int x = best_x + threadIdx.x % 3 - 1, y = best_y + threadIdx.x / 3 - 1;
+    around[threadIdx.x] = all.places.contains(x, y) ? all.exact(x, y, reference, variance) : 0;
+  }
+  __syncwarp();
+  if (threadIdx.x != 0) return;
+  FoundPlace found{best_x, best_y, second, {}};
+#pragma unroll
+  for (int i = 0; i < 9; ++i) found.scores[i] = around[i];
+  vector = vector_of(p, window, all.places, found);
 }
 
-__global__ void __launch_bounds__(threads)
-    displace_tensor(stage::Displace::Problem p, SearchBuffers b) {
-  const Layout layout(p);
-  auto* memory = dynamic_shared<std::uint32_t>();
+struct WindowSums {
+  const u32 *sums, *squares;
+};
+
+template <class T>
+__global__ void __launch_bounds__(threads, 4)
+    displace_tensor(stage::Displace::Problem p, SearchBuffers b, WindowSums frame_sums) {
+  const Layout<T> layout(p);
+  auto* memory = dynamic_shared<u32>();
+  const int sums_pitch = p.frame.width - p.window + 1;
   for (int index = blockIdx.x; index < p.count; index += gridDim.x) {
     __syncthreads();  // the window before has been done with
     const FieldWindow window = b.windows[index];
     const SearchedPlaces places(window, p.frame, p.window, p.range);
     if (write_if_left_out(p, window, places, b.vectors[index])) continue;
-    for (int k = threadIdx.x; k < layout.shifts * layout.shifts; k += threads)
+    for (int k = threadIdx.x; k < layout.end - layout.products; k += threads)
       memory[layout.products + k] = 0;
     stage_frame(p, layout, b, places, memory);
-    const uint2 staged = stage_window(p, layout, b, window, memory + layout.window);
+    const uint2 staged = stage_window<T>(p, b, window, memory + layout.window);
     unsigned own[2] = {staged.x, staged.y};
     block_sums<warps>(own);
     const FieldSums reference{double(p.window) * p.window, double(own[0]), double(own[1])};
-    add_products(p, layout, memory, memory + layout.window, memory + layout.products);
-    add_rows(p, layout, memory, memory + layout.row_sums, memory + layout.row_squares);
+    add_products(layout, memory, memory + layout.window, memory + layout.products);
     __syncthreads();
-    // The frame is not needed any more: its place is that of the scores.
-    auto* scores = dynamic_shared<double>();
-    score_columns(p, layout, places, reference, memory, scores);
-    __syncthreads();
-    write_vector<warps>(p, window, places, reference.n2_variance(), scores, b.vectors[index]);
+    // The estimates take the place of the frame, which is not needed any more.
+    const std::int64_t first = std::int64_t{places.top} * sums_pitch + places.left;
+    find_vector(
+        p, window,
+        {layout.shifts, T::product_pitch, sums_pitch, p.window * p.window, own[0],
+         memory + layout.products, frame_sums.sums + first, frame_sums.squares + first, places},
+        reference, dynamic_shared<float>(), b.vectors[index]);
   }
 }
 
-bool supports(const stage::Displace::Problem& p, const Device& device) {
-  return device.compute_capability >= 75 && p.window <= most_window && p.shifts() <= most_shifts &&
-         Layout(p).bytes() + search_static_bytes <= max_shared_bytes(device);
+/// Calls body(Tiling) with the least that holds the problem; `otherwise` if none does.
+template <class Result, class Body>
+Result with_tiling(const stage::Displace::Problem& p, Result otherwise, Body body) {
+  const auto with_shifts = [&](auto steps, auto tiles) {
+    constexpr int s = decltype(steps)::value, t = decltype(tiles)::value;
+    if (p.shifts() <= 16) return body(Tiling<s, t, 1, 2>{});
+    if (p.shifts() <= 24) return body(Tiling<s, t, 2, 3>{});
+    if (p.shifts() <= 40) return body(Tiling<s, t, 3, 5>{});
+    return otherwise;
+  };
+  using std::integral_constant;
+  if (p.window <= 32) return with_shifts(integral_constant<int, 1>{}, integral_constant<int, 5>{});
+  if (p.window <= 40) return with_shifts(integral_constant<int, 2>{}, integral_constant<int, 6>{});
+  if (p.window <= 64) return with_shifts(integral_constant<int, 2>{}, integral_constant<int, 9>{});
+  return otherwise;
 }
 
-Status launch(const stage::Displace::Problem& p, const Device&, const stage::Displace::Buffers& b,
-              PlanState*) {
-  return enqueue("displace_tensor", displace_tensor, dim3(grid_extent(p.count)), dim3(threads),
-                 Layout(p).bytes(), b.stream, p,
-                 SearchBuffers{b.reference, b.frame, b.mask, b.windows, b.vectors});
+/// Of the windows at all places of the frame.
+stage::WindowSums::Problem window_sums_of(const stage::Displace::Problem& p) {
+  xcorr::Problem sums;
+  sums.type = ElementType::u8;
+  sums.left = p.frame;
+  sums.left_pitch = p.frame_pitch;
+  sums.right = {p.window, p.window};
+  sums.shifts = {0, 0, p.frame.width - p.window + 1, p.frame.height - p.window + 1};
+  return {sums};
+}
+
+bool supports(const stage::Displace::Problem& p, const Device& device) {
+  return device.compute_capability >= 75 &&
+         supports_window_sums_strips(window_sums_of(p), device) &&
+         with_tiling(p, false, [&](auto tiling) {
+           return Layout<decltype(tiling)>(p).bytes() + search_static_bytes <=
+                  max_shared_bytes(device);
+         });
+}
+
+std::size_t workspace(const stage::Displace::Problem& p, const Device&) {
+  return 2 * sizeof(u32) *
+         static_cast<std::size_t>(window_sums_of(p).correlate.shifts.size().area());
+}
+
+Status launch(const stage::Displace::Problem& p, const Device& device,
+              const stage::Displace::Buffers& b, PlanState*) {
+  const stage::WindowSums::Problem sums = window_sums_of(p);
+  auto* const of = static_cast<u32*>(b.workspace);
+  u32* const squares = of + sums.correlate.shifts.size().area();
+  if (Status s = launch_window_sums_strips(
+          sums, device, {{nullptr, b.stream}, b.frame, nullptr, of, squares}, nullptr);
+      !s.ok())
+    return s;
+  return with_tiling(p, Status{}, [&](auto tiling) {
+    using T = decltype(tiling);
+    return enqueue("displace_tensor", displace_tensor<T>, dim3(grid_extent(p.count)), dim3(threads),
+                   Layout<T>(p).bytes(), b.stream, p,
+                   SearchBuffers{b.reference, b.frame, b.mask, b.windows, b.vectors},
+                   WindowSums{of, squares});
+  });
 }
 
 constexpr Variant<stage::Displace> table[] = {
-    {{"displace_tensor", Backend::cuda, Feature::u8, 1}, supports, launch},
+    {{"displace_tensor", Backend::cuda, Feature::u8, 1}, supports, launch, workspace},
 };
 
 }  // namespace

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Least squares of windows on the GPU, a warp a window: its lanes share the pixels, and each lane
-// takes the steps from the sums of all. Matrices lie in shared memory.
+// Least squares of windows on the GPU, a block a window, whose threads share the pixels. What a
+// step needs of them stays in shared memory: the reference's pixels with their slopes, and the
+// spline's coefficients round where the window is expected. Larger windows are read where they are.
+#include "cuda/common/block_sums.cuh"
 #include "cuda/common/launch.cuh"
-#include "cuda/common/warp.cuh"
+#include "cuda/common/shared_memory.cuh"
 #include "stages/fit.hpp"
 
 namespace xcorr::cuda {
@@ -17,16 +19,74 @@ struct Pictures {
   SplinePicture frame;
 };
 
-/// A window's pixels, as one lane meets them.
-class LanePixels {
+/// Where a window's data lie in shared memory, in floats.
+template <int degree>
+struct Layout {
+  /// Pixels that a place may lie farther out than it is expected.
+  static constexpr int slack = 2;
+  int side;  ///< of the coefficients
+  int pixels, end;
+
+  __host__ __device__ explicit Layout(const stage::Fit::Problem& p)
+      : side(p.window + SplineTaps<degree>::count + 2 * slack),
+        pixels(p.window * p.window),
+        end(3 * pixels + side * pitch(p)) {}
+  /// From row to row of the coefficients: rows of pixels go on in the banks of those before.
+  __host__ __device__ static int pitch(const stage::Fit::Problem& p) { return p.window + 32; }
+  __host__ __device__ std::size_t bytes() const { return sizeof(float) * std::size_t(end); }
+};
+
+/// A square of the spline's coefficients in shared memory.
+template <int degree>
+class Patch {
  public:
-  __device__ LanePixels(const stage::Fit::Problem& p, const Pictures& pictures, const float* axis,
-                        const FieldWindow& window)
+  using Taps = SplineTaps<degree>;
+
+  /// Called by all threads of the block. \param left, top  of the first coefficient
+  __device__ Patch(const stage::Fit::Problem& p, const SplinePicture& frame, float* memory,
+                   int side, int left, int top)
+      : p_(p), frame_(frame), of_(memory), side_(side), left_(left), top_(top) {
+    for (int row = threadIdx.x / 32; row < side; row += warps)
+      for (int column = threadIdx.x % 32; column < side; column += 32)
+        memory[row * pitch() + column] = frame.coefficient(left + column, top + row);
+  }
+  __device__ float at(int x, int y, float t, float s) const {
+    const int column = x - Taps::before - left_, row = y - Taps::before - top_;
+    if (min(column, row) < 0 || max(column, row) + Taps::count > side_)
+      return frame_.template at<degree>(x, y, t, s);
+    const float* const first = of_ + row * pitch() + column;
+    return spline_value<degree>(t, s, [&](int j) { return first + j * pitch(); });
+  }
+
+ private:
+  __device__ int pitch() const { return Layout<degree>::pitch(p_); }
+
+  const stage::Fit::Problem& p_;
+  const SplinePicture& frame_;
+  const float* of_;
+  int side_, left_, top_;
+};
+
+/// A window's pixels, as one thread meets them.
+template <bool staged>
+class Pixels {
+ public:
+  /// Called by all threads of the block, which is to be synchronised before the pixels are used.
+  __device__ Pixels(const stage::Fit::Problem& p, const Pictures& pictures, const float* axis,
+                    const FieldWindow& window, float* memory)
       : p_(p),
         pictures_(pictures),
         axis_(axis),
         window_(window),
+        memory_(memory),
         origin_(pictures.reference[(window.y + p.window / 2) * p.pitch + window.x + p.window / 2]) {
+    if constexpr (staged)
+      for_places([&](int k, int x, int y) {
+        const SlopedPixel pixel = read(x, y);
+        memory[k] = pixel.value;
+        memory[k + size()] = pixel.by_x;
+        memory[k + 2 * size()] = pixel.by_y;
+      });
   }
 
   __device__ float origin() const { return origin_; }
@@ -35,47 +95,83 @@ class LanePixels {
   template <class Body>
   __device__ void for_each(Body body) const {
     const float middle = 0.5F * static_cast<float>(p_.window - 1);
-    int x = threadIdx.x % 32, y = 0;
-    for (;; x += 32) {
-      for (; x >= p_.window; ++y) x -= p_.window;
-      if (y >= p_.window) return;
+    for_places([&](int k, int x, int y) {
       const int px = window_.x + x, py = window_.y + y;
-      if (p_.masked && !pictures_.mask[std::int64_t{py} * p_.frame.width + px]) continue;
-      body(SlopedPixel(pictures_.reference, p_.pitch, p_.frame, px, py, origin_),
-           axis_[x] * axis_[y], static_cast<float>(x) - middle, static_cast<float>(y) - middle, px,
-           py);
-    }
+      if (p_.masked && !pictures_.mask[std::int64_t{py} * p_.frame.width + px]) return;
+      body(at(k, x, y), axis_[x] * axis_[y], static_cast<float>(x) - middle,
+           static_cast<float>(y) - middle, px, py);
+    });
   }
 
  private:
+  __device__ int size() const { return p_.window * p_.window; }
+  __device__ SlopedPixel read(int x, int y) const {
+    return {pictures_.reference, p_.pitch, p_.frame, window_.x + x, window_.y + y, origin_};
+  }
+  __device__ SlopedPixel at(int k, int x, int y) const {
+    if constexpr (staged)
+      return {memory_[k], memory_[k + size()], memory_[k + 2 * size()]};
+    else
+      return read(x, y);
+  }
+  /// Calls body(k, x, y) for this thread's pixels, the k-th of the window's.
+  template <class Body>
+  __device__ void for_places(Body body) const {
+    const int across = threads % p_.window, down = threads / p_.window;
+    int x = threadIdx.x % p_.window, y = threadIdx.x / p_.window;
+#pragma unroll 1
+    for (int k = threadIdx.x; k < size(); k += threads) {
+      body(k, x, y);
+      x += across;
+      y += down;
+      if (x >= p_.window) {
+        x -= p_.window;
+        ++y;
+      }
+    }
+  }
+
   const stage::Fit::Problem& p_;
   const Pictures& pictures_;
   const float* axis_;
   const FieldWindow& window_;
+  const float* memory_;
   float origin_;
 };
 
-template <int order, int degree>
-__global__ void __launch_bounds__(threads, 5)
+template <int order, int degree, bool staged>
+__global__ void __launch_bounds__(threads, staged ? 5 : 4)
     fit(stage::Fit::Problem p, Pictures pictures, const FieldWindow* windows,
         const FieldVector* measured, FieldVector* vectors) {
   __shared__ float axis[FieldLimits::window];
-  __shared__ FitSums<order> sums_of[warps];
-  __shared__ FitWindow<order> fit_of[warps];
-  __shared__ bool determined[warps];
+  __shared__ FitSums<order> sums_of_reference;
+  __shared__ FitWindow<order> fitting;
+  __shared__ FitSteps<order> steps;
+  __shared__ bool goes_on;
+  __shared__ double sigma;
   constexpr int unknowns = fit_unknowns<order>;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int lane = threadIdx.x;  // of the first warp, which takes the steps
+  const Layout<degree> layout(p);
+  auto* const memory = dynamic_shared<float>();
   for (int i = threadIdx.x; i < p.window; i += threads)
     axis[i] = p.weight_at(static_cast<float>(i) - 0.5F * static_cast<float>(p.window - 1));
-  __syncthreads();
-  for (std::int64_t i = blockIdx.x * warps + warp; i < p.count; i += gridDim.x * warps) {
-    const FieldWindow window = windows[i];
-    if (!is_to_fit(p, window, measured[i])) {
-      if (lane == 0) vectors[i] = measured[i];
+  for (std::int64_t index = blockIdx.x; index < p.count; index += gridDim.x) {
+    const FieldWindow& window = windows[index];
+    if (!is_to_fit(p, window, measured[index])) {
+      if (threadIdx.x == 0) vectors[index] = measured[index];
       continue;
     }
-    const LanePixels pixels(p, pictures, axis, window);
-    FitSteps<order> steps(window, p.window);
+    __syncthreads();  // the window before has been done with
+    const Pixels<staged> pixels(p, pictures, axis, window, memory);
+    const auto expected = [](int place, float displacement) {
+      return place + static_cast<int>(floorf(displacement)) - SplineTaps<degree>::before -
+             Layout<degree>::slack;
+    };
+    const Patch<degree> patch(p, pictures.frame, memory + (staged ? 3 * layout.pixels : 0),
+                              staged ? layout.side : 0, expected(window.x, window.dx),
+                              expected(window.y, window.dy));
+    if (threadIdx.x == 0) steps = FitSteps<order>::begin(window, p.window);
+    __syncthreads();
     const float unit = 1 / steps.half();
     {
       FitSums<order> sums;
@@ -83,50 +179,61 @@ __global__ void __launch_bounds__(threads, 5)
       pixels.for_each([&](const SlopedPixel& pixel, float weight, float u, float v, int, int) {
         sums.add(pixel, {pixel, u * unit, v * unit}, weight);
       });
-      __syncwarp();  // the window before has been done with
-#pragma unroll
-      for (int k = 0; k < FitSums<order>::count; ++k) {
-        const float sum = warp_sum(sums.of[k]);
-        if (lane == 0) sums_of[warp].of[k] = sum;
+      block_sums<warps>(sums.of);
+      if (threadIdx.x == 0) {
+        sums_of_reference = sums;
+        goes_on = fitting.prepare(sums_of_reference);
+        sigma = 0;
       }
-      if (lane == 0) determined[warp] = fit_of[warp].prepare(sums_of[warp]);
-      __syncwarp();
     }
-    double sigma = 0;
-    for (int step = 0; determined[warp] && step < FitSteps<order>::most; ++step) {
+    __syncthreads();
+    if (goes_on && lane < unknowns) fitting.invert(lane);
+    for (int step = 0; goes_on && step < FitSteps<order>::most; ++step) {
       const FieldWarp way = steps.warp();
       WarpedSums<order> sums;
       sums.clear();
       pixels.for_each([&](const SlopedPixel& pixel, float weight, float u, float v, int x, int y) {
         const float across = way.across(u, v), down = way.down(u, v);
         const float whole_x = floorf(across), whole_y = floorf(down);
-        const float frame = pictures.frame.template at<degree>(x + static_cast<int>(whole_x),
-                                                               y + static_cast<int>(whole_y),
-                                                               across - whole_x, down - whole_y);
+        const float frame = patch.at(x + static_cast<int>(whole_x), y + static_cast<int>(whole_y),
+                                     across - whole_x, down - whole_y);
         sums.add(pixel, {pixel, u * unit, v * unit}, weight, frame - pixels.origin());
       });
+      block_sums<warps>(sums.of);
+      if (threadIdx.x < 32) {
+        // Each lane solves for one unknown, and the first takes the step.
+        const double own = fitting.step_of(lane < unknowns ? lane : 0, sums);
+        double found[unknowns];
 #pragma unroll
-      for (float& sum : sums.of) sum = warp_sum(sum);
-      // Each lane solves for one unknown, and all of them take the step.
-      const double own = fit_of[warp].step_of(lane < unknowns ? lane : 0, sums);
-      double found[unknowns];
-#pragma unroll
-      for (int k = 0; k < unknowns; ++k) found[k] = __shfl_sync(~0u, own, k);
-      const double score = fit_of[warp].score_of(sums);
-      sigma = fit_of[warp].sigma(score);
-      if (!steps.step(found, score)) break;
+        for (int k = 0; k < unknowns; ++k) found[k] = __shfl_sync(~0u, own, k);
+        if (lane == 0) {
+          const double score = fitting.score_of(sums);
+          sigma = fitting.sigma(score);
+          goes_on = steps.step(found, score);
+        }
+      }
+      __syncthreads();
     }
-    if (lane == 0) vectors[i] = fitted(p, window, measured[i], steps, sigma);
+    if (threadIdx.x == 0) vectors[index] = fitted(p, window, measured[index], steps, sigma);
   }
 }
 
-Status launch(const stage::Fit::Problem& p, const Device&, const stage::Fit::Buffers& b,
+template <int order, int degree>
+Status launch_as(const stage::Fit::Problem& p, const Device& device, const stage::Fit::Buffers& b) {
+  // A few blocks for each multiprocessor.
+  const std::size_t bytes = Layout<degree>(p).bytes();
+  const bool staged = 2 * (bytes + 4096) <= max_shared_bytes(device);
+  return enqueue("fit", staged ? fit<order, degree, true> : fit<order, degree, false>,
+                 dim3(grid_extent(p.count)), dim3(threads), staged ? bytes : 0, b.stream, p,
+                 Pictures{b.reference, b.mask, {b.coefficients, p.frame}}, b.windows, b.measured,
+                 b.vectors);
+}
+
+Status launch(const stage::Fit::Problem& p, const Device& device, const stage::Fit::Buffers& b,
               PlanState*) {
-  const auto kernel = p.order == 0 ? (p.degree == 3 ? fit<0, 3> : fit<0, 5>)
-                                   : (p.degree == 3 ? fit<1, 3> : fit<1, 5>);
-  return enqueue("fit", kernel, dim3(grid_extent(ceil_div(p.count, warps))), dim3(threads), 0,
-                 b.stream, p, Pictures{b.reference, b.mask, {b.coefficients, p.frame}}, b.windows,
-                 b.measured, b.vectors);
+  if (p.order == 0)
+    return p.degree == 3 ? launch_as<0, 3>(p, device, b) : launch_as<0, 5>(p, device, b);
+  return p.degree == 3 ? launch_as<1, 3>(p, device, b) : launch_as<1, 5>(p, device, b);
 }
 
 constexpr Variant<stage::Fit> table[] = {

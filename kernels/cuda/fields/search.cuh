@@ -21,8 +21,8 @@ struct SearchBuffers {
 /// Of a place that was not tried: less than any score.
 inline constexpr double unscored = -2;
 
-/// At least what write_vector() and block_sums() have of shared memory besides.
-inline constexpr std::size_t search_static_bytes = 2048;
+/// At least what the searches have of shared memory besides.
+inline constexpr std::size_t search_static_bytes = 3072;
 
 /// Whether there is nothing to search; then the vector is written.
 __device__ inline bool write_if_left_out(const stage::Displace::Problem& p,

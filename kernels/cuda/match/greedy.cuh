@@ -66,37 +66,79 @@ struct SingleShifts {
   __device__ Key left_of(int, Key, const Taken&) const { return 0; }
 };
 
+/// A thread's part of a list: every greedy_threads-th of its keys. Peaks are held against them only
+/// when its best is gone, all that were taken since then at once.
 template <class Shifts>
-__global__ void __launch_bounds__(greedy_threads)
+class OwnKeys {
+ public:
+  __device__ OwnKeys(const stage::Peaks::Problem& p, const Shifts& shifts, Key* list,
+                     unsigned total)
+      : p_(p), shifts_(shifts), list_(list), total_(total) {}
+  __device__ bool has(unsigned at) const { return at % greedy_threads == threadIdx.x; }
+
+  /// The best of them.
+  __device__ Listed best(const Taken& taken) {
+    if (!is_known_) find_best(taken);
+    is_known_ = true;
+    return best_;
+  }
+  /// The best of all, which was this thread's, is replaced.
+  __device__ void replace(unsigned at, Key key) {
+    list_[at] = key;
+    is_known_ = false;
+  }
+  /// After the last one of the peaks was taken.
+  __device__ void apply_last(const Taken& taken) {
+    if (best_.key && shifts_.covers(p_, Box(p_, taken.keys[taken.count - 1]), best_.key))
+      is_known_ = false;
+  }
+
+ private:
+  __device__ void find_best(const Taken& taken) {
+    best_ = {0, 0};
+    for (unsigned i = threadIdx.x; i < total_; i += greedy_threads) {
+      const Key key = list_[i];
+      if (!key) continue;
+      bool is_covered = false;
+      for (unsigned k = applied_; k < taken.count; ++k)
+        is_covered |= shifts_.covers(p_, Box(p_, taken.keys[k]), key);
+      if (is_covered)
+        list_[i] = 0;
+      else
+        best_.take_better({key, i});
+    }
+    applied_ = taken.count;
+  }
+
+  const stage::Peaks::Problem& p_;
+  const Shifts& shifts_;
+  Key* list_;
+  unsigned total_, applied_ = 0;
+  Listed best_ = {0, 0};
+  bool is_known_ = false;
+};
+
+template <class Shifts>
+__global__ void __launch_bounds__(greedy_threads, 1)
     take_peaks(stage::Peaks::Problem p, bool minimum, int first_right, PeakLists lists,
                Shifts shifts, Candidate* candidates, std::uint32_t* counts) {
   __shared__ Key keys[max_greedy_peaks];
   Taken taken{keys, 0};
   wait_for_previous();
   const int r = blockIdx.x;
-  Key* const list = lists.keys + r * lists.length;
-  const unsigned total = lists.found[r];
-  bool is_new = false;  // the last peak, for the list
+  OwnKeys<Shifts> own(p, shifts, lists.keys + r * lists.length, lists.found[r]);
   while (taken.count < static_cast<unsigned>(p.max_peaks)) {
-    Listed best{0, 0};
-    for (unsigned i = threadIdx.x; i < total; i += greedy_threads) {
-      const Key key = list[i];
-      if (is_new && key && shifts.covers(p, Box(p, keys[taken.count - 1]), key))
-        list[i] = 0;
-      else
-        best.take_better({key, i});
-    }
-    best = best_of_block(best);
+    const Listed best = best_of_block(own.best(taken));
     if (!best.key) break;
     const bool hidden = taken.suppress_by_block(p, best.key);
     const Key left = hidden ? shifts.left_of(r, best.key, taken) : 0;
-    if (threadIdx.x == 0) {
-      list[best.at] = left;
-      if (!hidden) keys[taken.count] = best.key;
-    }
+    if (threadIdx.x == 0 && !hidden) keys[taken.count] = best.key;
     taken.count += hidden ? 0 : 1;
-    is_new = !hidden;
     __syncthreads();
+    if (own.has(best.at))
+      own.replace(best.at, left);
+    else if (!hidden)
+      own.apply_last(taken);
   }
   const std::int64_t place = std::int64_t{first_right + r} * p.max_peaks;
   for (unsigned i = threadIdx.x; i < taken.count; i += greedy_threads)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cuda/common/launch.cuh"
+#include "cuda/common/warp.cuh"
 #include "stages/peaks.hpp"
 
 namespace xcorr::cuda {
@@ -63,6 +64,17 @@ struct PeakLists {
         length(length) {}
   __device__ void append(int right, Key key) const {
     keys[right * length + atomicAdd(&found[right], 1u)] = key;
+  }
+  /// Called by all lanes of a warp: a lane's next() is called for each of its keys.
+  template <class Next>
+  __device__ void append_by_warp(int right, int count, Next next) const {
+    const int upto = warp_scan(count), total = __shfl_sync(~0u, upto, 31);
+    if (total == 0) return;
+    const int lane = threadIdx.x % 32;
+    unsigned first = 0;
+    if (lane == 0) first = atomicAdd(&found[right], static_cast<unsigned>(total));
+    first = __shfl_sync(~0u, first, 0) + upto - count;
+    for (int i = 0; i < count; ++i) keys[right * length + first + i] = next();
   }
   static std::size_t bytes(std::int64_t length, int rights) {
     return rights * (length * sizeof(Key) + sizeof(unsigned));

@@ -10,34 +10,48 @@ namespace xcorr::cuda {
 namespace {
 
 constexpr int block_width = 32, block_height = 8, block_size = block_width * block_height;
-constexpr int rows = 4;  // per thread, block_height apart
+constexpr int rows = 4;  // per thread, one below the other
 constexpr int tile_height = block_height * rows;
 
+/// Scores of which the greatest is the best.
 struct Surface {
   const float* scores;
   int width, height;
-  bool minimum;
-  __device__ unsigned index(int x, int y) const { return static_cast<unsigned>(y) * width + x; }
-  __device__ float at(int x, int y) const { return scores[index(x, y)]; }
-  __device__ Key key(int x, int y) const { return key_of(at(x, y), minimum, index(x, y)); }
+  float sign;
+
+  /// Outside, less than any score.
+  __device__ float at(int x, int y) const {
+    if (x < 0 || y < 0 || x >= width || y >= height) return -INFINITY;
+    return sign * scores[std::int64_t{y} * width + x];
+  }
 };
 
-/// Whether any of the eight neighbours beats the element: of equal ones the earlier does. No early
-/// exit, so that a row's loads are in flight at once; elements outside are replaced by the middle
-/// one, which does not beat itself.
-__device__ bool beaten_nearby(const Surface& s, int x, int y) {
-  const float sign = s.minimum ? -1.0f : 1.0f, here = sign * s.at(x, y);
-  bool found = false;
-#pragma unroll 1
-  for (int j = -1; j <= 1; ++j)
+/// The shifts of a thread, from (x, y) down, that reach the limit and that none of their eight
+/// neighbours beats: of equal ones the earlier does. A bit for each.
+__device__ unsigned peaks_of_thread(const Surface& surface, int x, int y, float limit) {
+  float of[3][rows + 2];  // columns of scores, with the neighbours'
+  unsigned reached = 0;
 #pragma unroll
-    for (int i = -1; i <= 1; ++i) {
-      const bool there = x + i >= 0 && x + i < s.width && y + j >= 0 && y + j < s.height;
-      const float other = sign * s.at(there ? x + i : x, there ? y + j : y);
-      const bool earlier = there && (j < 0 || (j == 0 && i < 0));
-      found |= other > here || (earlier && other == here);
-    }
-  return found;
+  for (int j = 0; j < rows; ++j) {
+    of[1][j + 1] = surface.at(x, y + j);
+    if (of[1][j + 1] >= limit) reached |= 1u << j;
+  }
+  if (!reached) return 0;
+#pragma unroll
+  for (int j = 0; j < rows + 2; ++j) {
+    of[0][j] = surface.at(x - 1, y + j - 1);
+    of[2][j] = surface.at(x + 1, y + j - 1);
+  }
+  of[1][0] = surface.at(x, y - 1);
+  of[1][rows + 1] = surface.at(x, y + rows);
+#pragma unroll
+  for (int j = 1; j <= rows; ++j) {
+    const float here = of[1][j];
+    const float earlier = fmaxf(fmaxf(of[0][j - 1], of[1][j - 1]), fmaxf(of[2][j - 1], of[0][j]));
+    const float later = fmaxf(fmaxf(of[0][j + 1], of[1][j + 1]), fmaxf(of[2][j + 1], of[2][j]));
+    if (earlier >= here || later > here) reached &= ~(1u << (j - 1));
+  }
+  return reached;
 }
 
 __global__ void __launch_bounds__(block_size)
@@ -45,25 +59,19 @@ __global__ void __launch_bounds__(block_size)
                int right_count, const TemplateSums* template_sums, PeakLists lists) {
   const Rect area = p.correlate.shifts;
   const int x = blockIdx.x * block_width + threadIdx.x;
-  const int y0 = blockIdx.y * tile_height + threadIdx.y;
-  if (x >= area.width) return;
+  const int y = blockIdx.y * tile_height + threadIdx.y * rows;
   for (int r = blockIdx.z; r < right_count; r += gridDim.z) {
-    const Surface surface{scores + r * area.size().area(), area.width, area.height, minimum};
+    const Surface surface{scores + r * area.size().area(), area.width, area.height,
+                          minimum ? -1.0F : 1.0F};
     const auto limit = static_cast<float>(
         score_limit(p.method, p.threshold, double(p.pixels()), template_sums[first_right + r]));
-    unsigned reached = 0;
-#pragma unroll
-    for (int i = 0; i < rows; ++i) {
-      const int y = y0 + i * block_height;
-      if (y >= area.height) continue;
-      const float score = surface.scores[std::int64_t{y} * area.width + x];
-      if (minimum ? score <= limit : score >= limit) reached |= 1u << i;
-    }
-    for (int i = 0; i < rows; ++i) {
-      if (!(reached >> i & 1)) continue;
-      const int y = y0 + i * block_height;
-      if (!beaten_nearby(surface, x, y)) lists.append(r, surface.key(x, y));
-    }
+    unsigned peaks = peaks_of_thread(surface, x, y, surface.sign * limit);
+    lists.append_by_warp(r, __popc(peaks), [&] {
+      const int j = __ffs(static_cast<int>(peaks)) - 1;
+      peaks &= peaks - 1;
+      const unsigned index = static_cast<unsigned>(y + j) * area.width + x;
+      return key_of(surface.scores[index], minimum, index);
+    });
   }
 }
 

@@ -10,7 +10,7 @@
 #include "cuda/common/launch.cuh"
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/common/warp.cuh"
-#include "stages/window_sums.hpp"
+#include "cuda/match/window_sums_strips.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -283,8 +283,10 @@ std::size_t shared_bytes(const Problem& p, const Plan& plan) {
   return sizeof(u32) * plan.down * Prefix::words(plan.across, p.right.width);
 }
 
-Status launch(const stage::WindowSums::Problem& problem, const Device& device,
-              const stage::WindowSums::Buffers& b, PlanState*) {
+}  // namespace
+
+Status launch_window_sums_strips(const stage::WindowSums::Problem& problem, const Device& device,
+                                 const stage::WindowSums::Buffers& b, PlanState*) {
   const Problem& p = problem.correlate;
   const auto* left = static_cast<const std::byte*>(b.lefts);
   const auto first =
@@ -296,7 +298,7 @@ Status launch(const stage::WindowSums::Problem& problem, const Device& device,
                  static_cast<u32*>(b.window_squares));
 }
 
-bool supports(const stage::WindowSums::Problem& problem, const Device& device) {
+bool supports_window_sums_strips(const stage::WindowSums::Problem& problem, const Device& device) {
   const Problem& p = problem.correlate;
   for (int first = 0; first < max_unit; ++first) {  // for every alignment of the search region
     const Plan plan = plan_of(p, device, first);
@@ -306,12 +308,13 @@ bool supports(const stage::WindowSums::Problem& problem, const Device& device) {
   return true;
 }
 
-constexpr Variant<stage::WindowSums> table[] = {
-    {{"strips", Backend::cuda, Feature::u8, 1}, supports, launch},
-};
-
-}  // namespace
-
-Family window_sums_strips_family() { return Family(table); }
+Family window_sums_strips_family() {
+  static constexpr Variant<stage::WindowSums> table[] = {
+      {{"strips", Backend::cuda, Feature::u8, 1},
+       supports_window_sums_strips,
+       launch_window_sums_strips},
+  };
+  return Family(table);
+}
 
 }  // namespace xcorr::cuda

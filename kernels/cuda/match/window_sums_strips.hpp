@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Window sums of bytes by strips, for other families that need those of a whole frame.
+#pragma once
+
+#include "stages/window_sums.hpp"
+
+namespace xcorr::cuda {
+
+bool supports_window_sums_strips(const stage::WindowSums::Problem& problem, const Device& device);
+
+Status launch_window_sums_strips(const stage::WindowSums::Problem& problem, const Device& device,
+                                 const stage::WindowSums::Buffers& buffers, PlanState*);
+
+}  // namespace xcorr::cuda
