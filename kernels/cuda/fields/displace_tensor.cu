@@ -11,6 +11,7 @@
 // names the few shifts that may be the best, and only these are scored exactly.
 #include <type_traits>
 
+#include "cuda/common/async_copy.cuh"
 #include "cuda/common/launch.cuh"
 #include "cuda/fields/search.cuh"
 #include "cuda/match/window_sums_strips.hpp"
@@ -41,9 +42,10 @@ struct Tiling {
 /// Where a block's data lie in shared memory, in words.
 template <class T>
 struct Layout {
-  int shifts, rows;           ///< rows of the frame
-  int copy;                   ///< from copy to copy
-  int window, products, end;  ///< after the copies
+  int shifts, rows;        ///< rows of the frame
+  int copy;                ///< from copy to copy
+  int window, products;    ///< after the copies
+  int sums, squares, end;  ///< of the frame's windows
 
   __host__ __device__ explicit Layout(const stage::Displace::Problem& p)
       : shifts(p.shifts()),
@@ -51,26 +53,47 @@ struct Layout {
         copy((rows * T::words + 31 - 8) / 32 * 32 + 8),  // copies lie in banks of their own
         window(4 * copy),
         products(window + T::window_rows * T::pitch),
-        end(products + 8 * T::tiles_y * T::product_pitch) {}
+        sums(products + 8 * T::tiles_y * T::product_pitch),
+        squares(sums + shifts * shifts),
+        end(squares + shifts * shifts) {}
   __host__ __device__ std::size_t bytes() const { return 4 * static_cast<std::size_t>(end); }
 };
 
-/// Words of a row from pixel x on; 0 outside. All that is read is inside.
+/// Calls body(shift, x, y) for the thread's part of the shifts.
+template <class Body>
+__device__ void for_shifts(int shifts, Body body) {
+  const int across = threads % shifts, down = threads / shifts;
+  int x = threadIdx.x % shifts, y = threadIdx.x / shifts;
+  for (int shift = threadIdx.x; shift < shifts * shifts; shift += threads) {
+    body(shift, x, y);
+    x += across;
+    y += down;
+    if (x >= shifts) {
+      x -= shifts;
+      ++y;
+    }
+  }
+}
+
+/// Words of a row from pixel x on. Up to seven bytes around them are read, too.
 template <int count>
-__device__ void load_words(const std::uint8_t* row, int x, int width, u32 (&words)[count]) {
+__device__ void load_words_inside(const std::uint8_t* row, int x, u32 (&words)[count]) {
   const auto address = reinterpret_cast<std::uintptr_t>(row + x);
   const int skew = static_cast<int>(address % 4);
-  if (x >= skew && x - skew + 4 * (count + 1) <= width) {
-    const auto* from = reinterpret_cast<const u32*>(address - skew);
-    u32 low = from[0];
+  const auto* from = reinterpret_cast<const u32*>(address - skew);
+  u32 low = from[0];
 #pragma unroll
-    for (int i = 0; i < count; ++i) {
-      const u32 high = from[i + 1];
-      words[i] = __funnelshift_r(low, high, 8 * skew);
-      low = high;
-    }
-    return;
+  for (int i = 0; i < count; ++i) {
+    const u32 high = from[i + 1];
+    words[i] = __funnelshift_r(low, high, 8 * skew);
+    low = high;
   }
+}
+
+/// The same, of a row of `width` pixels; 0 outside. All that is read is inside.
+template <int count>
+__device__ void load_words(const std::uint8_t* row, int x, int width, u32 (&words)[count]) {
+  if (x >= 3 && x + 4 * (count + 1) <= width) return load_words_inside(row, x, words);
 #pragma unroll
   for (int i = 0; i < count; ++i) {
     words[i] = 0;
@@ -80,17 +103,16 @@ __device__ void load_words(const std::uint8_t* row, int x, int width, u32 (&word
   }
 }
 
-template <class T>
-__device__ void stage_frame(const stage::Displace::Problem& p, const Layout<T>& layout,
-                            const SearchBuffers& b, const SearchedPlaces& places, u32* copies) {
+/// \param load  load(row, x, words) gives five words of the searched area
+template <class T, class Load>
+__device__ void stage_rows(const Layout<T>& layout, u32* copies, Load load) {
   constexpr int pieces = T::words / 4;
+#pragma unroll 2
   for (int k = threadIdx.x; k < layout.rows * pieces; k += threads) {
     const int row = k / pieces, piece = k % pieces;
     if (16 * piece >= layout.rows) continue;  // only of shifts that are not asked for
-    const int y = places.top + row;
-    u32 words[5] = {};
-    if (y >= 0 && y < p.frame.height)
-      load_words(b.frame + y * p.frame_pitch, places.left + 16 * piece, p.frame.width, words);
+    u32 words[5];
+    load(row, 16 * piece, words);
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       *reinterpret_cast<uint4*>(copies + i * layout.copy + row * T::words + 4 * piece) = {
@@ -99,12 +121,50 @@ __device__ void stage_frame(const stage::Displace::Problem& p, const Layout<T>& 
   }
 }
 
+template <class T>
+__device__ void stage_frame(const stage::Displace::Problem& p, const Layout<T>& layout,
+                            const SearchBuffers& b, const SearchedPlaces& places, u32* copies) {
+  const std::uint8_t* const first = b.frame + places.top * p.frame_pitch;
+  const bool is_inside = places.left >= 3 && places.top >= 0 &&
+                         places.left + 4 * T::words + 8 <= p.frame.width &&
+                         places.top + layout.rows <= p.frame.height;
+  if (is_inside)  // without branches the loads of several rows are in flight at once
+    return stage_rows(layout, copies, [&](int row, int x, u32(&words)[5]) {
+      load_words_inside(first + row * p.frame_pitch, places.left + x, words);
+    });
+  stage_rows(layout, copies, [&](int row, int x, u32(&words)[5]) {
+    const int y = places.top + row;
+    const int width = y >= 0 && y < p.frame.height ? p.frame.width : 0;
+    load_words(first + row * p.frame_pitch, places.left + x, width, words);
+  });
+}
+
+struct WindowSums {
+  const u32 *sums, *squares;
+};
+
+/// The sums of the frame's windows at all shifts; 0 outside. They arrive later.
+template <class T>
+__device__ void stage_sums(const stage::Displace::Problem& p, const Layout<T>& layout,
+                           const WindowSums& from, const SearchedPlaces& places, u32* memory) {
+  const int shifts = layout.shifts, pitch = p.frame.width - p.window + 1;
+  const std::int64_t first = std::int64_t{places.top} * pitch + places.left;
+  for_shifts(shifts, [&](int shift, int x, int y) {
+    const int valid = places.contains(x, y) ? 4 : 0;
+    const std::int64_t at = valid ? first + y * pitch + x : 0;
+    copy_async<4>(memory + layout.sums + shift, from.sums + at, valid);
+    copy_async<4>(memory + layout.squares + shift, from.squares + at, valid);
+  });
+  commit_copies();
+}
+
 /// The window between its rows of zeros. Returns this thread's part of its sum and sum of squares.
 template <class T>
 __device__ uint2 stage_window(const stage::Displace::Problem& p, const SearchBuffers& b,
                               const FieldWindow& window, u32* to) {
   uint2 own{0, 0};
   constexpr int across = 8 * T::steps;
+#pragma unroll 2
   for (int k = threadIdx.x; k < T::window_rows * across; k += threads) {
     const int y = k / across - margin, x = 4 * (k % across);
     u32 word[1] = {0};
@@ -140,13 +200,12 @@ __device__ void add_products(const Layout<T>& layout, const u32* copies, const u
 #pragma unroll
       for (int q = 0; q < T::tiles_y + T::tiles - 1; ++q) {
         if (8 * q + first >= layout.rows) break;
-        // Sixteen shifts further, or half the depth, is four words on; eight shifts two.
-        u32 words[2 * T::tiles_x + 2];
-#pragma unroll
-        for (int i = 0; i < 2 * T::tiles_x + 2; ++i) words[i] = left[8 * q * T::words + 2 * i];
+          // Sixteen shifts further, or half the depth, is four words on; eight shifts two.
 #pragma unroll
         for (int m = 0; m < T::tiles_x; ++m) {
-          const u32 a[4] = {words[2 * m], words[2 * m + 1], words[2 * m + 2], words[2 * m + 3]};
+          u32 a[4];
+#pragma unroll
+          for (int i = 0; i < 4; ++i) a[i] = left[8 * q * T::words + 4 * m + 2 * i];
 #pragma unroll
           for (int n = 0; n < T::tiles_y; ++n)
             if (const int d = q - n; d >= 0 && d < T::tiles)
@@ -164,26 +223,25 @@ __device__ void add_products(const Layout<T>& layout, const u32* copies, const u
         atomicAdd(own + (8 * n + k % 2) * T::product_pitch + 16 * m + 8 * (k / 2), sums[n][m][k]);
 }
 
-/// A window's shifts, and the sums that their scores are made of.
+/// A window's shifts, and the sums that their scores are made of. Of shifts that lead out of the
+/// frame these are 0, and so are the scores.
 struct ShiftSums {
-  int shifts, product_pitch, sums_pitch;
+  int shifts, product_pitch;
   std::int64_t n, sum;  ///< of the window of the reference
-  const u32* products;
-  const u32 *sums, *squares;  ///< of the frame's windows, from the first shift on
-  SearchedPlaces places;
+  const u32 *products, *sums, *squares;
 
   /// The score up to a factor that the window's shifts share, off by less than 1e-6 of itself.
-  __device__ float estimate(int x, int y) const {
+  __device__ float estimate(int shift, int x, int y) const {
     const std::int64_t product = products[y * product_pitch + x];
-    const std::int64_t s = sums[y * sums_pitch + x], q = squares[y * sums_pitch + x];
-    const std::int64_t variance = n * q - s * s;
+    const std::int64_t s = sums[shift], variance = n * squares[shift] - s * s;
     return variance > 0
                ? static_cast<float>(n * product - s * sum) * rsqrtf(static_cast<float>(variance))
                : 0;
   }
   __device__ double exact(int x, int y, const FieldSums& reference, double variance) const {
-    const int at = y * sums_pitch + x;
-    return window_score(reference, variance, {reference.n, double(sums[at]), double(squares[at])},
+    const int shift = y * shifts + x;
+    return window_score(reference, variance,
+                        {reference.n, double(sums[shift]), double(squares[shift])},
                         double(products[y * product_pitch + x]));
   }
 };
@@ -244,20 +302,11 @@ constexpr float no_estimate = -1e30F;
 
 /// Estimates the scores of all shifts. Returns the greatest of this thread's.
 __device__ float write_estimates(const ShiftSums& all, float* estimates) {
-  const int shifts = all.shifts, across = threads % shifts, down = threads / shifts;
-  int x = threadIdx.x % shifts, y = threadIdx.x / shifts;
   float greatest = no_estimate;
-  for (int shift = threadIdx.x; shift < shifts * shifts; shift += threads) {
-    const float estimate = all.places.contains(x, y) ? all.estimate(x, y) : no_estimate;
-    estimates[shift] = estimate;
-    greatest = fmaxf(greatest, estimate);
-    x += across;
-    y += down;
-    if (x >= shifts) {
-      x -= shifts;
-      ++y;
-    }
-  }
+  for_shifts(all.shifts, [&](int shift, int x, int y) {
+    estimates[shift] = all.estimate(shift, x, y);
+    greatest = fmaxf(greatest, estimates[shift]);
+  });
   return greatest;
 }
 
@@ -274,6 +323,7 @@ __device__ void find_vector(const stage::Displace::Problem& p, const FieldWindow
     if (threadIdx.x == 0) vector = vector_without(window, p.window, FieldStatus::flat);
     return;
   }
+  const SearchedPlaces places(window, p.frame, p.window, p.range);
   const int best_x = best.shift % shifts, best_y = best.shift / shifts;
   // What is near the best does not count as the second.
   constexpr int side = 2 * FoundPlace::reach + 1;
@@ -289,47 +339,42 @@ __device__ void find_vector(const stage::Displace::Problem& p, const FieldWindow
   const double second = best_shift.find(greatest).score;
   if (threadIdx.x < 9) {
     const int x = best_x + threadIdx.x % 3 - 1, y = best_y + threadIdx.x / 3 - 1;
-    around[threadIdx.x] = all.places.contains(x, y) ? all.exact(x, y, reference, variance) : 0;
+    around[threadIdx.x] = places.contains(x, y) ? all.exact(x, y, reference, variance) : 0;
   }
   __syncwarp();
   if (threadIdx.x != 0) return;
   FoundPlace found{best_x, best_y, second, {}};
 #pragma unroll
   for (int i = 0; i < 9; ++i) found.scores[i] = around[i];
-  vector = vector_of(p, window, all.places, found);
+  vector = vector_of(p, window, places, found);
 }
 
-struct WindowSums {
-  const u32 *sums, *squares;
-};
-
 template <class T>
-__global__ void __launch_bounds__(threads, 4)
+__global__ void __launch_bounds__(threads, T::steps == 1 ? 5 : 4)
     displace_tensor(stage::Displace::Problem p, SearchBuffers b, WindowSums frame_sums) {
   const Layout<T> layout(p);
   auto* memory = dynamic_shared<u32>();
-  const int sums_pitch = p.frame.width - p.window + 1;
   for (int index = blockIdx.x; index < p.count; index += gridDim.x) {
     __syncthreads();  // the window before has been done with
-    const FieldWindow window = b.windows[index];
+    const FieldWindow& window = b.windows[index];
     const SearchedPlaces places(window, p.frame, p.window, p.range);
     if (write_if_left_out(p, window, places, b.vectors[index])) continue;
-    for (int k = threadIdx.x; k < layout.end - layout.products; k += threads)
+    stage_sums(p, layout, frame_sums, places, memory);
+    for (int k = threadIdx.x; k < layout.sums - layout.products; k += threads)
       memory[layout.products + k] = 0;
     stage_frame(p, layout, b, places, memory);
     const uint2 staged = stage_window<T>(p, b, window, memory + layout.window);
     unsigned own[2] = {staged.x, staged.y};
     block_sums<warps>(own);
-    const FieldSums reference{double(p.window) * p.window, double(own[0]), double(own[1])};
     add_products(layout, memory, memory + layout.window, memory + layout.products);
+    wait_copies<0>();
     __syncthreads();
+    const FieldSums reference{double(p.window) * p.window, double(own[0]), double(own[1])};
     // The estimates take the place of the frame, which is not needed any more.
-    const std::int64_t first = std::int64_t{places.top} * sums_pitch + places.left;
-    find_vector(
-        p, window,
-        {layout.shifts, T::product_pitch, sums_pitch, p.window * p.window, own[0],
-         memory + layout.products, frame_sums.sums + first, frame_sums.squares + first, places},
-        reference, dynamic_shared<float>(), b.vectors[index]);
+    find_vector(p, window,
+                {layout.shifts, T::product_pitch, p.window * p.window, own[0],
+                 memory + layout.products, memory + layout.sums, memory + layout.squares},
+                reference, dynamic_shared<float>(), b.vectors[index]);
   }
 }
 

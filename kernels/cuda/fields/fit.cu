@@ -46,9 +46,14 @@ class Patch {
   __device__ Patch(const stage::Fit::Problem& p, const SplinePicture& frame, float* memory,
                    int side, int left, int top)
       : p_(p), frame_(frame), of_(memory), side_(side), left_(left), top_(top) {
-    for (int row = threadIdx.x / 32; row < side; row += warps)
-      for (int column = threadIdx.x % 32; column < side; column += 32)
-        memory[row * pitch() + column] = frame.coefficient(left + column, top + row);
+    const Size size = frame.size;
+    if (left >= 0 && top >= 0 && left + side <= size.width && top + side <= size.height) {
+      const float* const first = frame.coefficients + std::int64_t{top} * size.width + left;
+      stage(memory, [&](int column, int row) { return first[row * size.width + column]; });
+    } else {
+      stage(memory,
+            [&](int column, int row) { return frame.coefficient(left + column, top + row); });
+    }
   }
   __device__ float at(int x, int y, float t, float s) const {
     const int column = x - Taps::before - left_, row = y - Taps::before - top_;
@@ -60,6 +65,12 @@ class Patch {
 
  private:
   __device__ int pitch() const { return Layout<degree>::pitch(p_); }
+  template <class Load>
+  __device__ void stage(float* memory, Load load) const {
+    for (int row = threadIdx.x / 32; row < side_; row += warps)
+      for (int column = threadIdx.x % 32; column < side_; column += 32)
+        memory[row * pitch() + column] = load(column, row);
+  }
 
   const stage::Fit::Problem& p_;
   const SplinePicture& frame_;

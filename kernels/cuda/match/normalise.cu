@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Scores from products and window sums, one thread per shift for all templates of the launch: what
-// depends on the window alone is read and computed once. Exact products give the double quotient of
-// score.hpp, rounded to float; floating-point products of ccoeff-normed are multiplied by float
-// reciprocals of the norms, whose rounding is below the products' own error.
+// Scores from products and window sums, one thread per shift for several templates of the launch:
+// what depends on the window alone is read and computed once for them. Exact products give the
+// double quotient of score.hpp, rounded to float; floating-point products of ccoeff-normed are
+// multiplied by float reciprocals of the norms, whose rounding is below the products' own error.
 #include "cuda/common/launch.cuh"
 #include "stages/normalise.hpp"
 #include "stages/score.hpp"
@@ -12,6 +12,14 @@ namespace xcorr::cuda {
 namespace {
 
 constexpr int block_size = 256;
+constexpr int share = 8;  // templates of a thread
+
+/// The templates of a block, one past the last.
+struct Share {
+  int first, last;
+  __device__ explicit Share(int right_count)
+      : first(blockIdx.z * share), last(min(first + share, right_count)) {}
+};
 
 /// A shift's position in the surfaces, and its values that all templates share.
 struct Place {
@@ -34,7 +42,7 @@ using TermOf = std::conditional_t<std::is_integral_v<Sum>, std::int64_t, double>
 
 /// Any method, any products: the formulas of score.hpp.
 template <class Product, class Sum, class Squares>
-__global__ void __launch_bounds__(block_size)
+__global__ void __launch_bounds__(block_size, 4)
     normalise(stage::Normalise::Problem p, int right_count, const TemplateSums* template_sums,
               const Product* products, const Sum* sums, const Squares* squares, float* scores) {
   using T = TermOf<Sum>;
@@ -44,7 +52,8 @@ __global__ void __launch_bounds__(block_size)
   products += at.product(p);
   scores += at.dense(p);
   const T sum = static_cast<T>(sums[at.dense(p)]), square = static_cast<T>(squares[at.dense(p)]);
-  for (int r = 0; r < right_count; ++r) {
+  const Share rights(right_count);
+  for (int r = rights.first; r < rights.last; ++r) {
     const TemplateSums right = template_sums[r];
     const Product product = products[r * p.products_stride()];
     double value;
@@ -68,7 +77,7 @@ __device__ float reciprocal_norm(T n, T n2_variance, T squares, float inverse_n,
 
 /// ccoeff-normed of centred floating-point products: centred_quotient() of score.hpp in float.
 template <class Sum, class Squares>
-__global__ void __launch_bounds__(block_size)
+__global__ void __launch_bounds__(block_size, 4)
     normalise_centred(stage::Normalise::Problem p, float inverse_n, int right_count,
                       const TemplateSums* template_sums, const float* products, const Sum* sums,
                       const Squares* squares, const float* product_error, float* scores) {
@@ -83,8 +92,9 @@ __global__ void __launch_bounds__(block_size)
   const float floor = (product_error ? *product_error : 0) * static_cast<float>(1 / noise_share);
   const float window =
       reciprocal_norm(n, n2_covariance(n, square, sum, sum), square, inverse_n, floor);
+  const Share rights(right_count);
 #pragma unroll 4
-  for (int r = 0; r < right_count; ++r) {
+  for (int r = rights.first; r < rights.last; ++r) {
     const float norm = reciprocal_norm(static_cast<double>(n), template_sums[r].n2_variance,
                                        template_sums[r].squares, inverse_n, 0);
     const float value = products[r * p.products_stride()] * window * norm;
@@ -95,7 +105,7 @@ __global__ void __launch_bounds__(block_size)
 template <class Product, class Sum, class Squares>
 Status launch_as(const stage::Normalise::Problem& p, const stage::Normalise::Buffers& b) {
   const Rect area = p.correlate.shifts;
-  const dim3 grid(ceil_div(area.width, block_size), area.height);
+  const dim3 grid(ceil_div(area.width, block_size), area.height, ceil_div(b.right_count, share));
   const TemplateSums* template_sums = b.template_sums + b.first_right;
   const auto* products = static_cast<const Product*>(b.products);
   const auto* sums = static_cast<const Sum*>(b.window_sums);

@@ -22,35 +22,54 @@ struct Surface {
   /// Outside, less than any score.
   __device__ float at(int x, int y) const {
     if (x < 0 || y < 0 || x >= width || y >= height) return -INFINITY;
+    return inside_at(x, y);
+  }
+  __device__ float inside_at(int x, int y) const {
     return sign * scores[std::int64_t{y} * width + x];
   }
 };
 
-/// The shifts of a thread, from (x, y) down, that reach the limit and that none of their eight
-/// neighbours beats: of equal ones the earlier does. A bit for each.
+/// A thread's shifts, one below the other, with all their neighbours.
+struct Neighbourhood {
+  float of[3][rows + 2];  ///< columns of scores
+
+  template <class Load>
+  __device__ void load_others(Load load) {
+#pragma unroll
+    for (int j = 0; j < rows + 2; ++j) {
+      of[0][j] = load(-1, j - 1);
+      of[2][j] = load(1, j - 1);
+    }
+    of[1][0] = load(0, -1);
+    of[1][rows + 1] = load(0, rows);
+  }
+  /// Whether any of the eight neighbours beats the j-th shift: of equal ones the earlier does.
+  __device__ bool beats(int j) const {
+    const float *left = of[0] + j, *here = of[1] + j, *right = of[2] + j;
+    const float earlier = fmaxf(fmaxf(left[0], here[0]), fmaxf(right[0], left[1]));
+    const float later = fmaxf(fmaxf(left[2], here[2]), fmaxf(right[2], right[1]));
+    return earlier >= here[1] || later > here[1];
+  }
+};
+
+/// The shifts of a thread, from (x, y) down, that reach the limit and are not beaten. A bit for
+/// each.
 __device__ unsigned peaks_of_thread(const Surface& surface, int x, int y, float limit) {
-  float of[3][rows + 2];  // columns of scores, with the neighbours'
+  Neighbourhood near;
   unsigned reached = 0;
 #pragma unroll
   for (int j = 0; j < rows; ++j) {
-    of[1][j + 1] = surface.at(x, y + j);
-    if (of[1][j + 1] >= limit) reached |= 1u << j;
+    near.of[1][j + 1] = surface.at(x, y + j);
+    if (near.of[1][j + 1] >= limit) reached |= 1u << j;
   }
   if (!reached) return 0;
+  if (x > 0 && y > 0 && x + 1 < surface.width && y + rows < surface.height)
+    near.load_others([&](int i, int j) { return surface.inside_at(x + i, y + j); });
+  else
+    near.load_others([&](int i, int j) { return surface.at(x + i, y + j); });
 #pragma unroll
-  for (int j = 0; j < rows + 2; ++j) {
-    of[0][j] = surface.at(x - 1, y + j - 1);
-    of[2][j] = surface.at(x + 1, y + j - 1);
-  }
-  of[1][0] = surface.at(x, y - 1);
-  of[1][rows + 1] = surface.at(x, y + rows);
-#pragma unroll
-  for (int j = 1; j <= rows; ++j) {
-    const float here = of[1][j];
-    const float earlier = fmaxf(fmaxf(of[0][j - 1], of[1][j - 1]), fmaxf(of[2][j - 1], of[0][j]));
-    const float later = fmaxf(fmaxf(of[0][j + 1], of[1][j + 1]), fmaxf(of[2][j + 1], of[2][j]));
-    if (earlier >= here || later > here) reached &= ~(1u << (j - 1));
-  }
+  for (int j = 0; j < rows; ++j)
+    if (near.beats(j)) reached &= ~(1u << j);
   return reached;
 }
 
