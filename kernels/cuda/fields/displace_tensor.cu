@@ -13,6 +13,7 @@
 
 #include "cuda/common/async_copy.cuh"
 #include "cuda/common/launch.cuh"
+#include "cuda/common/row_words.cuh"
 #include "cuda/fields/search.cuh"
 #include "cuda/match/window_sums_strips.hpp"
 #include "cuda/tensor/mma.cuh"
@@ -72,34 +73,6 @@ __device__ void for_shifts(int shifts, Body body) {
       x -= shifts;
       ++y;
     }
-  }
-}
-
-/// Words of a row from pixel x on. Up to seven bytes around them are read, too.
-template <int count>
-__device__ void load_words_inside(const std::uint8_t* row, int x, u32 (&words)[count]) {
-  const auto address = reinterpret_cast<std::uintptr_t>(row + x);
-  const int skew = static_cast<int>(address % 4);
-  const auto* from = reinterpret_cast<const u32*>(address - skew);
-  u32 low = from[0];
-#pragma unroll
-  for (int i = 0; i < count; ++i) {
-    const u32 high = from[i + 1];
-    words[i] = __funnelshift_r(low, high, 8 * skew);
-    low = high;
-  }
-}
-
-/// The same, of a row of `width` pixels; 0 outside. All that is read is inside.
-template <int count>
-__device__ void load_words(const std::uint8_t* row, int x, int width, u32 (&words)[count]) {
-  if (x >= 3 && x + 4 * (count + 1) <= width) return load_words_inside(row, x, words);
-#pragma unroll
-  for (int i = 0; i < count; ++i) {
-    words[i] = 0;
-#pragma unroll 1
-    for (int k = 0; k < 4; ++k)
-      if (const int at = x + 4 * i + k; at >= 0 && at < width) words[i] |= u32{row[at]} << 8 * k;
   }
 }
 

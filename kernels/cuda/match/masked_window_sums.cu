@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The window sums of masked windows. The mask is a list of runs, each of adjacent pixels of a row
-// that count. For u8 a first launch makes the rows' prefix sums, in 32 bits that wrap around; then
-// a run costs a window two reads, whatever the run's length. A run's sum of squares fits 32 bits,
-// so the difference is right. A thread has some windows one below the other, for which it fetches a
-// run once. Floating-point pixels are summed one by one, since a difference of prefix sums would
-// lose precision where the window is dark and its row is not.
+// that count. For u8 a block goes along a row of windows: from one window to the next a run loses
+// its first pixel and gains the one after its last, so each run costs a window two pixels, whatever
+// its length; the sums are then prefix sums of what is gained. Floating-point pixels are summed one
+// by one, since sums of differences would lose precision.
+#include "cuda/common/block_sums.cuh"
 #include "cuda/common/launch.cuh"
+#include "cuda/common/row_words.cuh"
 #include "cuda/common/warp.cuh"
 #include "device/runtime.hpp"
 #include "stages/mask_runs.hpp"
@@ -19,70 +20,109 @@ using u32 = std::uint32_t;
 using u64 = unsigned long long;
 
 constexpr int threads = 256, warps = threads / 32;
-constexpr int windows = 4;  ///< of a thread, of u8
+constexpr int share = 8;                 ///< windows side by side, of a thread
+constexpr int across = share * threads;  ///< of a block
 
-/// Sums of the pixels before a place in a row, and of their squares.
-struct Prefix {
-  u32 sum, squares;
-};
+/// The searched area and its runs of pixels that count.
+struct RunsOfBytes {
+  const std::uint8_t* first;  ///< pixel of the first window
+  std::int64_t pitch;
+  int left, width;  ///< the first window's place in its row, and all of the row
+  const MaskRun* runs;
+  int count;
 
-/// Of all rows of the left, each one element longer than a row.
-__host__ __device__ std::int64_t prefix_pitch(const Problem& p) { return p.left.width + 1; }
-
-/// A warp goes along a row.
-__global__ void __launch_bounds__(threads)
-    prefix_sums(Problem p, const std::byte* left, Prefix* prefixes) {
-  const int lane = threadIdx.x % 32;
-  for (int y = blockIdx.x * warps + threadIdx.x / 32; y < p.left.height; y += gridDim.x * warps) {
-    const auto* row = reinterpret_cast<const std::uint8_t*>(left + y * p.left_pitch);
-    Prefix* const to = prefixes + y * prefix_pitch(p);
-    Prefix before{0, 0};
-    if (lane == 0) to[0] = before;
-    for (int first = 0; first < p.left.width; first += 32) {
-      const int x = first + lane;
-      const u32 f = x < p.left.width ? row[x] : 0;
-      const Prefix here{before.sum + warp_scan(f), before.squares + warp_scan(f * f)};
-      if (x < p.left.width) to[x + 1] = here;
-      before = {__shfl_sync(0xffffffff, here.sum, 31), __shfl_sync(0xffffffff, here.squares, 31)};
-    }
+  __device__ const std::uint8_t* row(int window_y, const MaskRun& run) const {
+    return first + (window_y + run.y) * pitch - left;
   }
-}
-
-/// A run among the prefix sums.
-struct PrefixRun {
-  std::int32_t begin;  ///< relative to the window's upper left corner
-  std::int32_t length;
 };
 
-template <class Squares>
-__global__ void __launch_bounds__(threads)
-    sums_of_bytes(Problem p, const Prefix* prefixes, const PrefixRun* runs, int run_count,
-                  u32* sums, Squares* squares) {
-  const int x = static_cast<int>(blockIdx.x * threads + threadIdx.x);
-  if (x >= p.shifts.width) return;
-  const auto pitch = static_cast<int>(prefix_pitch(p));
-  for (int y = blockIdx.y * windows; y < p.shifts.height; y += gridDim.y * windows) {
-    // Windows past the last row repeat it and are not written.
-    int rows[windows];
-    for (int k = 0; k < windows; ++k) rows[k] = (min(y + k, p.shifts.height - 1) - y) * pitch;
-    const Prefix* const corner = prefixes + std::int64_t{p.shifts.y + y} * pitch + p.shifts.x + x;
-    u32 sum[windows] = {};
-    Squares square[windows] = {};
+/// A thread's windows: what each loses and gains on the way to the next.
+struct Gains {
+  int sums[share] = {}, squares[share] = {};
+
+  __device__ Gains(const RunsOfBytes& from, int x, int y) {
 #pragma unroll 2
-    for (int i = 0; i < run_count; ++i) {
-      const PrefixRun run = runs[i];
+    for (int i = 0; i < from.count; ++i) {
+      const MaskRun run = from.runs[i];
+      const std::uint8_t* const row = from.row(y, run);
+      const int begin = from.left + x + run.x;
+      u32 lost[share / 4], gained[share / 4];
+      load_words(row, begin, from.width, lost);
+      load_words(row, begin + run.length, from.width, gained);
 #pragma unroll
-      for (int k = 0; k < windows; ++k) {
-        const Prefix* const begin = corner + (run.begin + rows[k]);
-        const Prefix a = begin[0], b = begin[run.length];
-        sum[k] += b.sum - a.sum;
-        square[k] += b.squares - a.squares;
+      for (int k = 0; k < share; ++k) {
+        const int f = byte_of(gained, k), g = byte_of(lost, k);
+        sums[k] += f - g;
+        squares[k] += (f - g) * (f + g);
       }
     }
-    for (int k = 0; k < windows && y + k < p.shifts.height; ++k) {
-      const std::int64_t place = std::int64_t{y + k} * p.shifts.width + x;
-      sums[place] = sum[k];
-      squares[place] = square[k];
+  }
+
+ private:
+  __device__ static int byte_of(const u32 (&words)[share / 4], int k) {
+    return static_cast<int>(__byte_perm(words[k / 4], 0, 0x4440 + k % 4));
+  }
+};
+
+/// The first window of a row, summed by the whole block.
+__device__ void sum_window(const RunsOfBytes& from, int y, u64 (&sums)[2]) {
+  sums[0] = sums[1] = 0;
+  for (int i = threadIdx.x / 32; i < from.count; i += warps) {
+    const MaskRun run = from.runs[i];
+    const std::uint8_t* const pixels = from.row(y, run) + from.left + run.x;
+    for (int k = threadIdx.x % 32; k < run.length; k += 32) {
+      const u32 f = pixels[k];
+      sums[0] += f;
+      sums[1] += f * f;
+    }
+  }
+  block_sums<warps>(sums);
+}
+
+/// Writes values of the block's windows, `first` and what is gained up to each, to a row. Returns
+/// the value of the window after the last. Called by all threads.
+template <class T>
+__device__ T write_row(T first, const int (&gains)[share], T* to, int count) {
+  __shared__ T line[across + across / 32];
+  __shared__ T totals[warps];
+  const auto place = [](int i) { return i + i / 32; };  // no two lanes' in a bank
+  T own = 0;
+#pragma unroll
+  for (const int gain : gains) own += static_cast<T>(static_cast<std::int64_t>(gain));
+  const T upto = warp_scan(own);
+  __syncthreads();  // the values before have been read
+  if (threadIdx.x % 32 == 31) totals[threadIdx.x / 32] = upto;
+  __syncthreads();
+  T value = first + upto - own, all = first;
+#pragma unroll
+  for (int i = 0; i < warps; ++i) {
+    if (i < static_cast<int>(threadIdx.x) / 32) value += totals[i];
+    all += totals[i];
+  }
+#pragma unroll
+  for (int k = 0; k < share; ++k) {
+    line[place(share * threadIdx.x + k)] = value;
+    value += static_cast<T>(static_cast<std::int64_t>(gains[k]));
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < min(across, count); i += threads) to[i] = line[place(i)];
+  return all;
+}
+
+template <class Squares>
+__global__ void __launch_bounds__(threads, 2)
+    sums_of_bytes(Problem p, RunsOfBytes from, u32* sums, Squares* squares) {
+  for (int y = blockIdx.x; y < p.shifts.height; y += gridDim.x) {
+    const std::int64_t place = std::int64_t{y} * p.shifts.width;
+    u64 first[2];
+    sum_window(from, y, first);
+    auto sum = static_cast<u32>(first[0]);
+    auto square = static_cast<Squares>(first[1]);
+    for (int x = 0; x < p.shifts.width; x += across) {
+      const Gains gains(from, x + share * static_cast<int>(threadIdx.x), y);
+      const int count = p.shifts.width - x;
+      sum = write_row(sum, gains.sums, sums + place + x, count);
+      square = write_row(square, gains.squares, squares + place + x, count);
     }
   }
 }
@@ -111,30 +151,25 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-/// The mask's runs in device memory: those among prefix sums for u8, MaskRuns for f32.
+/// The mask's runs in device memory.
 class Runs final : public PlanState {
  public:
-  explicit Runs(const Problem& problem) : problem_(problem) {}
+  explicit Runs(Size size) : size_(size) {}
 
   Status set_rights(const void* mask, Stream stream) override {
-    std::vector<std::uint8_t> bytes(problem_.right.area());
+    std::vector<std::uint8_t> bytes(size_.area());
     if (Status s = copy({bytes.data(), mask, bytes.size()}, Memory::device, Memory::host, stream);
         !s.ok())
       return s;
-    const std::vector<MaskRun> runs = mask_runs(bytes.data(), problem_.right);
+    const std::vector<MaskRun> runs = mask_runs(bytes.data(), size_);
     count_ = static_cast<int>(runs.size());
-    if (problem_.type == ElementType::f32) return upload(runs, stream);
-    std::vector<PrefixRun> prefix_runs;
-    for (const MaskRun& run : runs)
-      prefix_runs.push_back(
-          {static_cast<std::int32_t>(run.y * prefix_pitch(problem_) + run.x), run.length});
-    return upload(prefix_runs, stream);
+    auto block = Block::make(Backend::cuda, runs.size() * sizeof(MaskRun));
+    if (!block.ok()) return block.status();
+    runs_ = std::move(block.value());
+    return copy({runs_.data(), runs.data(), runs_.bytes()}, Memory::host, Memory::device, stream);
   }
 
-  template <class Run>
-  const Run* runs() const {
-    return runs_.as<Run>();
-  }
+  const MaskRun* runs() const { return runs_.as<MaskRun>(); }
   int count() const { return count_; }
 
  private:
@@ -151,29 +186,23 @@ class Runs final : public PlanState {
       return s;
     return device.wait(stream);
   }
-  template <class Run>
-  Status upload(const std::vector<Run>& runs, Stream stream) {
-    auto block = Block::make(Backend::cuda, runs.size() * sizeof(Run));
-    if (!block.ok()) return block.status();
-    runs_ = std::move(block.value());
-    return copy({runs_.data(), runs.data(), runs_.bytes()}, Memory::host, Memory::device, stream);
-  }
 
-  Problem problem_;
+  Size size_;
   Block runs_;
   int count_ = 0;
 };
 
 template <class Squares>
-Status launch_bytes(const Problem& p, const stage::WindowSums::Buffers& b, const Runs& runs,
-                    dim3 grid) {
-  auto* prefixes = static_cast<Prefix*>(b.workspace);
-  if (Status s = enqueue("prefix_sums", prefix_sums, grid_extent(ceil_div(p.left.height, warps)),
-                         threads, 0, b.stream, p, static_cast<const std::byte*>(b.lefts), prefixes);
-      !s.ok())
-    return s;
-  return enqueue("sums_of_bytes", sums_of_bytes<Squares>, grid, threads, 0, b.stream, p, prefixes,
-                 runs.runs<PrefixRun>(), runs.count(), static_cast<u32*>(b.window_sums),
+Status launch_bytes(const Problem& p, const stage::WindowSums::Buffers& b, const Runs& runs) {
+  const auto* pixels = static_cast<const std::uint8_t*>(b.lefts);
+  const RunsOfBytes from{pixels + p.shifts.y * p.left_pitch + p.shifts.x,
+                         p.left_pitch,
+                         p.shifts.x,
+                         p.left.width,
+                         runs.runs(),
+                         runs.count()};
+  return enqueue("sums_of_bytes", sums_of_bytes<Squares>, grid_extent(p.shifts.height), threads, 0,
+                 b.stream, p, from, static_cast<u32*>(b.window_sums),
                  static_cast<Squares*>(b.window_squares));
 }
 
@@ -181,30 +210,22 @@ Status launch(const stage::WindowSums::Problem& problem, const Device&,
               const stage::WindowSums::Buffers& b, PlanState* state) {
   const Problem& p = problem.correlate;
   const Runs& runs = *static_cast<const Runs*>(state);
-  const unsigned across = ceil_div(p.shifts.width, threads);
-  const dim3 grid(across, grid_extent(ceil_div(p.shifts.height, windows)));
   if (p.type == ElementType::f32)
-    return enqueue("sums_of_floats", sums_of_floats, dim3(across, grid_extent(p.shifts.height)),
-                   threads, 0, b.stream, p, static_cast<const std::byte*>(b.lefts),
-                   runs.runs<MaskRun>(), runs.count(), static_cast<double*>(b.window_sums),
+    return enqueue("sums_of_floats", sums_of_floats,
+                   dim3(ceil_div(p.shifts.width, threads), grid_extent(p.shifts.height)), threads,
+                   0, b.stream, p, static_cast<const std::byte*>(b.lefts), runs.runs(),
+                   runs.count(), static_cast<double*>(b.window_sums),
                    static_cast<double*>(b.window_squares));
-  return p.output_type() == ElementType::u64 ? launch_bytes<u64>(p, b, runs, grid)
-                                             : launch_bytes<u32>(p, b, runs, grid);
-}
-
-std::size_t workspace(const stage::WindowSums::Problem& problem, const Device&) {
-  const Problem& p = problem.correlate;
-  return p.type == ElementType::u8 ? sizeof(Prefix) * prefix_pitch(p) * p.left.height : 0;
+  return p.output_type() == ElementType::u64 ? launch_bytes<u64>(p, b, runs)
+                                             : launch_bytes<u32>(p, b, runs);
 }
 
 Result<std::unique_ptr<PlanState>> plan(const stage::WindowSums::Problem& problem, const Device&) {
-  return std::unique_ptr<PlanState>(std::make_unique<Runs>(problem.correlate));
+  return std::unique_ptr<PlanState>(std::make_unique<Runs>(problem.correlate.right));
 }
 
-/// Runs are found by 32 bits.
 bool supports(const stage::WindowSums::Problem& problem, const Device&) {
-  const Problem& p = problem.correlate;
-  return problem.masking && prefix_pitch(p) * (p.right.height + windows) < 0x7fffffff;
+  return bool(problem.masking);
 }
 
 constexpr Variant<stage::WindowSums> table[] = {
@@ -213,7 +234,7 @@ constexpr Variant<stage::WindowSums> table[] = {
       {Feature::u8, Feature::f32, Feature::wide_sums, Feature::mask}},
      supports,
      launch,
-     workspace,
+     nullptr,
      plan},
 };
 

@@ -30,21 +30,35 @@ struct MethodInfo {
   bool centred;         ///< means are removed first
 };
 
+/// Not from a table, which device code could not read.
+constexpr MethodInfo info(Method method) {
+  switch (method) {
+    case Method::sqdiff:
+      return {method, "sqdiff", "sum (f - t)^2", true, false, false};
+    case Method::sqdiff_normed:
+      return {method, "sqdiff-normed", "sum (f - t)^2 / sqrt(sum f^2 sum t^2)", true, true, false};
+    case Method::ccorr:
+      return {method, "ccorr", "sum f t", false, false, false};
+    case Method::ccorr_normed:
+      return {method, "ccorr-normed", "sum f t / sqrt(sum f^2 sum t^2)", false, true, false};
+    case Method::ccoeff:
+      return {method, "ccoeff", "sum f' t'", false, false, true};
+    case Method::ccoeff_normed:
+      break;
+  }
+  return {Method::ccoeff_normed,
+          "ccoeff-normed",
+          "sum f' t' / sqrt(sum f'^2 sum t'^2)",
+          false,
+          true,
+          true};
+}
+
 inline constexpr MethodInfo method_table[] = {
-    {Method::sqdiff, "sqdiff", "sum (f - t)^2", true, false, false},
-    {Method::sqdiff_normed, "sqdiff-normed", "sum (f - t)^2 / sqrt(sum f^2 sum t^2)", true, true,
-     false},
-    {Method::ccorr, "ccorr", "sum f t", false, false, false},
-    {Method::ccorr_normed, "ccorr-normed", "sum f t / sqrt(sum f^2 sum t^2)", false, true, false},
-    {Method::ccoeff, "ccoeff", "sum f' t'", false, false, true},
-    {Method::ccoeff_normed, "ccoeff-normed", "sum f' t' / sqrt(sum f'^2 sum t'^2)", false, true,
-     true},
+    info(Method::sqdiff),       info(Method::sqdiff_normed), info(Method::ccorr),
+    info(Method::ccorr_normed), info(Method::ccoeff),        info(Method::ccoeff_normed),
 };
 
 constexpr std::span<const MethodInfo> methods() { return method_table; }
-
-constexpr const MethodInfo& info(Method method) {
-  return method_table[static_cast<std::uint8_t>(method)];
-}
 
 }  // namespace xcorr
