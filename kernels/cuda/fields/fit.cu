@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(threads, staged ? 5 : 4)
   __shared__ FitWindow<order> fitting;
   __shared__ FitSteps<order> steps;
   __shared__ bool goes_on;
-  __shared__ double sigma;
+  __shared__ double score;  // before the last step
   constexpr int unknowns = fit_unknowns<order>;
   const int lane = threadIdx.x;  // of the first warp, which takes the steps
   const Layout<degree> layout(p);
@@ -194,11 +194,11 @@ __global__ void __launch_bounds__(threads, staged ? 5 : 4)
       if (threadIdx.x == 0) {
         sums_of_reference = sums;
         goes_on = fitting.prepare(sums_of_reference);
-        sigma = 0;
       }
     }
     __syncthreads();
-    if (goes_on && lane < unknowns) fitting.invert(lane);
+    const bool is_determined = goes_on;
+    if (is_determined && lane < unknowns) fitting.invert(lane);
     for (int step = 0; goes_on && step < FitSteps<order>::most; ++step) {
       const FieldWarp way = steps.warp();
       WarpedSums<order> sums;
@@ -218,14 +218,15 @@ __global__ void __launch_bounds__(threads, staged ? 5 : 4)
 #pragma unroll
         for (int k = 0; k < unknowns; ++k) found[k] = __shfl_sync(~0u, own, k);
         if (lane == 0) {
-          const double score = fitting.score_of(sums);
-          sigma = fitting.sigma(score);
+          score = fitting.score_of(sums);
           goes_on = steps.step(found, score);
         }
       }
       __syncthreads();
     }
-    if (threadIdx.x == 0) vectors[index] = fitted(p, window, measured[index], steps, sigma);
+    if (threadIdx.x == 0)
+      vectors[index] =
+          fitted(p, window, measured[index], steps, is_determined ? fitting.sigma(score) : 0);
   }
 }
 
