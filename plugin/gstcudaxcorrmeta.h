@@ -60,9 +60,11 @@ G_BEGIN_DECLS
  * @scale: its size as a factor
  * @corners: x and y of its upper left, upper right, lower right and lower left corner as it lies in
  *     the frame: of an upright template first @x - 0.5 and @y - 0.5
- * @score: the method's score at the whole-pixel position; that of a window of zeros when @lost
+ * @score: the method's score at the whole-pixel position; of the template with the contrast
+ * inverted when @inverted; that of a window of zeros when @lost
  * @confidence: how sure it is that the place is right, 0 to 1; 0 when @lost. Without `track` how
  *     close the match is, 1 for an identical copy
+ * @inverted: %TRUE if the match has the opposite contrast, dark where the template is bright
  * @lost: %TRUE if the track was not detected in this frame: the place is the last one known
  * @state: (transfer none): "tentative", "tracked" or "lost" for a track, else "none"; lives as long
  *     as the result
@@ -81,6 +83,7 @@ typedef struct {
   gdouble corners[8];
   gdouble score;
   gdouble confidence;
+  gboolean inverted;
   gboolean lost;
   const gchar* state;
 } GstCudaXCorrPeak;
@@ -154,8 +157,8 @@ static inline gboolean gst_cuda_xcorr_get_peak(const GstStructure* result, guint
       G_TYPE_DOUBLE, &peak->nwidth, "nheight", G_TYPE_DOUBLE, &peak->nheight, "center-x",
       G_TYPE_DOUBLE, &peak->center_x, "center-y", G_TYPE_DOUBLE, &peak->center_y, "angle",
       G_TYPE_DOUBLE, &peak->angle, "scale", G_TYPE_DOUBLE, &peak->scale, "score", G_TYPE_DOUBLE,
-      &peak->score, "confidence", G_TYPE_DOUBLE, &peak->confidence, "lost", G_TYPE_BOOLEAN,
-      &peak->lost, NULL);
+      &peak->score, "confidence", G_TYPE_DOUBLE, &peak->confidence, "inverted", G_TYPE_BOOLEAN,
+      &peak->inverted, "lost", G_TYPE_BOOLEAN, &peak->lost, NULL);
 }
 
 /**

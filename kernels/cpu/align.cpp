@@ -38,7 +38,7 @@ Status launch(const stage::Align::Problem& p, const Device&, const stage::Align:
 }
 
 constexpr Variant<stage::Align> table[] = {
-    {{"align", Backend::cpu, Feature::u8}, supports_all, launch},
+    {{"align", Backend::cpu, {Feature::u8, Feature::contrast}}, supports_all, launch},
 };
 
 }  // namespace

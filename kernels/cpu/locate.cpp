@@ -23,6 +23,7 @@ struct Job {
   Matrix<std::uint8_t> window, pattern;
   const std::uint8_t* inset;
   std::int16_t* scratch;
+  Polarity polarity;
 };
 
 /// Rows of the template that are taken at a time.
@@ -108,7 +109,7 @@ FittedPlace place(const Job& job) {
   PlaceSolution solutions[PlaceSums::shifts];
   for (int shift = 0; shift < PlaceSums::shifts; ++shift)
     solutions[shift] = place_solution(sums, shift);
-  return fitted_place(solutions);
+  return fitted_place(solutions, job.polarity);
 }
 
 }  // namespace xcorr::cpu::locate::HWY_NAMESPACE
@@ -139,9 +140,9 @@ Status launch(const stage::Locate::Problem& problem, const Device&, const stage:
     if (!can_be_fitted(at, p.shifts)) return;
     auto window = left_of<std::uint8_t>(p, b.lefts, 0);
     window.data += (p.shifts.y + at.y) * window.pitch + p.shifts.x + at.x;
-    b.fits[index] =
-        HWY_DYNAMIC_DISPATCH(place)({window, right_of<std::uint8_t>(p, b.templates, r), b.inset,
-                                     reinterpret_cast<std::int16_t*>(memory.of(slot))});
+    b.fits[index] = HWY_DYNAMIC_DISPATCH(place)(
+        {window, right_of<std::uint8_t>(p, b.templates, r), b.inset,
+         reinterpret_cast<std::int16_t*>(memory.of(slot)), problem.polarity});
   });
   return {};
 }
@@ -153,7 +154,7 @@ std::size_t workspace(const stage::Locate::Problem& problem, const Device&) {
 constexpr Variant<stage::Locate> variants[] = {
     {{"locate",
       Backend::cpu,
-      {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask}},
+      {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask, Feature::contrast}},
      supports_all,
      launch,
      workspace},

@@ -93,12 +93,13 @@ ProbedPlace probe(const stage::Probe::Problem& p, const stage::Probe::Buffers& b
       const Sums sums =
           HWY_DYNAMIC_DISPATCH(sums_of)({b.frame + y * p.pitch + x, p.pitch, picture.data(),
                                          mask.data(), size.width, size.width, size.height});
+      const auto n = static_cast<std::int64_t>(right.counted);
+      if (!p.admits(n, sums.sum, sums.squares)) continue;
       const double here =
-          score(p.method, WindowTerms<std::int64_t>{static_cast<std::int64_t>(right.counted),
-                                                    sums.product, sums.sum, sums.squares,
+          score(p.method, WindowTerms<std::int64_t>{n, sums.product, sums.sum, sums.squares,
                                                     static_cast<std::int64_t>(right.sums.sum),
                                                     static_cast<std::int64_t>(right.sums.squares)});
-      if (!best.is_inside || (minimum ? here < best.score : here > best.score))
+      if (!best.is_inside || p.better(minimum, here, best.score))
         best = {here, 2 * x + size.width - 1, 2 * y + size.height - 1, one.pose, 1, 0};
     }
   return best;
@@ -114,7 +115,9 @@ Status launch(const stage::Probe::Problem& p, const Device&, const stage::Probe:
 }
 
 constexpr Variant<stage::Probe> table[] = {
-    {{"probe", Backend::cpu, {Feature::u8, Feature::mask}}, supports_all, launch},
+    {{"probe", Backend::cpu, {Feature::u8, Feature::mask, Feature::contrast}},
+     supports_all,
+     launch},
 };
 
 }  // namespace probe

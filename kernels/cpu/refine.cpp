@@ -150,7 +150,8 @@ RefinedPeak refined(const stage::Refine::Problem& problem, const stage::Refine::
         scores[4] = peak.score;
       else if ((!dx || whole_x) && (!dy || whole_y))
         scores[(dy + 1) * 3 + dx + 1] = score_at(at.x + dx, at.y + dy);
-  const Offset offset = subpixel_offset(scores, whole_x, whole_y, info(problem.method).minimum);
+  const bool minimum = info(problem.method).minimum || is_inverted(problem.polarity, peak.score);
+  const Offset offset = subpixel_offset(scores, whole_x, whole_y, minimum);
   peak.dx = offset.dx;
   peak.dy = offset.dy;
   return peak;

@@ -78,6 +78,8 @@ Status TemplateGroup::choose(const std::string& kernel) {
     if (Status s = choose_into(locate_, p.locating(), device_); !s.ok()) return s;
   if (kernel_.search) return {};
   if (Status s = choose_into(normalise_, p.normalisation(), device_); !s.ok()) return s;
+  if (p.contrast)
+    if (Status s = choose_into(judge_, p.judging(), device_); !s.ok()) return s;
   return choose_into(peaks_, p.peaks(), device_);
 }
 
@@ -317,6 +319,13 @@ Status TemplateGroup::search_in_stages(const MatchFrame& frame, const MatchScrat
   problem.threshold = relaxed(problem.threshold, problem_.products);
   auto* scores = scratch.scores.as<float>();
   return score_batches(frame, scratch, scores, side, stream, [&](const LaunchOfRights& batch) {
+    if (judge_)
+      if (Status s = judge_->launch(
+              problem_.judging(), device_,
+              {batch, scores, scratch.window_sums.data(), scratch.window_squares.data(), scores},
+              nullptr);
+          !s.ok())
+        return s;
     return peaks_->launch(
         problem, device_,
         {batch, scores, template_sums_.as<TemplateSums>(), results.candidates, results.counts},

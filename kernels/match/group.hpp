@@ -113,7 +113,7 @@ class TemplateGroup {
   Status refine(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
                 Stream stream);
   Status locate(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
-             Stream stream);
+                Stream stream);
   /// Sets the buffers for each batch of templates and calls f.
   template <class F>
   Status for_batches(LaunchOfRights& launch, F f) const {
@@ -136,6 +136,7 @@ class TemplateGroup {
   /// Used after a correlate kernel.
   const Variant<stage::Normalise>* normalise_ = nullptr;
   const Variant<stage::Peaks>* peaks_ = nullptr;
+  const Variant<stage::Judge>* judge_ = nullptr;  ///< null where no contrast is asked for
   std::unique_ptr<PlanState> state_, window_sums_state_, refine_state_, locate_state_;
   std::vector<Member> members_;
   Block templates_, mask_, inset_, operands_, template_sums_;

@@ -3,6 +3,7 @@
 #include <xcorr/match.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <variant>
 
@@ -20,6 +21,13 @@ Status check_settings(const MatchSettings& s) {
   if (static_cast<std::size_t>(s.method) >= methods().size()) return bad("no such method");
   if (s.subpixel > Subpixel::least_squares) return bad("no such way to find sub-pixel places");
   if (!(s.threshold >= -1 && s.threshold <= 1)) return bad("the threshold must be in [-1, 1]");
+  if (s.polarity > Polarity::either) return bad("no such polarity");
+  if (s.polarity != Polarity::same && !info(s.method).centred)
+    return {Code::unsupported, std::string("polarity: the sign of scores by ") +
+                                   info(s.method).name +
+                                   " says nothing; it does by ccoeff and ccoeff-normed"};
+  if (!(s.min_contrast >= 0 && std::isfinite(s.min_contrast)))
+    return bad("min_contrast must be finite and not negative");
   if (s.max_peaks < 1 || s.max_peaks > 1024) return bad("max_peaks must be in [1, 1024]");
   if (s.min_peak_distance < 0) return bad("min_peak_distance must not be negative");
   if (!(s.poses.max_overlap >= 0 && s.poses.max_overlap <= 1))

@@ -38,6 +38,7 @@ MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& gro
                               1, count, valid_shifts(region, size));
   p.products = p.correlate.output_type();
   p.method = settings.method;
+  p.contrast = {settings.polarity, settings.min_contrast};
   p.max_peaks = settings.max_peaks;
   p.masking.counted = std::count(group.mask.begin(), group.mask.end(), 1);
   const Size distance = peak_distance(settings.min_peak_distance, size, region);
@@ -116,6 +117,9 @@ MatchResults MatchPlan::results_of(std::size_t group) const {
 bool MatchPlan::adopt(const MatchSettings& settings) {
   // The tuned kernel was measured with the previous method.
   if (settings.method != settings_.method && is_tuning_requested(settings.kernel)) return false;
+  // A search without surfaces knows no contrast.
+  if (settings.polarity != settings_.polarity || settings.min_contrast != settings_.min_contrast)
+    return false;
   if (settings.max_peaks != settings_.max_peaks || settings.kernel != settings_.kernel ||
       settings.min_peak_distance != settings_.min_peak_distance ||
       settings.prefilter_sigma != settings_.prefilter_sigma || settings.poses != settings_.poses)
@@ -212,7 +216,8 @@ void MatchPlan::collect(std::vector<Peak>& peaks) const {
 void MatchPlan::to_closeness(std::vector<float>& scores) const {
   if (groups_.empty()) return;
   const Closeness closeness = closeness_of(0, 0);
-  for (float& score : scores) score = static_cast<float>(closeness.of(score));
+  for (float& score : scores)
+    score = static_cast<float>(closeness.of(oriented(settings_.polarity, score)));
 }
 
 Rect MatchPlan::places(Size size) const { return places_in(region_, size); }
@@ -241,23 +246,27 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
     for (std::size_t i = 0; i < refined.size(); ++i)
       if (const FittedPlace& fit = results.fits[first + i]; fit.is_fitted)
         std::tie(refined[i].dx, refined[i].dy) = std::pair(fit.dx, fit.dy);
+  const Polarity polarity = settings_.polarity;
   // Exact scores may reorder close candidates.
-  std::sort(refined.begin(), refined.end(), [minimum](const RefinedPeak& a, const RefinedPeak& b) {
-    if (a.score != b.score) return minimum ? a.score < b.score : a.score > b.score;
+  std::sort(refined.begin(), refined.end(), [&](const RefinedPeak& a, const RefinedPeak& b) {
+    const double left = oriented(polarity, a.score), right = oriented(polarity, b.score);
+    if (left != right) return minimum ? left < right : left > right;
     return a.y != b.y ? a.y < b.y : a.x < b.x;
   });
   for (const RefinedPeak& r : refined) {
-    if (minimum ? r.score > limit : r.score < limit) break;
+    const double score = oriented(polarity, r.score);
+    if (minimum ? score > limit : score < limit) break;
     const double x = region_.x + r.x + r.dx, y = region_.y + r.y + r.dy;
     peaks.push_back({groups_[group].members()[member].index,
                      x,
                      y,
                      size.width,
                      size.height,
-                     r.score,
-                     closeness.of(r.score),
+                     score,
+                     closeness.of(score),
                      {x + 0.5 * (size.width - 1), y + 0.5 * (size.height - 1), 0, 1,
-                      double(size.width), double(size.height)}});
+                      double(size.width), double(size.height)},
+                     is_inverted(polarity, r.score)});
   }
 }
 

@@ -56,6 +56,7 @@ std::string key_of(const Device& device, const MatchProblem& p) {
                     info(p.method).name + ", max-peaks " + std::to_string(p.max_peaks) +
                     ", distance " + text_of({p.distance_x, p.distance_y});
   if (p.masking) key += ", masked to " + std::to_string(p.masking.counted) + " pixels";
+  if (p.contrast) key += ", with a contrast";
   std::replace(key.begin(), key.end(), '\t', ' ');
   return key;
 }

@@ -3,6 +3,7 @@
 // A whole match of one search region with templates of one size, as a problem for each stage.
 #pragma once
 
+#include "stages/judge.hpp"
 #include "stages/locate.hpp"
 #include "stages/peaks.hpp"
 #include "stages/templates.hpp"
@@ -22,10 +23,15 @@ struct MatchProblem : stage::Search::Problem {
   constexpr stage::Normalise::Problem normalisation() const {
     return {correlation(), method, masking};
   }
-  constexpr stage::Refine::Problem refinement() const {
-    return {correlate, method, max_peaks, subpixel, masking};
+  constexpr stage::Judge::Problem judging() const {
+    return {{correlate, batch}, method, contrast, masking};
   }
-  constexpr stage::Locate::Problem locating() const { return {correlate, max_peaks, masking}; }
+  constexpr stage::Refine::Problem refinement() const {
+    return {correlate, method, max_peaks, subpixel, masking, contrast.polarity};
+  }
+  constexpr stage::Locate::Problem locating() const {
+    return {correlate, max_peaks, masking, contrast.polarity};
+  }
   constexpr stage::TemplateSums::Problem template_sums() const {
     return {correlate.type,        correlate.right,        correlate.rights,
             correlate.right_pitch, correlate.right_stride, masking};

@@ -9,6 +9,7 @@
 
 #include <cmath>
 
+#include "stages/contrast.hpp"
 #include "stages/host_device.hpp"
 #include "stages/stage.hpp"
 
@@ -146,9 +147,10 @@ XCORR_HD bool solve_least_squares(double (&lower)[n][n], double (&solution)[n]) 
   return determined;
 }
 
-/// Which of a pose's parts may change, besides its place.
+/// Which of a pose's parts may change, besides its place, and which sign the gain may have.
 struct AlignFreedom {
   bool turns = false, scales = false;
+  Polarity polarity = Polarity::same;
 };
 
 /// The sums of one step, over pixels; those of several parts may be added.
@@ -226,7 +228,7 @@ class AlignSteps {
   /// Takes the sums at pose(); false: that was the last step.
   XCORR_HD bool step(const AlignSums& sums) {
     double found[AlignSums::unknowns];
-    is_aligned_ = sums.solve(freedom_, found) && found[4] > 0;
+    is_aligned_ = sums.solve(freedom_, found) && oriented(freedom_.polarity, found[4]) > 0;
     if (!is_aligned_) return false;
     XCORR_UNROLL
     for (int i = 0; i < 4; ++i) {
@@ -282,7 +284,9 @@ struct Align {
     AlignFreedom freedom = {};
     int count = 1;  ///< of poses
 
-    constexpr Features features() const { return Feature::u8; }
+    constexpr Features features() const {
+      return Features(Feature::u8).with(Feature::contrast, freedom.polarity != Polarity::same);
+    }
     XCORR_HD double radius() const { return 0.25 * (size.width + size.height); }
   };
 

@@ -66,8 +66,9 @@ struct FittedPlace {
 /// A gain that rounding may have made of none.
 inline constexpr double least_gain = 1e-6;
 
-/// `at`: the solutions at the shifts.
-XCORR_HD inline FittedPlace fitted_place(const PlaceSolution (&at)[PlaceSums::shifts]) {
+/// `at`: the solutions at the shifts. `polarity`: which sign the gain may have.
+XCORR_HD inline FittedPlace fitted_place(const PlaceSolution (&at)[PlaceSums::shifts],
+                                         Polarity polarity) {
   constexpr int most_steps = 10;
   double x = 0, y = 0;
   for (int step = 0; step < most_steps; ++step) {
@@ -85,7 +86,7 @@ XCORR_HD inline FittedPlace fitted_place(const PlaceSolution (&at)[PlaceSums::sh
         here.gain += weight * tap.gain;
       }
     }
-    if (!(here.gain > least_gain)) break;
+    if (!(oriented(polarity, here.gain) > least_gain)) break;
     const double step_x = -here.x / here.gain, step_y = -here.y / here.gain;
     const auto clamped = [](double value) { return value < -1 ? -1 : value > 1 ? 1 : value; };
     x = clamped(x + clamped(step_x));
@@ -109,11 +110,13 @@ struct Locate {
     xcorr::Problem correlate;
     int max_peaks = 1;
     Masking masking = {};
+    Polarity polarity = Polarity::same;
 
     constexpr Features features() const {
       return features_of(correlate)
           .with(Feature::several_peaks, max_peaks > 1)
-          .with(Feature::mask, bool(masking));
+          .with(Feature::mask, bool(masking))
+          .with(Feature::contrast, polarity != Polarity::same);
     }
     constexpr std::int64_t slots() const { return std::int64_t{correlate.rights} * max_peaks; }
   };

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "stages/contrast.hpp"
 #include "stages/normalise.hpp"
 
 namespace xcorr {
@@ -102,12 +103,15 @@ struct Refine {
     int max_peaks = 1;
     bool subpixel = true;
     Masking masking = {};
+    /// Scores are the method's whatever it is: it says which extremum of theirs a peak is.
+    Polarity polarity = Polarity::same;
 
     constexpr std::int64_t pixels() const { return masking.pixels(correlate.right); }
     constexpr Features features() const {
       return features_of(correlate)
           .with(Feature::several_peaks, max_peaks > 1)
-          .with(Feature::mask, bool(masking));
+          .with(Feature::mask, bool(masking))
+          .with(Feature::contrast, polarity != Polarity::same);
     }
     constexpr std::int64_t slots() const { return std::int64_t{correlate.rights} * max_peaks; }
   };
@@ -136,6 +140,11 @@ struct Search {
 
   struct Problem : Peaks::Problem {
     bool subpixel = true;
+    ContrastRule contrast = {};
+
+    constexpr Features features() const {
+      return Peaks::Problem::features().with(Feature::contrast, bool(contrast));
+    }
   };
 
   struct Buffers : WindowInputs {

@@ -26,7 +26,8 @@ struct ProbedPlace {
   double score;
   std::int32_t twice_x, twice_y;  ///< twice the coordinates of the centre
   PoseIndex pose;
-  std::int32_t is_inside;  ///< 0: it is wholly inside the frame nowhere nearby, or nothing counts
+  /// 0: it is wholly inside the frame nowhere nearby, or nothing counts, or contrast is missing.
+  std::int32_t is_inside;
   std::int32_t unused;
 };
 
@@ -50,9 +51,21 @@ struct Probe {
     /// Tried is only the pose of the finest level that is nearest to where least squares led from
     /// the candidate, which is of level 0.
     bool aligned = false;
+    ContrastRule contrast = {};
 
     constexpr Features features() const {
-      return Features(Feature::u8).with(Feature::mask, bool(masking));
+      return Features(Feature::u8)
+          .with(Feature::mask, bool(masking))
+          .with(Feature::contrast, bool(contrast));
+    }
+    /// Whether one score is better than another. `minimum`: the best is the smallest.
+    XCORR_HD bool better(bool minimum, double score, double other) const {
+      return minimum ? score < other
+                     : oriented(contrast.polarity, score) > oriented(contrast.polarity, other);
+    }
+    /// Whether a window may be a match.
+    XCORR_HD bool admits(std::int64_t n, std::int64_t sum, std::int64_t squares) const {
+      return !(contrast.least > 0) || !lacks_contrast(n, sum, squares, contrast.least);
     }
     XCORR_HD int tries() const { return aligned ? 1 : steps.neighbours(); }
     XCORR_HD int pose_level() const { return aligned ? PoseSteps::lowest : level; }

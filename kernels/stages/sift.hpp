@@ -40,8 +40,8 @@ struct PoseChoice {
 inline constexpr double no_closeness = -2;
 
 /// Of a normed method.
-XCORR_HD inline double closeness_of(bool minimum, double score) {
-  return minimum ? 1 - score : score;
+XCORR_HD inline double closeness_of(bool minimum, Polarity polarity, double score) {
+  return minimum ? 1 - score : oriented(polarity, score);
 }
 
 /// What the next level of the pyramid knows as the same.
@@ -70,8 +70,11 @@ struct Gather {
     PoseSteps steps;
     int level = 0;
     PoseChoice choice;
+    Polarity polarity = Polarity::same;
 
-    constexpr Features features() const { return Feature::u8; }
+    constexpr Features features() const {
+      return Features(Feature::u8).with(Feature::contrast, polarity != Polarity::same);
+    }
     constexpr std::int64_t slots() const { return std::int64_t{pictures} * max_peaks; }
   };
 
@@ -111,8 +114,11 @@ struct Sift {
     int level = 0;
     int count = 1;  ///< at most so many candidates
     PoseChoice choice;
+    Polarity polarity = Polarity::same;
 
-    constexpr Features features() const { return Feature::u8; }
+    constexpr Features features() const {
+      return Features(Feature::u8).with(Feature::contrast, polarity != Polarity::same);
+    }
     XCORR_HD int tries() const { return steps.neighbours(); }
   };
 
@@ -152,7 +158,7 @@ struct Sift {
     for (int k = 0; k < p.tries(); ++k) {
       const ProbedPlace& here = b.found[index * p.tries() + k];
       if (!here.is_inside) continue;
-      const double closeness = closeness_of(p.minimum, here.score);
+      const double closeness = closeness_of(p.minimum, p.polarity, here.score);
       if (closeness <= best.closeness) continue;
       const int x = here.twice_x - from.twice_x, y = here.twice_y - from.twice_y;
       // At the rim of what was tried the best may lie past it.

@@ -35,8 +35,9 @@ enum class Feature : std::uint8_t {
   overhang,          ///< shifts at which the right is not wholly inside the left
   several_peaks,     ///< of a template
   mask,              ///< not all pixels of a template count
+  contrast,          ///< windows are asked for a contrast of some sign or amount
 };
-inline constexpr int feature_count = 11;
+inline constexpr int feature_count = 12;
 
 /// A set of features.
 class Features {

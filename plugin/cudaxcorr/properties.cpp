@@ -73,6 +73,19 @@ GType subpixel_type() {
   return type;
 }
 
+GType polarity_type() {
+  static const GType type = [] {
+    static constexpr GEnumValue values[] = {
+        {static_cast<int>(xcorr::Polarity::same), "The template's", "same"},
+        {static_cast<int>(xcorr::Polarity::inverted), "The opposite: dark where it is bright",
+         "inverted"},
+        {static_cast<int>(xcorr::Polarity::either), "Either", "either"},
+        {0, nullptr, nullptr}};
+    return g_enum_register_static("GstCudaXCorrPolarity", values);
+  }();
+  return type;
+}
+
 GType tracker_type() {
   static const GType type = [] {
     static constexpr GEnumValue values[] = {
@@ -172,6 +185,19 @@ std::vector<Property> make_table() {
                               "for sqdiff methods scores up to (1 - threshold) of a zero window's",
                               -1, 1, initial.search.match.threshold, controllable),
           [](auto& s) -> auto& { return s.search.match.threshold; }),
+      row(
+          g_param_spec_enum("polarity", "Polarity",
+                            "Which contrast a match has; others than the template's need a method "
+                            "of ccoeff",
+                            polarity_type(), static_cast<int>(initial.search.match.polarity),
+                            playing),
+          [](auto& s) -> auto& { return s.search.match.polarity; }),
+      row(
+          g_param_spec_double("min-contrast", "Minimum contrast",
+                              "Standard deviation, in gray levels, below which the pixels under a "
+                              "template are no match (0: they may be flat)",
+                              0, 255, initial.search.match.min_contrast, playing),
+          [](auto& s) -> auto& { return s.search.match.min_contrast; }),
       row(
           g_param_spec_uint("max-peaks", "Maximum peaks",
                             "Maximum number of peaks reported for each template", 1, 1024,
@@ -404,6 +430,7 @@ Fault malformed(const Property& property, const GValue* value) {
 void mark_property_types() {
   gst_type_mark_as_plugin_api(method_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(subpixel_type(), static_cast<GstPluginAPIFlags>(0));
+  gst_type_mark_as_plugin_api(polarity_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(mask_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(backend_type(), static_cast<GstPluginAPIFlags>(0));
 }

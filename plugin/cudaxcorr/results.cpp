@@ -54,6 +54,7 @@ GstStructure* describe(const char* name, const FrameResult& result, const Target
                         "scale", G_TYPE_DOUBLE, pose.scale,                         //
                         "score", G_TYPE_DOUBLE, peak.score,                         //
                         "confidence", G_TYPE_DOUBLE, target.confidence,             //
+                        "inverted", G_TYPE_BOOLEAN, gboolean{peak.inverted},        //
                         "lost", G_TYPE_BOOLEAN, gboolean{target.lost},              //
                         "state", G_TYPE_STRING, name_of(target.state), nullptr);
   GValue corners = corners_value(pose);

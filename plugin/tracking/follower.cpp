@@ -167,7 +167,8 @@ std::vector<TemplatePlace> Follower::template_updates() const {
     for (const Track& track : trackers_[i].tracks()) {
       const xcorr::Peak& peak = track.target.peak;
       if (track.target.lost || track.target.state != TrackState::tracked ||
-          peak.closeness < rules_.settings.update_score || track.margin < margin_to_update)
+          peak.closeness < rules_.settings.update_score || track.margin < margin_to_update ||
+          peak.inverted)
         continue;
       if (!best || peak.closeness > best->closeness) best = &peak;
     }

@@ -62,6 +62,7 @@ nb::dict peak_fields() {
       .add("score", "f8", offsetof(Peak, score))
       .add("closeness", "f8", offsetof(Peak, closeness))
       .add("pose", pose, offsetof(Peak, pose))
+      .add("inverted", "?", offsetof(Peak, inverted))
       .done();
 }
 
@@ -84,6 +85,10 @@ void bind_settings(nb::module_& module) {
           "method", [](const MatchSettings& s) { return static_cast<int>(s.method); },
           [](MatchSettings& s, int method) { s.method = static_cast<Method>(method); })
       .def_rw("threshold", &MatchSettings::threshold)
+      .def_prop_rw(
+          "polarity", [](const MatchSettings& s) { return static_cast<int>(s.polarity); },
+          [](MatchSettings& s, int polarity) { s.polarity = static_cast<Polarity>(polarity); })
+      .def_rw("min_contrast", &MatchSettings::min_contrast)
       .def_rw("max_peaks", &MatchSettings::max_peaks)
       .def_rw("min_peak_distance", &MatchSettings::min_peak_distance)
       .def_prop_rw(

@@ -60,7 +60,8 @@ def test_kernels_by_name(frame):
     ("threshold", 1.5, ValueError), ("max_peaks", 0, ValueError), ("max_peaks", "many", TypeError),
     ("prefilter_sigma", -1.0, ValueError), ("min_peak_distance", -1, ValueError), ("method", "best", ValueError),
     ("search_region", (1, 2, 3), TypeError), ("subpixel", "no", ValueError), ("subpixel", 1.5, TypeError),
-    ("poses", xcorr.Poses(scale_min=0.01), ValueError),
+    ("poses", xcorr.Poses(scale_min=0.01), ValueError), ("polarity", "both", ValueError), ("polarity", 1, TypeError),
+    ("min_contrast", -1.0, ValueError), ("min_contrast", float("nan"), ValueError),
 ])
 def test_bad_settings_are_refused_and_the_old_ones_stay(frame, name, value, error):
     matcher = on_cpu([frame[10:20, 30:42]])
@@ -69,6 +70,30 @@ def test_bad_settings_are_refused_and_the_old_ones_stay(frame, name, value, erro
         matcher.match(frame)
     matcher.settings = xcorr.Settings()
     assert len(matcher.match(frame)) == 1
+
+
+def test_matches_of_either_contrast(frame):
+    template = frame[10:20, 30:42].copy()
+    frame = frame.copy()
+    frame[35:45, 60:72] = 255 - template
+    same = on_cpu([template], threshold=0.9, max_peaks=4, subpixel=False)
+    assert [peak["inverted"] for peak in same.match(frame)] == [False]
+    same.settings = dataclasses.replace(same.settings, polarity="inverted")
+    peaks = same.match(frame)
+    assert list(zip(peaks["x"], peaks["y"], peaks["score"], peaks["inverted"])) == [(60, 35, 1, True)]
+    same.settings = dataclasses.replace(same.settings, polarity="either")
+    peaks = same.match(frame)
+    assert list(zip(peaks["x"], peaks["y"], peaks["inverted"])) == [(30, 10, False), (60, 35, True)]
+    same.settings = dataclasses.replace(same.settings, method="sqdiff", polarity="either")
+    with pytest.raises(ValueError, match="polarity"):
+        same.match(frame)
+
+
+def test_flat_places_are_no_match(frame):
+    template = frame[10:20, 30:42]
+    spread = float(template.std())
+    for contrast, count in ((0.99 * spread, 1), (1.01 * spread, 0)):
+        assert len(on_cpu([template], threshold=0.9, min_contrast=contrast).match(frame)) == count
 
 
 def test_unknown_settings_are_refused():

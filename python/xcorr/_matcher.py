@@ -23,7 +23,7 @@ def _dtype(fields: Any) -> np.dtype[Any]:
 
 #: A peak: the fields ``template_index``, ``x``, ``y`` (of the upper left corner), ``width``, ``height``, ``score``,
 #: ``closeness`` (the highest threshold that the score reaches) and ``pose`` with ``center_x``, ``center_y``,
-#: ``angle``, ``scale``, ``width``, ``height``.
+#: ``angle``, ``scale``, ``width``, ``height``; ``inverted``: whether the match has the opposite contrast.
 PEAK = _dtype(_xcorr.peak_fields)
 
 

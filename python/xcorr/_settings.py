@@ -72,6 +72,11 @@ class Settings:
     threshold : float
         How close a match must be, -1 to 1: its score is at least that share of what an exact copy scores; for
         the two sqdiff methods at most ``1 - threshold`` times what a zero window scores.
+    polarity : str
+        Which contrast a match has: the template's (``"same"``), the opposite one (``"inverted"``) or
+        ``"either"``; the last two for the methods "ccoeff" and "ccoeff-normed".
+    min_contrast : float
+        Places whose pixels under the template have a standard deviation below that are no match.
     max_peaks : int
         Per template, 1 to 1024.
     min_peak_distance : int
@@ -92,6 +97,8 @@ class Settings:
 
     method: str | int = "ccoeff-normed"
     threshold: float = 0.5
+    polarity: str = "same"
+    min_contrast: float = 0.0
     max_peaks: int = 1
     min_peak_distance: int = 0
     subpixel: str | bool = "least-squares"
@@ -111,20 +118,24 @@ def library_settings(settings: Settings) -> _xcorr.MatchSettings:
     made.method = method_number(settings.method)
     made.search_region = tuple(settings.search_region or (0, 0, 0, 0))
     made.subpixel = _subpixel_number(settings.subpixel)
-    for name in ("threshold", "max_peaks", "min_peak_distance", "prefilter_sigma", "kernel"):
+    made.polarity = _place_in(("same", "inverted", "either"), "polarity", settings.polarity)
+    for name in ("threshold", "min_contrast", "max_peaks", "min_peak_distance", "prefilter_sigma", "kernel"):
         _assign(made, name, getattr(settings, name))
     return made
 
 
 def _subpixel_number(subpixel: str | bool) -> int:
-    ways = ("none", "quadratic", "least-squares")
     if isinstance(subpixel, (bool, numpy.bool_)):
         return 2 if subpixel else 0
-    if not isinstance(subpixel, str):
-        raise TypeError(f"subpixel cannot be {subpixel!r}")
-    if subpixel not in ways:
-        raise ValueError(f"subpixel is one of {', '.join(ways)}, not {subpixel!r}")
-    return ways.index(subpixel)
+    return _place_in(("none", "quadratic", "least-squares"), "subpixel", subpixel)
+
+
+def _place_in(values: tuple[str, ...], name: str, value: str | bool) -> int:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} cannot be {value!r}")
+    if value not in values:
+        raise ValueError(f"{name} is one of {', '.join(values)}, not {value!r}")
+    return values.index(value)
 
 
 def _assign(to: Any, name: str, value: Any) -> None:

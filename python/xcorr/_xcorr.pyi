@@ -42,6 +42,8 @@ class PoseRange:
 class MatchSettings:
     method: int
     threshold: float
+    polarity: int
+    min_contrast: float
     max_peaks: int
     min_peak_distance: int
     subpixel: int

@@ -34,6 +34,19 @@ double defined_score(Method method, const Image<T>& frame, int x, int y, const I
   return cpu::plain::method_score(method, cpu::plain::terms_of(window, matrix(pattern), mask));
 }
 
+/// The standard deviation of the pixels that count in a window of that size.
+template <class T>
+double deviation(const Image<T>& frame, int x, int y, Size size, const Mask& mask = {}) {
+  auto window = matrix(frame, x, y);
+  window.size = size;
+  const double mean = cpu::plain::mean_of(window, mask);
+  double squares = 0;
+  const auto n = cpu::plain::for_counted(size, mask, [&](int i, int j) {
+    squares += (window.at(i, j) - mean) * (window.at(i, j) - mean);
+  });
+  return std::sqrt(squares / static_cast<double>(n));
+}
+
 /// The threshold times the score of an exact copy, unreachable when that is 0; for the minimum
 /// methods, (1 - threshold) times the score of a zero window.
 template <class T>
@@ -53,10 +66,19 @@ std::vector<Peak> defined_peaks(const Image<T>& frame, const Image<T>& pattern,
   const int width = frame.size.width - pattern.size.width + 1;
   const int height = frame.size.height - pattern.size.height + 1;
   const bool minimum = info(settings.method).minimum;
+  // As they count: those of the opposite contrast are what the inverted template scores.
   Image<double> scores({width, height});
+  Image<std::uint8_t> inverted({width, height});
   for (int y = 0; y < height; ++y)
-    for (int x = 0; x < width; ++x)
-      scores.at(x, y) = defined_score(settings.method, frame, x, y, pattern, mask);
+    for (int x = 0; x < width; ++x) {
+      const double score = defined_score(settings.method, frame, x, y, pattern, mask);
+      inverted.at(x, y) = settings.polarity == Polarity::inverted ||
+                          (settings.polarity == Polarity::either && score < 0);
+      scores.at(x, y) = inverted.at(x, y) ? -score : score;
+      if (settings.min_contrast > 0 &&
+          deviation(frame, x, y, pattern.size, mask) < settings.min_contrast)
+        scores.at(x, y) = minimum ? HUGE_VAL : -HUGE_VAL;
+    }
 
   const auto before = [&](int x, int y, int u, int v) {
     const double a = scores.at(x, y), b = scores.at(u, v);
@@ -75,8 +97,15 @@ std::vector<Peak> defined_peaks(const Image<T>& frame, const Image<T>& pattern,
         for (int u = std::max(0, x - 1); is_peak && u < std::min(width, x + 2); ++u)
           is_peak = !before(u, v, x, y);
       if (is_peak)
-        peaks.push_back(
-            {0, double(x), double(y), pattern.size.width, pattern.size.height, scores.at(x, y)});
+        peaks.push_back({0,
+                         double(x),
+                         double(y),
+                         pattern.size.width,
+                         pattern.size.height,
+                         scores.at(x, y),
+                         0,
+                         {},
+                         inverted.at(x, y) != 0});
     }
   std::sort(peaks.begin(), peaks.end(), [&](const Peak& a, const Peak& b) {
     return before(int(a.x), int(a.y), int(b.x), int(b.y));

@@ -29,6 +29,7 @@ class MatchTest : public TargetTest {
       EXPECT_EQ(got[i].width, pattern.size.width);
       EXPECT_EQ(got[i].height, pattern.size.height);
       EXPECT_EQ(got[i].template_index, 0u);
+      EXPECT_EQ(got[i].inverted, expected[i].inverted) << info(s.method).name << ", peak " << i;
       EXPECT_NEAR(got[i].score, expected[i].score, relative * std::abs(expected[i].score))
           << info(s.method).name << ", peak " << i;
     }

@@ -223,6 +223,18 @@ TEST_F(MatcherTest, BadSettings) {
   EXPECT_EQ(code([](S& s) { s.max_peaks = 1025; }), Code::invalid_argument);
   EXPECT_EQ(code([](S& s) { s.min_peak_distance = -1; }), Code::invalid_argument);
   EXPECT_EQ(code([](S& s) { s.method = static_cast<Method>(6); }), Code::invalid_argument);
+  EXPECT_EQ(code([](S& s) { s.polarity = static_cast<Polarity>(3); }), Code::invalid_argument);
+  for (const MethodInfo& method : methods())
+    for (const Polarity polarity : {Polarity::inverted, Polarity::either})
+      EXPECT_EQ(code([&](S& s) {
+                  s.method = method.method;
+                  s.polarity = polarity;
+                }),
+                method.centred ? Code::ok : Code::unsupported)
+          << method.name;
+  EXPECT_EQ(code([](S& s) { s.min_contrast = -0.1; }), Code::invalid_argument);
+  EXPECT_EQ(code([](S& s) { s.min_contrast = std::nan(""); }), Code::invalid_argument);
+  EXPECT_EQ(code([](S& s) { s.min_contrast = HUGE_VAL; }), Code::invalid_argument);
   EXPECT_EQ(code([](S& s) { s.kernel = "no-such"; }), Code::unsupported);
   EXPECT_EQ(matcher.prepare(ElementType::u8, {0, 5}, {}).code(), Code::invalid_argument);
   EXPECT_EQ(matcher.prepare(ElementType::f32, frame.size, {}).code(), Code::invalid_argument);

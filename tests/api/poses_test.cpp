@@ -46,6 +46,7 @@ struct Scene {
   Size part{48, 40};
   bool round = false;
   std::vector<Pose> poses;
+  std::size_t positives = SIZE_MAX;  ///< the parts after these are dark where they were bright
   Texture inside{1}, outside{2};
 
   bool covers(double u, double v) const {
@@ -53,11 +54,12 @@ struct Scene {
     return round ? a * a + b * b <= 1 : std::abs(a) <= 1 && std::abs(b) <= 1;
   }
   double at(double x, double y) const {
-    for (const Pose& pose : poses) {
+    for (std::size_t i = 0; i < poses.size(); ++i) {
+      const Pose& pose = poses[i];
       const double dx = x - pose.center_x, dy = y - pose.center_y;
       const double c = std::cos(pose.angle * degree), s = std::sin(pose.angle * degree);
       const double u = (c * dx - s * dy) / pose.scale, v = (s * dx + c * dy) / pose.scale;
-      if (covers(u, v)) return inside.at(u, v);
+      if (covers(u, v)) return i < positives ? inside.at(u, v) : 255 - inside.at(u, v);
     }
     return outside.at(x, y);
   }
@@ -222,6 +224,62 @@ TEST_P(PosesTest, EveryNormedMethod) {
     settings.method = method;
     settings.threshold = 0.8;
     expect_parts(match(scene.frame({150, 120}), scene.pattern(), settings), scene);
+  }
+}
+
+/// Least squares, too, are right with a gain of either sign.
+TEST_P(PosesTest, PartsOfEitherContrast) {
+  Scene scene;
+  scene.poses = {
+      {70.4, 60.2, 33, 1}, {220.3, 70.8, -110, 1}, {80.7, 190.1, 75, 1}, {215.2, 200.6, 160, 1}};
+  scene.positives = 2;
+  const Bytes frame = scene.frame({300, 260});
+  MatchSettings s = all_round(4);
+  const auto parts = [&](Polarity polarity) {
+    s.polarity = polarity;
+    const auto peaks = match(frame, scene.pattern(), s);
+    for (const Peak& peak : peaks) {
+      EXPECT_GT(peak.score, 0.9);
+      EXPECT_EQ(peak.closeness, peak.score);
+      EXPECT_EQ(peak.inverted, peak.pose.center_y > 130);
+    }
+    return peaks;
+  };
+  expect_parts(parts(Polarity::either), scene);
+  Scene half = scene;
+  half.poses.resize(2);
+  expect_parts(parts(Polarity::same), half);
+  half.poses = {scene.poses[2], scene.poses[3]};
+  expect_parts(parts(Polarity::inverted), half);
+}
+
+/// Of full size, whatever the pyramid makes of a window.
+TEST_P(PosesTest, FlatPlacesAreNoMatch) {
+  Scene scene;
+  scene.poses = {{70.4, 60.2, 33, 1}, {220.3, 70.8, -110, 1}};
+  Bytes frame = scene.frame({300, 140});
+  for (int y = 0; y < 140; ++y)
+    for (int x = 150; x < 300; ++x)
+      frame.at(x, y) = static_cast<std::uint8_t>(100 + frame.at(x, y) / 8);
+  const Bytes pattern = scene.pattern();
+  double sum = 0, squares = 0;
+  for (const std::uint8_t pixel : pattern.data) {
+    sum += pixel;
+    squares += pixel * pixel;
+  }
+  const double n = double(pattern.data.size()), spread = std::sqrt(squares / n - sum * sum / n / n);
+  MatchSettings s = all_round(2);
+  EXPECT_EQ(match(frame, pattern, s).size(), 2u);
+  for (const int levels : {-1, 0}) {
+    s.poses.pyramid_levels = levels;
+    s.min_contrast = 0.1 * spread;
+    EXPECT_EQ(match(frame, pattern, s).size(), 2u) << levels;
+    s.min_contrast = 0.25 * spread;
+    const auto peaks = match(frame, pattern, s);
+    ASSERT_EQ(peaks.size(), 1u) << levels;
+    EXPECT_NEAR(peaks[0].pose.center_x, 70.4, 0.1);
+    s.min_contrast = 1.5 * spread;
+    EXPECT_EQ(match(frame, pattern, s).size(), 0u) << levels;
   }
 }
 

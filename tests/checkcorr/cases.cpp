@@ -20,6 +20,7 @@ constexpr auto f64 = ElementType::f64;
 using enum Fill;
 using enum Form;
 using enum Shifts;
+using xcorr::Polarity;
 
 // clang-format off
 constexpr Case table[] = {
@@ -89,6 +90,21 @@ constexpr Case table[] = {
     {.name = "noise-mask-zeros", .type = u8, .left = {80, 60}, .right = {24, 24}, .fill = zeros, .mask = Mask::noise},
     {.name = "one-pixel-mask", .type = u8, .left = {33, 31}, .right = {9, 7}, .mask = Mask::pixel},
     {.name = "one-pixel-mask", .type = f32, .left = {33, 31}, .right = {9, 7}, .mask = Mask::pixel},
+
+    // ---- contrast that is asked for ----
+    {.name = "either", .type = u8, .left = {83, 61}, .right = {12, 9}, .max_peaks = 30, .distance = 3, .polarity = Polarity::either},
+    {.name = "either", .type = f32, .left = {83, 61}, .right = {12, 9}, .max_peaks = 30, .distance = 3, .polarity = Polarity::either},
+    {.name = "either-many", .type = u8, .left = {67, 45}, .right = {12, 12}, .form = one_to_many, .rights = 3, .pad = 3, .misalign = 1, .polarity = Polarity::either, .min_contrast = 73.5},
+    {.name = "either-one-peak", .type = u8, .left = {83, 61}, .right = {12, 9}, .max_peaks = 1, .polarity = Polarity::either},
+    {.name = "either-disc", .type = u8, .left = {64, 48}, .right = {16, 16}, .max_peaks = 9, .mask = Mask::disc, .polarity = Polarity::either, .min_contrast = 73.5},
+    {.name = "either-tall", .type = u8, .left = {40, 300}, .right = {12, 270}, .polarity = Polarity::either},
+    {.name = "inverted", .type = u8, .left = {83, 61}, .right = {12, 9}, .max_peaks = 9, .polarity = Polarity::inverted},
+    {.name = "inverted", .type = f32, .left = {83, 61}, .right = {12, 9}, .max_peaks = 9, .polarity = Polarity::inverted},
+    {.name = "inverted-disc", .type = f32, .left = {64, 48}, .right = {16, 16}, .mask = Mask::disc, .polarity = Polarity::inverted},
+    {.name = "contrast", .type = u8, .left = {83, 61}, .right = {12, 9}, .max_peaks = 30, .distance = 3, .threshold = -1, .min_contrast = 74.1},
+    {.name = "contrast", .type = f32, .left = {83, 61}, .right = {12, 9}, .max_peaks = 30, .distance = 3, .threshold = -1, .min_contrast = 0.577},
+    {.name = "contrast-flat-left", .type = u8, .left = {64, 48}, .right = {16, 16}, .fill = flat_left, .threshold = -1, .min_contrast = 0.5},
+    {.name = "contrast-wide", .type = u8, .left = {270, 261}, .right = {257, 258}, .min_contrast = 73.9},
 
     // ---- rectangles of shifts ----
     {.name = "full", .type = u8, .left = {47, 29}, .right = {11, 13}, .shifts = full},

@@ -7,6 +7,8 @@
 
 #include <span>
 
+#include <xcorr/methods.hpp>
+
 #include "stages/stage.hpp"
 
 namespace checkcorr {
@@ -58,7 +60,9 @@ struct Case {
   int distance = 0;  ///< as MatchSettings::min_peak_distance
   double threshold = 0;
   bool subpixel = true;
-  Mask mask = Mask::none;  ///< for the stages of matches
+  Mask mask = Mask::none;                            ///< for the stages of matches
+  xcorr::Polarity polarity = xcorr::Polarity::same;  ///< for methods whose scores have a sign
+  double min_contrast = 0;
 
   bool filter = false;  ///< for the filter stage only; the shifts are the requested part
   double sigma = 0;     ///< of Gaussian weights; 0: random ones of these radii

@@ -74,7 +74,9 @@ xcorr::Offset place_bound_at(const Truth& t, std::size_t right, const xcorr::Ref
   }
   return place_bound(scores, peak.x > 0 && peak.x + 1 < shifts.width,
                      peak.y > 0 && peak.y + 1 < shifts.height,
-                     xcorr::info(t.scenario.problem.method).minimum, error);
+                     xcorr::info(t.scenario.problem.method).minimum ||
+                         xcorr::is_inverted(t.scenario.problem.contrast.polarity, peak.score),
+                     error);
 }
 
 }  // namespace

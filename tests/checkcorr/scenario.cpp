@@ -29,13 +29,22 @@ Scenario::Scenario(const Case& c, std::uint64_t seed, bool centred, Maker maker)
   problem.threshold = c.threshold;
   problem.subpixel = c.subpixel;
   problem.masking = masking_of(c);
+  problem.contrast.least = c.min_contrast;
+  set_polarity();
+}
+
+void Scenario::set_polarity() {
+  problem.contrast.polarity =
+      xcorr::info(problem.method).centred ? test.polarity : xcorr::Polarity::same;
 }
 
 void Scenario::set_method(xcorr::Method method, bool with_error) {
   if (method == problem.method && with_error == with_error_) return;
   problem.method = method;
   with_error_ = with_error;
-  for (const char* later : {stage::Normalise::name, stage::Peaks::name, stage::Refine::name})
+  set_polarity();
+  for (const char* later :
+       {stage::Normalise::name, stage::Judge::name, stage::Peaks::name, stage::Refine::name})
     made_.erase(later);
 }
 
@@ -50,9 +59,17 @@ Status Scenario::make_scores() {
   return make<stage::Normalise>(problem.normalisation());
 }
 
-Status Scenario::make_candidates() {
+Status Scenario::make_judged() {
   if (Status s = make_scores(); !s.ok()) return s;
-  return make<stage::Peaks>(problem.peaks());
+  return make<stage::Judge>(problem.judging());
+}
+
+Status Scenario::make_candidates() {
+  if (Status s = make_judged(); !s.ok()) return s;
+  if (!made_.insert(stage::Peaks::name).second) return {};
+  Values inputs = values;
+  inputs["scores"] = values["judged"];
+  return run<stage::Peaks>(problem.peaks(), inputs, values);
 }
 
 Status Scenario::make_peaks() {

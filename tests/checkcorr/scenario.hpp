@@ -37,6 +37,7 @@ class Scenario {
   xcorr::Status make_products();
   xcorr::Status make_window_sums();
   xcorr::Status make_scores();
+  xcorr::Status make_judged();
   xcorr::Status make_candidates();
   xcorr::Status make_peaks();
 
@@ -60,6 +61,8 @@ class Scenario {
   /// An error that matters to some windows and not to others: those with less than half the
   /// contrast of the one in the middle.
   void set_error();
+  /// That of the case, where the method knows it.
+  void set_polarity();
 
   Maker maker_;
   std::set<std::string_view> made_;

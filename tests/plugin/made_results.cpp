@@ -16,8 +16,8 @@ GstStructure* structure_of(const MadePeak& peak, int frame_width, int frame_heig
       peak.y, "width", G_TYPE_DOUBLE, peak.width, "height", G_TYPE_DOUBLE, peak.height, "nx",
       G_TYPE_DOUBLE, peak.x / frame_width, "ny", G_TYPE_DOUBLE, peak.y / frame_height, "nwidth",
       G_TYPE_DOUBLE, peak.width / frame_width, "nheight", G_TYPE_DOUBLE, peak.height / frame_height,
-      "score", G_TYPE_DOUBLE, 0.75, "confidence", G_TYPE_DOUBLE, 0.75, "lost", G_TYPE_BOOLEAN,
-      gboolean{peak.lost}, nullptr);
+      "score", G_TYPE_DOUBLE, 0.75, "confidence", G_TYPE_DOUBLE, 0.75, "inverted", G_TYPE_BOOLEAN,
+      FALSE, "lost", G_TYPE_BOOLEAN, gboolean{peak.lost}, nullptr);
   const double x = peak.x + 0.5 * (peak.width - 1), y = peak.y + 0.5 * (peak.height - 1);
   const double cosine = std::cos(peak.angle * G_PI / 180), sine = std::sin(peak.angle * G_PI / 180);
   GValue corners = G_VALUE_INIT, number = G_VALUE_INIT;

@@ -22,6 +22,7 @@ std::uint8_t pixel_at(double x, double y) {
                                                30 * std::sin(0.05 * x * y / 9)));
 }
 
+/// With a polarity other than `same` the part is a negative.
 std::vector<Peak> match(Backend backend, const MatchSettings& settings, bool masked) {
   std::vector<std::uint8_t> frame, part, mask;
   for (int y = 0; y < frame_size.height; ++y)
@@ -31,7 +32,9 @@ std::vector<Peak> match(Backend backend, const MatchSettings& settings, bool mas
   for (int y = 0; y < part_size.height; ++y)
     for (int x = 0; x < part_size.width; ++x) {
       const double u = x - 15.5, v = y - 13.5;
-      part.push_back(pixel_at(40 + cosine * u + sine * v, 30 - sine * u + cosine * v));
+      const int pixel = pixel_at(40 + cosine * u + sine * v, 30 - sine * u + cosine * v);
+      part.push_back(
+          static_cast<std::uint8_t>(settings.polarity == Polarity::same ? pixel : 255 - pixel));
       mask.push_back(u * u / 256 + v * v / 196 <= 1);
     }
   const MatrixView frame_view{frame.data(), ElementType::u8, frame_size, frame_size.width};
@@ -63,6 +66,7 @@ void expect_same(const MatchSettings& settings, bool masked) {
   ASSERT_EQ(cpu.size(), gpu.size());
   for (std::size_t i = 0; i < cpu.size(); ++i) {
     EXPECT_EQ(cpu[i].score, gpu[i].score);
+    EXPECT_EQ(cpu[i].inverted, gpu[i].inverted);
     EXPECT_NEAR(cpu[i].pose.center_x, gpu[i].pose.center_x, 1e-3);
     EXPECT_NEAR(cpu[i].pose.center_y, gpu[i].pose.center_y, 1e-3);
     EXPECT_NEAR(cpu[i].pose.angle, gpu[i].pose.angle, 1e-2);
@@ -84,6 +88,13 @@ MatchSettings turned() {
 TEST(Poses, Turned) { expect_same(turned(), false); }
 
 TEST(Poses, TurnedUnderAMask) { expect_same(turned(), true); }
+
+TEST(Poses, OfEitherContrast) {
+  MatchSettings settings = turned();
+  settings.polarity = Polarity::either;
+  settings.min_contrast = 20;
+  expect_same(settings, false);
+}
 
 TEST(Poses, Scaled) {
   MatchSettings settings = turned();

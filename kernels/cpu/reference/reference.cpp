@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cpu/reference/reference_methods.hpp"
+#include "stages/judge.hpp"
 #include "stages/peaks.hpp"
 #include "stages/score.hpp"  // noise_share only
 
@@ -270,6 +271,45 @@ Status peaks(const stage::Peaks::Problem& problem, const Device&, const stage::P
   return {};
 }
 
+// ---- judge ----------------------------------------------------------------------------------
+
+/// n times the standard deviation of each window.
+template <class Sum, class Squares>
+std::vector<double> deviations(const stage::Judge::Problem& problem,
+                               const stage::Judge::Buffers& b) {
+  using Exact = std::conditional_t<std::is_integral_v<Sum>, std::int64_t, double>;
+  const auto n = static_cast<Exact>(problem.pixels());
+  std::vector<double> each(problem.correlate.shifts.size().area());
+  for (std::size_t i = 0; i < each.size(); ++i) {
+    const auto sum = static_cast<Exact>(static_cast<const Sum*>(b.window_sums)[i]);
+    const auto squares = static_cast<Exact>(static_cast<const Squares*>(b.window_squares)[i]);
+    each[i] = std::sqrt(std::max(0.0, static_cast<double>(n * squares - sum * sum)));
+  }
+  return each;
+}
+
+Status judge(const stage::Judge::Problem& problem, const Device&, const stage::Judge::Buffers& b,
+             PlanState*) {
+  using u32 = std::uint32_t;
+  const Problem& p = problem.correlate;
+  const std::vector<double> deviation =
+      p.type == ElementType::f32            ? deviations<double, double>(problem, b)
+      : p.output_type() == ElementType::u64 ? deviations<u32, std::uint64_t>(problem, b)
+                                            : deviations<u32, u32>(problem, b);
+  const double least = problem.contrast.least * static_cast<double>(problem.pixels());
+  const std::size_t area = deviation.size();
+  for (std::size_t i = 0; i < b.right_count * area; ++i) {
+    const float score = b.scores[i];
+    if (problem.contrast.least > 0 && deviation[i % area] < least)
+      b.judged[i] = info(problem.method).minimum ? HUGE_VALF : -HUGE_VALF;
+    else if (problem.contrast.polarity == Polarity::inverted)
+      b.judged[i] = -score;
+    else
+      b.judged[i] = problem.contrast.polarity == Polarity::either ? std::abs(score) : score;
+  }
+  return {};
+}
+
 // ---- refine ---------------------------------------------------------------------------------
 
 /// Where the parabola through (-1, before), (0, here), (1, after) has its extremum, at most half a
@@ -298,7 +338,6 @@ template <class T>
 RefinedPeak refined(const stage::Refine::Problem& problem, const Matrix<T>& left,
                     const Matrix<T>& right, const Mask& mask, const Candidate& at) {
   const Rect shifts = problem.correlate.shifts;
-  const bool minimum = info(problem.method).minimum;
   const auto exact = [&](int x, int y) {
     Matrix<T> window = left;
     window.data += (shifts.y + y) * left.pitch + (shifts.x + x) * std::int64_t{sizeof(T)};
@@ -306,6 +345,10 @@ RefinedPeak refined(const stage::Refine::Problem& problem, const Matrix<T>& left
     return method_score(problem.method, terms_of(window, right, mask));
   };
   RefinedPeak peak{exact(at.x, at.y), 0, 0, at.x, at.y};
+  // A peak of the opposite contrast is where the score is least.
+  const bool inverted = problem.polarity == Polarity::inverted ||
+                        (problem.polarity == Polarity::either && peak.score < 0);
+  const bool minimum = info(problem.method).minimum || inverted;
   const bool whole_x = problem.subpixel && at.x > 0 && at.x + 1 < shifts.width;
   const bool whole_y = problem.subpixel && at.y > 0 && at.y + 1 < shifts.height;
   if (whole_x)
@@ -346,8 +389,9 @@ Status refine(const stage::Refine::Problem& problem, const Device&, const stage:
 
 // ---- table ----------------------------------------------------------------------------------
 
-constexpr Features match_features{Feature::u8, Feature::f32, Feature::wide_sums,
-                                  Feature::several_peaks, Feature::mask};
+constexpr Features match_features{Feature::u8,        Feature::f32,
+                                  Feature::wide_sums, Feature::several_peaks,
+                                  Feature::mask,      Feature::contrast};
 constexpr Features surface_features =
     match_features | Features(Feature::float_products, Feature::pitched_output);
 
@@ -368,6 +412,9 @@ constexpr Variant<stage::Normalise> normalise_table[] = {
 constexpr Variant<stage::Peaks> peaks_table[] = {
     {{"reference", Backend::cpu, match_features, reference_rank}, supports_all, peaks},
 };
+constexpr Variant<stage::Judge> judge_table[] = {
+    {{"reference", Backend::cpu, match_features, reference_rank}, supports_all, judge},
+};
 constexpr Variant<stage::Refine> refine_table[] = {
     {{"reference", Backend::cpu, match_features, reference_rank}, supports_all, refine},
 };
@@ -375,7 +422,8 @@ constexpr Variant<stage::Refine> refine_table[] = {
 }  // namespace
 
 Family reference_family() {
-  return Family(correlate_table, window_sums_table, normalise_table, peaks_table, refine_table);
+  return Family(correlate_table, window_sums_table, normalise_table, judge_table, peaks_table,
+                refine_table);
 }
 
 }  // namespace xcorr::cpu

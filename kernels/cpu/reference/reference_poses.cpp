@@ -8,8 +8,8 @@
 
 #include "cpu/reference/reference_methods.hpp"
 #include "stages/align.hpp"
-#include "stages/locate.hpp"
 #include "stages/halve.hpp"
+#include "stages/locate.hpp"
 #include "stages/score.hpp"
 #include "stages/sift.hpp"
 
@@ -137,6 +137,11 @@ Picture picture_of(const stage::Probe::Problem& p, const stage::Probe::Buffers& 
   return made;
 }
 
+/// By which a score counts.
+int sign_of(Polarity polarity, double score) {
+  return polarity == Polarity::inverted || (polarity == Polarity::either && score < 0) ? -1 : 1;
+}
+
 ProbedPlace probe_one(const stage::Probe::Problem& p, const stage::Probe::Buffers& b,
                       const stage::Probe::Try& one) {
   const TurnMap map = p.steps.map(p.pose_level(), one.pose, {b.angles, b.inverse_scales});
@@ -165,8 +170,14 @@ ProbedPlace probe_one(const stage::Probe::Problem& p, const stage::Probe::Buffer
           terms.left_sum += f;
           terms.left_squares += f * f;
         }
+      const double spread =
+          std::sqrt(static_cast<double>(n * terms.left_squares - terms.left_sum * terms.left_sum));
+      if (spread < p.contrast.least * static_cast<double>(n)) continue;
       const double here = score(p.method, terms);
-      if (!best.is_inside || (info(p.method).minimum ? here < best.score : here > best.score))
+      if (!best.is_inside ||
+          (info(p.method).minimum ? here < best.score
+                                  : sign_of(p.contrast.polarity, here) * here >
+                                        sign_of(p.contrast.polarity, best.score) * best.score))
         best = {here, 2 * x + map.width - 1, 2 * y + map.height - 1, one.pose, 1, 0};
     }
   return best;
@@ -225,8 +236,9 @@ Status gather(const stage::Gather::Problem& p, const Device&, const stage::Gathe
     for (std::uint32_t k = 0; k < b.peak_counts[i]; ++k) {
       const RefinedPeak& peak = b.peaks[std::int64_t{i} * p.max_peaks + k];
       const stage::Gather::Source& source = b.sources[i];
-      all.push_back({closeness_of(p.minimum, peak.score), peak.score, 2 * peak.x + source.width - 1,
-                     2 * peak.y + source.height - 1, source.pose, 0, 0});
+      all.push_back({closeness_of(p.minimum, p.polarity, peak.score), peak.score,
+                     2 * peak.x + source.width - 1, 2 * peak.y + source.height - 1, source.pose, 0,
+                     0});
     }
   choose(p.choice, p.steps, p.level, std::move(all), {b.angles, b.inverse_scales},
          {b.candidates, b.candidate_count, b.starts});
@@ -319,7 +331,7 @@ Alignment align(const stage::Align::Problem& p, const stage::Align::Buffers& b,
     std::vector<Wide> solution;
     if (!eliminate(rows, solution)) return {start, 0};
     const Wide gain = solution[n - 2];
-    if (!(gain > 0)) return {start, 0};
+    if (!(sign_of(p.freedom.polarity, double(gain)) * gain > 0)) return {start, 0};
     Wide moved[4] = {}, longest = 0;
     for (std::size_t i = 0; i < n - 2; ++i) {
       moved[free[i]] = std::clamp<Wide>(-solution[i] / gain, -1, 1);
@@ -363,7 +375,8 @@ struct Terms {
 };
 
 FittedPlace locate(const plain::Matrix<std::uint8_t>& window,
-                const plain::Matrix<std::uint8_t>& pattern, const std::uint8_t* inset) {
+                   const plain::Matrix<std::uint8_t>& pattern, const std::uint8_t* inset,
+                   Polarity polarity) {
   const Size size = pattern.size;
   Wide x = 0, y = 0;
   for (int step = 0; step < 10; ++step) {
@@ -381,8 +394,10 @@ FittedPlace locate(const plain::Matrix<std::uint8_t>& window,
       }
     for (int i = 0; i < 4; ++i) rows[i][5] = rows[i][i];
     std::vector<Wide> solution;
-    if (rows[3][3] < 16 || !eliminate(rows, solution) || !(solution[2] > least_gain)) break;
-    const Wide step_x = -solution[0] / solution[2], step_y = -solution[1] / solution[2];
+    if (rows[3][3] < 16 || !eliminate(rows, solution)) break;
+    const Wide gain = solution[2];
+    if (!(sign_of(polarity, double(gain)) * gain > least_gain)) break;
+    const Wide step_x = -solution[0] / gain, step_y = -solution[1] / gain;
     x = std::clamp<Wide>(x + std::clamp<Wide>(step_x, -1, 1), -1, 1);
     y = std::clamp<Wide>(y + std::clamp<Wide>(step_y, -1, 1), -1, 1);
     if (std::max(std::abs(step_x), std::abs(step_y)) <= 1e-4L) return {double(x), double(y), 1};
@@ -390,8 +405,8 @@ FittedPlace locate(const plain::Matrix<std::uint8_t>& window,
   return {0, 0, 0};
 }
 
-Status locate_all(const stage::Locate::Problem& problem, const Device&, const stage::Locate::Buffers& b,
-               PlanState*) {
+Status locate_all(const stage::Locate::Problem& problem, const Device&,
+                  const stage::Locate::Buffers& b, PlanState*) {
   const Problem& p = problem.correlate;
   for (int r = b.first_right; r < b.first_right + b.right_count; ++r)
     for (std::uint32_t i = 0; i < b.counts[r]; ++i) {
@@ -400,9 +415,9 @@ Status locate_all(const stage::Locate::Problem& problem, const Device&, const st
       auto window = plain::left_of<std::uint8_t>(p, b.lefts, 0);
       window.data += (p.shifts.y + y) * p.left_pitch + p.shifts.x + x;
       const bool inside = x > 0 && y > 0 && x + 1 < p.shifts.width && y + 1 < p.shifts.height;
-      b.fits[index] = inside
-                          ? locate(window, plain::right_of<std::uint8_t>(p, b.templates, r), b.inset)
-                          : FittedPlace{0, 0, 0};
+      b.fits[index] = inside ? locate(window, plain::right_of<std::uint8_t>(p, b.templates, r),
+                                      b.inset, problem.polarity)
+                             : FittedPlace{0, 0, 0};
     }
   return {};
 }
@@ -417,21 +432,24 @@ constexpr Variant<stage::Turn> turn_table[] = {
     {{"reference", Backend::cpu, u8 | Feature::mask, reference_rank}, supports_all, turn},
 };
 constexpr Variant<stage::Probe> probe_table[] = {
-    {{"reference", Backend::cpu, u8 | Feature::mask, reference_rank}, supports_all, probe},
+    {{"reference", Backend::cpu, u8 | Features(Feature::mask, Feature::contrast), reference_rank},
+     supports_all,
+     probe},
 };
 // Lists so short need nothing faster on a CPU.
 constexpr Variant<stage::Gather> gather_table[] = {
-    {{"reference", Backend::cpu, u8, reference_rank}, supports_all, gather},
+    {{"reference", Backend::cpu, u8 | Feature::contrast, reference_rank}, supports_all, gather},
 };
 constexpr Variant<stage::Sift> sift_table[] = {
-    {{"reference", Backend::cpu, u8, reference_rank}, supports_all, sift},
+    {{"reference", Backend::cpu, u8 | Feature::contrast, reference_rank}, supports_all, sift},
 };
 constexpr Variant<stage::Align> align_table[] = {
-    {{"reference", Backend::cpu, u8, reference_rank}, supports_all, align_all},
+    {{"reference", Backend::cpu, u8 | Feature::contrast, reference_rank}, supports_all, align_all},
 };
 constexpr Variant<stage::Locate> locate_table[] = {
     {{"reference", Backend::cpu,
-      u8 | Features(Feature::wide_sums, Feature::several_peaks, Feature::mask), reference_rank},
+      u8 | Features(Feature::wide_sums, Feature::several_peaks, Feature::mask, Feature::contrast),
+      reference_rank},
      supports_all,
      locate_all},
 };

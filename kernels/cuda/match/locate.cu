@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(threads, 1)
       const int shift = threadIdx.x;
       if (shift < PlaceSums::shifts) solutions[shift] = place_solution(sums, shift);
       __syncthreads();
-      if (threadIdx.x == 0) fits[index] = fitted_place(solutions);
+      if (threadIdx.x == 0) fits[index] = fitted_place(solutions, p.polarity);
     }
     __syncthreads();  // shared memory is overwritten
   }
@@ -198,7 +198,7 @@ Status launch(const stage::Locate::Problem& p, const Device& device,
 constexpr Variant<stage::Locate> table[] = {
     {{"locate",
       Backend::cuda,
-      {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask}},
+      {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask, Feature::contrast}},
      supports_all,
      launch,
      nullptr,

@@ -132,8 +132,10 @@ __global__ void __launch_bounds__(threads)
     const std::int64_t index = std::int64_t{r} * p.max_peaks + k;
     const Candidate c = candidates[index];
     const Neighbours there(p, c);
-    const Offset offset = subpixel_offset(scores[index], there.x, there.y, minimum);
-    peaks[index] = {scores[index][places / 2], offset.dx, offset.dy, c.x, c.y};
+    const double here = scores[index][places / 2];
+    const Offset offset =
+        subpixel_offset(scores[index], there.x, there.y, minimum || is_inverted(p.polarity, here));
+    peaks[index] = {here, offset.dx, offset.dy, c.x, c.y};
   }
 }
 

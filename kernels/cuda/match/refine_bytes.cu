@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(threads, 1)
     Refining refining(p, from, r, at, shared);
     u64 product = refining.template product<rows_of_warp>(blockIdx.x, gridDim.x);
     if (add_blocks(product, &tickets[index], partial + index * gridDim.x))
-      refining.place(product, minimum, peaks[index]);
+      refining.place(product, minimum, p.polarity, peaks[index]);
     __syncthreads();  // `shared` is overwritten
   }
 }
@@ -96,7 +96,7 @@ bool supports(const stage::Refine::Problem& p, const Device&) {
 constexpr Variant<stage::Refine> table[] = {
     {{"refine_bytes",
       Backend::cuda,
-      {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask},
+      {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask, Feature::contrast},
       1},
      supports,
      launch,

@@ -89,7 +89,8 @@ class Refinement {
   }
 
   /// Writes the peak. `product`: at this thread's position, over all rows.
-  __device__ void place(unsigned long long product, bool minimum, RefinedPeak& to) {
+  __device__ void place(unsigned long long product, bool minimum, Polarity polarity,
+                        RefinedPeak& to) {
     const int t = threadIdx.x;
     if (has_place_) {
       using T = std::int64_t;
@@ -101,8 +102,10 @@ class Refinement {
     }
     __syncthreads();
     if (t > 0) return;
-    const Offset offset = subpixel_offset(shared_.scores, there_.x, there_.y, minimum);
-    to = {shared_.scores[places / 2], offset.dx, offset.dy, at_.x, at_.y};
+    const double here = shared_.scores[places / 2];
+    const Offset offset =
+        subpixel_offset(shared_.scores, there_.x, there_.y, minimum || is_inverted(polarity, here));
+    to = {here, offset.dx, offset.dy, at_.x, at_.y};
   }
 
  private:

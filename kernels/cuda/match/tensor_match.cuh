@@ -92,7 +92,8 @@ __device__ void finish_right(const stage::Search::Problem& p, bool minimum,
   using Refining = Refinement<stage::Search::Problem, T::threads() / 32, u32>;
   // Reuses the memory of the sums.
   Refining refining(p, from, index, at, *dynamic_shared<typename Refining::Shared>());
-  refining.place(refining.template product<refined_rows>(0, 1), minimum, to.peaks[index]);
+  refining.place(refining.template product<refined_rows>(0, 1), minimum, Polarity::same,
+                 to.peaks[index]);
 }
 
 template <class T>

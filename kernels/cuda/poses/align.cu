@@ -145,7 +145,11 @@ Status launch(const stage::Align::Problem& p, const Device& device, const stage:
 }
 
 constexpr Variant<stage::Align> table[] = {
-    {{"align", Backend::cuda, Feature::u8}, supports_all, launch, workspace, plan},
+    {{"align", Backend::cuda, {Feature::u8, Feature::contrast}},
+     supports_all,
+     launch,
+     workspace,
+     plan},
 };
 
 }  // namespace

@@ -180,8 +180,11 @@ __global__ void __launch_bounds__(threads, 2)
     if (add_up(sums, totals[index], &tickets[index], ceil_div(map.height, strips.rows))) {
       if (threadIdx.x < places) {
         const int x = left + threadIdx.x % across, y = top + threadIdx.x / across;
-        const bool inside = sums[counted] > 0 && x >= 0 && y >= 0 &&
-                            x <= p.frame.width - map.width && y <= p.frame.height - map.height;
+        const u64* window = sums + of_places + 3 * threadIdx.x;
+        const bool inside =
+            sums[counted] > 0 && x >= 0 && y >= 0 && x <= p.frame.width - map.width &&
+            y <= p.frame.height - map.height &&
+            p.admits(std::int64_t(sums[counted]), std::int64_t(window[1]), std::int64_t(window[2]));
         tried[threadIdx.x] = {score_of(p.method, sums, threadIdx.x),
                               2 * x + map.width - 1,
                               2 * y + map.height - 1,
@@ -193,8 +196,8 @@ __global__ void __launch_bounds__(threads, 2)
       if (threadIdx.x == 0) {
         int best = -1;
         for (int i = 0; i < places; ++i)
-          if (tried[i].is_inside && (best < 0 || (minimum ? tried[i].score < tried[best].score
-                                                          : tried[i].score > tried[best].score)))
+          if (tried[i].is_inside &&
+              (best < 0 || p.better(minimum, tried[i].score, tried[best].score)))
             best = i;
         b.found[index] = best < 0 ? ProbedPlace{} : tried[best];
       }
@@ -245,7 +248,7 @@ bool supports(const stage::Probe::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::Probe> table[] = {
-    {{"probe", Backend::cuda, {Feature::u8, Feature::mask}},
+    {{"probe", Backend::cuda, {Feature::u8, Feature::mask, Feature::contrast}},
      supports,
      launch,
      nullptr,

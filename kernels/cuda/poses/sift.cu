@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(threads, 1)
     if (k < static_cast<int>(b.peak_counts[picture])) {
       const RefinedPeak& peak = b.peaks[i];
       const stage::Gather::Source source = b.sources[picture];
-      one = {closeness_of(p.minimum, peak.score),
+      one = {closeness_of(p.minimum, p.polarity, peak.score),
              peak.score,
              2 * peak.x + source.width - 1,
              2 * peak.y + source.height - 1,
@@ -168,10 +168,16 @@ Status launch_sift(const stage::Sift::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::Gather> gather_table[] = {
-    {{"gather", Backend::cuda, Feature::u8}, supports_all, launch_gather, workspace},
+    {{"gather", Backend::cuda, {Feature::u8, Feature::contrast}},
+     supports_all,
+     launch_gather,
+     workspace},
 };
 constexpr Variant<stage::Sift> sift_table[] = {
-    {{"sift", Backend::cuda, Feature::u8}, supports_all, launch_sift, workspace},
+    {{"sift", Backend::cuda, {Feature::u8, Feature::contrast}},
+     supports_all,
+     launch_sift,
+     workspace},
 };
 
 }  // namespace

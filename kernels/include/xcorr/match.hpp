@@ -39,6 +39,14 @@ struct MatchSettings {
   /// sqdiff).
   double threshold = 0.5;
 
+  /// Which contrast a match has. `inverted` and `either` are for ccoeff and ccoeff_normed, the
+  /// methods whose scores tell by their sign.
+  Polarity polarity = Polarity::same;
+
+  /// Windows whose pixels (of the mask) have a standard deviation below that, in gray levels, are
+  /// no match, whatever they score. 0: all may be. Not negative, finite.
+  double min_contrast = 0;
+
   int max_peaks = 1;  ///< per template, 1 to 1024
 
   /// Pixels. Peaks are shifts that reach the threshold and that none of their eight neighbours
@@ -88,10 +96,13 @@ struct Peak {
   std::uint32_t template_index;  ///< position in the bank
   double x, y;                   ///< top-left corner in the frame, pixels; a fraction with subpixel
   int width, height;             ///< the template's; of a turned or scaled one its upright bounds
-  double score;                  ///< OpenCV's value at the whole-pixel position, exact for u8
+  /// OpenCV's value at the whole-pixel position, exact for u8; if `inverted`, for the template with
+  /// the contrast inverted, which is its negative.
+  double score;
   /// The highest threshold (see MatchSettings) that the score reaches: 1 for an exact copy.
   double closeness = 0;
   Pose pose = {};
+  bool inverted = false;  ///< the match has the opposite contrast, see MatchSettings::polarity
 };
 
 /// Of peaks of different templates that have more than `max_overlap` (0 to 1) of the smaller one's
@@ -180,8 +191,9 @@ class XCORR_API Matcher {
 
   /// Writes what one template of the bank scores in a frame (as for enqueue()) at each of its
   /// places(), by the prepared settings: OpenCV's values (see MethodInfo), for u8 exact but for the
-  /// rounding to f32. Does not affect an enqueued frame. The first call for a template, or after
-  /// prepare() changed something, allocates as prepare() does. Upright, whatever the poses.
+  /// rounding to f32, whatever the polarity and the contrast. Does not affect an enqueued frame.
+  /// The first call for a template, or after prepare() changed something, allocates as prepare()
+  /// does. Upright, whatever the poses.
   ///
   /// Host memory has been written when it returns. For memory of the device the work is only
   /// enqueued, on the stream; frame and scores must stay valid until the stream has done it, and so
@@ -190,8 +202,8 @@ class XCORR_API Matcher {
   Status score(const MatrixView& frame, std::uint32_t template_index, const ScoreMap& scores,
                Stream stream = {});
 
-  /// The response of one template of the bank in a frame: as score(), but closeness, in host
-  /// memory.
+  /// The response of one template of the bank in a frame: as score(), but closeness by the prepared
+  /// polarity, in host memory.
   Status respond(const MatrixView& frame, std::uint32_t template_index, Response& response);
 
   /// The name of the variant in use for `kernel`: that of the first group, when templates of

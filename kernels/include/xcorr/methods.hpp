@@ -21,6 +21,13 @@ enum class Method : std::uint8_t {
   ccoeff_normed,
 };
 
+/// Whether a match has the template's contrast, bright where that is bright, or the opposite one.
+enum class Polarity : std::uint8_t {
+  same,
+  inverted,
+  either,
+};
+
 struct MethodInfo {
   Method method;
   const char* name;     ///< as users specify it

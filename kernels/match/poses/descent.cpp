@@ -44,6 +44,10 @@ PoseChoice choice_at(const PoseTemplate& templ, const MatchSettings& settings, i
 
 }  // namespace
 
+ContrastRule PoseDescent::contrast_at(const MatchSettings& settings, int level) {
+  return {settings.polarity, level > 0 ? 0 : settings.min_contrast};
+}
+
 template <class Stage>
 Status PoseDescent::Step<Stage>::choose(const Device& device) {
   const auto chosen = select_variant<Stage>(problem, device);
@@ -90,18 +94,21 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
                      top.settings().max_peaks,
                      grid.steps(),
                      grid.top(),
-                     choice_at(templ, settings, grid.top(), most_)};
+                     choice_at(templ, settings, grid.top(), most_),
+                     settings.polarity};
   const auto add = [&](int level, int most) {
-    probes_.push_back({{frames[level], 0, settings.method, templ.pyramid(), templ.masking(),
-                        grid.steps(), level, grid.most(level), most_, false}});
-    sifts_.push_back(
-        {{minimum, grid.steps(), level, most_, choice_at(templ, settings, level, most)}});
+    probes_.push_back(
+        {{frames[level], 0, settings.method, templ.pyramid(), templ.masking(), grid.steps(), level,
+          grid.most(level), most_, false, contrast_at(settings, level)}});
+    sifts_.push_back({{minimum, grid.steps(), level, most_, choice_at(templ, settings, level, most),
+                       settings.polarity}});
     most_ = most;
   };
   for (int level = grid.top() - 1; level >= 0; --level)
     add(level, std::max(most_ / 2, fewest_candidates(settings.max_peaks)));
   for (int i = 0; i < more_climbs && grid.top() > 0; ++i) add(0, most_);
-  align_.problem = {frames[0], 0, templ.size(), {grid.turns(), grid.scales()}, most_};
+  align_.problem = {
+      frames[0], 0, templ.size(), {grid.turns(), grid.scales(), settings.polarity}, most_};
   last_probe_.problem = {frames[0],
                          0,
                          settings.method,
@@ -111,7 +118,8 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
                          0,
                          grid.most(PoseSteps::lowest),
                          most_,
-                         true};
+                         true,
+                         contrast_at(settings, 0)};
   return {};
 }
 

@@ -35,6 +35,9 @@ class PoseDescent {
                                   std::span<const Size> frames, const MatchSettings& settings,
                                   Stream stream);
 
+  /// A level above full size has less contrast, so none is asked for there.
+  static ContrastRule contrast_at(const MatchSettings& settings, int level);
+
   /// Lower ones are no candidates, at that level.
   static double least_closeness(const PoseTemplate& templ, double threshold, int level);
 

@@ -94,6 +94,8 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
     pyramid_.push_back({{}, half_of(pyramid_.back().size)});
   MatchSettings coarse;
   coarse.method = settings_.method;
+  coarse.polarity = settings_.polarity;
+  coarse.min_contrast = PoseDescent::contrast_at(settings_, level).least;
   coarse.kernel = is_tuning_requested(settings_.kernel) ? "auto" : settings_.kernel;
   coarse.threshold = PoseDescent::least_closeness(templ, settings_.threshold, level);
   coarse.max_peaks = std::min(4 + 2 * settings_.max_peaks, 64);
@@ -203,7 +205,8 @@ void PosePlan::collect(std::vector<Peak>& peaks) const {
 PosePlan::Found PosePlan::found_at(const Search& search, const PoseDescent::End& end) const {
   const PoseGrid& grid = search.templ.grid();
   const auto& [candidate, alignment, probed] = end;
-  const double closeness = closeness_of(info(settings_.method).minimum, probed.score);
+  const double closeness =
+      closeness_of(info(settings_.method).minimum, settings_.polarity, probed.score);
   // Steps that led to a worse place are not taken.
   const bool settled =
       probed.is_inside && closeness >= candidate.closeness - search.templ.slack(PoseSteps::lowest);
@@ -257,9 +260,10 @@ Peak PosePlan::peak_of(std::uint32_t index, const Found& found) const {
           pose.center_y - 0.5 * (height - 1),
           static_cast<int>(std::lround(width)),
           static_cast<int>(std::lround(height)),
-          found.score,
+          oriented(settings_.polarity, found.score),
           found.closeness,
-          pose};
+          pose,
+          is_inverted(settings_.polarity, found.score)};
 }
 
 }  // namespace xcorr

@@ -28,7 +28,7 @@ class AlignTest final : public StageTest<xcorr::stage::Align> {
     return {scenario.test.left,
             scenario.problem.correlate.left_pitch,
             {13, 12},
-            {which % 2 == 1, which / 2 == 1},
+            {which % 2 == 1, which / 2 == 1, scenario.test.polarity},
             4};
   }
   xcorr::Status prepare(Scenario& scenario) const override {

@@ -12,8 +12,11 @@ class PeaksTest final : public StageTest<xcorr::stage::Peaks> {
     return concerns(c) && trial.method && is_usual(c, trial);
   }
   Problem problem(const Scenario& scenario) const override { return scenario.problem.peaks(); }
-  xcorr::Status prepare(Scenario& scenario) const override { return scenario.make_scores(); }
+  xcorr::Status prepare(Scenario& scenario) const override { return scenario.make_judged(); }
   xcorr::Status make_truth(Scenario& scenario) const override { return scenario.make_candidates(); }
+  void lay_out_inputs(const Problem&, Values& values) const override {
+    if (values.contains("judged")) values["scores"] = values["judged"];
+  }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     compare_candidates(comparison, t, got);
   }

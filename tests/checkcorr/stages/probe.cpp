@@ -32,7 +32,8 @@ class ProbeTest final : public StageTest<xcorr::stage::Probe> {
             level,
             grid.most(aligned ? xcorr::PoseSteps::lowest : level),
             candidates + 2,
-            aligned};
+            aligned,
+            {xcorr::info(method).centred ? c.polarity : xcorr::Polarity::same, c.min_contrast}};
   }
   xcorr::Status prepare(Scenario& scenario) const override {
     set_pyramids(scenario);

@@ -34,6 +34,11 @@ xcorr::PoseChoice choice_of(const Case& c) {
   return choice;
 }
 
+/// Of both signs where the case asks for that.
+double score_of(const Case& c, Draws& draw) {
+  return (draw(64) - (c.polarity == xcorr::Polarity::same ? 0 : 32)) / 64.0;
+}
+
 int level_of(const Case& c) { return (c.left.width + c.right.width) % 2; }
 
 void compare_lists(Comparison& comparison, const Values& truth, const Values& got, const char* name,
@@ -76,7 +81,8 @@ class GatherTest final : public StageTest<xcorr::stage::Gather> {
             3,
             pose_grid(c).steps(),
             level_of(c),
-            choice_of(c)};
+            choice_of(c),
+            c.polarity};
   }
   xcorr::Status prepare(Scenario& scenario) const override {
     const Problem p = problem(scenario);
@@ -86,7 +92,7 @@ class GatherTest final : public StageTest<xcorr::stage::Gather> {
     std::vector<std::uint32_t> counts;
     std::vector<xcorr::stage::Gather::Source> sources;
     for (xcorr::RefinedPeak& peak : peaks) {
-      peak.score = draw(64) / 64.0;
+      peak.score = score_of(scenario.test, draw);
       peak.x = draw(40);
       peak.y = draw(40);
     }
@@ -115,7 +121,7 @@ class SiftTest final : public StageTest<xcorr::stage::Sift> {
   bool takes(const Case& c, const Trial& trial) const override { return is_posed(c, trial); }
   Problem problem(const Scenario& scenario) const override {
     const Case& c = scenario.test;
-    return {c.left.width % 2 == 1, pose_grid(c).steps(), level_of(c), 40, choice_of(c)};
+    return {c.left.width % 2 == 1, pose_grid(c).steps(), level_of(c), 40, choice_of(c), c.polarity};
   }
   xcorr::Status prepare(Scenario& scenario) const override {
     const Problem p = problem(scenario);
@@ -125,7 +131,7 @@ class SiftTest final : public StageTest<xcorr::stage::Sift> {
     std::vector<PoseCandidate> list(p.count);
     std::vector<xcorr::ProbedPlace> found;
     for (PoseCandidate& one : list) {
-      const double score = draw(64) / 64.0;
+      const double score = score_of(scenario.test, draw);
       one = {score,
              score,
              draw(60),
@@ -136,8 +142,8 @@ class SiftTest final : public StageTest<xcorr::stage::Sift> {
       for (int k = 0; k < p.tries(); ++k) {
         xcorr::PoseIndex pose = one.pose;
         const bool exists = p.steps.neighbour(p.level, pose, k);
-        found.push_back({draw(64) / 64.0, one.twice_x + draw(9) - 4, one.twice_y + draw(9) - 4,
-                         pose, exists && draw(8) > 0, 0});
+        found.push_back({score_of(scenario.test, draw), one.twice_x + draw(9) - 4,
+                         one.twice_y + draw(9) - 4, pose, exists && draw(8) > 0, 0});
       }
     }
     set(scenario.values, "candidates", list);

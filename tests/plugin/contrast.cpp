@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Which contrast matches have: `polarity`, `min-contrast`, and what is reported of it.
+#include <algorithm>
+
+#include "support.hpp"
+
+namespace {
+
+Gray negative_of(Gray picture) {
+  for (std::uint8_t& pixel : picture.pixels) pixel = static_cast<std::uint8_t>(255 - pixel);
+  return picture;
+}
+
+/// A part, and as a negative the same part elsewhere.
+struct Parts {
+  Gray part = crop(texture(64, 64, 5), 0, 0, 24, 20);
+  Gray scene = texture(160, 120, 9);
+  std::string file = save(part, "part.png");
+
+  Parts() {
+    paste(scene, part, 20, 12);
+    paste(scene, negative_of(part), 90, 60);
+  }
+};
+
+GST_START_TEST(of_either_sign) {
+  const Parts parts;
+  Finder finder("threshold=0.9 max-peaks=4 subpixel=none template=" + parts.file);
+  Found found = finder.find(parts.scene);
+  assert_equals_int(found.peaks.size(), 1);
+  assert_at(found.peaks[0], 20, 12);
+  fail_if(found.peaks[0].inverted);
+  finder.set("polarity", "inverted");
+  found = finder.find(parts.scene);
+  assert_equals_int(found.peaks.size(), 1);
+  assert_at(found.peaks[0], 90, 60);
+  fail_unless(found.peaks[0].inverted);
+  assert_equals_float(found.peaks[0].score, 1);
+  assert_equals_float(found.peaks[0].confidence, 1);
+  finder.set("polarity", "either");
+  assert_equals_int(finder.find(parts.scene).peaks.size(), 2);
+}
+GST_END_TEST
+
+/// The template takes up nothing of it, which would undo its own contrast.
+GST_START_TEST(an_inverted_target_is_followed) {
+  const Parts parts;
+  Finder finder("threshold=0.8 track=true polarity=either template=" + parts.file);
+  guint64 id = 0;
+  for (int i = 0; i < 20; ++i) {
+    Gray scene = texture(160, 120, 9);
+    paste(scene, negative_of(parts.part), 30 + 3 * i, 30 + 2 * i);
+    const Found found = finder.find(scene);
+    assert_equals_int(found.peaks.size(), 1);
+    fail_if(found.peaks[0].lost, "lost in frame %d", i);
+    fail_unless(found.peaks[0].inverted);
+    fail_unless(found.peaks[0].score > 0.999, "%g in frame %d", found.peaks[0].score, i);
+    if (i > 0) assert_equals_uint64(found.peaks[0].id, id);
+    id = found.peaks[0].id;
+  }
+}
+GST_END_TEST
+
+/// By methods whose sign says nothing; the old one stays, and frames flow on.
+GST_START_TEST(methods_without_a_sign_are_refused) {
+  const Parts parts;
+  Finder finder("threshold=0.9 polarity=either max-peaks=4 template=" + parts.file);
+  assert_equals_int(finder.find(parts.scene).peaks.size(), 2);
+  for (const char* method : {"sqdiff", "sqdiff-normed", "ccorr", "ccorr-normed"}) {
+    finder.set("method", method);
+    assert_equals_int(finder.find(parts.scene).peaks.size(), 2);
+    const std::string text =
+        text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
+    fail_unless(text.find("polarity") != text.npos && text.find(method) != text.npos, "%s",
+                text.c_str());
+    assert_text(finder.get("method"), "ccoeff-normed");
+  }
+  finder.set("method", "ccoeff");
+  assert_equals_int(finder.find(parts.scene).peaks.size(), 2);
+  fail_unless(finder.message(GST_MESSAGE_ERROR) == nullptr);
+}
+GST_END_TEST
+
+GST_START_TEST(flat_places_are_no_match) {
+  const Parts parts;
+  Gray faint = parts.scene;
+  for (std::uint8_t& pixel : faint.pixels) pixel = static_cast<std::uint8_t>(120 + pixel / 16);
+  Finder finder("threshold=0.9 template=" + parts.file);
+  assert_equals_int(finder.find(faint).peaks.size(), 1);
+  finder.set("min-contrast", "8");
+  assert_equals_int(finder.find(faint).peaks.size(), 0);
+  assert_equals_int(finder.find(parts.scene).peaks.size(), 1);
+  finder.set("angle-extent", "20");
+  assert_equals_int(finder.find(faint).peaks.size(), 0);
+  assert_equals_int(finder.find(parts.scene).peaks.size(), 1);
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("contrast");
+  TCase* tcase = tcase_create("contrast");
+  tcase_add_test(tcase, of_either_sign);
+  tcase_add_test(tcase, an_inverted_target_is_followed);
+  tcase_add_test(tcase, methods_without_a_sign_are_refused);
+  tcase_add_test(tcase, flat_places_are_no_match);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}
