@@ -45,6 +45,7 @@ Result<TemplateGroup> TemplateGroup::make(const Device& device,
   group.device_ = device;
   group.problem_ = problem;
   for (const std::uint32_t index : members) group.members_.push_back({index, bank[index].live});
+  group.searched_ = {{0, static_cast<int>(members.size())}};
   if (Status s = group.choose(kernel); !s.ok()) return s;
   if (prefilter_sigma > 0) {
     const Size size = problem.correlate.right;
@@ -223,8 +224,21 @@ void TemplateGroup::adopt(const MatchFrame& frame) {
   problem_.subpixel = frame.subpixel != Subpixel::none;
 }
 
+bool TemplateGroup::select(const std::vector<bool>& wanted) {
+  std::vector<std::pair<int, int>> searched;
+  for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
+    if (!wanted[members_[i].index]) continue;
+    if (!searched.empty() && searched.back().second == i)
+      ++searched.back().second;
+    else
+      searched.emplace_back(i, i + 1);
+  }
+  return std::exchange(searched_, searched) != searched;
+}
+
 Status TemplateGroup::run(const MatchFrame& frame, const MatchScratch& scratch,
                           const MatchResults& results, SideStream& side, Stream stream) {
+  if (searched_.empty()) return {};
   adopt(frame);
   if (Status s = kernel_.search ? search(frame, scratch, results, stream)
                                 : search_in_stages(frame, scratch, results, side, stream);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/runtime.hpp"
@@ -73,6 +74,9 @@ class TemplateGroup {
   Status load(const std::vector<BankTemplate>& bank, const MatchResults& results, Stream stream);
   Status refresh(const MatchResults& results, Stream stream);
 
+  /// Searches only those templates of the bank from now on; whether that changes anything.
+  bool select(const std::vector<bool>& wanted);
+
   /// Enqueues the match of a frame.
   Status run(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
              SideStream& side, Stream stream);
@@ -114,15 +118,15 @@ class TemplateGroup {
                 Stream stream);
   Status locate(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
                 Stream stream);
-  /// Sets the buffers for each batch of templates and calls f.
+  /// Sets the buffers for each batch of the templates that are searched and calls f.
   template <class F>
   Status for_batches(LaunchOfRights& launch, F f) const {
-    const int count = problem_.correlate.rights;
-    for (int first = 0; first < count; first += problem_.batch) {
-      launch.first_right = first;
-      launch.right_count = std::min(problem_.batch, count - first);
-      if (Status s = f(); !s.ok()) return s;
-    }
+    for (const auto& [begin, end] : searched_)
+      for (int first = begin; first < end; first += problem_.batch) {
+        launch.first_right = first;
+        launch.right_count = std::min(problem_.batch, end - first);
+        if (Status s = f(); !s.ok()) return s;
+      }
     return {};
   }
 
@@ -139,6 +143,7 @@ class TemplateGroup {
   const Variant<stage::Judge>* judge_ = nullptr;  ///< null where no contrast is asked for
   std::unique_ptr<PlanState> state_, window_sums_state_, refine_state_, locate_state_;
   std::vector<Member> members_;
+  std::vector<std::pair<int, int>> searched_;  ///< of the members: first and past the last
   Block templates_, mask_, inset_, operands_, template_sums_;
   std::optional<Prefilter> prefilter_;  ///< for templates
 };

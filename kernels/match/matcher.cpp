@@ -32,6 +32,10 @@ Status check_settings(const MatchSettings& s) {
   if (s.min_peak_distance < 0) return bad("min_peak_distance must not be negative");
   if (!(s.poses.max_overlap >= 0 && s.poses.max_overlap <= 1))
     return bad("max_overlap must be in [0, 1]");
+  if (const auto& near = s.poses.vicinity;
+      near && !(std::isfinite(near->angle) && near->turn >= 0 && near->scale > 0 &&
+                std::isfinite(near->scale) && near->growth >= 0))
+    return bad("the vicinity of poses must have a finite angle and scale and no negative reach");
   if (!(s.prefilter_sigma >= 0 && s.prefilter_sigma <= 10))
     return bad("prefilter_sigma must be in [0, 10]");
   return {};

@@ -131,6 +131,19 @@ bool MatchPlan::adopt(const MatchSettings& settings) {
   return true;
 }
 
+Status MatchPlan::select(const std::vector<bool>& wanted, Stream stream) {
+  bool changed = false;
+  for (TemplateGroup& group : groups_) changed |= group.select(wanted);
+  if (!changed) return {};
+  const std::vector<std::uint32_t> none(matched_);
+  for (std::uint32_t* counts : {counts_.as<std::uint32_t>(), sizes_.counts_in(results_)})
+    if (Status s = runtime_->copy(bytes_copy(counts, none.data(), matched_ * sizeof none[0]),
+                                  Memory::host, Memory::device, stream);
+        !s.ok())
+      return s;
+  return {};
+}
+
 Result<Rows> MatchPlan::read(const MatrixView& frame, Stream stream) {
   auto rows = reader_.read(frame, prefilter_ ? prefilter_->reads(region_) : region_, stream);
   if (!rows.ok() || !prefilter_) return rows;

@@ -49,6 +49,10 @@ class MatchPlan {
   /// Uses the current state of the live templates. After an error nothing reads the frame.
   Status enqueue(const MatrixView& frame, Stream stream);
 
+  /// Enqueues that from now on only those templates of the bank are searched, the others have no
+  /// peaks. For plans whose results are in device memory.
+  Status select(const std::vector<bool>& wanted, Stream stream);
+
   /// A template in the order of the results.
   struct Slot {
     std::uint32_t index;  ///< in the bank

@@ -329,6 +329,22 @@ std::vector<Property> make_table() {
           [](auto& s) -> auto& { return s.search.tracking.min_confidence; }),
       row(
           g_param_spec_double(
+              "track-angle", "Track angle",
+              "With 'track' and where angles or scales are searched: degrees that a "
+              "target turns from one frame to the next at most, from any angle (0: "
+              "it stays within the angles that are searched)",
+              0, 180, initial.search.tracking.turn, playing),
+          [](auto& s) -> auto& { return s.search.tracking.turn; }),
+      row(
+          g_param_spec_double(
+              "track-scale", "Track scale",
+              "With 'track' and where angles or scales are searched: share by which "
+              "a target grows or shrinks from one frame to the next at most, to any "
+              "size (0: it stays within the scales that are searched)",
+              0, 1, initial.search.tracking.growth, playing),
+          [](auto& s) -> auto& { return s.search.tracking.growth; }),
+      row(
+          g_param_spec_double(
               "template-update", "Template update",
               "With 'track', the weight at which the matched patch is blended into the "
               "template after each frame in which its target is tracked (0: the "

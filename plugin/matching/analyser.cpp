@@ -142,8 +142,7 @@ xcorr::Status Analyser::prepare(const Task& task) {
   for (xcorr::Matcher& matcher : matchers_)
     if (auto status = matcher.prepare(xcorr::ElementType::u8, frame, match); !status.ok())
       return status;
-  return tracking.enabled ? windows_->prepare(frame, match, tracking.search_margin)
-                          : xcorr::Status();
+  return tracking.enabled ? windows_->prepare(frame, match, tracking) : xcorr::Status();
 }
 
 /// A template whose pixels are unchanged keeps its tracks.

@@ -34,26 +34,35 @@ void Windows::set_templates(Images images, LiveTemplates live) {
   images_ = std::move(images);
   live_ = std::move(live);
   matchers_ = std::move(matchers);
+  poses_.clear();
   of_pictures_.clear();
   of_pictures_.resize(matchers_.size());
   enqueued_.clear();
 }
 
 xcorr::Status Windows::prepare(xcorr::Size frame, const xcorr::MatchSettings& settings,
-                               int margin) {
+                               const TrackSettings& tracking) {
   frame_ = frame;
   settings_ = settings;
   settings_.max_peaks = std::min(settings.max_peaks, max_window_peaks);
   // Tuning would stall the stream once for every size of window.
   if (settings.kernel == "tune") settings_.kernel = "auto";
   area_ = xcorr::searched_region(frame, settings.search_region);
-  margin_ = margin;
+  margin_ = tracking.search_margin;
+  following_ = {settings.poses, tracking};
+  poses_.clear();
   for (std::uint32_t i = 0; i < matchers_.size(); ++i) {
     if (!fits(i)) continue;
     auto matcher = matcher_of(i, 0);
     if (!matcher.ok()) return matcher.status();
-    if (auto status = prepare(*matcher.value(), region_around({i, {}})); !status.ok())
-      return status;
+    TemplatePlace anywhere{i, {}};
+    anywhere.seen.pose = following_.usual();
+    auto region = prepare(*matcher.value(), anywhere);
+    if (region.status().code() == xcorr::Code::invalid_argument) {
+      following_.give_up();
+      region = prepare(*matcher.value(), anywhere);
+    }
+    if (!region.ok()) return region.status();
   }
   return {};
 }
@@ -63,13 +72,18 @@ bool Windows::fits(std::uint32_t index) const {
   return size.width <= area_.width && size.height <= area_.height;
 }
 
-xcorr::Rect Windows::region_around(const TemplatePlace& expected) const {
-  const xcorr::Size size = (*images_)[expected.template_index].size;
+xcorr::Rect Windows::region_around(const TemplatePlace& expected, xcorr::Size extent) const {
   const int margin = margin_for(expected.reach, margin_, std::max(area_.width, area_.height));
-  const int width = std::min(size.width + 2 * margin, area_.width);
-  const int height = std::min(size.height + 2 * margin, area_.height);
-  return {moved_inside(expected.place.x - margin, width, area_.x, area_.width),
-          moved_inside(expected.place.y - margin, height, area_.y, area_.height), width, height};
+  const int width = std::min(extent.width + 2 * margin, area_.width);
+  const int height = std::min(extent.height + 2 * margin, area_.height);
+  // Its bounds grow and shrink round the middle of the last ones.
+  const auto begin = [margin](double place, int seen, int length) {
+    return place + 0.5 * (seen - length) - margin;
+  };
+  const double x = begin(expected.place.x, expected.seen.width, extent.width),
+               y = begin(expected.place.y, expected.seen.height, extent.height);
+  return {moved_inside(x, width, area_.x, area_.width),
+          moved_inside(y, height, area_.y, area_.height), width, height};
 }
 
 xcorr::Result<xcorr::Matcher*> Windows::matcher_of(std::uint32_t index, std::size_t which) {
@@ -86,9 +100,16 @@ xcorr::Result<xcorr::Matcher*> Windows::matcher_of(std::uint32_t index, std::siz
   return matchers[which].get();
 }
 
-xcorr::Status Windows::prepare(xcorr::Matcher& matcher, const xcorr::Rect& region) {
-  settings_.search_region = region;
-  return matcher.prepare(xcorr::ElementType::u8, frame_, settings_);
+xcorr::Result<xcorr::Rect> Windows::prepare(xcorr::Matcher& matcher,
+                                            const TemplatePlace& expected) {
+  const xcorr::Size size = (*images_)[expected.template_index].size;
+  xcorr::PoseRange& poses = poses_[&matcher];
+  poses = following_.around(size, expected.seen.pose, expected.frames, poses);
+  xcorr::MatchSettings settings = settings_;
+  settings.poses = poses;
+  settings.search_region = region_around(expected, bounds_of(size, poses));
+  if (auto s = matcher.prepare(xcorr::ElementType::u8, frame_, settings); !s.ok()) return s;
+  return settings.search_region;
 }
 
 xcorr::Status Windows::enqueue(const xcorr::MatrixView& frame,
@@ -100,10 +121,10 @@ xcorr::Status Windows::enqueue(const xcorr::MatrixView& frame,
     if (!fits(index)) continue;
     auto matcher = matcher_of(index, used[index]++);
     if (!matcher.ok()) return matcher.status();
-    const xcorr::Rect region = region_around(expected);
-    if (auto status = prepare(*matcher.value(), region); !status.ok()) return status;
+    const auto region = prepare(*matcher.value(), expected);
+    if (!region.ok()) return region.status();
     if (auto status = matcher.value()->enqueue(frame); !status.ok()) return status;
-    enqueued_.push_back({index, region, matcher.value()});
+    enqueued_.push_back({index, region.value(), matcher.value()});
   }
   return {};
 }

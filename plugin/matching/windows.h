@@ -5,6 +5,7 @@
 // rather than clipped: moving a prepared matcher is free, resizing it is not.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include "matching/live_templates.h"
 #include "matching/luma_image.h"
 #include "tracking/follower.h"
+#include "tracking/pose_following.h"
 
 namespace cudaxcorr {
 
@@ -29,7 +31,8 @@ class Windows {
 
   /// Prepares one window per template; further ones are made as needed. The margin is in pixels.
   /// Windows stay inside the settings' search region.
-  xcorr::Status prepare(xcorr::Size frame, const xcorr::MatchSettings& settings, int margin);
+  xcorr::Status prepare(xcorr::Size frame, const xcorr::MatchSettings& settings,
+                        const TrackSettings& tracking);
 
   /// Enqueues the search of all windows, so that a GPU works on them concurrently.
   xcorr::Status enqueue(const xcorr::MatrixView& frame,
@@ -54,9 +57,11 @@ class Windows {
   };
 
   bool fits(std::uint32_t index) const;
-  xcorr::Rect region_around(const TemplatePlace& expected) const;
+  /// \param extent  of what is expected there
+  xcorr::Rect region_around(const TemplatePlace& expected, xcorr::Size extent) const;
   xcorr::Result<xcorr::Matcher*> matcher_of(std::uint32_t index, std::size_t which);
-  xcorr::Status prepare(xcorr::Matcher& matcher, const xcorr::Rect& region);
+  /// Prepares the window there.
+  xcorr::Result<xcorr::Rect> prepare(xcorr::Matcher& matcher, const TemplatePlace& expected);
   bool at_inner_edge(const xcorr::Peak& peak, const xcorr::Rect& region) const;
 
   xcorr::Device device_;
@@ -66,6 +71,8 @@ class Windows {
   xcorr::Rect area_;  ///< all windows lie inside
   xcorr::MatchSettings settings_;
   int margin_ = 0;
+  PoseFollowing following_;
+  std::map<const xcorr::Matcher*, xcorr::PoseRange> poses_;  ///< that matchers are prepared for
   std::vector<std::vector<std::unique_ptr<xcorr::Matcher>>> matchers_;  ///< by template
   std::vector<std::unique_ptr<xcorr::Matcher>> of_pictures_;            ///< made as needed
   std::vector<Window> enqueued_;

@@ -75,8 +75,8 @@ std::vector<TemplatePlace> Follower::expectations(std::uint64_t frame) const {
   std::vector<TemplatePlace> expected;
   if (rules_.settings.by_filter()) return expected;
   for (std::uint32_t i = 0; i < trackers_.size(); ++i)
-    for (const auto& [place, reach] : trackers_[i].places(frame, rules_))
-      expected.push_back({i, place, reach});
+    for (const auto& [place, reach, seen, frames] : trackers_[i].places(frame, rules_))
+      expected.push_back({i, place, reach, seen, frames});
   return expected;
 }
 

@@ -16,11 +16,14 @@
 
 namespace cudaxcorr {
 
-/// A place of a template: its top-left corner, and how far around it is searched, pixels.
+/// A place of a template: its top-left corner, and how far around it is searched, pixels; what was
+/// last seen there, so many frames ago.
 struct TemplatePlace {
   std::uint32_t template_index;
   Point place;
   double reach = 0;
+  xcorr::Peak seen = {};
+  int frames = 1;
 };
 
 /// What must be searched for, so that targets can be told from what looks like them: more peaks

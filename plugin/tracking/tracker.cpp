@@ -308,12 +308,13 @@ void Tracker::start_new(std::uint64_t frame, const Detections& detections, const
 std::vector<SearchPlace> Tracker::places(std::uint64_t frame, const TrackRules& rules) const {
   const int margin = rules.settings.search_margin;
   std::vector<SearchPlace> places;
+  const auto add = [&](const Trace& trace, double reach) {
+    places.push_back({trace.expected(frame), reach, trace.peak, trace.missed + 1});
+  };
   for (const Track& track : tracks_) {
     const Trace& trace = track.trace;
-    if (!trace.anywhere)
-      places.push_back({trace.expected(frame), track.sought ? margin : trace.reach(frame, margin)});
-    if (const auto& candidate = track.candidate)
-      places.push_back({candidate->expected(frame), candidate->reach(frame, margin)});
+    if (!trace.anywhere) add(trace, track.sought ? margin : trace.reach(frame, margin));
+    if (const auto& candidate = track.candidate) add(*candidate, candidate->reach(frame, margin));
   }
   return places;
 }

@@ -29,6 +29,8 @@ struct TrackSettings {
   int min_frames_for_lost = 5;  ///< frames in a row without a detection, at least 1
   int forget_after = 250;       ///< frames in a row after which a lost target ends; 0: never
   double min_confidence = 0.4;  ///< below which a place is not reported, 0 to 1
+  double turn = 15;             ///< degrees that a target turns in a frame; 0: no limit
+  double growth = 0.1;          ///< and by which share it grows or shrinks; 0: no limit
   double update = 0.1;          ///< the weight of the matched patch when it is blended in, 0 to 1
   double update_score = 0.6;    ///< the least closeness (see xcorr::Peak) for that
 
@@ -100,10 +102,13 @@ struct TrackRules {
   xcorr::Rect area{};    ///< what is searched of the frame
 };
 
-/// A place around which to search, top-left corner of the template, and how far, in pixels.
+/// A place around which to search, top-left corner of the template, and how far, in pixels; what
+/// was last seen of the target, so many frames ago.
 struct SearchPlace {
   Point place;
   double reach;
+  xcorr::Peak seen;
+  int frames;
 };
 
 class Tracker {

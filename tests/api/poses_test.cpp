@@ -253,6 +253,56 @@ TEST_P(PosesTest, PartsOfEitherContrast) {
   expect_parts(parts(Polarity::inverted), half);
 }
 
+/// Which part of the range is searched is another one for each frame, also past the half turn.
+TEST_P(PosesTest, OnlyNearAPose) {
+  Scene scene;
+  scene.poses = {{70.4, 60.2, 33, 0.85},
+                 {220.3, 70.8, -110, 1},
+                 {80.7, 190.1, 178, 1.2},
+                 {215.2, 200.6, 70, 1}};
+  const Bytes frame = scene.frame({300, 260}), pattern = scene.pattern();
+  MatchSettings s = all_round(4);
+  s.poses.scale_min = 0.8;
+  s.poses.scale_max = 1.25;
+  Matcher matcher = std::move(Matcher::create(device).value());
+  const MatrixView view = pattern.view();
+  ASSERT_TRUE(matcher.set_templates({&view, 1}).ok());
+  const auto found = [&](std::optional<PoseVicinity> vicinity) {
+    s.poses.vicinity = vicinity;
+    EXPECT_TRUE(matcher.prepare(ElementType::u8, frame.size, s).ok());
+    std::vector<Peak> peaks;
+    EXPECT_TRUE(matcher.enqueue(frame.view()).ok());
+    EXPECT_TRUE(matcher.collect(peaks).ok());
+    return peaks;
+  };
+  const auto expect_only = [&](PoseVicinity vicinity, const Pose& part) {
+    Scene alone = scene;
+    alone.poses = {part};
+    expect_parts(found(vicinity), alone);
+  };
+  const auto has = [&](const std::vector<Peak>& peaks, const Pose& part) {
+    return std::ranges::any_of(peaks, [&](const Peak& peak) {
+      return std::hypot(peak.pose.center_x - part.center_x, peak.pose.center_y - part.center_y) < 5;
+    });
+  };
+  expect_parts(found({}), scene);
+  const double all = 10;
+  expect_only({40, 15, 1, all}, scene.poses[0]);
+  expect_only({-120, 15, 1, all}, scene.poses[1]);
+  expect_only({-175, 15, 1, all}, scene.poses[2]);
+  const auto small = found(PoseVicinity{0, 360, 0.8, 0}),
+             large = found(PoseVicinity{0, 360, 1.25, 0});
+  EXPECT_TRUE(has(small, scene.poses[0]));
+  EXPECT_FALSE(has(small, scene.poses[2]));
+  EXPECT_TRUE(has(large, scene.poses[2]));
+  EXPECT_FALSE(has(large, scene.poses[0]));
+  expect_parts(found(PoseVicinity{50, 360, 1, all}), scene);
+  EXPECT_TRUE(found(PoseVicinity{130, 10, 1, all}).empty());
+  // At least the nearest pose.
+  EXPECT_TRUE(has(found(PoseVicinity{33.5, 0, 0.851, 0}), scene.poses[0]));
+  expect_parts(found({}), scene);
+}
+
 /// Of full size, whatever the pyramid makes of a window.
 TEST_P(PosesTest, FlatPlacesAreNoMatch) {
   Scene scene;
@@ -384,6 +434,10 @@ TEST_P(PosesTest, WhatIsRefused) {
   refused([](MatchSettings& s) { s.poses.scale_step = 2; }, "scale_step");
   refused([](MatchSettings& s) { s.poses.pyramid_levels = 9; }, "pyramid_levels");
   refused([](MatchSettings& s) { s.poses.max_overlap = 1.5; }, "max_overlap");
+  for (const PoseVicinity& vicinity :
+       {PoseVicinity{nan, 1, 1, 1}, PoseVicinity{0, -1, 1, 1}, PoseVicinity{0, 1, 0, 1},
+        PoseVicinity{0, 1, nan, 1}, PoseVicinity{0, 1, 1, -0.1}, PoseVicinity{0, nan, 1, 1}})
+    refused([&](MatchSettings& s) { s.poses.vicinity = vicinity; }, "vicinity");
   refused([](MatchSettings& s) { s.method = Method::ccorr; }, "normed");
   refused([](MatchSettings& s) { s.prefilter_sigma = 1; }, "prefilter");
   refused(

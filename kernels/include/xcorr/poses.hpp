@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include <xcorr/export.hpp>
 
@@ -27,6 +28,15 @@ struct Corner {
 
 /// The template's upper left, upper right, lower right and lower left one, as it lies in the frame.
 XCORR_API std::array<Corner, 4> corners_of(const Pose& pose);
+
+/// Poses near one.
+struct PoseVicinity {
+  double angle = 0, turn = 0;  ///< degrees; up to `turn` either way
+  /// From scale / (1 + growth) to scale * (1 + growth).
+  double scale = 1, growth = 0;
+
+  bool operator==(const PoseVicinity&) const = default;
+};
 
 /// The poses that are searched. The default is none but the upright one at the template's own size.
 struct PoseRange {
@@ -48,6 +58,10 @@ struct PoseRange {
   /// The share of the smaller one's area that two peaks of a template may have in common, 0 to 1;
   /// with MatchSettings::best_template two peaks of different ones too, whatever the poses.
   double max_overlap = 0.5;
+
+  /// Of all these poses a search begins with those that are near this one, and with the nearest
+  /// in any case. For another vicinity nothing is prepared anew, so each frame may have its own.
+  std::optional<PoseVicinity> vicinity;
 
   bool operator==(const PoseRange&) const = default;
   /// Whether there are any but the upright one.

@@ -56,13 +56,20 @@ PoseGrid::PoseGrid(const PoseRange& range, Size extent, bool round, int top, int
     inverse_scales_.push_back(fixed(1 / scale(PoseSteps::lowest, {0, i}), 24));
 }
 
+double PoseGrid::angle_step(int level) const {
+  return std::ldexp(steps_.angle_step, level - PoseSteps::lowest);
+}
+
+double PoseGrid::scale_step(int level) const {
+  return std::ldexp(steps_.scale_step, level - PoseSteps::lowest);
+}
+
 double PoseGrid::angle(int level, PoseIndex pose) const {
-  return angle_start_ + std::ldexp(steps_.angle_step, level - PoseSteps::lowest) * pose.angle;
+  return angle_start_ + angle_step(level) * pose.angle;
 }
 
 double PoseGrid::scale(int level, PoseIndex pose) const {
-  return std::exp(log_scale_min_ +
-                  std::ldexp(steps_.scale_step, level - PoseSteps::lowest) * pose.scale);
+  return std::exp(log_scale_min_ + scale_step(level) * pose.scale);
 }
 
 }  // namespace xcorr

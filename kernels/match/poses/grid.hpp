@@ -26,6 +26,9 @@ class PoseGrid {
   int scales(int level) const { return steps_.scales_of(level); }
   double angle(int level, PoseIndex pose) const;  ///< radians
   double scale(int level, PoseIndex pose) const;
+  /// From one to the next: radians, and the logarithm of a ratio.
+  double angle_step(int level) const;
+  double scale_step(int level) const;
   bool turns() const { return steps_.turns; }
   bool scales() const { return steps_.grows; }
 

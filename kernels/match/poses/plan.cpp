@@ -57,6 +57,27 @@ Status check(const std::vector<BankTemplate>& bank, const MatchSettings& s) {
   return {};
 }
 
+/// Of the pictures at these poses, those whose poses are in the vicinity, with half a step of the
+/// grid round it, and the nearest ones.
+std::vector<bool> near_ones(const PoseGrid& grid, std::span<const PoseIndex> poses,
+                            const PoseVicinity& vicinity) {
+  const int level = grid.top();
+  const auto past = [](double distance, double reach, double step) {
+    return step > 0 ? std::max(std::abs(distance) - reach, 0.0) / step : 0;
+  };
+  std::vector<double> distances;
+  for (const PoseIndex pose : poses) {
+    const double turned = std::remainder(grid.angle(level, pose) / degree - vicinity.angle, 360);
+    const double grown = std::log(grid.scale(level, pose) / vicinity.scale);
+    distances.push_back(std::max(past(turned, vicinity.turn, grid.angle_step(level) / degree),
+                                 past(grown, std::log1p(vicinity.growth), grid.scale_step(level))));
+  }
+  const double least = std::max(0.5, distances.empty() ? 0 : *std::ranges::min_element(distances));
+  std::vector<bool> near;
+  for (const double distance : distances) near.push_back(distance <= least);
+  return near;
+}
+
 }  // namespace
 
 // ---- making ---------------------------------------------------------------------------------
@@ -111,7 +132,8 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   auto descent = PoseDescent::make(device_, templ, top.value(), pictures.value().poses, sizes(),
                                    settings_, stream);
   if (!descent.ok()) return descent.status();
-  searches_.push_back({std::move(templ), std::move(top.value()), std::move(descent.value())});
+  searches_.push_back({std::move(templ), std::move(top.value()), std::move(descent.value()),
+                       std::move(pictures.value().poses)});
   return {};
 }
 
@@ -143,6 +165,7 @@ bool PosePlan::adopt(const MatchSettings& settings) {
   same.subpixel = settings_.subpixel;
   same.best_template = settings_.best_template;
   same.poses.max_overlap = settings_.poses.max_overlap;
+  same.poses.vicinity = settings_.poses.vicinity;
   const Rect region = searched_region(frame_, settings.search_region);
   if (!(same == settings_) || region.size() != region_.size()) return false;
   for (Search& search : searches_) {
@@ -181,11 +204,23 @@ Status PosePlan::enqueue_levels(const MatrixView& frame, Stream stream) {
   for (Search& search : searches_) {
     const PyramidLevel& top = pyramid_[search.templ.grid().top()];
     const MatrixView view{top.rows.data, ElementType::u8, top.size, top.rows.pitch, Memory::device};
+    if (Status s = select(search, stream); !s.ok()) return s;
     if (Status s = search.top.enqueue(view, stream); !s.ok()) return s;
     if (Status s = search.descent.enqueue(search.templ, pyramid_, settings_.threshold, stream);
         !s.ok())
       return s;
   }
+  return {};
+}
+
+Status PosePlan::select(Search& search, Stream stream) {
+  if (search.selected == settings_.poses.vicinity) return {};
+  const std::vector<bool> wanted =
+      settings_.poses.vicinity
+          ? near_ones(search.templ.grid(), search.poses, *settings_.poses.vicinity)
+          : std::vector<bool>(search.poses.size(), true);
+  if (Status s = search.top.select(wanted, stream); !s.ok()) return s;
+  search.selected = settings_.poses.vicinity;
   return {};
 }
 

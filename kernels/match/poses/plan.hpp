@@ -43,6 +43,8 @@ class PosePlan {
     PoseTemplate templ;
     MatchPlan top;
     PoseDescent descent;
+    std::vector<PoseIndex> poses;  ///< of the top's templates
+    std::optional<PoseVicinity> selected = {};
   };
   /// A template at a pose, in pixels of the searched region.
   struct Found {
@@ -54,6 +56,8 @@ class PosePlan {
   Status make_pyramid();
   /// The sizes of the pyramid's levels.
   std::vector<Size> sizes() const;
+  /// Lets the top search the poses of the settings' vicinity alone.
+  Status select(Search& search, Stream stream);
   Status enqueue_levels(const MatrixView& frame, Stream stream);
   Found found_at(const Search& search, const PoseDescent::End& end) const;
   /// Those that reach the threshold and overlap no better one too much, best first.

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Tracks of targets that turn and grow, in made scenes: each pixel is the mean of samples of a
+// function, so that the truth is exact.
+#include <cmath>
+
+#include "support.hpp"
+
+namespace {
+
+constexpr double degree = G_PI / 180;
+
+/// What is on the target, (u, v) from its centre: waves, and a slope that tells its upper edge.
+double surface(double u, double v) {
+  return 128 + 45 * std::sin(0.43 * u + 0.21 * v + 1) + 40 * std::cos(0.37 * v - 0.12 * u) +
+         0.9 * v + 0.4 * u;
+}
+
+struct Place {
+  double x, y, angle, scale;  ///< of the centre; degrees
+};
+
+/// A target of width x height at a pose on a picture.
+struct Scene {
+  int width, height;
+  Gray background = texture(240, 200, 9);
+
+  Gray frame(const Place& place) const {
+    Gray made = background;
+    const double cosine = std::cos(place.angle * degree), sine = std::sin(place.angle * degree);
+    const double reach = 0.5 * place.scale * std::hypot(width, height) + 1;
+    const auto from = [reach](double at) { return std::max(0, static_cast<int>(at - reach)); };
+    const auto to = [reach](double at, int most) {
+      return std::min(most, static_cast<int>(at + reach) + 1);
+    };
+    for (int y = from(place.y); y < to(place.y, made.height); ++y)
+      for (int x = from(place.x); x < to(place.x, made.width); ++x) {
+        double sum = 0;
+        for (int i = 0; i < 16; ++i) {
+          const double dx = x + (i % 4 - 1.5) / 4 - place.x, dy = y + (i / 4 - 1.5) / 4 - place.y;
+          const double u = (cosine * dx - sine * dy) / place.scale,
+                       v = (sine * dx + cosine * dy) / place.scale;
+          const bool inside = std::abs(u) <= 0.5 * width && std::abs(v) <= 0.5 * height;
+          sum += inside ? surface(u, v) : background.at(x, y);
+        }
+        made.at(x, y) = static_cast<std::uint8_t>(std::lround(sum / 16));
+      }
+    return made;
+  }
+  Gray pattern() const {
+    return crop(Scene{width + 4, height + 4}.frame({100.5, 100.5, 0, 1}), 101 - width / 2,
+                101 - height / 2, width, height);
+  }
+};
+
+double turn_between(double a, double b) { return std::abs(std::remainder(a - b, 360)); }
+
+struct Followed {
+  int right = 0;  ///< frames in which it is reported where it is, as it is
+  int ids = 0;
+};
+
+/// `frames` of a target that turns and grows evenly and moves along.
+Followed follow(Finder& finder, const Scene& scene, int frames, double turn, double growth) {
+  Followed followed;
+  guint64 id = 0;
+  for (int i = 0; i < frames; ++i) {
+    const Place place{90 + 0.7 * i, 95 + 0.2 * i, turn * i, std::pow(growth, i)};
+    const Found found = finder.find(scene.frame(place));
+    if (found.peaks.empty() || found.peaks[0].lost) continue;
+    const Peak& peak = found.peaks[0];
+    if (std::hypot(peak.center_x - place.x, peak.center_y - place.y) < 0.3 &&
+        turn_between(peak.angle, place.angle) < 0.5 &&
+        std::abs(peak.scale / place.scale - 1) < 0.01)
+      ++followed.right;
+    if (peak.id != id) ++followed.ids;
+    id = peak.id;
+  }
+  return followed;
+}
+
+std::string options(const Scene& scene, const char* more) {
+  return "track=true threshold=0.75 search-margin=20 angle-start=-5 angle-extent=10 template=" +
+         save(scene.pattern(), "part.png") + " " + more;
+}
+
+/// All round, though whole frames are only searched for a few degrees and one size.
+GST_START_TEST(a_target_that_turns_and_grows_is_held) {
+  const Scene scene{32, 32};
+  Finder finder(options(scene, ""));
+  const Followed followed = follow(finder, scene, 73, 5, std::pow(1.25, 1 / 72.));
+  assert_equals_int(followed.right, 73);
+  assert_equals_int(followed.ids, 1);
+}
+GST_END_TEST
+
+/// The other way round, smaller, and longer than it is high: its window must hold it in any pose.
+GST_START_TEST(a_long_one_that_shrinks_is_held) {
+  const Scene scene{72, 20};
+  Finder finder(options(scene, "search-margin=8"));
+  const Followed followed = follow(finder, scene, 60, -6, std::pow(0.8, 1 / 60.));
+  assert_equals_int(followed.right, 60);
+  assert_equals_int(followed.ids, 1);
+}
+GST_END_TEST
+
+/// With 0 targets stay within what whole frames are searched for, as the limits say.
+GST_START_TEST(without_limits_the_range_holds) {
+  const Scene scene{32, 32};
+  Finder finder(options(scene, "track-angle=0 track-scale=0"));
+  const Followed followed = follow(finder, scene, 20, 5, 1);
+  fail_unless(followed.right <= 4, "right in %d frames", followed.right);
+}
+GST_END_TEST
+
+/// A target that turns faster than that is lost; more degrees hold it.
+GST_START_TEST(limits_are_of_a_frame) {
+  const Scene scene{32, 32};
+  Finder narrow(options(scene, "track-angle=4"));
+  fail_unless(follow(narrow, scene, 16, 23, 1).right <= 4);
+  Finder wide(options(scene, "track-angle=25"));
+  assert_equals_int(follow(wide, scene, 16, 23, 1).right, 16);
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("pose_tracks");
+  TCase* tcase = tcase_create("pose_tracks");
+  tcase_add_test(tcase, a_target_that_turns_and_grows_is_held);
+  tcase_add_test(tcase, a_long_one_that_shrinks_is_held);
+  tcase_add_test(tcase, without_limits_the_range_holds);
+  tcase_add_test(tcase, limits_are_of_a_frame);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}
