@@ -20,11 +20,25 @@ void add_tracking(GstAnalyticsRelationMeta* relations, const Target& target, Gst
     gst_analytics_tracking_mtd_update_last_seen(&tracking, now);
 }
 
+gint whole(double number) { return static_cast<gint>(std::lround(number)); }
+
+/// A box that is turned, where GstAnalytics has those; else the upright bounds.
 void add_detection(GstAnalyticsRelationMeta* relations, const xcorr::Peak& peak,
                    const std::string& label, float confidence, GstAnalyticsODMtd& detection) {
-  gst_analytics_relation_meta_add_od_mtd(
-      relations, g_quark_from_string(label.c_str()), static_cast<gint>(std::lround(peak.x)),
-      static_cast<gint>(std::lround(peak.y)), peak.width, peak.height, confidence, &detection);
+  const GQuark type = g_quark_from_string(label.c_str());
+#ifdef XCORR_ORIENTED_BOXES
+  if (const xcorr::Pose& pose = peak.pose; pose.angle != 0) {
+    // Clockwise, in radians from 0 to a whole turn; the place is that of the box before its turn.
+    const double clockwise = pose.angle > 0 ? 360 - pose.angle : -pose.angle;
+    gst_analytics_relation_meta_add_oriented_od_mtd(
+        relations, type, whole(pose.center_x - 0.5 * (pose.width - 1)),
+        whole(pose.center_y - 0.5 * (pose.height - 1)), whole(pose.width), whole(pose.height),
+        static_cast<gfloat>(clockwise * G_PI / 180), confidence, &detection);
+    return;
+  }
+#endif
+  gst_analytics_relation_meta_add_od_mtd(relations, type, whole(peak.x), whole(peak.y), peak.width,
+                                         peak.height, confidence, &detection);
 }
 
 }  // namespace
