@@ -15,21 +15,28 @@ constexpr double rate_of_usual = 0.02;
 /// A window that reaches so many standard deviations holds nearly every place.
 constexpr double deviations = 3;
 
-}  // namespace
-
-double distance(const xcorr::Peak& peak, Point place) {
-  return std::max(std::abs(peak.x - place.x), std::abs(peak.y - place.y));
+Point middle_of(const xcorr::Peak& peak) {
+  return {peak.x + 0.5 * peak.width, peak.y + 0.5 * peak.height};
 }
+
+}  // namespace
 
 /// Nothing is known of its velocity, but most things move less than half their size in a frame.
 Trace::Trace(const xcorr::Peak& seen, std::uint64_t frame)
     : peak(seen),
-      motion({seen.x, seen.y}, std::max(seen.width, seen.height) / 2.0),
+      motion(middle_of(seen), std::max(seen.width, seen.height) / 2.0),
       seen_at(frame),
       usual(seen.closeness) {}
 
 Point Trace::expected(std::uint64_t frame) const {
-  return motion.expected(static_cast<double>(frame - seen_at));
+  const Point middle = motion.expected(static_cast<double>(frame - seen_at));
+  return {middle.x - 0.5 * peak.width, middle.y - 0.5 * peak.height};
+}
+
+double Trace::distance(const xcorr::Peak& seen, std::uint64_t frame) const {
+  const Point expected = motion.expected(static_cast<double>(frame - seen_at)),
+              middle = middle_of(seen);
+  return std::max(std::abs(middle.x - expected.x), std::abs(middle.y - expected.y));
 }
 
 double Trace::spread(std::uint64_t frame) const {
@@ -59,7 +66,7 @@ void Trace::forget_closeness() {
 }
 
 void Trace::glimpse(const xcorr::Peak& seen, std::uint64_t frame, double sure) {
-  if (frame > seen_at) motion.correct({seen.x, seen.y}, static_cast<double>(frame - seen_at), sure);
+  if (frame > seen_at) motion.correct(middle_of(seen), static_cast<double>(frame - seen_at), sure);
   seen_at = frame;
 }
 

@@ -14,15 +14,16 @@
 
 namespace cudaxcorr {
 
-/// The larger of the distances in x and y, pixels.
-double distance(const xcorr::Peak& peak, Point place);
-
 /// Frames are numbered; those that are not analysed may be left out.
 struct Trace {
   Trace() = default;
   Trace(const xcorr::Peak& seen, std::uint64_t frame);
 
+  /// The upper left corner, if its bounds are as large as at the last sight. What turns is followed
+  /// by its middle.
   Point expected(std::uint64_t frame) const;
+  /// From there, the larger of the distances in x and y, pixels.
+  double distance(const xcorr::Peak& seen, std::uint64_t frame) const;
   /// The standard deviation of that place.
   double spread(std::uint64_t frame) const;
   /// How far from there it is sought, at least `margin`.

@@ -48,10 +48,9 @@ double lead(std::vector<double> worths, std::size_t chosen, std::size_t alike, d
 
 std::vector<double> worths_of(const Trace& trace, std::span<const xcorr::Peak* const> detections,
                               std::uint64_t frame) {
-  const Point expected = trace.expected(frame);
   std::vector<double> worths;
   for (const xcorr::Peak* peak : detections)
-    worths.push_back(trace.worth(peak->closeness, distance(*peak, expected), frame));
+    worths.push_back(trace.worth(peak->closeness, trace.distance(*peak, frame), frame));
   return worths;
 }
 
@@ -116,10 +115,10 @@ void Tracker::follow(std::uint64_t frame, Detections& detections, const TrackRul
     worths.push_back(worths_of(track->trace, detections, frame));
     // Places have fractions of a pixel.
     const double reach = track->trace.reach(frame, rules.settings.search_margin) + 1;
-    const Point expected = track->trace.expected(frame);
     for (std::size_t i = 0; i < columns; ++i) {
       const xcorr::Peak& peak = *detections[i];
-      const bool may = peak.closeness >= rules.threshold && distance(peak, expected) < reach;
+      const bool may =
+          peak.closeness >= rules.threshold && track->trace.distance(peak, frame) < reach;
       costs.push_back(may ? -worths.back()[i] : impossible);
     }
   }
@@ -232,16 +231,16 @@ void Tracker::seek(Track& track, std::uint64_t frame, Detections& detections,
   // With fewer targets than there may be, what is far away may be another one.
   const bool full = static_cast<int>(tracks_.size()) >= rules.max_targets;
   if (!full && !trace.anywhere &&
-      distance(peak, trace.expected(frame)) > trace.reach(frame, rules.settings.search_margin))
+      trace.distance(peak, frame) > trace.reach(frame, rules.settings.search_margin))
     return;
   // Others that are missing may be as close.
   const auto missing = std::ranges::count_if(
       tracks_, [](const Track& other) { return other.sought && !other.candidate; });
   const double ahead = lead(std::move(worths), best, static_cast<std::size_t>(missing) - 1,
-                            trace.worth(rules.floor, distance(peak, trace.expected(frame)), frame));
+                            trace.worth(rules.floor, trace.distance(peak, frame), frame));
   const double sure = confidence(peak.closeness, ahead);
   const auto worth_to = [&](const Track& other) {
-    return other.trace.worth(peak.closeness, distance(peak, other.trace.expected(frame)), frame);
+    return other.trace.worth(peak.closeness, other.trace.distance(peak, frame), frame);
   };
   const bool of_another = std::ranges::any_of(tracks_, [&](const Track& other) {
     return other.sought && !other.candidate && worth_to(other) > worth_to(track);

@@ -98,8 +98,8 @@ GST_END_TEST
 GST_START_TEST(a_long_one_that_shrinks_is_held) {
   const Scene scene{72, 20};
   Finder finder(options(scene, "search-margin=8"));
-  const Followed followed = follow(finder, scene, 60, -6, std::pow(0.8, 1 / 60.));
-  assert_equals_int(followed.right, 60);
+  const Followed followed = follow(finder, scene, 30, -12, std::pow(0.8, 1 / 30.));
+  assert_equals_int(followed.right, 30);
   assert_equals_int(followed.ids, 1);
 }
 GST_END_TEST
@@ -108,7 +108,7 @@ GST_END_TEST
 GST_START_TEST(without_limits_the_range_holds) {
   const Scene scene{32, 32};
   Finder finder(options(scene, "track-angle=0 track-scale=0"));
-  const Followed followed = follow(finder, scene, 20, 5, 1);
+  const Followed followed = follow(finder, scene, 10, 5, 1);
   fail_unless(followed.right <= 4, "right in %d frames", followed.right);
 }
 GST_END_TEST
@@ -117,9 +117,9 @@ GST_END_TEST
 GST_START_TEST(limits_are_of_a_frame) {
   const Scene scene{32, 32};
   Finder narrow(options(scene, "track-angle=4"));
-  fail_unless(follow(narrow, scene, 16, 23, 1).right <= 4);
+  fail_unless(follow(narrow, scene, 8, 23, 1).right <= 2);
   Finder wide(options(scene, "track-angle=25"));
-  assert_equals_int(follow(wide, scene, 16, 23, 1).right, 16);
+  assert_equals_int(follow(wide, scene, 8, 23, 1).right, 8);
 }
 GST_END_TEST
 

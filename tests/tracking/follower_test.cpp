@@ -53,6 +53,25 @@ TEST_F(FollowerTest, WholeFramesOnlyUntilAllAreFollowed) {
   EXPECT_EQ(expected[1].template_index, 1);
 }
 
+/// Its bounds become wider and narrower, which moves their corner by more than is searched.
+TEST_F(FollowerTest, WhatTurnsIsFollowedByItsMiddle) {
+  settings_.search_margin = 4;
+  start(1);
+  for (int i = 0; i < 12; ++i) {
+    const int width = i % 2 ? 20 : 60, height = 80 - width;
+    const double x = 300 + 2 * i - 0.5 * width, y = 200 - 0.5 * height;
+    see({{0, x, y, width, height, 0.9, 0.9}});
+    ASSERT_EQ(follower_.targets().size(), 1);
+    EXPECT_FALSE(follower_.targets()[0].lost) << i;
+    EXPECT_EQ(follower_.targets()[0].id, 1);
+  }
+  const auto expected = follower_.expectations(frame_ + 1);
+  ASSERT_EQ(expected.size(), 1);
+  EXPECT_NEAR(expected[0].place.x + 0.5 * expected[0].seen.width, 300 + 2 * 12, 1e-3);
+  EXPECT_EQ(expected[0].seen.width, 20);
+  EXPECT_EQ(expected[0].frames, 1);
+}
+
 TEST_F(FollowerTest, WholeFramesNowAndThenWhileOneIsLost) {
   settings_.redetect_interval = 7;
   settings_.min_frames_for_lost = 3;
