@@ -188,9 +188,10 @@ Status Matcher::all_fit() const try {
   };
   if (!impl_->plan) return {Code::invalid_argument, "prepare() has not been called"};
   for (std::size_t i = 0; i < impl_->bank.size(); ++i)
-    if (const Size size = impl_->bank[i].size; places(static_cast<std::uint32_t>(i)).empty())
+    if (!std::visit([&](const auto& p) { return p.fits(static_cast<std::uint32_t>(i)); },
+                    *impl_->plan))
       return {Code::invalid_argument,
-              "template " + std::to_string(i) + " of " + text_of(size) +
+              "template " + std::to_string(i) + " of " + text_of(impl_->bank[i].size) +
                   " does not fit into the search region of " +
                   text_of(std::visit([](const auto& p) { return p.region(); }, *impl_->plan))};
   return {};

@@ -233,6 +233,11 @@ void MatchPlan::to_closeness(std::vector<float>& scores) const {
     score = static_cast<float>(closeness.of(oriented(settings_.polarity, score)));
 }
 
+bool MatchPlan::fits(std::uint32_t index) const {
+  const auto slots = this->slots();
+  return std::ranges::any_of(slots, [&](const Slot& slot) { return slot.index == index; });
+}
+
 Rect MatchPlan::places(Size size) const { return places_in(region_, size); }
 
 const TemplateSums& MatchPlan::sums_of(std::size_t group, std::size_t member) const {

@@ -74,6 +74,8 @@ class MatchPlan {
   const MatchSettings& settings() const { return settings_; }
   /// Where a template of that size can lie in the frame.
   Rect places(Size size) const;
+  /// Whether that one fits into the searched region.
+  bool fits(std::uint32_t index) const;
   const char* kernel() const { return groups_.empty() ? "" : groups_.front().kernel()->name; }
   ElementType type() const { return type_; }
   Size frame() const { return frame_; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include <xcorr/exceptions.hpp>
 
@@ -28,6 +29,23 @@ std::vector<double> zero_window_scores(const std::vector<LumaImage>& images, xco
   if (info.minimum && !info.normed)
     std::transform(images.begin(), images.end(), scores.begin(), sum_of_squares);
   return scores;
+}
+
+/// Whether a template is not too large at every pose.
+bool may_fit(xcorr::Size size, xcorr::Size area, const xcorr::PoseRange& poses) {
+  const double scale = std::min(poses.scale_min, poses.scale_max);
+  const double across = scale * size.width, down = scale * size.height;
+  if (poses.angle_start != 0 || poses.angle_extent != 0)
+    return std::min(across, down) <= std::min(area.width, area.height);
+  return across <= area.width && down <= area.height;
+}
+
+/// For a message: at which scale a template is smallest.
+std::string at_least_of(const xcorr::PoseRange& poses) {
+  std::ostringstream text;
+  if (poses.scale_min != 1 || poses.scale_max != 1)
+    text << " at a scale of " << std::min(poses.scale_min, poses.scale_max);
+  return text.str();
 }
 
 std::string files_of(const Bank& bank) {
@@ -197,9 +215,9 @@ void Analyser::check(const Task& task) {
   for (std::size_t i = 0; i < images_->size(); ++i) {
     const LumaImage& image = (*images_)[i];
     const std::string name = "The template '" + (*task.bank)[i].name() + "'";
-    if (image.size.width > area.width || image.size.height > area.height)
-      warn(name + " of " + text_of(image.size) + " pixels is larger than the " + text_of(area) +
-           " that are searched: it cannot match");
+    if (!may_fit(image.size, area, task.search.match.poses))
+      warn(name + " of " + text_of(image.size) + " pixels" + at_least_of(task.search.match.poses) +
+           " is larger than the " + text_of(area) + " that are searched: it cannot match");
     if (xcorr::info(task.search.match.method).centred && image.is_flat())
       warn(name + (image.mask.empty() ? "" : ", where its mask counts,") +
            " is flat: it has no contrast that the method '" +

@@ -446,10 +446,39 @@ TEST_P(PosesTest, WhatIsRefused) {
         s.poses.pyramid_levels = 0;
       },
       "too many");
-  // What is deeper than the template bears is as deep as it bears.
+  refused([](MatchSettings& s) { s.poses.pyramid_levels = 2; },
+          "pyramid_levels of 2: template 0 of 20x12 pixels can be halved 1 times");
+  // Halved once it is too small to be recognised: then it is not.
   MatchSettings deep = all_round(1);
-  deep.poses.pyramid_levels = 8;
+  deep.poses.pyramid_levels = 1;
   EXPECT_TRUE(matcher.prepare(ElementType::u8, {100, 80}, deep).ok());
+}
+
+/// A size beyond the frame is searched as far as it fits; where none does, nothing is found, and
+/// all_fit() says so.
+TEST_P(PosesTest, SizesBeyondTheFrame) {
+  Scene scene;
+  scene.poses = {{60, 50, 0, 1.5}};
+  const Bytes frame = scene.frame({120, 100}), pattern = scene.pattern();
+  Matcher matcher = std::move(Matcher::create(device).value());
+  const MatrixView view = pattern.view();
+  ASSERT_TRUE(matcher.set_templates({&view, 1}).ok());
+  MatchSettings s;
+  s.poses.scale_min = 1;
+  s.poses.scale_max = 4;
+  const auto count = [&] {
+    EXPECT_TRUE(matcher.prepare(ElementType::u8, frame.size, s).ok());
+    std::vector<Peak> peaks;
+    EXPECT_TRUE(matcher.enqueue(frame.view()).ok());
+    EXPECT_TRUE(matcher.collect(peaks).ok());
+    return peaks.size();
+  };
+  EXPECT_EQ(count(), 1u);
+  EXPECT_TRUE(matcher.all_fit().ok());
+  s.poses.scale_min = 3;
+  EXPECT_EQ(count(), 0u);
+  EXPECT_NE(matcher.all_fit().message().find("template 0 of 48x40 does not fit"),
+            std::string::npos);
 }
 
 TEST(PosesOverlap, WhatTheyHaveInCommon) {

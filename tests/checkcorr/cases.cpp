@@ -92,6 +92,8 @@ constexpr Case table[] = {
     {.name = "one-pixel-mask", .type = f32, .left = {33, 31}, .right = {9, 7}, .mask = Mask::pixel},
 
     // ---- contrast that is asked for ----
+    {.name = "either-small", .type = u8, .left = {12, 9}, .right = {5, 4}, .polarity = Polarity::either, .min_contrast = 70.3},
+    {.name = "either-small", .type = f32, .left = {12, 9}, .right = {5, 4}, .polarity = Polarity::either, .min_contrast = 0.51},
     {.name = "either", .type = u8, .left = {83, 61}, .right = {12, 9}, .max_peaks = 30, .distance = 3, .polarity = Polarity::either},
     {.name = "either", .type = f32, .left = {83, 61}, .right = {12, 9}, .max_peaks = 30, .distance = 3, .polarity = Polarity::either},
     {.name = "either-many", .type = u8, .left = {67, 45}, .right = {12, 12}, .form = one_to_many, .rights = 3, .pad = 3, .misalign = 1, .polarity = Polarity::either, .min_contrast = 73.5},

@@ -54,6 +54,9 @@ PoseRange take_poses(Bytes& bytes) {
   if (bytes.flag()) poses.scale_step = number(1, 10, 0.1);
   poses.pyramid_levels = bytes.mostly_between(-1, 2);
   poses.max_overlap = number(0, 100, 0.01);
+  if (bytes.flag())
+    poses.vicinity = {number(-180, 180, 1), number(0, 90, 1), number(5, 15, 0.1),
+                      number(0, 10, 0.1)};
   return poses;
 }
 
@@ -71,12 +74,16 @@ MatchSettings take_settings(Bytes& bytes) {
   if (bytes.flag())
     settings.prefilter_sigma = bytes.flag() ? bytes.between(0, 30) / 10.0 : bytes.number<double>();
   if (bytes.flag()) settings.poses = take_poses(bytes);
+  if (bytes.flag()) settings.polarity = static_cast<Polarity>(bytes.between(0, 3));
+  if (bytes.flag())
+    settings.min_contrast = bytes.flag() ? bytes.between(0, 80) : bytes.number<double>();
   return settings;
 }
 
 bool same(const std::vector<Peak>& a, const std::vector<Peak>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Peak& p, const Peak& q) {
-    return p.template_index == q.template_index && p.x == q.x && p.y == q.y && p.score == q.score;
+    return p.template_index == q.template_index && p.x == q.x && p.y == q.y && p.score == q.score &&
+           p.inverted == q.inverted;
   });
 }
 

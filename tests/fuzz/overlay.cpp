@@ -20,7 +20,7 @@ void add_peak(Bytes& bytes, GValue* peaks) {
     return bytes.flag() ? bytes.number<double>() : bytes.number<std::int8_t>() / 100.0;
   };
   for (const char* name : {"x", "y", "width", "height", "nx", "ny", "nwidth", "nheight", "center-x",
-                           "center-y", "angle", "scale", "score"})
+                           "center-y", "angle", "scale", "score", "confidence"})
     gst_structure_set(peak, name, G_TYPE_DOUBLE, any_number(), nullptr);
   GValue corners = G_VALUE_INIT, number = G_VALUE_INIT;
   gst_value_array_init(&corners, 8);
@@ -30,7 +30,8 @@ void add_peak(Bytes& bytes, GValue* peaks) {
     gst_value_array_append_value(&corners, &number);
   }
   gst_structure_take_value(peak, "corners", &corners);
-  gst_structure_set(peak, "lost", G_TYPE_BOOLEAN, gboolean{bytes.flag()}, nullptr);
+  for (const char* name : {"inverted", "lost"})
+    gst_structure_set(peak, name, G_TYPE_BOOLEAN, gboolean{bytes.flag()}, nullptr);
   GValue label = G_VALUE_INIT;
   g_value_init(&label, G_TYPE_STRING);
   g_value_set_string(&label, bytes.text().c_str());

@@ -96,12 +96,32 @@ GST_END_TEST
 #define ASSERT_COMPLAINT ASSERT_WARNING
 #endif
 
-/// The old value stays.
-GST_START_TEST(sigma_out_of_range) {
-  Finder finder("prefilter-sigma=1.5");
-  for (const char* value : {"11", "-1", "nan"}) {
-    ASSERT_COMPLAINT(finder.set("prefilter-sigma", value));
-    assert_text(finder.get("prefilter-sigma"), "1.5");
+/// Past their ranges, and no number: the old value stays, and frames flow on.
+GST_START_TEST(numbers_out_of_range) {
+  static constexpr struct {
+    const char *property, *old, *below, *above;
+  } numbers[] = {{"prefilter-sigma", "1.5", "-1", "11"}, {"angle-start", "-20", "-361", "361"},
+                 {"angle-extent", "40", "-1", "361"},    {"angle-step", "2", "-1", "361"},
+                 {"scale-min", "0.9", "0.09", "11"},     {"scale-max", "1.1", "0.09", "11"},
+                 {"scale-step", "0.1", "-0.1", "1.1"},   {"max-overlap", "0.3", "-0.1", "1.1"},
+                 {"min-contrast", "4", "-1", "256"},     {"track-angle", "9", "-1", "181"},
+                 {"track-scale", "0.2", "-0.1", "1.1"}};
+  const Gray scene = texture(60, 40);
+  for (const auto& [property, old, below, above] : numbers) {
+    Finder finder(std::string(property) + "=" + old +
+                  " template=" + save(crop(scene, 9, 9, 16, 12), "patch.png"));
+    for (const char* value : {below, above, "nan"}) {
+      ASSERT_COMPLAINT(finder.set(property, value));
+      assert_equals_float(g_ascii_strtod(finder.get(property).c_str(), nullptr),
+                          g_ascii_strtod(old, nullptr));
+    }
+    finder.find(scene);
+    fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "%s", property);
+  }
+  Finder finder("pyramid-levels=1");
+  for (const char* value : {"-2", "9"}) {
+    ASSERT_COMPLAINT(finder.set("pyramid-levels", value));
+    assert_text(finder.get("pyramid-levels"), "1");
   }
 }
 GST_END_TEST
@@ -118,6 +138,6 @@ Suite* suite() {
   tcase_add_test(cases, unknown_kernel_while_playing);
   tcase_add_test(cases, unknown_kernel_before_the_first_frame);
   tcase_add_test(cases, malformed_region);
-  tcase_add_test(cases, sigma_out_of_range);
+  tcase_add_test(cases, numbers_out_of_range);
   return suite;
 }

@@ -153,7 +153,8 @@ GST_START_TEST(what_cannot_be_is_refused) {
       {"method", "ccorr", "normed", GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS},
       {"prefilter-sigma", "1", "prefilter", GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS},
       {"scale-min", "0.1", "4 pixels", GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT},
-      {"angle-step", "0.00001", "too many", GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT}};
+      {"angle-step", "0.00001", "too many", GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT},
+      {"pyramid-levels", "3", "pyramid_levels of 3", GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT}};
   for (const auto& [property, value, told, domain, code] : refused) {
     const std::string before = finder.get(property);
     finder.set(property, value);
@@ -164,6 +165,23 @@ GST_START_TEST(what_cannot_be_is_refused) {
   }
   assert_equals_int(finder.find(quarters.scene).peaks.size(), 4);
   fail_unless(finder.message(GST_MESSAGE_ERROR) == nullptr);
+}
+GST_END_TEST
+
+/// Nothing is found then, a warning says why, and frames flow on.
+GST_START_TEST(larger_than_the_frame) {
+  const Quarters quarters;
+  for (const char* turned : {"", "angle-extent=20 "}) {
+    Finder finder(turned + ("scale-max=6 threshold=0.9 template=" + quarters.file));
+    assert_equals_int(finder.find(quarters.scene).peaks.size(), 1);
+    fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr);
+    finder.set("scale-min", "6");
+    assert_equals_int(finder.find(quarters.scene).peaks.size(), 0);
+    const std::string text =
+        text_of(finder.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
+    fail_unless(text.find("32x24 pixels at a scale of 6 is larger than the 160x120") != text.npos,
+                "%s", text.c_str());
+  }
 }
 GST_END_TEST
 
@@ -215,6 +233,7 @@ Suite* suite() {
   tcase_add_test(tcase, rescaled);
   tcase_add_test(tcase, changes_while_playing);
   tcase_add_test(tcase, what_cannot_be_is_refused);
+  tcase_add_test(tcase, larger_than_the_frame);
   tcase_add_test(tcase, what_cannot_be_from_the_start);
   tcase_add_test(tcase, tracks_turn);
   suite_add_tcase(suite, tcase);

@@ -96,6 +96,13 @@ TEST(Poses, OfEitherContrast) {
   expect_same(settings, false);
 }
 
+/// Only some of the pictures are searched.
+TEST(Poses, NearOne) {
+  MatchSettings settings = turned();
+  settings.poses.vicinity = PoseVicinity{33, 4, 1, 0};
+  expect_same(settings, false);
+}
+
 TEST(Poses, Scaled) {
   MatchSettings settings = turned();
   settings.poses.angle_extent = 25;

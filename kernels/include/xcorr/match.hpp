@@ -166,8 +166,8 @@ class XCORR_API Matcher {
   /// it is not an error.
   Status prepare(ElementType type, Size frame, const MatchSettings& settings);
 
-  /// Whether each template fits into the prepared search region. Errors: invalid_argument, naming
-  /// the first that does not, with both sizes.
+  /// Whether each template fits into the prepared search region, at some pose. Errors:
+  /// invalid_argument, naming the first that does not, with both sizes.
   Status all_fit() const;
 
   /// Enqueues the whole match of a frame (host or device memory, of the prepared type and size);

@@ -50,9 +50,10 @@ struct PoseRange {
   /// template's rim moves by a pixel.
   double scale_step = 0;
 
-  /// How often frame and template are halved for the first pass of a search, 0 to 8; the passes
-  /// after it only look near what the one before has found. Less where the template is too small
-  /// for that. -1: as often as the template's details permit.
+  /// How often frame and template are halved for the first pass of a search, 0 to 8, and not so
+  /// often that less than 4 pixels are left of a template; the passes after it only look near what
+  /// the one before has found. Less where the frame or the smallest scale is too small for that.
+  /// -1: as often as the template's details permit.
   int pyramid_levels = -1;
 
   /// The share of the smaller one's area that two peaks of a template may have in common, 0 to 1;

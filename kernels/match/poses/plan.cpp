@@ -53,6 +53,11 @@ Status check(const std::vector<BankTemplate>& bank, const MatchSettings& s) {
     if (shorter < 4)
       return {Code::invalid_argument,
               name + " has fewer than 4 pixels along a side at scale " + std::to_string(smallest)};
+    if (const int most = pyramid_of(bank[i].size).halvings; r.pyramid_levels > most)
+      return {Code::invalid_argument,
+              "pyramid_levels of " + std::to_string(r.pyramid_levels) + ": " + name + " of " +
+                  std::to_string(bank[i].size.width) + "x" + std::to_string(bank[i].size.height) +
+                  " pixels can be halved " + std::to_string(most) + " times"};
   }
   return {};
 }

@@ -33,6 +33,8 @@ class PosePlan {
   Size frame() const { return frame_; }
   Size region() const { return region_.size(); }
   const MatchSettings& settings() const { return settings_; }
+  /// Whether the template lies wholly inside the searched region at some pose.
+  bool fits(std::uint32_t index) const { return !searches_[index].top.slots().empty(); }
   /// Where an upright template of that size can lie in the frame.
   Rect places(Size size) const { return places_in(region_, size); }
   const char* kernel() const { return searches_.empty() ? "" : searches_.front().top.kernel(); }

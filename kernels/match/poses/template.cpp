@@ -58,15 +58,6 @@ bool is_disc(const BankTemplate& t) {
   return farthest < nearest_outside;
 }
 
-/// As often as something is left of it.
-TemplatePyramid pyramid_of(Size size) {
-  constexpr int least = 4, most = 8;
-  int halvings = 0;
-  while (halvings < most && std::min(size.width, size.height) >> (halvings + 1) >= least)
-    ++halvings;
-  return {size, halvings};
-}
-
 /// What four pixels of the level become, behind it.
 template <class Halve>
 void append_halved(std::vector<std::uint8_t>& levels, const TemplatePyramid& pyramid, int level,
@@ -89,6 +80,14 @@ Size most_of(std::span<const TurnMap> maps) {
 }
 
 }  // namespace
+
+TemplatePyramid pyramid_of(Size size) {
+  constexpr int least = 4, most = 8;
+  int halvings = 0;
+  while (halvings < most && std::min(size.width, size.height) >> (halvings + 1) >= least)
+    ++halvings;
+  return {size, halvings};
+}
 
 // ---- making ---------------------------------------------------------------------------------
 

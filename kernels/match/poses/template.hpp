@@ -23,6 +23,9 @@ struct PoseBank {
 /// Makes the block at least that large and enqueues filling it.
 Status upload(Backend backend, Block& block, const void* from, std::size_t bytes, Stream stream);
 
+/// Of a template of that size: halved as often as something is left of it, 4 pixels along a side.
+TemplatePyramid pyramid_of(Size size);
+
 class PoseTemplate {
  public:
   /// For frames of that size. Errors: invalid_argument, unsupported (naming what), out_of_memory,
