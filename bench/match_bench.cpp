@@ -5,14 +5,15 @@
 //
 //   match_bench [--backend=cpu|cuda] [--kernel=NAME]... [--seconds=S] [--filter=GLOB]
 //               [--frame=PGM [--template=PGM...]] [--mask=disc] [--peaks=FILE]
-//               [--angles=START,EXTENT] [--scales=MIN,MAX] [--levels=N] [--max-peaks=N]
+//               [--angles=START,EXTENT] [--scales=MIN,MAX] [--levels=N] [--exhaustive]
+//               [--max-peaks=N] [--threshold=SCORE]
 //
 // GLOB picks cases, which are called FRAME/SIDE/COUNT, such as 1920x1080/64/32. They are made of
 // random bytes, of several sizes, or of the picture --frame, such as a photograph; templates are
 // cut from it. With --template the pictures in the files are the only case; its `side` is the first
 // template's width. --mask=disc: what counts of a template is the inscribed ellipse. --peaks writes
-// what the last case found, as CSV. --angles (degrees), --scales and --levels search poses, see
-// PoseRange.
+// what the last case found, as CSV. --angles (degrees), --scales, --levels and --exhaustive search
+// poses, see PoseRange.
 //
 // latency_ms: enqueue() to the end of collect(), one frame at a time, median. stream_ms: time a
 // frame when many are enqueued before one collect(), which hides what launches cost the host.
@@ -47,6 +48,7 @@ struct Options {
   bool disc = false;
   PoseRange poses;
   int max_peaks = 1;
+  double threshold = MatchSettings().threshold;
   std::string frame;
   std::vector<std::string> templates;
   std::string peaks;
@@ -155,6 +157,7 @@ void bench(const Device& device, const Options& options, const std::string& kern
   settings.kernel = kernel;
   settings.poses = options.poses;
   settings.max_peaks = options.max_peaks;
+  settings.threshold = options.threshold;
   if (const Status s = matcher.prepare(ElementType::u8, size, settings); !s.ok()) {
     std::fprintf(stderr, "match_bench: %s %dx%d: %s\n", kernel.c_str(), side, side,
                  s.message().c_str());
@@ -228,6 +231,10 @@ Options parse(int argc, char** argv) {
       std::tie(options.poses.scale_min, options.poses.scale_max) = pair_of(arg.substr(9));
     else if (arg.starts_with("--levels="))
       options.poses.pyramid_levels = std::stoi(arg.substr(9));
+    else if (arg == "--exhaustive")
+      options.poses.exhaustive = true;
+    else if (arg.starts_with("--threshold="))
+      options.threshold = std::stod(arg.substr(12));
     else if (arg.starts_with("--max-peaks="))
       options.max_peaks = std::stoi(arg.substr(12));
     else if (arg.starts_with("--peaks="))

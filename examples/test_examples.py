@@ -128,6 +128,27 @@ def test_follow_missing_template(programs, source, folder):
     assert done.returncode == 1 and "no such.png" in done.stderr, done
 
 
+def test_find_parts(programs, source, folder):
+    """Its picture is that of the page; docs/images/parts.py knows where the parts are."""
+    images = source / "docs/images"
+    printed = run([programs / "find-parts", "--threshold=0.8", "--max-peaks=20", "--scales=1,1",
+                   f"--output={folder}/found.png", images / "parts.jpg", images / "part.png"])
+    parts = re.findall(r"^part x=\S+ y=\S+ angle=\S+ scale=1.000 score=(\S+)$", printed, re.MULTILINE)
+    assert len(parts) == 12 and min(map(float, parts)) >= 0.8, printed
+    assert (folder / "found.png").read_bytes().startswith(b"\x89PNG")
+    fewer = run([programs / "find-parts", "-n", "3", images / "parts.jpg", images / "part.png"])
+    assert fewer.splitlines() == printed.splitlines()[:3], fewer
+
+
+def test_find_parts_fails(programs, source, folder):
+    part = source / "docs/images/part.png"
+    for operands, reason in ((["no such.jpg", part], "no such.jpg"), (["one"], "needs a picture"),
+                             ([part, "no such.png"], "no such.png")):
+        done = subprocess.run([str(programs / "find-parts"), *operands], cwd=folder,
+                              text=True, capture_output=True)
+        assert done.returncode == 1 and reason in done.stderr, done
+
+
 TRACK_COLOUR = bytes.fromhex("e69f00")  # that xcorroverlay gives track 1
 
 

@@ -18,7 +18,8 @@ namespace xcorr::cpu::byte_pairs::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// 8-bit pixels. A cell is a pixel and its right neighbour as 16-bit halves: the products of two
-/// taps are added in one instruction. Sums are modulo 2^32, which a block's sum never reaches.
+/// taps are added in one instruction, which takes them as signed. Sums are modulo 2^32, which a
+/// block's sum never reaches.
 struct BytePairs {
   using Pixel = std::uint8_t;
   using Cell = std::uint32_t;
@@ -38,8 +39,8 @@ struct BytePairs {
   static HWY_INLINE V broadcast(Cell c) { return hn::Set(D(), static_cast<std::int32_t>(c)); }
   static HWY_INLINE void add(Accumulator& sum, V left, V tap) {
 #if HWY_TARGET == HWY_SCALAR  // a vector of one lane has no halves
-    const V mask = hn::Set(D(), 0xffff);
-    sum.low = hn::MulAdd(hn::And(left, mask), hn::And(tap, mask), sum.low);
+    const auto low = [](V v) { return hn::ShiftRight<16>(hn::ShiftLeft<16>(v)); };
+    sum.low = hn::MulAdd(low(left), low(tap), sum.low);
     sum.low = hn::MulAdd(hn::ShiftRight<16>(left), hn::ShiftRight<16>(tap), sum.low);
 #else
     const hn::Repartition<std::int16_t, D> d16;

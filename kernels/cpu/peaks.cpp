@@ -6,8 +6,9 @@
 // the list is a peak and suppresses what lies near it, then the best of what is left, and so on.
 #include <functional>
 
+#include "cpu/peaks.hpp"
+
 #include "cpu/common.hpp"
-#include "stages/peaks.hpp"
 #include "stages/score.hpp"
 
 namespace xcorr::cpu {
@@ -104,13 +105,8 @@ std::uint32_t take_peaks(const stage::Peaks::Problem& problem, Found& found, Can
   return count;
 }
 
-std::size_t workspace(const stage::Peaks::Problem& problem, const Device&) {
-  const Size size = problem.correlate.shifts.size();
-  return sizeof(Candidate) * ceil_div(size.width, 2) * ceil_div(size.height, 2);
-}
-
 template <class Better>
-void find_peaks(const stage::Peaks::Problem& problem, const stage::Peaks::Buffers& buffers) {
+void find(const stage::Peaks::Problem& problem, const stage::Peaks::Buffers& buffers) {
   const Problem& p = problem.correlate;
   for (int i = 0; i < buffers.right_count; ++i) {
     const int r = buffers.first_right + i;
@@ -131,13 +127,30 @@ void find_peaks(const stage::Peaks::Problem& problem, const stage::Peaks::Buffer
   }
 }
 
+}  // namespace
+
+void find_peaks(const stage::Peaks::Problem& problem, const stage::Peaks::Buffers& buffers) {
+  if (info(problem.method).minimum)
+    find<std::less<float>>(problem, buffers);
+  else
+    find<std::greater<float>>(problem, buffers);
+}
+
+std::size_t peaks_workspace(const stage::Peaks::Problem& problem) {
+  const Size size = problem.correlate.shifts.size();
+  return sizeof(Candidate) * ceil_div(size.width, 2) * ceil_div(size.height, 2);
+}
+
+namespace {
+
 Status launch(const stage::Peaks::Problem& problem, const Device&,
               const stage::Peaks::Buffers& buffers, PlanState*) {
-  if (info(problem.method).minimum)
-    find_peaks<std::less<float>>(problem, buffers);
-  else
-    find_peaks<std::greater<float>>(problem, buffers);
+  find_peaks(problem, buffers);
   return {};
+}
+
+std::size_t workspace(const stage::Peaks::Problem& problem, const Device&) {
+  return peaks_workspace(problem);
 }
 
 constexpr Variant<stage::Peaks> variants[] = {

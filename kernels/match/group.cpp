@@ -64,10 +64,13 @@ Status TemplateGroup::choose(const std::string& kernel) {
   kernel_ = chosen.value();
   if (kernel_.correlate) p.lay_out(*kernel_.correlate);
   p.batch = 1;
-  const std::size_t each = kernel_.search
-                               ? kernel_.search->workspace_bytes(p, device_)
-                               : p.correlation().products_stride() * size_of(p.products) +
-                                     p.correlate.shifts.size().area() * sizeof(float);
+  std::size_t each = p.correlation().products_stride() * size_of(p.products) +
+                     p.correlate.shifts.size().area() * sizeof(float);
+  if (kernel_.search) {  // what one template more takes
+    const std::size_t one = kernel_.search->workspace_bytes(p, device_);
+    p.batch = 2;
+    each = kernel_.search->workspace_bytes(p, device_) - one;
+  }
   const std::size_t fit = surface_budget / std::max<std::size_t>(each, 1);
   p.batch =
       static_cast<int>(std::clamp<std::size_t>(fit, 1, std::min(p.correlate.rights, max_launched)));

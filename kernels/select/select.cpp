@@ -72,7 +72,8 @@ std::optional<MatchKernel> matching_choice(const Problem& problem, Backend backe
       return (kernel.search != nullptr) == search && able(kernel);
     };
   };
-  if (auto best = highest_ranked(kernels, is_able_as(true))) return best;
+  if (auto best = highest_ranked(kernels, is_able_as(true)); best && (*best)->rank >= 0)
+    return best;
   return choice(problem, backend, kernels, is_able_as(false));
 }
 
@@ -150,7 +151,7 @@ Result<MatchKernel> select_matching(MatchProblem& problem, const Device& device,
 std::vector<MatchKernel> able_to_match(const MatchProblem& problem, const Device& device) {
   std::vector<MatchKernel> ranked, rest = matching_kernels(device.backend);
   const auto able = [&](const MatchKernel& kernel) {
-    return kernel->rank != reference_rank && products_by(kernel, problem, device);
+    return kernel->rank >= 0 && products_by(kernel, problem, device);
   };
   while (const auto best = matching_choice(problem.correlate, device.backend, rest, able)) {
     ranked.push_back(*best);

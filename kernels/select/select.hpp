@@ -53,8 +53,8 @@ Status check_matching_name(const Device& device, std::string_view name);
 /// Whether that name requests the measurements of match/tune.hpp.
 bool is_tuning_requested(std::string_view name);
 
-/// All variants but the reference that can do a match: first the one that "auto" takes, then in the
-/// selector's order.
+/// All variants that can do a match, but those that run only when requested: first the one that
+/// "auto" takes, then in the selector's order.
 std::vector<MatchKernel> able_to_match(const MatchProblem& problem, const Device& device);
 
 // ---- implementation of the template ---------------------------------------------------------

@@ -141,8 +141,9 @@ struct VariantInfo {
   bool exact = true;  ///< same result as the reference, bit for bit, for u8
 };
 
-/// The oracle's, which is chosen only when requested by name or when nothing else is able.
-inline constexpr int reference_rank = -1;
+/// Below 0: chosen only when requested by name or when nothing else is able. That of what pays for
+/// some pictures only, and the oracle's.
+inline constexpr int requested_rank = -1, reference_rank = -2;
 
 /// One way to compute a stage.
 template <class Stage>

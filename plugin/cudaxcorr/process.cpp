@@ -53,8 +53,9 @@ std::shared_ptr<const Bank> still_wanted(const std::shared_ptr<const Bank>& work
 
 /// Those of settings that may turn out not to work, and of what goes with them.
 constexpr const char* refusable_properties[] = {
-    "kernel",    "method",    "prefilter-sigma", "angle-start",    "angle-extent", "angle-step",
-    "scale-min", "scale-max", "scale-step",      "pyramid-levels", "max-overlap",  "async-depth"};
+    "kernel",     "method",      "prefilter-sigma", "angle-start", "angle-extent",
+    "angle-step", "scale-min",   "scale-max",       "scale-step",  "pyramid-levels",
+    "exhaustive", "max-overlap", "async-depth"};
 
 /// Resets them, unless they have been changed again since.
 void reset(SearchSettings& now, const SearchSettings& refused, const SearchSettings& working) {

@@ -256,6 +256,11 @@ std::vector<Property> make_table() {
                            -1, 8, initial.search.match.poses.pyramid_levels, playing),
           [](auto& s) -> auto& { return s.search.match.poses.pyramid_levels; }),
       row(
+          g_param_spec_boolean("exhaustive", "Exhaustive",
+                               "Search all angles and scales at full size, whatever the levels",
+                               initial.search.match.poses.exhaustive, playing),
+          [](auto& s) -> auto& { return s.search.match.poses.exhaustive; }),
+      row(
           g_param_spec_double(
               "max-overlap", "Maximum overlap",
               "Of two places at any angles or scales whose common part is more than "

@@ -78,6 +78,7 @@ void bind_settings(nb::module_& module) {
       .def_rw("scale_max", &PoseRange::scale_max)
       .def_rw("scale_step", &PoseRange::scale_step)
       .def_rw("pyramid_levels", &PoseRange::pyramid_levels)
+      .def_rw("exhaustive", &PoseRange::exhaustive)
       .def_rw("max_overlap", &PoseRange::max_overlap);
   nb::class_<MatchSettings>(module, "MatchSettings")
       .def(nb::init<>())

@@ -47,6 +47,9 @@ class Poses:
     pyramid_levels : int
         How often frame and template are halved for the first pass, 0 to 8; -1: as often as the template's
         details permit.
+    exhaustive : bool
+        All poses are searched at full size, whatever the levels; slower, but nothing is missed that a coarse look
+        would.
     max_overlap : float
         The share of the smaller one's area that two peaks of a template may have in common, 0 to 1.
     """
@@ -58,6 +61,7 @@ class Poses:
     scale_max: float = 1.0
     scale_step: float = 0.0
     pyramid_levels: int = -1
+    exhaustive: bool = False
     max_overlap: float = 0.5
 
 

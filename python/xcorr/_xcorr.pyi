@@ -37,6 +37,7 @@ class PoseRange:
     scale_max: float
     scale_step: float
     pyramid_levels: int
+    exhaustive: bool
     max_overlap: float
 
 class MatchSettings:

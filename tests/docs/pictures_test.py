@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""docs/images/make.py makes the pictures that the pages show: pictures_test.py SOURCE
+"""The scripts in docs/images make the pictures that the pages show: pictures_test.py SOURCE PROGRAMS
 
-It checks the positions that it draws by itself. Exits with 77, a skip, without NumPy.
+They check the positions that they draw by themselves. PROGRAMS is the folder with the built examples. Exits with 77, a skip, without NumPy.
 """
 import importlib.util
 import pathlib
@@ -17,4 +17,6 @@ if not importlib.util.find_spec('numpy'):
     sys.exit(77)
 with tempfile.TemporaryDirectory(prefix='cudaxcorr docs ') as folder:
     subprocess.run([sys.executable, IMAGES / 'make.py', folder], check=True)
-    assert sorted(path.name for path in pathlib.Path(folder).iterdir()) == ['found.jpg', 'response.jpg']
+    subprocess.run([sys.executable, IMAGES / 'parts.py', folder, f'{sys.argv[2]}/find-parts'], check=True)
+    assert sorted(path.name for path in pathlib.Path(folder).iterdir()) == [
+        'found.jpg', 'part.png', 'parts-found.jpg', 'parts.jpg', 'response.jpg']

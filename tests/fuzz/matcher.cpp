@@ -53,6 +53,7 @@ PoseRange take_poses(Bytes& bytes) {
   poses.scale_max = number(5, 15, 0.1);
   if (bytes.flag()) poses.scale_step = number(1, 10, 0.1);
   poses.pyramid_levels = bytes.mostly_between(-1, 2);
+  poses.exhaustive = bytes.flag();
   poses.max_overlap = number(0, 100, 0.01);
   if (bytes.flag())
     poses.vicinity = {number(-180, 180, 1), number(0, 90, 1), number(5, 15, 0.1),

@@ -5,6 +5,7 @@
 // interpolation.
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "support.hpp"
 
@@ -79,6 +80,26 @@ GST_START_TEST(quarter_turns) {
   // From the template's upper left corner: a quarter turn brings that down.
   assert_corners(near(found, 20, 12), {19.5, 11.5, 51.5, 11.5, 51.5, 35.5, 19.5, 35.5});
   assert_corners(near(found, 90, 15), {89.5, 46.5, 89.5, 14.5, 113.5, 14.5, 113.5, 46.5});
+}
+GST_END_TEST
+
+/// Of noise nothing is left in a small picture.
+GST_START_TEST(everything_at_full_size) {
+  Gray scene(160, 120), noise(32, 24);
+  std::mt19937 random(3);
+  for (Gray* picture : {&scene, &noise})
+    for (auto& pixel : picture->pixels) pixel = static_cast<std::uint8_t>(random());
+  paste(scene, quarter_turned(noise), 91, 15);
+  const std::string settings =
+      "angle-extent=360 pyramid-levels=2 threshold=0.9 template=" + save(noise, "noise.png");
+  Finder coarse(settings);
+  assert_equals_int(coarse.find(scene).peaks.size(), 0);
+  Finder finder(settings + " exhaustive=true");
+  const Found found = finder.find(scene);
+  assert_equals_int(found.peaks.size(), 1);
+  assert_equals_float(found.peaks[0].score, 1);
+  fail_unless(turn_between(found.peaks[0].angle, 90) < 0.1);
+  fail_unless(std::abs(found.peaks[0].x - 91) < 0.1 && std::abs(found.peaks[0].y - 15) < 0.1);
 }
 GST_END_TEST
 
@@ -228,6 +249,7 @@ Suite* suite() {
   Suite* suite = suite_create("poses");
   TCase* tcase = tcase_create("poses");
   tcase_add_test(tcase, quarter_turns);
+  tcase_add_test(tcase, everything_at_full_size);
   tcase_add_test(tcase, twice_its_size);
   tcase_add_test(tcase, upright_ones_have_a_pose_too);
   tcase_add_test(tcase, rescaled);

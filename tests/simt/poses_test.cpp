@@ -117,4 +117,15 @@ TEST(Poses, HalvedFirst) {
   expect_same(settings, false);
 }
 
+TEST(Poses, EverythingAtFullSize) {
+  for (const bool masked : {false, true}) {
+    MatchSettings settings = turned();
+    settings.poses.angle_start = 20;
+    settings.poses.angle_extent = 20;
+    settings.poses.exhaustive = true;
+    settings.kernel = "block_means";
+    expect_same(settings, masked);
+  }
+}
+
 }  // namespace

@@ -3,6 +3,8 @@
 // Peaks of surfaces of scores in two launches. In the first, threads test every shift: one that
 // reaches the limit and is not beaten by its eight neighbours joins a list. Two members of a list
 // are never adjacent, which bounds its length. The second takes the peaks from each list.
+#include "cuda/match/peaks.hpp"
+
 #include "cuda/match/greedy.cuh"
 #include "stages/score.hpp"
 
@@ -74,7 +76,7 @@ __device__ unsigned peaks_of_thread(const Surface& surface, int x, int y, float 
 }
 
 __global__ void __launch_bounds__(block_size)
-    find_peaks(stage::Peaks::Problem p, bool minimum, const float* scores, int first_right,
+    list_peaks(stage::Peaks::Problem p, bool minimum, const float* scores, int first_right,
                int right_count, const TemplateSums* template_sums, PeakLists lists) {
   const Rect area = p.correlate.shifts;
   const int x = blockIdx.x * block_width + threadIdx.x;
@@ -98,12 +100,14 @@ std::int64_t list_length(const stage::Peaks::Problem& p) {
   return ceil_div(p.correlate.shifts.width, 2LL) * ceil_div(p.correlate.shifts.height, 2LL);
 }
 
-std::size_t workspace(const stage::Peaks::Problem& p, const Device&) {
+}  // namespace
+
+std::size_t peaks_workspace(const stage::Peaks::Problem& p) {
   return PeakLists::bytes(list_length(p), p.max_rights());
 }
 
-Status launch(const stage::Peaks::Problem& p, const Device& device, const stage::Peaks::Buffers& b,
-              PlanState*) {
+Status find_peaks(const stage::Peaks::Problem& p, const Device& device,
+                  const stage::Peaks::Buffers& b) {
   const Rect area = p.correlate.shifts;
   const PeakLists lists(list_length(p), b.workspace, b.right_count);
   if (Status s =
@@ -113,7 +117,7 @@ Status launch(const stage::Peaks::Problem& p, const Device& device, const stage:
     return s;
   const dim3 grid(ceil_div(area.width, block_width), ceil_div(area.height, tile_height),
                   grid_extent(b.right_count));
-  if (Status s = enqueue("find_peaks", find_peaks, grid, dim3(block_width, block_height), 0,
+  if (Status s = enqueue("list_peaks", list_peaks, grid, dim3(block_width, block_height), 0,
                          b.stream, p, info(p.method).minimum, b.scores, b.first_right,
                          b.right_count, b.template_sums, lists);
       !s.ok())
@@ -122,10 +126,19 @@ Status launch(const stage::Peaks::Problem& p, const Device& device, const stage:
 }
 
 /// An element's index must fit 32 bits.
-bool supports(const stage::Peaks::Problem& p, const Device&) {
+bool can_find_peaks(const stage::Peaks::Problem& p) {
   return p.correlate.shifts.size().area() < 0xffffffffLL &&
          p.correlate.shifts.height <= 65535LL * tile_height && p.max_peaks <= max_greedy_peaks;
 }
+
+namespace {
+
+Status launch(const stage::Peaks::Problem& p, const Device& device, const stage::Peaks::Buffers& b,
+              PlanState*) {
+  return find_peaks(p, device, b);
+}
+bool supports(const stage::Peaks::Problem& p, const Device&) { return can_find_peaks(p); }
+std::size_t workspace(const stage::Peaks::Problem& p, const Device&) { return peaks_workspace(p); }
 
 constexpr Variant<stage::Peaks> table[] = {
     {{"peaks", Backend::cuda, match_features}, supports, launch, workspace},

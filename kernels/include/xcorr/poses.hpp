@@ -56,6 +56,10 @@ struct PoseRange {
   /// -1: as often as the template's details permit.
   int pyramid_levels = -1;
 
+  /// All poses are searched at full size, in one pass, whatever the levels: nothing is missed that
+  /// a coarse look would. With high thresholds the kernel "block_means" finds the same sooner.
+  bool exhaustive = false;
+
   /// The share of the smaller one's area that two peaks of a template may have in common, 0 to 1;
   /// with MatchSettings::best_template two peaks of different ones too, whatever the poses.
   double max_overlap = 0.5;

@@ -109,6 +109,7 @@ Result<PosePlan> PosePlan::make(const Device& device, const std::vector<BankTemp
 
 Status PosePlan::add(const BankTemplate& t, Stream stream) {
   PoseRange range = settings_.poses;
+  if (range.exhaustive) range.pyramid_levels = 0;
   if (range.scale_min > range.scale_max) std::swap(range.scale_min, range.scale_max);
   auto made = PoseTemplate::make(device_, t, range, region_.size(), stream);
   if (!made.ok()) return made.status();

@@ -144,6 +144,13 @@ inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
   return simt::dot4<unsigned char, unsigned char>(a, b, c);
 }
 
+/// Two 16-bit halves of a times two bytes of b.
+inline int __dp2a_lo(int a, int b, int c) {
+  return c + static_cast<short>(a) * static_cast<signed char>(b) +
+         (a >> 16) * static_cast<signed char>(b >> 8);
+}
+inline int __dp2a_hi(int a, int b, int c) { return __dp2a_lo(a, b >> 16, c); }
+
 inline int __float2int_rn(float x) { return simt::saturating<int>(std::nearbyint(x)); }
 inline int __float2int_rz(float x) { return simt::saturating<int>(std::trunc(x)); }
 inline int __float2int_rd(float x) { return simt::saturating<int>(std::floor(x)); }

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Frames in which parts of a photograph lie at known poses, on a clutter of other photographs.
+
+Template and frame are made alike: a pixel is the mean of the scene over its area, so no way to turn or to shift a
+picture is the true one.
+"""
+import dataclasses
+
+import numpy as np
+
+from .pictures import at, samples, seen_from, to_bytes
+
+ACROSS = 6  # samples along a side of a pixel
+PART = 107  # pixels of the photograph along a side of a part, whatever its size in the frame
+TILE = 270  # of the clutter, pixels of the frame
+VAGUEST = 0.05  # pixels: the error, in noise of NOISE gray levels, below which a part must be able to be placed
+NOISE = 4.0
+INSET = 2  # pixels along the rim of a template that say nothing: there the clutter shows through
+ALIKE = 0.85  # correlation of a template that is turned with itself
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """What is looked for."""
+    size: int
+    shape: str = 'square'  # or 'disc'
+    scales: tuple = (1, 1)
+
+    @property
+    def name(self):
+        scales = '' if self.scales == (1, 1) else f', {self.scales[0]:g} to {self.scales[1]:g} times'
+        return f'{self.shape} of {self.size}{scales}'
+
+
+@dataclasses.dataclass(frozen=True)
+class Scene:
+    frame: np.ndarray
+    template: np.ndarray
+    mask: np.ndarray | None
+    poses: list  # (x, y, angle, scale) of the parts' centres
+    bound: np.ndarray  # see Part.bound
+
+
+class Part:
+    """A square of a photograph, or a disc, that is `size` pixels wide at scale 1."""
+
+    def __init__(self, photograph, center, size, shape='square'):
+        self.photograph, self.center, self.size, self.shape = photograph, center, size, shape
+        self.pitch = PART / size  # pixels of the photograph a pixel of the template
+
+    def covers(self, u, v):
+        half = self.size / 2
+        return u * u + v * v <= half * half if self.shape == 'disc' else np.maximum(np.abs(u), np.abs(v)) <= half
+
+    def drawn_on(self, ground, pose, across=ACROSS):
+        """The picture `ground` with the part on it."""
+        height, width = ground.shape
+        drawn = np.zeros_like(ground)
+        for x, y in samples(width, height, across):
+            u, v = seen_from((0, 0), pose, x, y)
+            pixels = at(self.photograph, self.pitch * u + self.center[0], self.pitch * v + self.center[1])
+            drawn += np.where(self.covers(u, v), pixels, ground)
+        return drawn / across**2
+
+    def template(self):
+        """All of the square, also of what lies round a disc."""
+        square = Part(self.photograph, self.center, self.size)
+        middle = (self.size - 1) / 2
+        return square.drawn_on(np.zeros((self.size, self.size), np.float32), (middle, middle, 0, 1))
+
+    def mask(self):
+        if self.shape != 'disc':
+            return None
+        u = (2 * np.arange(self.size) + 1) / self.size - 1
+        return np.hypot(u, u[:, None]) <= 1
+
+    def bound(self, noise, grows):
+        """The bound of Cramer and Rao: no unbiased way has smaller errors in their root mean square. (pixels, degrees,
+        share of the scale), the last one 0 unless the scale is unknown, too."""
+        pixels = self.template()
+        down, right = np.gradient(pixels)
+        u, v = np.meshgrid(*2 * [np.arange(self.size) - (self.size - 1) / 2])
+        slopes = [right, down, u * down - v * right, pixels, np.ones_like(pixels), u * right + v * down]
+        inner = self.size / 2 - INSET
+        counts = np.hypot(u, v) <= inner if self.shape == 'disc' else np.maximum(abs(u), abs(v)) <= inner
+        slopes = np.array([each[counts] for each in slopes[:6 if grows else 5]], float)
+        information = slopes @ slopes.T
+        if np.linalg.matrix_rank(information) < len(slopes):
+            return np.full(3, np.inf)
+        least = noise * np.sqrt(np.diag(np.linalg.inv(information)))
+        return np.array([np.hypot(*least[:2]), np.rad2deg(least[2]), least[5] if grows else 0])
+
+    def shows_its_angle(self):
+        """Whether it does not look much the same when turned by 12 degrees or more."""
+        coarse = Part(self.photograph, self.center, 24)
+        middle = (coarse.size - 1) / 2
+        inner = np.hypot(*np.ogrid[-middle:middle + 1, -middle:middle + 1]) <= middle - 1
+
+        def turned(angle):
+            ground = np.zeros((coarse.size, coarse.size), np.float32)
+            pixels = coarse.drawn_on(ground, (middle, middle, angle, 1), 2)[inner]
+            pixels = pixels - pixels.mean()
+            return pixels / max(np.linalg.norm(pixels), 1e-9)
+
+        upright = turned(0)
+        return all(upright @ turned(angle) < ALIKE for angle in range(12, 349, 12))
+
+
+def some_part(random, photograph, kind):
+    margin = PART * 0.75
+    height, width = photograph.shape
+    for _ in range(200):
+        center = random.uniform(margin, width - margin), random.uniform(margin, height - margin)
+        part = Part(photograph, center, kind.size, kind.shape)
+        if part.bound(NOISE, True)[0] < VAGUEST and part.shows_its_angle():
+            return part
+    return None
+
+
+def clutter(random, photographs, width, height):
+    ground = np.empty((height, width), np.float32)
+    for y in range(0, height, TILE):
+        for x in range(0, width, TILE):
+            photograph = photographs[random.integers(len(photographs))]
+            center = [random.uniform(0, length) for length in photograph.shape[::-1]]
+            pose = (TILE / 2, TILE / 2, random.uniform(0, 360), random.uniform(0.6, 1.6))
+            tile = ground[y:y + TILE, x:x + TILE]
+            tile[:] = np.mean([at(photograph, *seen_from(center, pose, *places))
+                               for places in samples(tile.shape[1], tile.shape[0], 2)], axis=0)
+    return ground
+
+
+def some_pose(random, kind, others, width, height):
+    """Wholly in the frame and away from the others."""
+    largest = kind.size * max(kind.scales)
+    for _ in range(1000):
+        scale = random.uniform(*kind.scales)
+        reach = 0.75 * kind.size * scale + 6
+        x, y = random.uniform(reach, width - 1 - reach), random.uniform(reach, height - 1 - reach)
+        if all(np.hypot(x - other[0], y - other[1]) > 1.6 * largest for other in others):
+            return x, y, random.uniform(0, 360), scale
+    raise ValueError(f'{len(others) + 1} parts do not fit')
+
+
+def draw(frame, part, pose):
+    """On the part of the frame that it touches."""
+    x, y, angle, scale = pose
+    reach = int(0.75 * part.size * scale) + 5
+    left, top = max(int(x) - reach, 0), max(int(y) - reach, 0)
+    window = frame[top:int(y) + reach, left:int(x) + reach]
+    window[:] = part.drawn_on(window, (x - left, y - top, angle, scale))
+
+
+def scene(seed, photographs, kind, *, parts=3, noise=NOISE, width=1920, height=1080):
+    """The same for the same arguments."""
+    random = np.random.default_rng(seed)
+    part = None
+    while part is None:
+        chosen = random.integers(len(photographs))
+        part = some_part(random, photographs[chosen], kind)
+    others = [each for i, each in enumerate(photographs) if i != chosen]
+    frame = clutter(random, others, width, height)
+    poses = []
+    for _ in range(parts):
+        poses.append(some_pose(random, kind, poses, width, height))
+        draw(frame, part, poses[-1])
+    frame += random.normal(0, noise, frame.shape)
+    return Scene(to_bytes(frame), to_bytes(part.template()), part.mask(), poses,
+                 part.bound(noise, kind.scales != (1, 1)))
