@@ -20,7 +20,7 @@ struct Settings {
   xcorr::FieldSettings field;
   Reference reference = Reference::previous;
   std::string reference_file, mask_file;
-  double cut_score = 0.5;
+  double cut_score = 0.4;
   bool post_messages = true;
   DeviceSettings device;
 };
