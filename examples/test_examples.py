@@ -9,6 +9,7 @@ checkout. Exits with 77, Meson's code for a skipped test, when something of the 
 """
 import csv
 import os
+import random
 import re
 import shlex
 import shutil
@@ -259,6 +260,33 @@ def test_installed_library(programs, source, folder):
     run([*compiler, source / "examples/correlate.cpp", "-o", folder / "correlate", *flags])
     printed = run([folder / "correlate"])
     assert printed == "4 11 6\n14 30 14\n", printed
+
+
+def test_stabilise(programs, source, folder):
+    """A part of a random texture that shakes by whole pixels, with something in it that moves by itself."""
+    width, height, border, around = 160, 128, 40, 24
+    texture = random.Random(3).randbytes((width + 2 * border) * (height + 2 * border))
+
+    def frame(x, y, patch):
+        rows = [bytearray(texture[(border + y + row) * (width + 2 * border) + border + x:][:width])
+                for row in range(height)]
+        for row in range(50, 80):
+            rows[row][patch:patch + 30] = bytes(30)
+        return b"".join(rows)
+
+    shaking = [(0, 0), (3, -2), (7, 1), (4, 6), (-3, 2), (-8, -5), (0, 0), (5, 5)]
+    (folder / "shaky.gray").write_bytes(b"".join(
+        frame(x, y, 60 + 4 * number) for number, (x, y) in enumerate(shaking)))
+    run([programs / "stabilise", "--backend=cpu", "--sink", f'filesink location="{folder}/still.gray"', "--source",
+         f'filesrc location="{folder}/shaky.gray" ! '
+         f"rawvideoparse format=gray8 width={width} height={height} framerate=25/1"])
+    still = (folder / "still.gray").read_bytes()
+    assert len(still) == len(shaking) * width * height, len(still)
+    for number in range(len(shaking)):
+        for row in (around, height - around):
+            at = number * width * height + row * width
+            assert still[at + around:at + width - around] == \
+                still[row * width + around:row * width + width - around], (number, row)
 
 
 def main():

@@ -89,6 +89,26 @@ typedef struct {
 } GstCudaXCorrPeak;
 
 /**
+ * gst_cuda_xcorr_get_structure:
+ * @buffer: a buffer
+ * @name: of a custom meta
+ *
+ * Returns: (transfer none) (nullable): the fields of the buffer's first meta of that name, or %NULL
+ *     when it has none. Lives as long as the buffer.
+ *
+ * Since: 0.1
+ */
+static inline const GstStructure* gst_cuda_xcorr_get_structure(GstBuffer* buffer,
+                                                               const gchar* name) {
+  GstCustomMeta* meta;
+
+  /* Without the element in the process nobody has registered the meta. */
+  if (gst_meta_get_info(name) == NULL) return NULL;
+  meta = gst_buffer_get_custom_meta(buffer, name);
+  return meta ? gst_custom_meta_get_structure(meta) : NULL;
+}
+
+/**
  * gst_cuda_xcorr_get_result:
  * @buffer: a buffer
  *
@@ -98,12 +118,7 @@ typedef struct {
  * Since: 0.1
  */
 static inline const GstStructure* gst_cuda_xcorr_get_result(GstBuffer* buffer) {
-  GstCustomMeta* meta;
-
-  /* Without the element in the process nobody has registered the meta. */
-  if (gst_meta_get_info(GST_CUDA_XCORR_META_NAME) == NULL) return NULL;
-  meta = gst_buffer_get_custom_meta(buffer, GST_CUDA_XCORR_META_NAME);
-  return meta ? gst_custom_meta_get_structure(meta) : NULL;
+  return gst_cuda_xcorr_get_structure(buffer, GST_CUDA_XCORR_META_NAME);
 }
 
 /**

@@ -19,6 +19,7 @@ demo  | libgstreamer1.0-dev              | module:gstreamer-check-1.0  | GStream
 demo  | libgstreamer-plugins-base1.0-dev | module:gstreamer-app-1.0    | video formats, ROI metas, appsrc
 demo  | libjson-glib-dev                 | module:json-glib-1.0        | JSON-GLib: xcorrjson
 demo  | libpango1.0-dev                  | module:pangocairo           | Pango and Cairo: xcorroverlay
+demo  | zlib1g-dev                       | module:zlib                 | zlib: .npz files of xcorrjson
 demo  | gstreamer1.0-tools               | tool:gst-launch-1.0         | gst-launch-1.0, gst-inspect-1.0
 demo  | gstreamer1.0-plugins-base        | element:decodebin           | decodebin, videoconvert, videotestsrc
 demo  | gstreamer1.0-plugins-good        | element:qtdemux             | PNG and JPEG templates, MP4, RTSP, v4l2

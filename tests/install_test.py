@@ -41,7 +41,7 @@ def test(build, folder):
     plugins = path.group(1) if path else os.environ["GST_PLUGINS_DIR"]
     environment = {"GST_PLUGIN_PATH": f"{root}{plugins}", "LD_LIBRARY_PATH": libraries_below(root),
                    "GST_REGISTRY": str(folder / "registry.bin")}
-    for element in ("cudaxcorr", "xcorroverlay", "xcorrjson"):
+    for element in ("cudaxcorr", "cudaxcorrfield", "xcorroverlay", "xcorrjson"):
         inspected = run(["gst-inspect-1.0", element], **environment)
         assert f"{root}{plugins}/libgstcudaxcorr.so" in inspected, inspected
         for url in documents_of(inspected):

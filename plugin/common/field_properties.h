@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A table of properties that are fields of a struct `Settings`: a new property is a row and a
-// field. For elements that need not react when a property is set; the object lock guards the
-// struct.
+// field. The object lock guards the struct.
 #pragma once
 
 #include <vector>
@@ -17,7 +16,8 @@ namespace cudaxcorr {
 template <class Settings>
 struct FieldProperty {
   GParamSpec* spec;
-  void (*set)(Settings& settings, const GValue* value);
+  /// Null if read-only. Returns false if the value is malformed, and then changes nothing.
+  bool (*set)(Settings& settings, const GValue* value);
   void (*get)(const Settings& settings, GValue* value);
 };
 
@@ -28,11 +28,13 @@ using FieldProperties = std::vector<FieldProperty<Settings>>;
 /// A row whose value is the field that `Access` returns.
 template <class Settings, class Access>
 FieldProperty<Settings> field(GParamSpec* spec, Access) {
-  return {spec, [](Settings& settings, const GValue* value) { assign(Access{}(settings), value); },
+  return {spec,
+          [](Settings& settings, const GValue* value) { return assign(Access{}(settings), value); },
           [](const Settings& settings, GValue* value) { put(Access{}(settings), value); }};
 }
 
-/// Makes them properties of a class whose objects have their settings in `element->settings`.
+/// Makes them properties of a class whose objects have their settings in `element->settings` and
+/// need not react when one is set.
 template <class Object, const auto& (*table)()>
 void install_properties(GObjectClass* klass) {
   klass->set_property = [](GObject* object, guint id, const GValue* value, GParamSpec*) {

@@ -89,15 +89,21 @@ inline bool assign(std::vector<std::string>& field, const GValue* array) {
   return true;
 }
 
-inline bool assign(xcorr::Rect& field, const GValue* array) {
-  int numbers[4] = {};
-  const guint count = gst_value_array_get_size(array);
-  if (count != 0 && count != 4) return false;
-  for (guint i = 0; i < count; ++i) {
+inline bool assign(std::vector<int>& field, const GValue* array) {
+  std::vector<int> numbers(gst_value_array_get_size(array));
+  for (guint i = 0; i < numbers.size(); ++i) {
     const GValue* item = gst_value_array_get_value(array, i);
     if (!G_VALUE_HOLDS_INT(item)) return false;
     numbers[i] = g_value_get_int(item);
   }
+  field = std::move(numbers);
+  return true;
+}
+
+inline bool assign(xcorr::Rect& field, const GValue* array) {
+  std::vector<int> numbers;
+  if (!assign(numbers, array) || (!numbers.empty() && numbers.size() != 4)) return false;
+  numbers.resize(4);
   if (numbers[2] < 0 || numbers[3] < 0) return false;
   field = {numbers[0], numbers[1], numbers[2], numbers[3]};
   return true;
@@ -115,10 +121,12 @@ inline void put(const std::vector<std::string>& field, GValue* array) {
   for (const std::string& text : field) append(array, G_TYPE_STRING, text);
 }
 
+inline void put(const std::vector<int>& field, GValue* array) {
+  for (const int number : field) append(array, G_TYPE_INT, number);
+}
+
 inline void put(const xcorr::Rect& field, GValue* array) {
-  if (field.empty()) return;
-  for (const int number : {field.x, field.y, field.width, field.height})
-    append(array, G_TYPE_INT, number);
+  if (!field.empty()) put(std::vector{field.x, field.y, field.width, field.height}, array);
 }
 
 }  // namespace cudaxcorr

@@ -17,16 +17,6 @@ gint64 time_of_next_try() {
   return g_get_monotonic_time() + seconds_between_tries * G_USEC_PER_SEC;
 }
 
-/// Errors that may pass, or that another device need not have.
-bool is_failure_of_device(const xcorr::Status& status) {
-  return status.code() == xcorr::Code::device_error || status.code() == xcorr::Code::out_of_memory;
-}
-
-/// A device that is not there: no driver, no GPU, a build without CUDA.
-bool is_absent(const xcorr::Status& status) {
-  return status.code() == xcorr::Code::not_found || status.code() == xcorr::Code::unsupported;
-}
-
 xcorr::Result<Workplace> open_on(const xcorr::Result<xcorr::Device>& device,
                                  const PipelineContext& context, const Settings& settings) {
   if (!device.ok()) return device.status();
@@ -43,11 +33,6 @@ xcorr::Result<Workplace> open_cpu(const Settings& settings) {
 xcorr::Result<Workplace> open_stand_in(Settings settings) {
   settings.search.match.kernel = "auto";
   return open_cpu(settings);
-}
-
-xcorr::Result<xcorr::Device> find_gpu(const PipelineContext& context, int cuda_device_id) {
-  return xcorr::open_device(xcorr::Backend::cuda,
-                            context.exists() ? context.ordinal() : cuda_device_id);
 }
 
 /// In a context of its own: that of the pipeline may be lost.

@@ -2,9 +2,9 @@
 //
 // The element's state, which its files share: gstcudaxcorr.cpp answers GStreamer and the
 // application, template_changes.cpp the signals, process.cpp does the streaming thread's work on
-// frames, backend.cpp knows where they are analysed, latency.cpp how long they are held,
-// refusals.cpp warns of what was refused. Settings, Report, Latency and the bank of templates pass
-// between threads and are guarded by the object lock.
+// frames, backend.cpp knows where they are analysed, latency.cpp how long they are held. Settings,
+// Report, Latency and the bank of templates pass between threads and are guarded by the object
+// lock.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 
 #include "common/fault.h"
 #include "common/object_lock.h"
+#include "common/refusals.h"
 #include "cudaxcorr/backend.h"
 #include "cudaxcorr/frame_in_flight.h"
 #include "cudaxcorr/gstcudaxcorr.h"
@@ -36,11 +37,11 @@ struct Latency {
 };
 
 struct Element {
+  Refusals refusals;
   // Under the object lock.
   Snapshot shared;
   Report report;
-  Sample last_frame;            ///< with `enable-capture`
-  std::vector<Fault> refusals;  ///< from the state NULL, posted at the start
+  Sample last_frame;  ///< with `enable-capture`
   Latency latency;
   // Serialises changes of the templates, as the object lock is not held while files are read.
   std::mutex changing;

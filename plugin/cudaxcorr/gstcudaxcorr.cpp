@@ -69,12 +69,11 @@
 #include "cudaxcorr/backend.h"
 #include "cudaxcorr/element.h"
 #include "cudaxcorr/latency.h"
-#include "cudaxcorr/pad_templates.h"
-#include "cudaxcorr/pinned_pool.h"
 #include "cudaxcorr/process.h"
-#include "cudaxcorr/refusals.h"
 #include "cudaxcorr/results.h"
 #include "cudaxcorr/template_changes.h"
+#include "matching/pad_templates.h"
+#include "matching/pinned_pool.h"
 
 GST_DEBUG_CATEGORY(gst_cuda_xcorr_debug);
 
@@ -90,7 +89,7 @@ namespace {
 std::optional<Fault> set_value(GstCudaXCorr* self, const Property& property, const GValue* value) {
   const ObjectLock lock(self);
   if (property.set(self->element->shared.settings, value)) return std::nullopt;
-  return malformed(property, value);
+  return malformed(property.spec, value);
 }
 
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
@@ -98,7 +97,7 @@ void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
   const Property& property = properties()[id - 1];
   const auto fault =
       property.pictures ? set_templates(self, property, value) : set_value(self, property, value);
-  if (fault) warn_refused(self, *fault);
+  if (fault) self->element->refusals.warn(self, *fault);
 }
 
 void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
@@ -112,7 +111,7 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
 gboolean start(GstBaseTransform* base) {
   GstCudaXCorr* self = GST_CUDA_XCORR(base);
   Element& element = *self->element;
-  post_refusals(self);
+  element.refusals.post(self);
   Settings settings;
   {
     const ObjectLock lock(self);
@@ -319,6 +318,7 @@ static void gst_cuda_xcorr_class_init(GstCudaXCorrClass* klass) {
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
   install_template_signals(element_class);
   add_pad_templates(element_class);
+  gst_element_class_add_static_pad_template(element_class, &response_template);
   gst_element_class_set_static_metadata(
       element_class, "CUDA cross-correlation", "Filter/Analyzer/Video",
       "Finds templates in video frames by 2-D cross-correlation, on the GPU or the CPU",

@@ -30,19 +30,6 @@ GType method_type() {
   return type;
 }
 
-GType backend_type() {
-  static const GType type = [] {
-    static constexpr GEnumValue values[] = {
-        {static_cast<int>(BackendChoice::automatic), "CUDA where there is a GPU, else the CPU",
-         "auto"},
-        {static_cast<int>(BackendChoice::cuda), "NVIDIA GPU", "cuda"},
-        {static_cast<int>(BackendChoice::cpu), "CPU", "cpu"},
-        {0, nullptr, nullptr}};
-    return g_enum_register_static("GstCudaXCorrBackend", values);
-  }();
-  return type;
-}
-
 GType mask_type() {
   static const GType type = [] {
     static constexpr GEnumValue values[] = {
@@ -437,15 +424,6 @@ std::vector<Property> make_table() {
 const std::vector<Property>& properties() {
   static const std::vector<Property> table = make_table();
   return table;
-}
-
-Fault malformed(const Property& property, const GValue* value) {
-  gchar* text = gst_value_serialize(value);
-  const std::string given = text ? text : "";
-  g_free(text);
-  return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-          std::string("'") + property.spec->name + "' cannot be " + given +
-              ", the old value stays. It is: " + g_param_spec_get_blurb(property.spec)};
 }
 
 void mark_property_types() {

@@ -11,6 +11,7 @@
 
 #include <gst/gst.h>
 
+#include "matching/devices.h"
 #include "matching/search_settings.h"
 #include "matching/templates.h"
 
@@ -50,9 +51,6 @@ struct Property {
 
 /// The table; a property's id is its index plus one.
 const std::vector<Property>& properties();
-
-/// The warning for a value that `set` has refused.
-Fault malformed(const Property& property, const GValue* value);
 
 /// Marks the properties' own types as part of the plugin's interface, for its documentation.
 void mark_property_types();

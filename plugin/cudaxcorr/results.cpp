@@ -6,6 +6,7 @@
 
 #include <gst/video/video.h>
 
+#include "common/custom_meta.h"
 #include "common/times.h"
 #include "gstcudaxcorrmeta.h"
 
@@ -95,11 +96,7 @@ guint clamp_corner(double position, int extent, int limit) {
 
 }  // namespace
 
-void register_meta() {
-  static const gchar* no_tags[] = {nullptr};
-  if (!gst_meta_get_info(GST_CUDA_XCORR_META_NAME))
-    gst_meta_register_custom(GST_CUDA_XCORR_META_NAME, no_tags, nullptr, nullptr, nullptr);
-}
+void register_meta() { register_custom_meta(GST_CUDA_XCORR_META_NAME); }
 
 void attach_meta(GstBuffer* buffer, const FrameResult& result) {
   GstCustomMeta* meta = gst_buffer_add_custom_meta(buffer, GST_CUDA_XCORR_META_NAME);

@@ -6,7 +6,6 @@
 #include <xcorr/exceptions.hpp>
 
 #include "cudaxcorr/element.h"
-#include "cudaxcorr/refusals.h"
 #include "matching/capture.h"
 #include "matching/masking.h"
 
@@ -68,7 +67,7 @@ guint add(GstCudaXCorr* self, Make make) {
     return std::nullopt;
   });
   if (!fault) return id;
-  warn_refused(self, *fault);
+  self->element->refusals.warn(self, *fault);
   return 0;
 }
 
@@ -119,7 +118,7 @@ gboolean remove_template(GstCudaXCorr* self, guint id) {
         return unusable("There is no template of the id " + std::to_string(id));
       });
   if (fault)
-    warn_refused(self, *fault);
+    self->element->refusals.warn(self, *fault);
   else
     notify_templates(self);
   return !fault;
@@ -191,7 +190,7 @@ std::optional<Fault> set_templates(GstCudaXCorr* self, const Property& property,
                                    const GValue* value) {
   return change_templates(self, [&](Settings& settings, Bank* bank) -> std::optional<Fault> {
     Fault fault;
-    if (!property.set(settings, value)) return malformed(property, value);
+    if (!property.set(settings, value)) return malformed(property.spec, value);
     const auto list = *property.pictures;
     if (!bank || !list ||
         load(*bank, list, settings.templates, settings.max_template_pixels,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The element xcorrjson as GStreamer sees it: frames pass unchanged, and each makes a line. What a
-// line looks like is in json_text.cpp, how it reaches the disk in line_file.cpp.
+// The element xcorrjson as GStreamer sees it: frames pass unchanged, and each makes a line or a
+// record. What these look like is in json_text.cpp and npz.cpp, how they reach the disk in
+// line_file.cpp.
 
 /**
  * SECTION:element-xcorrjson
@@ -13,7 +14,11 @@
  *
  * An object has the fields of the element message `cudaxcorr`, by the same names: `timestamp`,
  * `stream-time`, `running-time` and `duration` of the frame (nanoseconds, null where unknown), then
- * all of the frame's meta. A frame without that meta has the first four only.
+ * all of the frame's meta. A frame without that meta has the first four only. What #cudaxcorrfield
+ * measured is an object `field` in it, in which arrays are lists of numbers.
+ *
+ * With format=npz the fields of #cudaxcorrfield become a file that `numpy.load` reads: a record for
+ * each frame.
  *
  * ## Example launch lines
  * |[
@@ -29,14 +34,18 @@
  */
 #include "json/json.h"
 
+#include <optional>
+#include <string>
+
 #include "common/callback.h"
 #include "common/fault.h"
 #include "common/field_properties.h"
 #include "common/property_flags.h"
 #include "common/times.h"
-#include "gstcudaxcorrmeta.h"
+#include "gstcudaxcorrfieldmeta.h"
 #include "json/json_text.h"
 #include "json/line_file.h"
+#include "json/npz.h"
 
 GST_DEBUG_CATEGORY_STATIC(gst_xcorr_json_debug);
 #define GST_CAT_DEFAULT gst_xcorr_json_debug
@@ -45,8 +54,22 @@ namespace {
 
 using namespace cudaxcorr;
 
+enum class Format { json, npz };
+
+GType format_type() {
+  static const GType type = [] {
+    static constexpr GEnumValue values[] = {
+        {static_cast<int>(Format::json), "JSON Lines", "json"},
+        {static_cast<int>(Format::npz), "Fields of cudaxcorrfield, for numpy.load", "npz"},
+        {0, nullptr, nullptr}};
+    return g_enum_register_static("GstXCorrJsonFormat", values);
+  }();
+  return type;
+}
+
 struct Settings {
   std::string location;
+  Format format = Format::json;
 };
 
 const FieldProperties<Settings>& properties() {
@@ -56,6 +79,10 @@ const FieldProperties<Settings>& properties() {
                               "File to write, emptied first (none: standard output)", nullptr,
                               ready),
           [](auto& s) -> auto& { return s.location; }),
+      field<Settings>(
+          g_param_spec_enum("format", "Format", "What is written", format_type(),
+                            static_cast<int>(Format::json), ready),
+          [](auto& s) -> auto& { return s.format; }),
   };
   return table;
 }
@@ -66,6 +93,7 @@ struct Element {
   bool stopping = false, flushing = false;
   // Of the streaming thread, but for interruptions.
   LineFile file;
+  std::optional<NpzIndex> npz;  ///< with format=npz
 };
 
 }  // namespace
@@ -99,25 +127,71 @@ void interrupt(GstXCorrJson* self, bool Element::*reason, bool exists) {
   element.file.interrupt(element.stopping || element.flushing);
 }
 
+std::string json_of(const GstSegment& segment, GstBuffer* buffer) {
+  GstStructure* times = describe_times("times", segment, buffer);
+  if (const GstStructure* field = gst_cuda_xcorr_get_field(buffer))
+    gst_structure_set(times, "field", GST_TYPE_STRUCTURE, field, nullptr);
+  const std::string line = json_text({times, gst_cuda_xcorr_get_result(buffer)}) + '\n';
+  gst_structure_free(times);
+  return line;
+}
+
+/// Empty of a frame without a field.
+std::string npz_of(NpzIndex& index, const GstSegment& segment, GstBuffer* buffer) {
+  const GstStructure* field = gst_cuda_xcorr_get_field(buffer);
+  if (!field) return {};
+  GstStructure* times = describe_times("times", segment, buffer);
+  const std::string entry = index.add(npy_record({times, field}));
+  gst_structure_free(times);
+  return entry;
+}
+
+/// What makes the records a file. On a full disk the last ones give way.
+std::optional<Fault> write_index(LineFile& file, NpzIndex& index) {
+  auto fault = file.write(index.directory());
+  while (fault && !index.empty()) {
+    file.take_back(index.drop_last());
+    fault = file.write(index.directory());
+  }
+  return fault;
+}
+
 gboolean start(GstBaseTransform* base) {
   GstXCorrJson* self = GST_XCORR_JSON(base);
   const Settings settings = copy_under_lock(self, self->element->settings);
   interrupt(self, &Element::flushing, false);  // a flush may have been cut off by the stop
-  return check(self, self->element->file.open(settings.location));
+  Element& element = *self->element;
+  element.npz.reset();
+  if (!check(self, element.file.open(settings.location))) return FALSE;
+  if (settings.format == Format::json) return TRUE;
+  if (element.file.is_regular()) {
+    element.npz.emplace();
+    return TRUE;
+  }
+  post_error(self, {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE,
+                    "Cannot write .npz to " + element.file.name() + ": it is no file on a disk"});
+  element.file.close();
+  return FALSE;
 }
 
 gboolean stop(GstBaseTransform* base) {
   GstXCorrJson* self = GST_XCORR_JSON(base);
-  return check(self, self->element->file.close());
+  Element& element = *self->element;
+  if (element.npz) element.file.interrupt(false);  // it does not wait
+  const bool whole = !element.npz || check(self, write_index(element.file, *element.npz));
+  return check(self, element.file.close()) && whole;
 }
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   GstXCorrJson* self = GST_XCORR_JSON(base);
   LineFile& file = self->element->file;
-  GstStructure* times = describe_times("times", base->segment, buffer);
-  const std::string line = json_text({times, gst_cuda_xcorr_get_result(buffer)});
-  gst_structure_free(times);
-  if (!check(self, file.write(line))) return GST_FLOW_ERROR;
+  auto& npz = self->element->npz;
+  const std::string record =
+      npz ? npz_of(*npz, base->segment, buffer) : json_of(base->segment, buffer);
+  if (!check(self, file.write(record))) {
+    if (npz) npz->drop_last();
+    return GST_FLOW_ERROR;
+  }
   return file.interrupted() ? GST_FLOW_FLUSHING : GST_FLOW_OK;
 }
 
@@ -154,6 +228,7 @@ static void gst_xcorr_json_init(GstXCorrJson* self) {
 
 static void gst_xcorr_json_class_init(GstXCorrJsonClass* klass) {
   GST_DEBUG_CATEGORY_INIT(gst_xcorr_json_debug, "xcorrjson", 0, "results as JSON");
+  gst_type_mark_as_plugin_api(format_type(), static_cast<GstPluginAPIFlags>(0));
 
   GObjectClass* object_class = G_OBJECT_CLASS(klass);
   object_class->finalize = finalize;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "json/json_text.h"
 
+#include <charconv>
 #include <cmath>
+#include <cstring>
 #include <memory>
 
 #include <json-glib/json-glib.h>
@@ -62,6 +64,21 @@ void add_text(JsonBuilder* builder, const gchar* text) {
     json_builder_add_null_value(builder);
 }
 
+/// An array of 32-bit floats: each as the shortest number that means it.
+void add_floats(JsonBuilder* builder, GBytes* bytes) {
+  gsize size = 0;
+  const gconstpointer data = bytes ? g_bytes_get_data(bytes, &size) : nullptr;
+  json_builder_begin_array(builder);
+  for (gsize at = 0; at + sizeof(float) <= size; at += sizeof(float)) {
+    float number;
+    std::memcpy(&number, static_cast<const char*>(data) + at, sizeof number);
+    char text[32];
+    *std::to_chars(text, text + sizeof text - 1, number).ptr = 0;
+    add_double(builder, g_ascii_strtod(text, nullptr));
+  }
+  json_builder_end_array(builder);
+}
+
 /// A type without a counterpart in JSON: written as in a launch line, if it can be.
 void add_serialized(JsonBuilder* builder, const GValue* value) {
   add_text(builder, Text(gst_value_serialize(value), g_free).get());
@@ -88,6 +105,8 @@ void add(JsonBuilder* builder, const GValue* value) {
     add_unsigned(builder, g_value_get_uint64(value));
   else if (G_VALUE_HOLDS_DOUBLE(value))
     add_double(builder, g_value_get_double(value));
+  else if (G_VALUE_HOLDS(value, G_TYPE_BYTES))
+    add_floats(builder, static_cast<GBytes*>(g_value_get_boxed(value)));
   else
     add_serialized(builder, value);
 }

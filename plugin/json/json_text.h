@@ -11,7 +11,8 @@
 namespace cudaxcorr {
 
 /// One object, on one line, with the fields of all these structures, of which some may be null.
-/// Unknown times (GST_CLOCK_TIME_NONE) and numbers that JSON does not have are null.
+/// GBytes are arrays of 32-bit floats. Unknown times (GST_CLOCK_TIME_NONE) and numbers that JSON
+/// does not have are null.
 std::string json_text(std::initializer_list<const GstStructure*> structures);
 
 }  // namespace cudaxcorr

@@ -20,11 +20,6 @@ bool is_pipe(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode);
 }
 
-bool is_regular(int file) {
-  struct stat info;
-  return fstat(file, &info) == 0 && S_ISREG(info.st_mode);
-}
-
 /// write(), but a pipe without readers is an error (EPIPE) only: its signal would end the process.
 /// The signal goes to the thread that writes, and so it can be taken back.
 ssize_t write_without_signal(int file, const char* bytes, std::size_t count) {
@@ -58,7 +53,7 @@ std::optional<Fault> LineFile::open(const std::string& path) {
     return Fault{GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE,
                  "Cannot open " + name_ + ": no program reads from this pipe"};
   if (file_ < 0) return failed(GST_RESOURCE_ERROR_OPEN_WRITE, "Cannot open ");
-  piece_ = is_regular(file_) ? std::numeric_limits<ssize_t>::max() : PIPE_BUF;
+  piece_ = is_regular() ? std::numeric_limits<ssize_t>::max() : PIPE_BUF;
   GstPollFD polled = GST_POLL_FD_INIT;
   polled.fd = file_;
   gst_poll_add_fd(poll_.get(), &polled);
@@ -66,9 +61,8 @@ std::optional<Fault> LineFile::open(const std::string& path) {
   return std::nullopt;
 }
 
-std::optional<Fault> LineFile::write(const std::string& line) {
-  rest_ += line;
-  rest_ += '\n';
+std::optional<Fault> LineFile::write(const std::string& record) {
+  rest_ += record;
   std::size_t done = 0;
   std::optional<Fault> fault;
   while (!fault && done < rest_.size() && wait()) {
@@ -79,10 +73,11 @@ std::optional<Fault> LineFile::write(const std::string& line) {
     } else if (errno != EINTR && errno != EAGAIN) {
       fault = failed(GST_RESOURCE_ERROR_WRITE, "Cannot write to ");
       take_back(done);
+      done = rest_.size();  // nothing of it is written later
     }
   }
   rest_.erase(0, done);
-  if (rest_.size() > line.size()) rest_.resize(rest_.size() - line.size() - 1);  // not begun
+  if (rest_.size() >= record.size()) rest_.resize(rest_.size() - record.size());  // not begun
   return fault;
 }
 
@@ -95,6 +90,11 @@ std::optional<Fault> LineFile::close() {
   gst_poll_remove_fd(poll_.get(), &polled);
   if (::close(file) != 0) return failed(GST_RESOURCE_ERROR_WRITE, "Cannot write to ");
   return std::nullopt;
+}
+
+bool LineFile::is_regular() const {
+  struct stat info;
+  return fstat(file_, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 void LineFile::interrupt(bool interrupted) {
@@ -113,11 +113,10 @@ Fault LineFile::failed(int code, const std::string& what) const {
   return {GST_RESOURCE_ERROR, code, what + name_ + ": " + g_strerror(errno)};
 }
 
-/// Impossible in a pipe, where a reader has the bytes already.
 void LineFile::take_back(std::size_t bytes) {
   const off_t whole = lseek(file_, -static_cast<off_t>(bytes), SEEK_CUR);
   if (bytes > 0 && whole >= 0 && ftruncate(file_, whole) != 0)
-    GST_WARNING("the last line of %s is not whole: %s", name_.c_str(), g_strerror(errno));
+    GST_WARNING("the end of %s is not whole: %s", name_.c_str(), g_strerror(errno));
 }
 
 }  // namespace cudaxcorr

@@ -60,12 +60,6 @@ bool is_upside_down(const GstVideoFrame& frame) {
                      [](int stride) { return stride < 0; });
 }
 
-LumaImage copy(const xcorr::MatrixView& view) {
-  LumaImage image{view.size, std::vector<std::uint8_t>(view.size.area())};
-  xcorr::copy_luma(view, image.pixels.data(), view.size.width);
-  return image;
-}
-
 }  // namespace
 
 bool LumaImage::is_flat() const {
@@ -77,6 +71,12 @@ bool LumaImage::is_flat() const {
     if (least < most) return false;
   }
   return true;
+}
+
+LumaImage luma_of(const xcorr::MatrixView& view) {
+  LumaImage image{view.size, std::vector<std::uint8_t>(view.size.area())};
+  xcorr::copy_luma(view, image.pixels.data(), view.size.width);
+  return image;
 }
 
 std::vector<std::optional<std::size_t>> origins_of(const std::vector<LumaImage>& after,
@@ -110,7 +110,7 @@ std::optional<LumaImage> luma_in(const GstVideoInfo& format, const Picture& pict
   {
     MappedFrame converted(target, buffer, GST_MAP_READWRITE);
     const auto conversion = is_upside_down(decoded.frame) ? convert_upside_down : convert;
-    if (converted && conversion(decoded, converted)) image = copy(luma_view(converted));
+    if (converted && conversion(decoded, converted)) image = luma_of(luma_view(converted));
   }
   gst_buffer_unref(buffer);
   if (image) image->mask = picture.mask;

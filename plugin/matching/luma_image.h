@@ -36,6 +36,9 @@ struct LumaImage {
   bool is_flat() const;
 };
 
+/// The luma of a matrix in host memory.
+LumaImage luma_of(const xcorr::MatrixView& view);
+
 /// For each image of `after`, the index of one in `before` that has its pixels, if any, and its
 /// mask if possible. Each is used once.
 std::vector<std::optional<std::size_t>> origins_of(const std::vector<LumaImage>& after,

@@ -7,20 +7,7 @@
 #include "matching/picture_size.h"
 
 namespace cudaxcorr {
-namespace {
 
-xcorr::Size size_of(const Picture& picture) {
-  const GstVideoInfo info = picture.info();
-  return {info.width, info.height};
-}
-
-std::string name_of(const Masking& masking) {
-  if (masking.file) return "the mask file '" + masking.file->file + "'";
-  if (masking.kind == MaskKind::alpha) return "its alpha";
-  return "a disc with a 'mask-inset' of " + std::to_string(masking.inset);
-}
-
-/// Read from a picture in the way of `pixels`; empty with the reason if that cannot be mapped.
 Mask read_mask(const Picture& picture, Mask (*pixels)(const MappedFrame&), std::string& reason) {
   const MappedFrame mapped(picture.info(), gst_sample_get_buffer(picture.sample.get()),
                            GST_MAP_READ);
@@ -29,9 +16,17 @@ Mask read_mask(const Picture& picture, Mask (*pixels)(const MappedFrame&), std::
   return {};
 }
 
+namespace {
+
+std::string name_of(const Masking& masking) {
+  if (masking.file) return "the mask file '" + masking.file->file + "'";
+  if (masking.kind == MaskKind::alpha) return "its alpha";
+  return "a disc with a 'mask-inset' of " + std::to_string(masking.inset);
+}
+
 Mask make_mask(const Picture& picture, const Masking& masking, std::string& reason) {
   if (masking.file) {
-    const xcorr::Size size = size_of(picture), size_of_mask = size_of(*masking.file);
+    const xcorr::Size size = picture.size(), size_of_mask = masking.file->size();
     if (size == size_of_mask) return read_mask(*masking.file, bright_pixels, reason);
     reason = name_of(masking) + " has " + text_of(size_of_mask) + " pixels, the template " +
              text_of(size);
@@ -43,7 +38,7 @@ Mask make_mask(const Picture& picture, const Masking& masking, std::string& reas
     case MaskKind::alpha:
       return read_mask(picture, opaque_pixels, reason);
     case MaskKind::disc:
-      return disc(size_of(picture), masking.inset);
+      return disc(picture.size(), masking.inset);
   }
   return {};
 }

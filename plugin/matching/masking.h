@@ -10,6 +10,10 @@
 
 namespace cudaxcorr {
 
+/// Which pixels of a picture count, in the way of `pixels`; empty with the reason if it cannot be
+/// mapped.
+Mask read_mask(const Picture& picture, Mask (*pixels)(const MappedFrame&), std::string& reason);
+
 /// Gives every template the mask that the settings and the bank's `mask_file` make. If one cannot
 /// have that mask, sets `fault` (LIBRARY/SETTINGS) and returns false: the file has another size, no
 /// pixel would count, or those that would are flat where the rest is not, and the method needs

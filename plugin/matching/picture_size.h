@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Sizes in words, and the limit on a template's, which is asked before a picture is decoded and
-// when it is used.
+// Sizes in words, and the limits on them, which are asked before a picture is decoded and when it
+// is used.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,17 @@ inline std::string text_of(std::int64_t width, std::int64_t height) {
 }
 inline std::string text_of(xcorr::Size size) { return text_of(size.width, size.height); }
 
+/// The limit of pictures that are no templates: references and masks of fields.
+constexpr unsigned max_frame_pixels = 1U << 26;
+
 /// Why a picture of that size is refused, or empty. No side is longer than the limit, so that the
 /// product of two 32-bit numbers is never too large for 64 bits.
 inline std::string excess_of(std::int64_t width, std::int64_t height, unsigned max_pixels) {
   if (width <= max_pixels && height <= max_pixels && width * height <= max_pixels) return {};
   return "it has " + text_of(width, height) + " pixels, more than the " +
-         std::to_string(max_pixels) + " of 'max-template-pixels'";
+         std::to_string(max_pixels) +
+         (max_pixels == max_frame_pixels ? " that a picture may have"
+                                         : " of 'max-template-pixels'");
 }
 
 }  // namespace cudaxcorr

@@ -9,13 +9,6 @@
 
 namespace cudaxcorr {
 
-enum class BackendChoice { automatic, cuda, cpu };
-
-struct DeviceSettings {
-  BackendChoice backend = BackendChoice::automatic;
-  int cuda_device_id = -1;  ///< CUDA's number of the GPU; -1: any
-};
-
 struct SearchSettings {
   xcorr::MatchSettings match;
   TrackSettings tracking;

@@ -59,20 +59,6 @@ GstBuffer* copy_of(GstBuffer* buffer) {
   return copied;
 }
 
-/// Null with a fault that begins with `failure`.
-SharedPicture read_picture(const char* failure, const std::string& file, const std::string& label,
-                           unsigned max_pixels, guint id, Fault& fault) {
-  std::string reason;
-  Sample sample = decode(file, max_pixels, reason);
-  if (sample) reason = unusable(gst_sample_get_caps(sample.get()), max_pixels);
-  if (!reason.empty()) {
-    fault = {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
-             failure + (" '" + file) + "': " + reason};
-    return nullptr;
-  }
-  return make_picture({id, file, label.empty() ? label_of(file) : label, std::move(sample)});
-}
-
 }  // namespace
 
 GstVideoInfo Picture::info() const {
@@ -80,6 +66,11 @@ GstVideoInfo Picture::info() const {
   gst_video_info_from_caps(&info, gst_sample_get_caps(sample.get()));
   info.interlace_mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE;
   return info;
+}
+
+xcorr::Size Picture::size() const {
+  const GstVideoInfo format = info();
+  return {format.width, format.height};
 }
 
 std::size_t Bank::size() const {
@@ -102,6 +93,19 @@ TemplateSettings settings_of(const Bank& bank) {
   settings.added = bank.added;
   settings.mask = bank.mask;
   return settings;
+}
+
+SharedPicture read_picture(const char* failure, const std::string& file, const std::string& label,
+                           unsigned max_pixels, guint id, Fault& fault) {
+  std::string reason;
+  Sample sample = decode(file, max_pixels, reason);
+  if (sample) reason = unusable(gst_sample_get_caps(sample.get()), max_pixels);
+  if (!reason.empty()) {
+    fault = {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
+             failure + (" '" + file) + "': " + reason};
+    return nullptr;
+  }
+  return make_picture({id, file, label.empty() ? label_of(file) : label, std::move(sample)});
 }
 
 SharedPicture load_file(const std::string& file, const std::string& label, unsigned max_pixels,

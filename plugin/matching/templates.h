@@ -41,6 +41,7 @@ struct Picture {
   const std::string& name() const { return file.empty() ? label : file; }
   /// Its format. The rows are in order, as a frame's.
   GstVideoInfo info() const;
+  xcorr::Size size() const;
 };
 
 struct MaskSettings {
@@ -79,6 +80,10 @@ TemplateSettings settings_of(const Bank& bank);
 /// pixels, sets `fault`, returns false and leaves the bank unchanged.
 bool load(Bank& bank, Pictures Bank::*list, const TemplateSettings& settings, unsigned max_pixels,
           guint& last_id, Fault& fault);
+
+/// The picture of a file. Null with `fault` (RESOURCE/OPEN_READ), whose text begins with `failure`.
+SharedPicture read_picture(const char* failure, const std::string& file, const std::string& label,
+                           unsigned max_pixels, guint id, Fault& fault);
 
 /// One picture. An empty label stands for the default: the file's name, or `sample`. Null with
 /// `fault`, as above.

@@ -12,6 +12,10 @@
  * number, the score and, for tracks, a trail of where they have been. Lost targets have a dashed
  * box where they were last.
  *
+ * Of what #cudaxcorrfield measured: arrows from the windows' centres, in another colour where they
+ * were replaced, with one of a known length below; and, if asked for, a map of colours with its
+ * scale.
+ *
  * Where downstream can blend (glimagesink, say) the pictures go along with the frame as a
  * #GstVideoOverlayCompositionMeta and the frame itself stays as it is; else they are drawn into it,
  * into a copy when others hold the frame too. Frames without results pass untouched. A frame that
@@ -37,7 +41,8 @@
 #include "common/field_properties.h"
 #include "common/mapped_frame.h"
 #include "common/property_flags.h"
-#include "gstcudaxcorrmeta.h"
+#include "gstcudaxcorrfieldmeta.h"
+#include "overlay/field_painter.h"
 #include "overlay/painter.h"
 
 GST_DEBUG_CATEGORY_STATIC(gst_xcorr_overlay_debug);
@@ -49,6 +54,7 @@ using namespace cudaxcorr;
 
 struct Settings {
   Look look;
+  FieldLook field;
   unsigned trail_length = 25;
   bool hide_lost = false;
 };
@@ -96,6 +102,26 @@ const FieldProperties<Settings>& properties() {
           g_param_spec_boolean("hide-lost", "Hide lost", "Draw nothing of tracks that are lost",
                                initial.hide_lost, playing),
           [](auto& s) -> auto& { return s.hide_lost; }),
+      field<Settings>(
+          g_param_spec_boolean("field-arrows", "Field arrows",
+                               "Draw the displacements that cudaxcorrfield measured as arrows",
+                               initial.field.arrows, playing),
+          [](auto& s) -> auto& { return s.field.arrows; }),
+      field<Settings>(
+          g_param_spec_double("field-arrow-scale", "Field arrow scale",
+                              "Pixels of an arrow for each of the displacement (0: the longest is "
+                              "as long as windows are apart)",
+                              0, 1e6, initial.field.arrow_scale, playing),
+          [](auto& s) -> auto& { return s.field.arrow_scale; }),
+      field<Settings>(
+          g_param_spec_enum("field-map", "Field map", "What of a field is shown by colours",
+                            field_map_type(), static_cast<int>(initial.field.map), playing),
+          [](auto& s) -> auto& { return s.field.map; }),
+      field<Settings>(
+          g_param_spec_double("field-map-range", "Field map range",
+                              "The value of the map's last colour (0: the largest there is)", 0,
+                              1e6, initial.field.map_range, playing),
+          [](auto& s) -> auto& { return s.field.map_range; }),
   };
   return table;
 }
@@ -105,6 +131,7 @@ struct Element {
   // Of the streaming thread.
   Marks marks;
   Painter painter;
+  FieldPainter field_painter;
   bool warned = false;  ///< of a frame of this segment
 };
 
@@ -130,17 +157,23 @@ GstStaticPadTemplate src_template =
 
 // ---- frames ---------------------------------------------------------------------------------
 
+/// Takes the picture, if it is one.
+void add(GstVideoOverlayComposition*& all, GstVideoOverlayRectangle* one) {
+  if (!one) return;
+  if (!all) all = gst_video_overlay_composition_new(nullptr);
+  gst_video_overlay_composition_add_rectangle(all, one);
+  gst_video_overlay_rectangle_unref(one);
+}
+
 GstVideoOverlayComposition* paint(Element& element, const Settings& settings,
-                                  const GstVideoInfo& info) {
+                                  const GstStructure* field, const GstVideoInfo& info) {
   GstVideoOverlayComposition* all = nullptr;
+  if (field)
+    add(all,
+        element.field_painter.paint(field, settings.field, settings.look, info.width, info.height));
   for (const Mark& mark : element.marks.current()) {
     if (mark.lost && settings.hide_lost) continue;
-    GstVideoOverlayRectangle* one =
-        element.painter.paint(mark, settings.look, info.width, info.height);
-    if (!one) continue;
-    if (!all) all = gst_video_overlay_composition_new(nullptr);
-    gst_video_overlay_composition_add_rectangle(all, one);
-    gst_video_overlay_rectangle_unref(one);
+    add(all, element.painter.paint(mark, settings.look, info.width, info.height));
   }
   return all;
 }
@@ -160,13 +193,16 @@ bool is_sound(GstXCorrOverlay* self, GstSample* sample, const GstVideoInfo& info
 
 /// What to blend over the frame, or null to pass it unchanged.
 GstVideoOverlayComposition* draw(GstXCorrOverlay* self, GstSample* sample, GstElement*) {
-  const GstStructure* result = gst_cuda_xcorr_get_result(gst_sample_get_buffer(sample));
+  GstBuffer* buffer = gst_sample_get_buffer(sample);
+  const GstStructure* result = gst_cuda_xcorr_get_result(buffer);
+  const GstStructure* field = gst_cuda_xcorr_get_field(buffer);
   GstVideoInfo info;
-  if (!result || !gst_video_info_from_caps(&info, gst_sample_get_caps(sample))) return nullptr;
+  if ((!result && !field) || !gst_video_info_from_caps(&info, gst_sample_get_caps(sample)))
+    return nullptr;
   const Settings settings = copy_under_lock(self, self->element->settings);
-  self->element->marks.update(result, settings.trail_length);
+  if (result) self->element->marks.update(result, settings.trail_length);
   if (!is_sound(self, sample, info)) return nullptr;
-  return paint(*self->element, settings, info);
+  return paint(*self->element, settings, field, info);
 }
 
 /// A segment starts every stream and follows every seek.
@@ -238,6 +274,7 @@ static void gst_xcorr_overlay_init(GstXCorrOverlay* self) {
 
 static void gst_xcorr_overlay_class_init(GstXCorrOverlayClass* klass) {
   GST_DEBUG_CATEGORY_INIT(gst_xcorr_overlay_debug, "xcorroverlay", 0, "results drawn over video");
+  gst_type_mark_as_plugin_api(field_map_type(), static_cast<GstPluginAPIFlags>(0));
 
   GObjectClass* object_class = G_OBJECT_CLASS(klass);
   object_class->finalize = finalize;

@@ -5,41 +5,13 @@
 #include <cmath>
 #include <iterator>
 
-#include "common/new_buffer.h"
+#include "overlay/canvas.h"
 
 namespace cudaxcorr {
 namespace {
 
-/// The height of the frame that sizes are for.
-constexpr double reference_height = 720;
-/// Smaller text would be illegible.
-constexpr double min_text_scale = 0.6;
-
 constexpr double text_margin = 3;  // around the text
 constexpr double rim_width = 1;    // dark, beside a line, for contrast on any background
-
-/// In whole pixels, so that edges are sharp.
-double scaled(double size, double scale) { return std::max(1.0, std::round(size * scale)); }
-
-struct Box {
-  double left, top, right, bottom;
-
-  Box outset(double by) const { return {left - by, top - by, right + by, bottom + by}; }
-  double width() const { return right - left; }
-  double height() const { return bottom - top; }
-};
-
-Box unite(const Box& a, const Box& b) {
-  return {std::min(a.left, b.left), std::min(a.top, b.top), std::max(a.right, b.right),
-          std::max(a.bottom, b.bottom)};
-}
-
-/// Rounded outwards to whole pixels, inside the frame.
-Box clip(const Box& box, int width, int height) {
-  return {std::max(0.0, std::floor(box.left)), std::max(0.0, std::floor(box.top)),
-          std::min<double>(width, std::ceil(box.right)),
-          std::min<double>(height, std::ceil(box.bottom))};
-}
 
 /// A mark laid out in pixels of the frame.
 struct Drawing {
@@ -103,11 +75,6 @@ Box place_text(PangoLayout* layout, const Box& box, double margin, int frame_wid
 
 // ---- drawing --------------------------------------------------------------------------------
 
-void set_color(cairo_t* cairo, guint32 argb) {
-  const auto channel = [argb](int shift) { return (argb >> shift & 0xff) / 255.0; };
-  cairo_set_source_rgba(cairo, channel(16), channel(8), channel(0), channel(24));
-}
-
 guint32 text_color(guint32 background) {
   const guint32 r = background >> 16 & 0xff, g = background >> 8 & 0xff, b = background & 0xff;
   return 77 * r + 150 * g + 29 * b > 128 * 256 ? 0xff000000 : 0xffffffff;
@@ -169,39 +136,6 @@ void draw_text(cairo_t* cairo, const Drawing& drawing, PangoLayout* layout) {
   pango_cairo_show_layout(cairo, layout);
 }
 
-/// A picture of that part of the frame; `draw` uses the frame's coordinates. Null if it is too
-/// large for Cairo or for memory.
-template <class Draw>
-GstVideoOverlayRectangle* make_picture(const Box& part, Draw draw) {
-  const int width = static_cast<int>(part.width()), height = static_cast<int>(part.height());
-  const int stride = cairo_format_stride_for_width(CAIRO_FORMAT_ARGB32, width);
-  const gsize size = static_cast<gsize>(stride) * static_cast<gsize>(height);
-  GstBuffer* pixels = stride > 0 ? new_buffer(size) : nullptr;
-  if (!pixels) {
-    GST_WARNING("no picture of %dx%d pixels", width, height);
-    return nullptr;
-  }
-  gst_buffer_memset(pixels, 0, 0, size);
-  gst_buffer_add_video_meta(pixels, GST_VIDEO_FRAME_FLAG_NONE,
-                            GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB, static_cast<guint>(width),
-                            static_cast<guint>(height));
-  GstMapInfo map;
-  gst_buffer_map(pixels, &map, GST_MAP_READWRITE);
-  cairo_surface_t* surface =
-      cairo_image_surface_create_for_data(map.data, CAIRO_FORMAT_ARGB32, width, height, stride);
-  cairo_surface_set_device_offset(surface, -part.left, -part.top);
-  cairo_t* cairo = cairo_create(surface);
-  draw(cairo);
-  cairo_destroy(cairo);
-  cairo_surface_destroy(surface);
-  gst_buffer_unmap(pixels, &map);
-  GstVideoOverlayRectangle* rectangle = gst_video_overlay_rectangle_new_raw(
-      pixels, static_cast<int>(part.left), static_cast<int>(part.top), static_cast<guint>(width),
-      static_cast<guint>(height), GST_VIDEO_OVERLAY_FORMAT_FLAG_PREMULTIPLIED_ALPHA);
-  gst_buffer_unref(pixels);
-  return rectangle;
-}
-
 }  // namespace
 
 GstVideoOverlayRectangle* Painter::paint(const Mark& mark, const Look& look, int width,
@@ -223,7 +157,7 @@ GstVideoOverlayRectangle* Painter::paint(const Mark& mark, const Look& look, int
   for (const Mark::Point& point : mark.trail)
     drawing.trail.push_back({point.x * width, point.y * height});
   const std::string text = text_of(mark, look);
-  PangoLayout* set = text.empty() ? nullptr : layout(text, look.font, text_scale);
+  PangoLayout* set = text.empty() ? nullptr : texts_.layout(text, look.font, text_scale);
   if (set)
     drawing.text =
         place_text(set, drawing.box.outset(drawing.reach()), drawing.margin, width, height);
@@ -235,23 +169,6 @@ GstVideoOverlayRectangle* Painter::paint(const Mark& mark, const Look& look, int
     draw_box(cairo, drawing);
     draw_text(cairo, drawing, set);
   });
-}
-
-/// With a font map of its own: the default one belongs to a thread.
-PangoLayout* Painter::layout(const std::string& text, const std::string& font, double scale) {
-  if (!layout_) {
-    const std::unique_ptr<PangoFontMap, Unref> fonts(pango_cairo_font_map_new());
-    const std::unique_ptr<PangoContext, Unref> context(pango_font_map_create_context(fonts.get()));
-    layout_.reset(pango_layout_new(context.get()));
-  }
-  // Dots per inch: sizes in points scale with them, sizes in pixels do not.
-  pango_cairo_context_set_resolution(pango_layout_get_context(layout_.get()), 96 * scale);
-  pango_layout_context_changed(layout_.get());
-  PangoFontDescription* description = pango_font_description_from_string(font.c_str());
-  pango_layout_set_font_description(layout_.get(), description);
-  pango_font_description_free(description);
-  pango_layout_set_text(layout_.get(), text.c_str(), -1);
-  return layout_.get();
 }
 
 }  // namespace cudaxcorr

@@ -4,12 +4,11 @@
 // draws, Pango sets the text.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include <gst/video/video.h>
-#include <pango/pangocairo.h>
 
+#include "overlay/canvas.h"
 #include "overlay/marks.h"
 
 namespace cudaxcorr {
@@ -28,13 +27,7 @@ class Painter {
   GstVideoOverlayRectangle* paint(const Mark& mark, const Look& look, int width, int height);
 
  private:
-  struct Unref {
-    void operator()(gpointer object) const { g_object_unref(object); }
-  };
-
-  PangoLayout* layout(const std::string& text, const std::string& font, double scale);
-
-  std::unique_ptr<PangoLayout, Unref> layout_;
+  Texts texts_;
 };
 
 }  // namespace cudaxcorr

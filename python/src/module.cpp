@@ -6,6 +6,7 @@
 
 #include "correlator.hpp"
 #include "device.hpp"
+#include "field.hpp"
 #include "matcher.hpp"
 #include "picture.hpp"
 #include "settings.hpp"
@@ -16,4 +17,5 @@ NB_MODULE(_xcorr, module) {
   xcorr::python::bind_settings(module);
   xcorr::python::bind_matcher(module);
   xcorr::python::bind_correlator(module);
+  xcorr::python::bind_field(module);
 }

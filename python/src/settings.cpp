@@ -10,37 +10,14 @@
 
 #include <xcorr/match.hpp>
 
+#include "fields_of_struct.hpp"
+
 namespace xcorr::python {
 namespace {
 
 namespace nb = nanobind;
 
 using Rectangle = std::tuple<int, int, int, int>;
-
-/// A structured type of NumPy's over a plain struct: numpy.dtype(...) of it.
-class Fields {
- public:
-  explicit Fields(std::size_t bytes) { fields_["itemsize"] = bytes; }
-  Fields& add(const char* name, nb::object format, std::size_t offset) {
-    names_.append(name);
-    formats_.append(format);
-    offsets_.append(offset);
-    return *this;
-  }
-  Fields& add(const char* name, const char* format, std::size_t offset) {
-    return add(name, nb::str(format), offset);
-  }
-  nb::dict done() {
-    fields_["names"] = names_;
-    fields_["formats"] = formats_;
-    fields_["offsets"] = offsets_;
-    return fields_;
-  }
-
- private:
-  nb::dict fields_;
-  nb::list names_, formats_, offsets_;
-};
 
 static_assert(std::is_standard_layout_v<Peak> && std::is_trivially_copyable_v<Peak>);
 

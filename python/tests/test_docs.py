@@ -42,3 +42,12 @@ def test_the_example(tmp_path):
     angle, scale = map(float, re.search(r"by (\S+) degrees, scaled by (\S+),", done.stdout).groups())
     assert abs(angle - 40) < 0.3 and abs(scale - 0.9) < 0.005
     assert (tmp_path / "found.png").stat().st_size > 10_000
+
+
+def test_the_example_of_fields(tmp_path):
+    pytest.importorskip("matplotlib")
+    done = subprocess.run([sys.executable, SOURCE / "python/examples/fields.py", tmp_path], check=True, text=True,
+                          stdout=subprocess.PIPE)
+    errors = dict(re.findall(r"^(\w+): (\S+) px", done.stdout, re.MULTILINE))
+    assert float(errors["arrows"]) < 0.1 and float(errors["strain"]) < 0.03, done.stdout
+    assert all((tmp_path / f"{name}.jpg").stat().st_size > 10_000 for name in errors)

@@ -3,9 +3,10 @@
 
 `match_template`, `matchTemplate` and `correlate2d` take the arguments of scikit-image's, OpenCV's and SciPy's
 functions of these names and return their results. `Matcher` searches many frames for many templates, at any
-angle and size.
+angle and size. `FieldMatcher` measures displacement fields.
 """
 from ._devices import devices, max_threads, set_max_threads
+from ._field import FIELD_STATUS, VECTOR, FieldMatcher, FieldSettings
 from ._functions import clear_cache, correlate2d, match_template, matchTemplate
 from ._live_template import LiveTemplate
 from ._matcher import PEAK, Matcher
@@ -13,7 +14,7 @@ from ._settings import (METHODS, TM_CCOEFF, TM_CCOEFF_NORMED, TM_CCORR, TM_CCORR
                         Poses, Settings)
 
 __all__ = [
-    "METHODS", "PEAK", "TM_CCOEFF", "TM_CCOEFF_NORMED", "TM_CCORR", "TM_CCORR_NORMED", "TM_SQDIFF",
-    "TM_SQDIFF_NORMED", "LiveTemplate", "Matcher", "Poses", "Settings", "clear_cache", "correlate2d", "devices",
+    "FIELD_STATUS", "METHODS", "PEAK", "TM_CCOEFF", "TM_CCOEFF_NORMED", "TM_CCORR", "TM_CCORR_NORMED", "TM_SQDIFF",
+    "TM_SQDIFF_NORMED", "VECTOR", "FieldMatcher", "FieldSettings", "LiveTemplate", "Matcher", "Poses", "Settings", "clear_cache", "correlate2d", "devices",
     "matchTemplate", "match_template", "max_threads", "set_max_threads",
 ]

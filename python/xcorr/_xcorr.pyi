@@ -86,3 +86,30 @@ class Correlator:
     def workspace_bytes(self) -> int: ...
     @property
     def kernel(self) -> str: ...
+
+vector_fields: dict[str, Any]
+
+class FieldSettings:
+    windows: list[int]
+    spacing: int
+    search_range: int
+    later_range: int
+    subpixel: int
+    order: int
+    spline_degree: int
+    weight_sigma: float
+    median_limit: float
+    median_noise: float
+    min_score: float
+    min_ratio: float
+    symmetric: bool
+    min_counted: float
+
+class FieldMatcher:
+    def __init__(self, device: Device, height: int, width: int, settings: FieldSettings,
+                 mask: Picture | None) -> None: ...
+    @property
+    def grid(self) -> tuple[int, int]: ...
+    def set_reference(self, picture: Picture, stream: int = 0) -> None: ...
+    def match(self, frame: Picture, stream: int = 0) -> np.ndarray: ...
+    def advance(self) -> None: ...

@@ -62,8 +62,9 @@ void assert_at(const Peak& peak, double x, double y, double tolerance) {
               "found at %f,%f, expected %f,%f", peak.x, peak.y, x, y);
 }
 
-Finder::Finder(const std::string& rest) {
-  const std::string launch = std::string("cudaxcorr name=finder backend=") + backend() + " " + rest;
+Finder::Finder(const std::string& rest, const char* factory) {
+  const std::string launch =
+      std::string(factory) + " name=finder backend=" + backend() + " " + rest;
   harness = gst_harness_new_parse(launch.c_str());
   fail_unless(harness != nullptr, "cannot make %s", launch.c_str());
   element = gst_bin_get_by_name(GST_BIN(harness->element), "finder");
@@ -165,8 +166,8 @@ std::string refused_at_start(GstElement* element, GQuark domain, int code) {
 }
 
 std::string refused_at_start(std::initializer_list<std::pair<const char*, std::string>> properties,
-                             GQuark domain, int code) {
-  GstElement* element = gst_element_factory_make("cudaxcorr", nullptr);
+                             GQuark domain, int code, const char* factory) {
+  GstElement* element = gst_element_factory_make(factory, nullptr);
   gst_util_set_object_arg(G_OBJECT(element), "backend", backend());
   for (const auto& [name, value] : properties)
     gst_util_set_object_arg(G_OBJECT(element), name, value.c_str());

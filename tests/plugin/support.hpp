@@ -81,10 +81,10 @@ void assert_text(const std::string& text, const std::string& expected);
 
 void assert_at(const Peak& peak, double x, double y, double tolerance = 0);
 
-/// The element in a harness. `rest` continues the launch line after `cudaxcorr backend=...`.
+/// An element in a harness. `rest` continues the launch line after `cudaxcorr backend=...`.
 class Finder {
  public:
-  explicit Finder(const std::string& rest);
+  explicit Finder(const std::string& rest, const char* factory = "cudaxcorr");
   ~Finder();
   Finder(const Finder&) = delete;
 
@@ -122,9 +122,9 @@ std::string text_of(GstMessage* message, GQuark domain, int code);
 /// Starts the element, taking ownership. Expects it to fail with exactly this error, whose text is
 /// returned.
 std::string refused_at_start(GstElement* element, GQuark domain, int code);
-/// The same for a cudaxcorr with these properties, as in a launch line.
+/// The same for an element with these properties, as in a launch line.
 std::string refused_at_start(std::initializer_list<std::pair<const char*, std::string>> properties,
-                             GQuark domain, int code);
+                             GQuark domain, int code, const char* factory = "cudaxcorr");
 
 /// Each file of tests defines its cases here.
 Suite* suite();

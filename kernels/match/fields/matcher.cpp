@@ -34,17 +34,17 @@ Status check_windows(Size picture, const FieldSettings& s) {
 }
 
 Status check_settings(Size picture, const FieldSettings& s) {
-  const auto bad = [](const char* what) { return Status(Code::invalid_argument, what); };
+  const auto bad = [](std::string what) { return Status(Code::invalid_argument, std::move(what)); };
   if (picture.empty()) return bad("the picture is empty");
   if (Status status = check_windows(picture, s); !status.ok()) return status;
-  if (s.spacing < 1) return bad("the spacing must be at least 1");
+  if (s.spacing < 1) return bad("the spacing must be at least 1, not " + std::to_string(s.spacing));
   for (const int range : {s.search_range, s.later_range})
     if (range < 1 || range > FieldLimits::range)
       return bad("search_range and later_range must be in [1, 64]");
   if (s.subpixel > FieldSubpixel::least_squares) return bad("no such sub-pixel method");
   if (s.order != 0 && s.order != 1) return bad("the order must be 0 or 1");
   if (s.spline_degree != 3 && s.spline_degree != 5)
-    return bad("the spline's degree must be 3 or 5");
+    return bad("the spline's degree must be 3 or 5, not " + std::to_string(s.spline_degree));
   if (!(s.weight_sigma >= 0 && s.weight_sigma <= 1000))
     return bad("weight_sigma must be in [0, 1000]");
   if (!(s.median_limit >= 0 && s.median_limit <= 1e6))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "cudaxcorr/pinned_pool.h"
+#include "matching/pinned_pool.h"
 
 #include <cstring>
 #include <memory>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "cudaxcorr/pad_templates.h"
+#include "matching/pad_templates.h"
 
-#include "cudaxcorr/response.h"
 #include "matching/frame.h"
 #include "matching/pipeline_context.h"
 
@@ -24,7 +23,6 @@ void add_pad_templates(GstElementClass* klass) {
   gst_element_class_add_pad_template(
       klass, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
   gst_caps_unref(caps);
-  gst_element_class_add_static_pad_template(klass, &response_template);
 }
 
 }  // namespace cudaxcorr

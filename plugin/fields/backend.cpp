@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "fields/backend.h"
+
+#include <utility>
+
+#include "common/fault.h"
+#include "common/stream_lock.h"
+#include "fields/element.h"
+#include "matching/current_context.h"
+
+namespace cudaxcorr::fields {
+namespace {
+
+void set_active_backend(GstCudaXCorrField* self, BackendChoice backend) {
+  {
+    const ObjectLock lock(self);
+    self->element->state.report.active_backend = backend;
+  }
+  g_object_notify(G_OBJECT(self), "active-backend");
+}
+
+/// In the place of what was there.
+void adopt(GstCudaXCorrField* self, std::unique_ptr<Meter> meter, PipelineContext context) {
+  Element& element = *self->element;
+  const StreamLock streaming(self);
+  std::swap(element.meter, meter);
+  const ObjectLock lock(self);
+  std::swap(element.context, context);
+}
+
+void work_on(GstCudaXCorrField* self, const xcorr::Device& device, const PipelineContext& context) {
+  auto meter = std::make_unique<Meter>(device, context);
+  meter->set_format(self->element->format);
+  adopt(self, std::move(meter), context);
+}
+
+xcorr::Status work_on_cpu(GstCudaXCorrField* self) {
+  const auto cpu = xcorr::open_device(xcorr::Backend::cpu);
+  if (!cpu.ok()) return cpu.status();
+  work_on(self, cpu.value(), {});
+  set_active_backend(self, BackendChoice::cpu);
+  return {};
+}
+
+/// Whether work can begin there.
+xcorr::Result<xcorr::Device> open_gpu(const PipelineContext& context, int cuda_device_id) {
+  auto gpu = find_gpu(context, cuda_device_id);
+  if (!gpu.ok()) return gpu;
+  const CurrentContext current(gpu.value(), context);
+  if (!current.status().ok()) return current.status();
+  return gpu;
+}
+
+void warn_of_stand_in(GstCudaXCorrField* self, const xcorr::Status& failure) {
+  post_warning(self, {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED,
+                      "The CPU works in the place of the GPU from now on; it has failed: " +
+                          failure.message()});
+}
+
+}  // namespace
+
+xcorr::Status open_backend(GstCudaXCorrField* self, const DeviceSettings& settings) {
+  if (settings.backend == BackendChoice::cpu) return work_on_cpu(self);
+  PipelineContext& context = self->element->context;
+  context.ensure(GST_ELEMENT(self), settings.cuda_device_id);
+  const auto gpu = open_gpu(context, settings.cuda_device_id);
+  if (gpu.ok()) {
+    work_on(self, gpu.value(), context);
+    set_active_backend(self, BackendChoice::cuda);
+    return {};
+  }
+  // A build without CUDA has no GPU to offer either.
+  if (settings.backend == BackendChoice::cuda)
+    return {is_absent(gpu.status()) ? xcorr::Code::not_found : gpu.status().code(),
+            gpu.status().message()};
+  if (is_absent(gpu.status()))
+    GST_INFO_OBJECT(self, "working on the CPU: %s", gpu.status().message().c_str());
+  else
+    warn_of_stand_in(self, gpu.status());
+  return work_on_cpu(self);
+}
+
+void close_backend(GstCudaXCorrField* self) {
+  adopt(self, nullptr, {});
+  set_active_backend(self, BackendChoice::automatic);
+}
+
+void work_in(GstCudaXCorrField* self, const PipelineContext& context) {
+  GST_INFO_OBJECT(self, "working in the CUDA context of the frames");
+  const xcorr::Device device = self->element->meter->device();
+  work_on(self, device, context);
+}
+
+bool stand_in_for_gpu(GstCudaXCorrField* self, const DeviceSettings& settings,
+                      const xcorr::Status& failure) {
+  if (settings.backend != BackendChoice::automatic || !is_failure_of_device(failure) ||
+      self->element->meter->device().backend != xcorr::Backend::cuda)
+    return false;
+  if (!work_on_cpu(self).ok()) return false;
+  warn_of_stand_in(self, failure);
+  return true;
+}
+
+}  // namespace cudaxcorr::fields

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Where fields are measured. With backend=auto a GPU that fails is no reason to end the stream: the
+// CPU goes on in its place, until the element is started again.
+#pragma once
+
+#include "fields/gstcudaxcorrfield.h"
+#include "fields/properties.h"
+
+namespace cudaxcorr::fields {
+
+/// At the start.
+xcorr::Status open_backend(GstCudaXCorrField* self, const DeviceSettings& settings);
+/// At the end.
+void close_backend(GstCudaXCorrField* self);
+/// Goes on in another CUDA context of the pipeline, without what was prepared.
+void work_in(GstCudaXCorrField* self, const PipelineContext& context);
+/// After a failure: whether the CPU has taken over, so that the frame can be measured again.
+bool stand_in_for_gpu(GstCudaXCorrField* self, const DeviceSettings& settings,
+                      const xcorr::Status& failure);
+
+}  // namespace cudaxcorr::fields

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The element towards GStreamer and the application: properties, starting and stopping, the class.
+// The work on frames is in process.cpp.
+
+/**
+ * SECTION:element-cudaxcorrfield
+ * @title: cudaxcorrfield
+ *
+ * Measures displacement fields: lays a grid of windows over a reference, which is the frame before,
+ * the first one, a picture or the frame after a signal, and finds each window again in every frame,
+ * on an NVIDIA GPU or on the CPU. For particle image velocimetry, digital image correlation and
+ * stabilisation. The frames themselves pass through unchanged.
+ *
+ * The vectors leave the element as a custom meta `GstCudaXCorrFieldMeta` on the buffer (see
+ * gstcudaxcorrfieldmeta.h); their mean, median, rms and the share of valid ones also in an element
+ * message `cudaxcorrfield` on the bus. #xcorroverlay draws them, #xcorrjson writes them.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 -m filesrc location=clip.mp4 ! decodebin ! \
+ *   cudaxcorrfield windows="<64,32>" subpixel=least-squares ! fakesink
+ * ]| Print how each frame moves against the one before.
+ * |[
+ * gst-launch-1.0 filesrc location=test.mp4 ! decodebin ! \
+ *   cudaxcorrfield reference=first spacing=8 ! xcorroverlay ! videoconvert ! autovideosink
+ * ]| Show how a specimen is deformed against the first frame.
+ *
+ * Since: 0.1
+ */
+#include "fields/gstcudaxcorrfield.h"
+
+#include "common/callback.h"
+#include "common/stream_lock.h"
+#include "fields/backend.h"
+#include "fields/element.h"
+#include "fields/process.h"
+#include "fields/results.h"
+#include "matching/pad_templates.h"
+#include "matching/picture_size.h"
+#include "matching/pinned_pool.h"
+
+GST_DEBUG_CATEGORY(gst_cuda_xcorr_field_debug);
+
+using namespace cudaxcorr;
+using namespace cudaxcorr::fields;
+
+G_DEFINE_TYPE(GstCudaXCorrField, gst_cuda_xcorr_field, GST_TYPE_BASE_TRANSFORM)
+GST_ELEMENT_REGISTER_DEFINE(cudaxcorrfield, "cudaxcorrfield", GST_RANK_NONE,
+                            GST_TYPE_CUDA_XCORR_FIELD)
+
+namespace {
+
+// ---- properties and signals -----------------------------------------------------------------
+
+/// Reads the file unless it is the one of the picture.
+std::optional<Fault> read(const char* failure, const std::string& file, SharedPicture& picture) {
+  if (file == (picture ? picture->file : "")) return std::nullopt;
+  Fault fault;
+  SharedPicture made;
+  if (!file.empty() && !(made = read_picture(failure, file, "", max_frame_pixels, 0, fault)))
+    return fault;
+  picture = std::move(made);
+  return std::nullopt;
+}
+
+std::optional<Fault> read_files(const Settings& settings, Files& files) {
+  if (auto fault = read("Cannot read the reference file", settings.reference_file, files.reference))
+    return fault;
+  return read("Cannot read the mask file", settings.mask_file, files.mask);
+}
+
+/// Takes the value and, unless the element is stopped, reads the file that it may name.
+std::optional<Fault> change(GstCudaXCorrField* self, const FieldProperty<State>& property,
+                            const GValue* value) {
+  Element& element = *self->element;
+  const std::lock_guard changing(element.changing);
+  State changed;
+  std::optional<Files> files;
+  {
+    const ObjectLock lock(self);
+    changed = element.state;
+    files = element.files;
+  }
+  if (!property.set(changed, value)) return malformed(property.spec, value);
+  if (files)
+    if (auto fault = read_files(changed.settings, *files)) return fault;
+  const ObjectLock lock(self);  // what is replaced is released outside of it
+  std::swap(element.state.settings, changed.settings);
+  std::swap(element.files, files);
+  return std::nullopt;
+}
+
+void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
+  GstCudaXCorrField* self = GST_CUDA_XCORR_FIELD(object);
+  if (const auto fault = change(self, properties()[id - 1], value))
+    self->element->refusals.warn(self, *fault);
+}
+
+void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
+  const ObjectLock lock(object);
+  properties()[id - 1].get(GST_CUDA_XCORR_FIELD(object)->element->state, value);
+}
+
+void ask_for_reference(GstCudaXCorrField* self) {
+  bool useful;
+  {
+    const ObjectLock lock(self);
+    const Reference reference = self->element->state.settings.reference;
+    useful = reference == Reference::first || reference == Reference::signal;
+    self->element->asked_for_reference = useful;
+  }
+  if (!useful)
+    self->element->refusals.warn(
+        self, {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+               "'take-reference' has no effect unless 'reference' is first or signal"});
+}
+
+// ---- starting and stopping ------------------------------------------------------------------
+
+/// From now on files are read when properties name them.
+std::optional<Fault> load_files(GstCudaXCorrField* self) {
+  Element& element = *self->element;
+  const std::lock_guard changing(element.changing);
+  const Settings settings = copy_under_lock(self, element.state.settings);
+  Files files;
+  if (auto fault = read_files(settings, files)) return fault;
+  const ObjectLock lock(self);
+  element.files = std::move(files);
+  return std::nullopt;
+}
+
+void drop_files(GstCudaXCorrField* self) {
+  std::optional<Files> files;  // released outside the lock
+  const ObjectLock lock(self);
+  std::swap(self->element->files, files);
+}
+
+gboolean start(GstBaseTransform* base) {
+  GstCudaXCorrField* self = GST_CUDA_XCORR_FIELD(base);
+  Element& element = *self->element;
+  element.refusals.post(self);
+  element.working = {};
+  element.unable.reset();
+  element.kept.reset();
+  element.warned_of_bad_frame = false;
+  DeviceSettings device;
+  {
+    const ObjectLock lock(self);
+    device = element.state.settings.device;
+    element.state.report = {};
+  }
+  if (const auto fault = load_files(self)) {
+    post_error(self, *fault);
+    return FALSE;
+  }
+  const auto status = open_backend(self, device);
+  if (status.ok()) return TRUE;
+  drop_files(self);
+  post_error(self, fault_of(status));
+  return FALSE;
+}
+
+gboolean stop(GstBaseTransform* base) {
+  GstCudaXCorrField* self = GST_CUDA_XCORR_FIELD(base);
+  close_backend(self);
+  drop_files(self);
+  const ObjectLock lock(self);
+  self->element->asked_for_reference = false;
+  return TRUE;
+}
+
+void set_context(GstElement* base, GstContext* context) {
+  GstCudaXCorrField* self = GST_CUDA_XCORR_FIELD(base);
+  int cuda_device_id;
+  {
+    const ObjectLock lock(self);
+    cuda_device_id = self->element->state.settings.device.cuda_device_id;
+  }
+  self->element->context.set_context(base, context, cuda_device_id);
+  GST_ELEMENT_CLASS(gst_cuda_xcorr_field_parent_class)->set_context(base, context);
+}
+
+/// Neighbours query the context that the element works in.
+gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
+  GstCudaXCorrField* self = GST_CUDA_XCORR_FIELD(base);
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT) {
+    PipelineContext context;
+    {
+      const ObjectLock lock(self);
+      context = self->element->context;
+    }
+    if (context.answer(GST_ELEMENT(self), query)) return TRUE;
+  }
+  return GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_field_parent_class)->query(base, direction, query);
+}
+
+/// What downstream proposes; otherwise memory that a GPU uploads from fast.
+gboolean propose_allocation(GstBaseTransform* base, GstQuery* decided, GstQuery* query) {
+  const Element& element = *GST_CUDA_XCORR_FIELD(base)->element;
+  const bool proposed = GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_field_parent_class)
+                            ->propose_allocation(base, decided, query);
+  if (gst_query_get_n_allocation_pools(query) > 0) return proposed;
+  // A query may come when the element has stopped.
+  const bool pinned =
+      element.meter && propose_pinned_pool(query, element.meter->device(), element.context);
+  return pinned || proposed;
+}
+
+gboolean set_caps(GstBaseTransform* base, GstCaps* caps, GstCaps*) {
+  Element& element = *GST_CUDA_XCORR_FIELD(base)->element;
+  if (!gst_video_info_from_caps(&element.format, caps)) return FALSE;
+  element.meter->set_format(element.format);
+  // Another size or another luma: what was kept cannot be compared.
+  element.kept.reset();
+  element.unable.reset();
+  element.warned_of_bad_frame = false;
+  return TRUE;
+}
+
+gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
+  GstCudaXCorrField* self = GST_CUDA_XCORR_FIELD(base);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP || GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT)
+    interrupt(self);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) check_end(self);
+  return GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_field_parent_class)->sink_event(base, event);
+}
+
+GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
+  return process(GST_CUDA_XCORR_FIELD(base), buffer);
+}
+
+void finalize(GObject* object) {
+  delete GST_CUDA_XCORR_FIELD(object)->element;
+  G_OBJECT_CLASS(gst_cuda_xcorr_field_parent_class)->finalize(object);
+}
+
+}  // namespace
+
+static void gst_cuda_xcorr_field_init(GstCudaXCorrField* self) {
+  self->element = new Element;
+  GstBaseTransform* base = GST_BASE_TRANSFORM(self);
+  gst_base_transform_set_in_place(base, TRUE);
+  // Its quality of service would drop whole frames.
+  gst_base_transform_set_qos_enabled(base, FALSE);
+}
+
+static void gst_cuda_xcorr_field_class_init(GstCudaXCorrFieldClass* klass) {
+  GST_DEBUG_CATEGORY_INIT(gst_cuda_xcorr_field_debug, "cudaxcorrfield", 0, "displacement fields");
+  register_meta();
+  mark_property_types();
+
+  GObjectClass* object_class = G_OBJECT_CLASS(klass);
+  object_class->set_property = set_property;
+  object_class->get_property = get_property;
+  object_class->finalize = finalize;
+  for (guint id = 1; id <= properties().size(); ++id)
+    g_object_class_install_property(object_class, id, properties()[id - 1].spec);
+
+  GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
+  /**
+   * GstCudaXCorrField::take-reference:
+   *
+   * The next frame becomes the reference, with `reference` first or signal.
+   *
+   * Since: 0.1
+   */
+  g_signal_new_class_handler("take-reference", G_TYPE_FROM_CLASS(klass),
+                             static_cast<GSignalFlags>(G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION),
+                             G_CALLBACK(ask_for_reference), nullptr, nullptr, nullptr, G_TYPE_NONE,
+                             0);
+  add_pad_templates(element_class);
+  gst_element_class_set_static_metadata(
+      element_class, "CUDA displacement fields", "Filter/Analyzer/Video",
+      "Measures how each part of the picture has moved, by 2-D cross-correlation, on the GPU or "
+      "the CPU",
+      "The cudaxcorr authors");
+  gst_element_class_add_static_metadata(element_class, GST_ELEMENT_METADATA_DOC_URI,
+                                        DOC_URL "/fields.md");
+  element_class->set_context = GST_DEBUG_FUNCPTR(set_context);
+
+  GstBaseTransformClass* base_class = GST_BASE_TRANSFORM_CLASS(klass);
+  base_class->query = GST_DEBUG_FUNCPTR((callback<query, FALSE>));
+  base_class->propose_allocation = GST_DEBUG_FUNCPTR((callback<propose_allocation, FALSE>));
+  base_class->start = GST_DEBUG_FUNCPTR((callback<start, FALSE>));
+  base_class->stop = GST_DEBUG_FUNCPTR((callback<stop, FALSE>));
+  base_class->set_caps = GST_DEBUG_FUNCPTR((callback<set_caps, FALSE>));
+  base_class->sink_event = GST_DEBUG_FUNCPTR((callback<sink_event, FALSE>));
+  base_class->transform_ip = GST_DEBUG_FUNCPTR((callback<transform_ip, GST_FLOW_ERROR>));
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What shall be measured, and how.
+#pragma once
+
+#include <xcorr/field.hpp>
+
+#include "matching/templates.h"
+
+namespace cudaxcorr::fields {
+
+/// What frames are compared with.
+enum class Reference { previous, first, file, signal };
+
+/// Pictures that files name; null: none.
+struct Files {
+  SharedPicture reference, mask;
+
+  bool operator==(const Files&) const = default;
+};
+
+struct Task {
+  xcorr::FieldSettings field;
+  Reference reference = Reference::previous;
+  Files files;
+
+  bool operator==(const Task&) const = default;
+  /// Whether a frame stays the reference of those that follow.
+  bool keeps_a_frame() const {
+    return reference == Reference::first || reference == Reference::signal;
+  }
+};
+
+}  // namespace cudaxcorr::fields

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Displacement fields of pictures whose displacement is known."""
+import numpy
+import pytest
+
+import xcorr
+from conftest import noise
+
+
+def shifted(x, y, shape=(96, 128)):
+    """A part of one texture: what is in it has moved by (-x, -y)."""
+    texture = noise((shape[0] + 40, shape[1] + 40), 7)
+    return texture[20 + y:20 + y + shape[0], 20 + x:20 + x + shape[1]]
+
+
+def inner(vectors):
+    return vectors[1:-1, 1:-1]
+
+
+def test_whole_pixels():
+    matcher = xcorr.FieldMatcher(shifted(0, 0), device="cpu", subpixel="none", search_range=8)
+    vectors = matcher.match(shifted(3, -2))
+    assert vectors.dtype == xcorr.VECTOR and vectors.shape == (5, 7)
+    assert (inner(vectors)["dx"] == -3).all() and (inner(vectors)["dy"] == 2).all()
+    assert (inner(vectors)["score"] == 1).all() and (inner(vectors)["status"] == 0).all()
+    assert vectors[0, 0]["x"] == 15.5 and vectors[0, 1]["x"] == 31.5 and vectors[1, 0]["y"] == 31.5
+
+
+def test_references():
+    matcher = xcorr.FieldMatcher(device="cpu", search_range=8, subpixel="none")
+    with pytest.raises(ValueError, match="there is no reference"):
+        matcher.match(shifted(0, 0))
+    matcher.set_reference(shifted(0, 0))
+    assert (inner(matcher.match(shifted(4, 0)))["dx"] == -4).all()
+    matcher.advance()
+    assert (inner(matcher.match(shifted(5, 0)))["dx"] == -1).all()
+    matcher.set_reference(shifted(0, 0, (64, 64)))  # of another size
+    assert matcher.match(shifted(1, 0, (64, 64))).shape == (3, 3)
+
+
+def test_least_squares_and_passes():
+    shape = 256, 288
+    matcher = xcorr.FieldMatcher(shifted(0, 0, shape), device="cpu", windows=(64, 32), subpixel="least-squares",
+                                 order=0)
+    assert matcher.settings.windows == (64, 32) and matcher.device == "cpu"
+    vectors = matcher.match(shifted(2, 1, shape))[4:-4, 4:-4]
+    assert numpy.allclose(vectors["dx"], -2, atol=1e-3) and (vectors["sigma"] >= 0).all()
+
+
+def test_mask():
+    mask = numpy.ones((96, 128), bool)
+    mask[:, :48] = False
+    vectors = xcorr.FieldMatcher(shifted(0, 0), mask, device="cpu").match(shifted(1, 1))
+    assert xcorr.FIELD_STATUS[vectors[2, 0]["status"]] == "masked"
+    assert xcorr.FIELD_STATUS[vectors[2, 5]["status"]] == "ok"
+
+
+@pytest.mark.parametrize("changes, text", [
+    ({"windows": (256,)}, "windows of 256x256 are larger than the picture of 128x96"),
+    ({"windows": (16, 32)}, "windows must not grow from pass to pass: 32 after 16"),
+    ({"spacing": 0}, "the spacing must be at least 1, not 0"),
+    ({"subpixel": "cubic"}, "subpixel is one of none, gauss, quadratic, least-squares, not 'cubic'"),
+])
+def test_settings_that_cannot_be(changes, text):
+    with pytest.raises(ValueError, match=text):
+        xcorr.FieldMatcher(shifted(0, 0), device="cpu", **changes)
+
+
+def test_pictures_that_cannot_be():
+    matcher = xcorr.FieldMatcher(shifted(0, 0), device="cpu")
+    with pytest.raises(ValueError, match="prepared for 128x96"):
+        matcher.match(shifted(0, 0, (64, 64)))
+    with pytest.raises(TypeError, match="float32"):
+        matcher.match(shifted(0, 0).astype("f4"))
+    with pytest.raises(ValueError, match="mask"):
+        xcorr.FieldMatcher(shifted(0, 0), numpy.ones((5, 5), bool), device="cpu")
+    with pytest.raises(TypeError, match="spacing cannot be 'wide'"):
+        xcorr.FieldMatcher(device="cpu", spacing="wide")

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Displacement fields between pictures."""
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from . import _xcorr
+from ._arrays import MASKS, host_picture, place_of
+from ._devices import name_of, open_device
+from ._matcher import _dtype
+from ._settings import _assign
+
+#: The types of elements that pictures may have.
+_MEASURED = ("u1",)
+_SUBPIXEL = ("none", "gauss", "quadratic", "least-squares")
+
+#: A window's result: ``x``, ``y`` (its centre in the reference), ``dx``, ``dy`` (its displacement), ``dx_by_x``,
+#: ``dx_by_y``, ``dy_by_x``, ``dy_by_y`` (slopes, with least squares of order 1), ``score``, ``ratio``, ``sigma`` and
+#: ``status``, an index into `FIELD_STATUS`.
+VECTOR = _dtype(_xcorr.vector_fields)
+
+#: What the numbers of ``status`` mean.
+FIELD_STATUS = ("ok", "replaced", "masked", "out of range", "flat")
+
+
+@dataclasses.dataclass(frozen=True)
+class FieldSettings:
+    """How a :class:`FieldMatcher` measures.
+
+    Attributes
+    ----------
+    windows : tuple of int
+        Pixels along a side of the windows of each pass, coarse to fine: 4 to 256 each, none larger than the one
+        before.
+    spacing : int
+        Pixels from window to window of the last pass.
+    search_range, later_range : int
+        Pixels by which the first pass and later ones find windows moved along each axis, 1 to 64.
+    subpixel : str
+        ``"none"``, ``"gauss"``, ``"quadratic"`` or ``"least-squares"``.
+    order : int
+        Of least squares. 0: windows move; 1: they are also stretched and sheared.
+    spline_degree : int
+        With least squares: 3, or 5.
+    weight_sigma : float
+        With least squares, pixels: width of a Gauss bell by which a window's pixels weigh; 0: all alike.
+    median_limit, median_noise : float
+        Of the normalised median test; a limit of 0: no test.
+    min_score, min_ratio : float
+        Below them a displacement is replaced.
+    symmetric : bool
+        Displacements belong to the middle of the way.
+    min_counted : float
+        Of a window's pixels the share that must count under a mask.
+    """
+
+    windows: tuple[int, ...] = (32,)
+    spacing: int = 16
+    search_range: int = 16
+    later_range: int = 4
+    subpixel: str = "gauss"
+    order: int = 1
+    spline_degree: int = 5
+    weight_sigma: float = 0.0
+    median_limit: float = 2.0
+    median_noise: float = 0.1
+    min_score: float = 0.0
+    min_ratio: float = 1.0
+    symmetric: bool = False
+    min_counted: float = 0.5
+
+
+def _library_settings(settings: FieldSettings) -> _xcorr.FieldSettings:
+    """The same as the module has them. Raises TypeError or ValueError for values that cannot be."""
+    if settings.subpixel not in _SUBPIXEL:
+        raise ValueError(f"subpixel is one of {', '.join(_SUBPIXEL)}, not {settings.subpixel!r}")
+    made = _xcorr.FieldSettings()
+    for name, value in {**vars(settings), "windows": list(settings.windows),
+                        "subpixel": _SUBPIXEL.index(settings.subpixel)}.items():
+        _assign(made, name, value)
+    return made
+
+
+class FieldMatcher:
+    """Measures how each part of a picture has moved in others.
+
+    Parameters
+    ----------
+    reference : array of uint8, optional
+        See `set_reference`.
+    mask : array of uint8 or bool of the pictures' shape, optional
+        The pixels of the reference where it is 0 do not count.
+    device : str
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, or ``"auto"``: a GPU, or the CPU where there is none.
+    settings : FieldSettings, optional
+        How to measure.
+    **changes
+        Fields of `FieldSettings` that are different from `settings`.
+
+    Examples
+    --------
+    >>> vectors = xcorr.FieldMatcher(before, windows=(64, 32), device="cpu").match(after)
+    >>> vectors["dx"], vectors["dy"]
+    """
+
+    def __init__(self, reference: Any = None, mask: Any = None, *, device: str = "auto",
+                 settings: FieldSettings | None = None, **changes: Any) -> None:
+        self._device = open_device(device)
+        self._settings = dataclasses.replace(settings or FieldSettings(), **changes)
+        self._library_settings = _library_settings(self._settings)
+        self._mask = None if mask is None else host_picture(mask, "mask", MASKS)
+        self._matcher: _xcorr.FieldMatcher | None = None
+        self._shape = (0, 0)
+        if reference is not None:
+            self.set_reference(reference)
+
+    @property
+    def settings(self) -> FieldSettings:
+        """How it measures."""
+        return self._settings
+
+    @property
+    def device(self) -> str:
+        """Where it works: "cpu", "cuda:0", ..."""
+        return name_of(self._device)
+
+    def _picture(self, array: Any, name: str) -> tuple[Any, _xcorr.Picture]:
+        place = place_of(array, name, None)
+        if place.device.is_gpu and place.device.ordinal != self._device.ordinal:
+            raise ValueError(f"{name} is on {name_of(place.device)}, the matcher on {self.device}")
+        with place.current():
+            return place, place.picture(array, name, _MEASURED)
+
+    def set_reference(self, reference: Any) -> None:
+        """Take the picture that others are compared with, of any size; copied.
+
+        Parameters
+        ----------
+        reference : array of uint8 of shape (height, width)
+            Of NumPy, CuPy, PyTorch or anything with DLPack or ``__cuda_array_interface__``.
+        """
+        place, picture = self._picture(reference, "reference")
+        shape = picture.height, picture.width
+        with place.current():
+            if self._matcher is None or shape != self._shape:
+                self._matcher = _xcorr.FieldMatcher(self._device, *shape, self._library_settings, self._mask)
+                self._shape = shape
+            self._matcher.set_reference(picture, place.stream)
+
+    def match(self, frame: Any) -> np.ndarray:
+        """Measure the displacements from the reference to a frame.
+
+        Parameters
+        ----------
+        frame : array of the reference's shape and type
+
+        Returns
+        -------
+        array of VECTOR of shape (rows, columns)
+            The windows of the last pass.
+        """
+        if self._matcher is None:
+            raise ValueError("there is no reference")
+        place, picture = self._picture(frame, "frame")
+        with place.current():
+            return self._matcher.match(picture, place.stream).view(VECTOR).reshape(self._matcher.grid)
+
+    def advance(self) -> None:
+        """Make the frame that was measured last the reference, without a copy."""
+        if self._matcher is None:
+            raise ValueError("there is no reference")
+        self._matcher.advance()

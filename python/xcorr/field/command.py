@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What xcorr-field does with its command line."""
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import pathlib
+import sys
+from typing import Any, Iterator, Sequence
+
+import numpy as np
+
+from .._field import FieldMatcher, FieldSettings
+from .pictures import Series, Unreadable, open_series, read_picture
+from .plot import MAPS, plot
+from .writing import numbered, open_writer
+
+_EPILOG = """
+-o writes .csv (a line for each window), .vtk (ParaView), .npz (NumPy), .h5 (HDF5, by h5py) or .nc (NetCDF, by netCDF4).
+A picture that cannot be read is named, and the rest goes on; then the exit status is 1.
+"""
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(int(each) for each in text.split(","))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="xcorr-field", epilog=_EPILOG,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     description="Measures how each part of a picture has moved in the next one.")
+    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="two pictures or more, a folder of them, or a video")
+    parser.add_argument("-o", "--output", action="append", default=[], metavar="FILE", help="where the vectors go")
+    parser.add_argument("--plot", metavar="FILE", help="a picture of each field, such as field.png")
+    parser.add_argument("--map", choices=MAPS, default="magnitude", help="the colours of the plot (magnitude)")
+    parser.add_argument("--reference", choices=("previous", "first", "pairs"), default="previous",
+                        help="pictures are compared with the one before, with the first one, or two by two (previous)")
+    parser.add_argument("--mask", metavar="FILE", help="a picture; where it is black the reference does not count")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (auto)")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary")
+    settings = parser.add_argument_group("settings, as of the library")
+    for field in dataclasses.fields(FieldSettings):
+        option = "--" + field.name.replace("_", "-")
+        if isinstance(field.default, bool):
+            settings.add_argument(option, action="store_true")
+        elif isinstance(field.default, tuple):
+            settings.add_argument(option, type=_sizes, default=field.default, metavar="N,N,...",
+                                  help=f"({','.join(map(str, field.default))})")
+        else:
+            settings.add_argument(option, type=type(field.default), default=field.default,
+                                  metavar=type(field.default).__name__, help=f"({field.default})")
+    return parser
+
+
+class _Progress:
+    """A bar on a terminal, nothing elsewhere."""
+
+    def __init__(self, count: int | None, quiet: bool) -> None:
+        self._count, self._shown = count, not quiet and sys.stderr.isatty()
+
+    def show(self, done: int) -> None:
+        if not self._shown:
+            return
+        if self._count:
+            filled = 40 * done // max(self._count, done)
+            print(f"\r[{'#' * filled}{' ' * (40 - filled)}] {done}/{self._count}", end="", file=sys.stderr, flush=True)
+        else:
+            print(f"\r{done}", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self._shown:
+            print(file=sys.stderr)
+
+
+class _Measuring:
+    """The fields of a series: (number of the picture, reference, vectors)."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        settings = FieldSettings(**{field.name: getattr(options, field.name)
+                                    for field in dataclasses.fields(FieldSettings)})
+        mask = read_picture(pathlib.Path(options.mask)) if options.mask else None
+        self._matcher = FieldMatcher(None, mask, device=options.device, settings=settings)
+        self._kept = options.reference
+        self._quiet = options.quiet
+        self.broken = 0
+
+    def fields(self, series: Series) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        reference: np.ndarray | None = None
+        progress = _Progress(series.count, self._quiet)
+        for number, (name, picture) in enumerate(series):
+            progress.show(number + 1)
+            begins_pair = self._kept == "pairs" and number % 2 == 0
+            if begins_pair:
+                reference = None
+            fault = self._fault_of(name, picture, reference)
+            if fault:
+                self.broken += 1
+                print(f"xcorr-field: {fault}", file=sys.stderr)
+            elif reference is not None:
+                yield number, reference, self._matcher.match(picture)
+                if self._kept == "previous":
+                    self._matcher.advance()
+                    reference = picture
+            elif begins_pair or self._kept != "pairs":  # else the first of the pair is broken
+                self._matcher.set_reference(picture)
+                reference = picture
+        progress.end()
+
+    @staticmethod
+    def _fault_of(name: str, picture: Any, reference: np.ndarray | None) -> str | None:
+        if isinstance(picture, Unreadable):
+            return str(picture)
+        if reference is not None and picture.shape != reference.shape:
+            return (f"{name}: it has {picture.shape[1]}x{picture.shape[0]} pixels, the reference "
+                    f"{reference.shape[1]}x{reference.shape[0]}")
+        return None
+
+
+def _summary(number: int, vectors: np.ndarray) -> str:
+    good = vectors[vectors["status"] == 0]
+    counted = np.count_nonzero(vectors["status"] != 2)
+    share = 100 * good.size / counted if counted else 0
+    if not good.size:
+        return f"{number}: no window was found"
+    return (f"{number}: dx {good['dx'].mean():.3f} dy {good['dy'].mean():.3f} "
+            f"rms {np.sqrt(np.mean(good['dx'] ** 2 + good['dy'] ** 2)):.3f} valid {share:.1f} %")
+
+
+def _run(options: argparse.Namespace) -> int:
+    series = open_series(options.inputs)
+    several = series.count is None or series.count > 2
+    measuring = _Measuring(options)
+    writers = [open_writer(path, several) for path in options.output]
+    measured = 0
+    try:
+        for number, reference, vectors in measuring.fields(series):
+            measured += 1
+            for writer in writers:
+                writer.write(number, vectors)
+            if options.plot:
+                plot(numbered(pathlib.Path(options.plot), number, several), reference, vectors, options.map)
+            if not options.quiet:
+                print(_summary(number, vectors))
+    finally:
+        for writer in writers:
+            writer.close()
+    if not measured:
+        raise Unreadable(f"{' '.join(options.inputs)}: there are no two pictures to compare")
+    return 1 if measuring.broken else 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        return _run(options)
+    except (Unreadable, OSError, ValueError, RuntimeError, MemoryError) as error:
+        print(f"xcorr-field: {error}", file=sys.stderr)
+        return 1

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Pictures from files, folders and videos, as 8-bit gray arrays. Pillow and OpenCV read them."""
+from __future__ import annotations
+
+import importlib
+import pathlib
+from typing import Any, Callable, Iterator
+
+import numpy as np
+
+SUFFIXES = {".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"}
+
+
+class Unreadable(Exception):
+    """A picture, or something else that is named, cannot be read or written."""
+
+
+def library(name: str, purpose: str, package: str) -> Any:
+    """A library that only some users need."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise Unreadable(f"{purpose} needs {name.partition('.')[0]}: pip install {package}") from None
+
+
+def to_gray(pixels: np.ndarray) -> np.ndarray:
+    """8 bits a pixel. What has more is scaled so that its range fills them, which no correlation minds."""
+    if pixels.ndim == 3:
+        luma: np.ndarray = pixels @ np.array([0.299, 0.587, 0.114])
+        return (luma + 0.5).astype(np.uint8)
+    if pixels.dtype == np.uint8:
+        return pixels
+    low, high = float(pixels.min()), float(pixels.max())
+    scaled: np.ndarray = (pixels - low) * (255 / max(high - low, 1e-30)) + 0.5
+    return scaled.astype(np.uint8)
+
+
+def read_picture(path: pathlib.Path) -> np.ndarray:
+    """The luma of a picture. Raises Unreadable."""
+    image = library("PIL.Image", "reading pictures", "pillow")
+    try:
+        with image.open(path) as picture:
+            colours = picture.mode not in ("1", "L", "I", "I;16", "F")
+            return to_gray(np.asarray(picture.convert("RGB") if colours else picture))
+    except (OSError, SyntaxError, ValueError) as error:
+        raise Unreadable(f"{path}: {error}") from None
+
+
+class Series:
+    """Pictures one after another."""
+
+    def __init__(self, count: int | None, pictures: Callable[[], Iterator[tuple[str, Any]]]) -> None:
+        self.count = count  #: of the pictures; None: not known
+        self._pictures = pictures
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        """Names, and the pictures or what is wrong with them, an `Unreadable`."""
+        return self._pictures()
+
+
+def _of_files(paths: list[pathlib.Path]) -> Series:
+    def pictures() -> Iterator[tuple[str, Any]]:
+        for path in paths:
+            try:
+                yield path.name, read_picture(path)
+            except Unreadable as error:
+                yield path.name, error
+    return Series(len(paths), pictures)
+
+
+def _of_video(path: pathlib.Path) -> Series:
+    cv2 = library("cv2", "reading videos", "opencv-python-headless")
+    video = cv2.VideoCapture(str(path))
+    if not video.isOpened():
+        raise Unreadable(f"{path}: no picture, and no video that OpenCV can read")
+    count = int(video.get(cv2.CAP_PROP_FRAME_COUNT))
+
+    def pictures() -> Iterator[tuple[str, Any]]:
+        number = 0
+        while True:
+            there, frame = video.read()
+            if not there:
+                return
+            yield f"{path.name} {number}", cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
+            number += 1
+    return Series(count if count > 0 else None, pictures)
+
+
+def open_series(inputs: list[str]) -> Series:
+    """Of pictures, or of one folder or video. Raises Unreadable."""
+    paths = [pathlib.Path(each) for each in inputs]
+    for path in paths:
+        if not path.exists():
+            raise Unreadable(f"{path}: there is no such file")
+    if len(paths) > 1:
+        return _of_files(paths)
+    if paths[0].is_dir():
+        found = sorted(path for path in paths[0].iterdir() if path.suffix.lower() in SUFFIXES)
+        return _of_files(found)
+    if paths[0].suffix.lower() in SUFFIXES:
+        raise Unreadable(f"{paths[0]}: one picture has nothing to be compared with")
+    return _of_video(paths[0])

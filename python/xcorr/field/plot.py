@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A field as a picture: arrows over the reference, or over a map of colours."""
+from __future__ import annotations
+
+import pathlib
+
+import numpy as np
+
+from .pictures import library
+
+MAPS = ("none", "magnitude", "u", "v", "strain-xx", "strain-yy", "strain-xy", "vorticity")
+
+
+def values_of(vectors: np.ndarray, shown: str) -> np.ndarray:
+    """What a map shows; slopes are the measured ones or, without these, differences between windows."""
+    values: dict[str, np.ndarray] = {"magnitude": np.hypot(vectors["dx"], vectors["dy"]), "u": vectors["dx"],
+                                     "v": vectors["dy"]}
+    if shown in values:
+        return values[shown]
+    names = ("dx_by_x", "dx_by_y", "dy_by_x", "dy_by_y")
+    slopes: dict[str, np.ndarray] = {name: vectors[name] for name in names}
+    if not any(each.any() for each in slopes.values()) and min(vectors.shape) > 1:
+        y, x = vectors["y"][:, 0], vectors["x"][0]
+        for component in ("dx", "dy"):
+            slopes[f"{component}_by_y"], slopes[f"{component}_by_x"] = np.gradient(vectors[component], y, x)
+    values = {"strain-xx": slopes["dx_by_x"], "strain-yy": slopes["dy_by_y"],
+              "strain-xy": (slopes["dx_by_y"] + slopes["dy_by_x"]) / 2,
+              "vorticity": slopes["dy_by_x"] - slopes["dx_by_y"]}
+    return values[shown]
+
+
+def plot(path: pathlib.Path, reference: np.ndarray, vectors: np.ndarray, shown: str) -> None:
+    """Write a picture of the field; its format is by the file's ending."""
+    library("matplotlib", "plotting", "matplotlib")
+    figures = library("matplotlib.figure", "plotting", "matplotlib")
+    figure = figures.Figure(figsize=(6, 6 * reference.shape[0] / reference.shape[1] + 0.4), layout="constrained")
+    axes = figure.add_subplot()
+    axes.imshow(reference, cmap="gray")
+    axes.set(xlabel="x (pixels)", ylabel="y (pixels)")
+    if shown != "none":
+        values = np.where(vectors["status"] < 2, values_of(vectors, shown), np.nan)
+        extent = float(np.nanmax(np.abs(values), initial=0)) or 1.0
+        signed = shown != "magnitude"
+        image = axes.pcolormesh(vectors["x"], vectors["y"], values, alpha=0.7, shading="nearest",
+                                cmap="RdBu_r" if signed else "viridis", vmin=-extent if signed else 0, vmax=extent)
+        pixels = shown in ("magnitude", "u", "v")
+        figure.colorbar(image, ax=axes, shrink=0.8, label=f"{shown} (pixels)" if pixels else shown)
+    for status, colour in ((0, "#f0e442"), (1, "#d55e00")):
+        some = vectors[vectors["status"] == status]
+        if some.size:
+            longest = float(np.hypot(vectors["dx"], vectors["dy"]).max()) or 1.0
+            spacing = float(np.diff(vectors["x"][0]).mean()) if vectors.shape[1] > 1 else 16.0
+            arrows = axes.quiver(some["x"], some["y"], some["dx"], some["dy"], color=colour, angles="xy",
+                                 scale_units="xy", scale=longest / (1.2 * spacing), width=0.002)
+            if status == 0:
+                axes.quiverkey(arrows, 0.9, 1.02, longest, f"{longest:.3g} pixels", labelpos="W")
+    figure.savefig(path, dpi=110)

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Settings, files and frames that cudaxcorrfield cannot measure with: a warning names what is
+// wrong, the old settings stay and frames flow on.
+#include "fields.hpp"
+
+namespace {
+
+const std::string whole = "subpixel=none search-range=8 ";
+
+struct BadSetting {
+  const char *property, *value, *text;
+};
+
+constexpr BadSetting bad_settings[] = {
+    {"windows", "<128>", "windows of 128x128 are larger than the picture of 96x80"},
+    {"windows", "<16,32>", "windows must not grow from pass to pass: 32 after 16"},
+    {"windows", "<2>", "windows must be of 4 to 256 pixels along a side, not 2"},
+    {"windows", "<>", "there must be a window size at least"},
+    {"spacing", "0", "the spacing must be at least 1, not 0"},
+    {"spline-degree", "4", "the spline's degree must be 3 or 5, not 4"},
+    {"min-counted", "0", "min_counted must be above 0"},
+    {"reference", "file", "With reference=file there must be a picture in 'reference-file'"},
+};
+
+GST_START_TEST(bad_setting_while_playing) {
+  const BadSetting& bad = bad_settings[__i__];
+  FieldFinder finder(whole);
+  finder.measure(view_at(0, 0));
+  const std::string before = finder.get(bad.property);
+  finder.set(bad.property, bad.value);
+  assert_moved(finder.measure(view_at(3, -2)), -3, 2);
+  finder.expect_warning(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, bad.text);
+  assert_text(finder.get(bad.property), before);
+  assert_moved(finder.measure(view_at(4, -2)), -1, 0);
+  finder.expect_no_message();
+}
+GST_END_TEST
+
+GST_START_TEST(bad_setting_at_start) {
+  const BadSetting& bad = bad_settings[__i__];
+  FieldFinder finder(whole);
+  gst_element_set_state(finder.harness->element, GST_STATE_NULL);
+  finder.set(bad.property, bad.value);
+  gst_harness_play(finder.harness);
+  finder.measure(view_at(0, 0));
+  finder.expect_warning(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, bad.text);
+  assert_text(finder.measure(view_at(3, -2)).state, "measured");
+  finder.expect_no_message();
+}
+GST_END_TEST
+
+GST_START_TEST(malformed_windows) {
+  FieldFinder finder(whole);
+  GValue array = G_VALUE_INIT, item = G_VALUE_INIT;
+  gst_value_array_init(&array, 1);
+  g_value_init(&item, G_TYPE_STRING);
+  g_value_set_string(&item, "wide");
+  gst_value_array_append_and_take_value(&array, &item);
+  g_object_set_property(G_OBJECT(finder.element), "windows", &array);
+  g_value_unset(&array);
+  finder.expect_warning(GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+                        "'windows' cannot be < (string)wide >, the old value stays");
+  assert_text(finder.get("windows"), "< (int)32 >");
+}
+GST_END_TEST
+
+/// Whoever adds pixels around has frames that can be measured again.
+GST_START_TEST(small_frames) {
+  FieldFinder finder(whole);
+  assert_text(finder.measure(Gray(20, 24, 9)).state, "unmeasured");
+  finder.expect_warning(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+                        "Frames of these caps pass unmeasured: windows of 32x32 are larger than "
+                        "the picture of 20x24");
+  finder.measure(Gray(20, 24, 9));
+  finder.expect_no_message();
+  finder.measure(view_at(0, 0));
+  assert_moved(finder.measure(view_at(1, 1)), -1, -1);
+  finder.expect_no_message();
+}
+GST_END_TEST
+
+/// A frame that holds less than it promises.
+GST_START_TEST(bad_frame) {
+  FieldFinder finder(whole);
+  finder.measure(view_at(0, 0));
+  assert_text(finder.measure(gst_buffer_new_allocate(nullptr, 100, nullptr)).state, "unmeasured");
+  finder.expect_warning(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+                        "A frame passes unmeasured: it is too small for its caps");
+  assert_moved(finder.measure(view_at(3, -2)), -3, 2);
+}
+GST_END_TEST
+
+// ---- files ----------------------------------------------------------------------------------
+
+GST_START_TEST(files_at_start) {
+  write_file(temporary("text.png"), "This is not a picture.\n");
+  for (const auto& [property, text] :
+       {std::pair{"reference-file", "Cannot read the reference file"},
+        std::pair{"mask-file", "Cannot read the mask file"}})
+    for (const std::string& file : {temporary("missing.png"), temporary("text.png")}) {
+      const std::string said = refused_at_start({{property, file}}, GST_RESOURCE_ERROR,
+                                                GST_RESOURCE_ERROR_OPEN_READ, "cudaxcorrfield");
+      fail_unless(said.find(text) != said.npos && said.find(file) != said.npos, "%s", said.c_str());
+    }
+}
+GST_END_TEST
+
+GST_START_TEST(files_while_playing) {
+  for (const char* property : {"reference-file", "mask-file"}) {
+    FieldFinder finder(whole);
+    finder.measure(view_at(0, 0));
+    finder.set(property, temporary("missing.png"));
+    finder.expect_warning(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ, "missing.png");
+    fail_unless(finder.get(property).empty());
+    assert_moved(finder.measure(view_at(3, -2)), -3, 2);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(files_of_another_size) {
+  const std::string small = save(Gray(40, 30, 255), "small.png");
+  FieldFinder masked(whole);
+  masked.measure(view_at(0, 0));
+  masked.set("mask-file", small);
+  assert_moved(masked.measure(view_at(3, -2)), -3, 2);
+  masked.expect_warning(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+                        "small.png' has 40x30 pixels, the frames have 96x80");
+  fail_unless(masked.get("mask-file").empty());
+
+  const std::string good = save(view_at(0, 0), "good.png");
+  FieldFinder compared(whole + "reference=file reference-file=" + good);
+  assert_moved(compared.measure(view_at(1, 1)), -1, -1);
+  compared.set("reference-file", small);
+  assert_moved(compared.measure(view_at(3, -2)), -3, 2);
+  compared.expect_warning(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+                          "small.png' has 40x30 pixels, the frames have 96x80");
+  assert_text(compared.get("reference-file"), good);
+}
+GST_END_TEST
+
+// ---- pictures -------------------------------------------------------------------------------
+
+GST_START_TEST(flat_windows) {
+  FieldFinder finder(whole);
+  finder.measure(Gray(field_width, field_height, 70));
+  const Field field = finder.measure(Gray(field_width, field_height, 70));
+  assert_text(field.state, "measured");
+  for (const float status : field.status) assert_equals_int(static_cast<int>(status), 4);
+  assert_equals_float(field.valid, 0);
+  assert_equals_float(field.rms, 0);
+}
+GST_END_TEST
+
+GST_START_TEST(a_cut) {
+  FieldFinder finder(whole);
+  finder.measure(view_at(0, 0));
+  assert_moved(finder.measure(view_at(1, 0)), -1, 0);
+  gst_message_unref(finder.message(GST_MESSAGE_ELEMENT));
+  assert_text(finder.measure(view_at(0, 0, 77)).state, "cut");
+  GstMessage* message = finder.message(GST_MESSAGE_ELEMENT);
+  assert_equals_string(gst_structure_get_string(gst_message_get_structure(message), "state"),
+                       "cut");
+  gst_message_unref(message);
+  assert_equals_int(stat_of(finder.element, "cuts"), 1);
+  assert_moved(finder.measure(view_at(2, 0, 77)), -2, 0);
+  finder.set("cut-score", "-1");
+  assert_text(finder.measure(view_at(0, 0, 5)).state, "measured");
+}
+GST_END_TEST
+
+GST_START_TEST(a_single_frame) {
+  FieldFinder finder(whole);
+  finder.measure(view_at(0, 0));
+  gst_harness_push_event(finder.harness, gst_event_new_eos());
+  finder.expect_warning(GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+                        "The stream ends after one frame");
+  FieldFinder two(whole);
+  two.measure(view_at(0, 0));
+  two.measure(view_at(1, 0));
+  gst_harness_push_event(two.harness, gst_event_new_eos());
+  two.expect_no_message();
+}
+GST_END_TEST
+
+GST_START_TEST(a_signal_without_effect) {
+  FieldFinder finder(whole);
+  g_signal_emit_by_name(finder.element, "take-reference");
+  finder.expect_warning(GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+                        "'take-reference' has no effect unless 'reference' is first or signal");
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("bad fields");
+  TCase* cases = tcase_create("bad fields");
+  suite_add_tcase(suite, cases);
+  tcase_add_loop_test(cases, bad_setting_while_playing, 0, G_N_ELEMENTS(bad_settings));
+  tcase_add_loop_test(cases, bad_setting_at_start, 0, G_N_ELEMENTS(bad_settings));
+  tcase_add_test(cases, malformed_windows);
+  tcase_add_test(cases, small_frames);
+  tcase_add_test(cases, bad_frame);
+  tcase_add_test(cases, files_at_start);
+  tcase_add_test(cases, files_while_playing);
+  tcase_add_test(cases, files_of_another_size);
+  tcase_add_test(cases, flat_windows);
+  tcase_add_test(cases, a_cut);
+  tcase_add_test(cases, a_single_frame);
+  tcase_add_test(cases, a_signal_without_effect);
+  return suite;
+}
