@@ -2,11 +2,14 @@
 //
 // Writes the sequences of tracking/made.hpp for bench/tracks.py, into a folder each: PGM pictures
 // and groundtruth.txt, whose rows are x, y, width, height of the first target, NaN where it is not
-// seen. Those with more than two targets are for counting and left out.
+// seen. Those with more than two targets are for counting and left out. With photographs it makes
+// as many sequences of these as it is asked for instead.
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "pgm.hpp"
 #include "tracking/made.hpp"
 
 namespace {
@@ -33,15 +36,49 @@ void write(const bench::MadeSequence& sequence, const std::filesystem::path& fol
   }
 }
 
+bool read(const char* path, std::vector<bench::Grey>& photographs) {
+  auto picture = read_pgm(path);
+  if (!picture.ok()) {
+    std::fprintf(stderr, "%s\n", picture.status().message().c_str());
+    return false;
+  }
+  if (picture.value().size.width < bench::least_photograph_width ||
+      picture.value().size.height < bench::least_photograph_height) {
+    std::fprintf(stderr, "%s: smaller than %dx%d\n", path, bench::least_photograph_width,
+                 bench::least_photograph_height);
+    return false;
+  }
+  photographs.emplace_back(picture.value().size.width, picture.value().size.height);
+  photographs.back().pixels = std::move(picture.value().pixels);
+  return true;
+}
+
+void write_made(const std::filesystem::path& folder) {
+  for (const bench::Look look : {bench::Look::clouds, bench::Look::pieces})
+    for (const bench::MadeSequence& sequence : bench::made_sequences(look))
+      if (sequence.frame(0).truth.size() <= 2) write(sequence, folder / sequence.name);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 2) {
-    std::fprintf(stderr, "usage: %s FOLDER\n", arguments[0]);
+  if (count != 2 && count < 5) {
+    std::fprintf(stderr, "usage: %s FOLDER [COUNT PHOTOGRAPH.pgm PHOTOGRAPH.pgm...]\n",
+                 arguments[0]);
     return 1;
   }
-  for (const bench::Look look : {bench::Look::clouds, bench::Look::pieces})
-    for (const bench::MadeSequence& sequence : bench::made_sequences(look))
-      if (sequence.frame(0).truth.size() <= 2)
-        write(sequence, std::filesystem::path(arguments[1]) / sequence.name);
+  const std::filesystem::path folder = arguments[1];
+  if (count == 2) {
+    write_made(folder);
+    return 0;
+  }
+  std::vector<bench::Grey> photographs;
+  for (int i = 3; i < count; ++i)
+    if (!read(arguments[i], photographs)) return 1;
+  const int sequences = std::atoi(arguments[2]);
+  for (int seed = 0; seed < sequences; ++seed) {
+    const bench::MadeSequence sequence =
+        bench::photographed_sequence(photographs, static_cast<std::uint32_t>(seed));
+    write(sequence, folder / sequence.name);
+  }
 }

@@ -196,16 +196,52 @@ class Program(unittest.TestCase):
         figures = []
         for turn in range(2):
             path = self.made / f'{turn}.svg'
-            subprocess.run([FOLDER / 'plot_tracks.py', self.made / 'rows.csv', f'--output={path}'], check=True)
+            subprocess.run([sys.executable, FOLDER / 'plot_tracks.py', self.made / 'rows.csv', f'--output={path}'], check=True)
             figures.append(path.read_text(encoding='utf-8'))
         self.assertEqual(figures[0], figures[1])
         self.assertIn('>cudaxcorr: 0.9', figures[0])
+
+
+class Calibration(unittest.TestCase):
+    def test_what_follows_a_sure_mistake_is_left_out(self):
+        for said, right, kept in (([.9, .87, .9, .8, .9], [1, 0, 0, 1, 1], [1, 1, 0, 1, 1]),
+                                  ([.3, .8, .9], [0, 0, 0], [1, 1, 1]), ([NAN, .9], [0, 1], [0, 1])):
+            np.testing.assert_array_equal(calibrate.counted(np.array(said), np.array(right, bool)), kept)
+
+    def test_regression(self):
+        x = np.linspace(-3, 3, 50)
+        np.testing.assert_allclose(calibrate.regression(x, 1 / (1 + np.exp(1 - 2 * x))), [2, -1])
+        np.testing.assert_allclose(calibrate.odds(1 / (1 + np.exp(-x))), x)
+
+    def test_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([MADE, folder], check=True)
+            pictures = [f'{folder}/moves-{look}/0000.pgm' for look in ('clouds', 'pieces')]
+            program = [sys.executable, FOLDER / 'calibrate.py', '--made', MADE, '--count=3']
+            table = pathlib.Path(folder, 'confidence.csv')
+            done = subprocess.run([*program, f'--csv={table}', *pictures], capture_output=True, text=True, check=True)
+            for line, name in zip(done.stdout.splitlines(), ('template', 'filter'), strict=True):
+                self.assertRegex(line, rf'^{name}: \d+ places, 0\.\d+ right; slope ')
+                places = int(line.split()[1])
+                rows = csv.DictReader(table.read_text(encoding='utf-8').splitlines()[1:])
+                self.assertEqual(sum(int(row['places']) for row in rows if row['tracker'] == name), places)
+            if importlib.util.find_spec('matplotlib'):
+                plot = pathlib.Path(folder, 'plot.svg')
+                subprocess.run([sys.executable, FOLDER / 'plot_confidence.py', table, f'--output={plot}'], check=True)
+                self.assertIn('tracker=filter', plot.read_text(encoding='utf-8'))
+            small = pathlib.Path(folder, 'small.pgm')
+            small.write_bytes(b'P5\n16 16\n255\n' + bytes(256))
+            for said, *photographs in (('smaller than 320x240', small, small), ('usage', pictures[0])):
+                done = subprocess.run([*program, *photographs], capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(said, done.stderr)
 
 
 if __name__ == '__main__':
     sys.path.insert(0, str(FOLDER))
     try:
         import numpy as np
+        import calibrate
         from tracking import element, measures, sequences
     except (ImportError, ValueError) as why:  # the latter: gi has no such version
         print(f'nothing was tested: {why}')

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace bench {
 namespace {
 
+constexpr double pi = std::numbers::pi;
 constexpr double noise_sigma = 2;  // grey levels
 
 std::uint32_t hash(std::uint32_t seed, int x, int y) {
@@ -80,6 +82,10 @@ struct Canvas {
   std::vector<int> owners;  ///< which target is seen at a pixel; -1: none
 };
 
+bool in_ellipse(int x, int y, const Grey& texture) {
+  return std::hypot((2 * x + 1.0) / texture.width - 1, (2 * y + 1.0) / texture.height - 1) <= 1;
+}
+
 /// Bilinear. At its edge it covers a pixel partly.
 void paint(const Scene& scene, const Sprite& sprite, int owner, Canvas& canvas) {
   const Grey& texture = *sprite.texture;
@@ -97,6 +103,7 @@ void paint(const Scene& scene, const Sprite& sprite, int owner, Canvas& canvas) 
       for (int corner = 0; corner < 4; ++corner) {
         const int column = left + (corner & 1), row = top + (corner >> 1);
         if (column < 0 || row < 0 || column >= texture.width || row >= texture.height) continue;
+        if (sprite.round && !in_ellipse(column, row, texture)) continue;
         const double weight = (1 - std::abs(u - column)) * (1 - std::abs(v - row));
         sum += weight * texture.at(column, row);
         covered += weight;
@@ -164,6 +171,7 @@ MadeFrame draw(const Scene& scene, int number) {
       canvas.values[static_cast<std::size_t>(y) * scene.width + x] =
           scene.background->at((x + scene.pan_x) % scene.background->width,
                                (y + scene.pan_y) % scene.background->height);
+  for (const Sprite& sprite : scene.behind) paint(scene, sprite, -1, canvas);
   for (std::size_t i = 0; i < scene.targets.size(); ++i)
     paint(scene, scene.targets[i], static_cast<int>(i), canvas);
   for (const Sprite& sprite : scene.others) paint(scene, sprite, -1, canvas);
@@ -183,7 +191,7 @@ MadeFrame draw(const Scene& scene, int number) {
     const double width = sprite.texture->width * sprite.scale;
     const double height = sprite.texture->height * sprite.scale;
     frame.truth.emplace_back();
-    if (seen[i] >= width * height / 2)
+    if (seen[i] >= width * height / 2 * (sprite.round ? pi / 4 : 1))
       frame.truth.back() = {sprite.x - width / 2, sprite.y - height / 2, width, height};
   }
   return frame;

@@ -18,12 +18,14 @@ struct Sprite {
   double x, y;      ///< its centre, pixels from the frame's upper left corner
   double turn = 0;  ///< radians
   double scale = 1;
+  bool round = false;  ///< only the ellipse in it is there
 };
 
 struct Scene {
   int width, height;
   const Grey* background;
   int pan_x = 0, pan_y = 0;  ///< the point of the background at the upper left corner
+  std::vector<Sprite> behind{};
   std::vector<Sprite> targets{};
   std::vector<Sprite> others{};  ///< they hide the targets
   double blur = 0;               ///< sigma, pixels

@@ -47,4 +47,11 @@ enum class Look { clouds, pieces };
 
 std::vector<MadeSequence> made_sequences(Look look);
 
+inline constexpr int least_photograph_width = 320, least_photograph_height = 240;
+
+/// A part of one photograph moves over another one, among others of its own: it turns, grows,
+/// bends, changes, is hidden, is away or jumps, as the lot falls that the seed makes; for a third
+/// of the frames it is away. Two photographs or more, none smaller than that.
+MadeSequence photographed_sequence(const std::vector<Grey>& photographs, std::uint32_t seed);
+
 }  // namespace bench

@@ -18,7 +18,7 @@ import tempfile
 
 import numpy as np
 
-PHOTO = pathlib.Path(__file__).resolve().parent / 'rocket.jpg'
+PHOTO, PHOTO_SIZE = pathlib.Path(__file__).resolve().parent / 'rocket.jpg', (640, 427)
 NOSE = (296, 116, 56, 84)  # x, y, width, height in the photograph
 VIEW = (408, 288)
 FRAMES = 60
@@ -30,10 +30,11 @@ def launch(line, folder):
     subprocess.run(['gst-launch-1.0', '-q', *shlex.split(line)], check=True, cwd=folder)
 
 
-def photograph(folder):
-    launch(f"filesrc location='{PHOTO}' ! decodebin ! videoconvert ! video/x-raw,format=RGB,width=640,height=427 ! "
-           'filesink location=photo.rgb', folder)
-    return np.fromfile(folder / 'photo.rgb', np.uint8).reshape(427, 640, 3)
+def photograph(path, size, folder):
+    """Its pixels, height x width x 3; `size` is (width, height)."""
+    launch(f"filesrc location='{path}' ! decodebin ! videoconvert ! video/x-raw,format=RGB,width={size[0]},"
+           f'height={size[1]} ! filesink location=photo.rgb', folder)
+    return np.fromfile(folder / 'photo.rgb', np.uint8).reshape(size[1], size[0], 3)
 
 
 def raw_video(name, size):
@@ -99,7 +100,7 @@ def main():
     output = pathlib.Path(sys.argv[1])
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        photo = photograph(folder)
+        photo = photograph(PHOTO, PHOTO_SIZE, folder)
         template = cut(photo, *NOSE)
         write_picture(template, folder / 'nose.png', 'pngenc', folder)
         frames, truth = pan(photo)

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "overlay/marks.h"
 
+#include <utility>
+
 #include "gstcudaxcorrmeta.h"
 
 namespace cudaxcorr {
 namespace {
+
+/// So many analysed frames after a target was seen its last place says nothing any more.
+constexpr std::uint64_t frames_to_show_lost = 50;
 
 std::string text_of(const gchar* text) { return text ? text : ""; }
 
@@ -28,6 +33,7 @@ Mark mark_of(GstCudaXCorrPeak peak) {
           peak.nheight,
           {corner(0), corner(1), corner(2), corner(3)},
           peak.score,
+          peak.confidence,
           peak.lost != FALSE,
           state_of(peak),
           {}};
@@ -42,11 +48,17 @@ void Marks::update(const GstStructure* result, unsigned trail_length) {
   ++frame_;
   drop_older(trail_length);
   marks_.clear();
+  std::map<std::uint64_t, std::uint64_t> seen;
   GstCudaXCorrPeak peak;
   for (guint i = 0; gst_cuda_xcorr_get_peak(result, i, &peak); ++i) {
+    const auto known = seen_.find(peak.id);
+    const std::uint64_t last = peak.lost && known != seen_.end() ? known->second : frame_;
+    if (peak.id != 0) seen[peak.id] = last;
+    if (frame_ - last > frames_to_show_lost) continue;
     marks_.push_back(mark_of(peak));
     if (peak.id != 0 && trail_length > 0) trace(marks_.back());
   }
+  seen_ = std::move(seen);
 }
 
 void Marks::trace(Mark& mark) {
@@ -65,6 +77,7 @@ void Marks::drop_older(unsigned trail_length) {
 void Marks::forget() {
   marks_.clear();
   past_.clear();
+  seen_.clear();
 }
 
 }  // namespace cudaxcorr

@@ -24,11 +24,12 @@ struct Mark {
   std::uint64_t id;  ///< 0: no track
   double x, y, width, height;
   Point corners[4];  ///< from the upper left one, clockwise as the template has them
-  double score;
+  double score, confidence;
   bool lost;
   std::string state;         ///< of the track; empty: none to show
   std::vector<Point> trail;  ///< centres in earlier frames and this one, oldest first
 
+  bool is_tentative() const { return state == "tentative"; }
   /// Whether its edges are not those of its bounds.
   bool is_turned() const { return corners[0].y != corners[1].y || corners[0].x > corners[1].x; }
 };
@@ -37,7 +38,7 @@ class Marks {
  public:
   /// Takes the result of the frame to be drawn. A frame that was not analysed changes nothing,
   /// since marks would flicker otherwise. A trail has the places of the last `trail_length`
-  /// analysed frames.
+  /// analysed frames. What was lost long ago has no mark any more.
   void update(const GstStructure* result, unsigned trail_length);
   const std::vector<Mark>& current() const { return marks_; }
   /// The next frame is unrelated to those before.
@@ -54,6 +55,7 @@ class Marks {
 
   std::vector<Mark> marks_;
   std::map<std::uint64_t, std::deque<Past>> past_;  ///< by id
+  std::map<std::uint64_t, std::uint64_t> seen_;     ///< by id, the last frame in which it was seen
   std::uint64_t frame_ = 0;                         ///< counts the analysed ones
 };
 

@@ -9,8 +9,8 @@
  * @title: xcorroverlay
  *
  * Draws what #cudaxcorr found: a box around each place with the template's label, the track's
- * number, the score and, for tracks, a trail of where they have been. Lost targets have a dashed
- * box where they were last.
+ * number, the score and, for tracks, the confidence and a trail of where they have been. Tentative
+ * targets have a dotted box; lost ones a dashed box where they were last, for 50 analysed frames.
  *
  * Of what #cudaxcorrfield measured: arrows from the windows' centres, in another colour where they
  * were replaced, with one of a known length below; and, if asked for, a map of colours with its
@@ -90,7 +90,8 @@ const FieldProperties<Settings>& properties() {
                                initial.look.show_id, playing),
           [](auto& s) -> auto& { return s.look.show_id; }),
       field<Settings>(
-          g_param_spec_boolean("show-score", "Show score", "Write the score",
+          g_param_spec_boolean("show-score", "Show score",
+                               "Write the score and, for tracks, the confidence in percent",
                                initial.look.show_score, playing),
           [](auto& s) -> auto& { return s.look.show_score; }),
       field<Settings>(

@@ -19,8 +19,8 @@ struct Drawing {
   std::vector<Mark::Point> corners;
   bool turned;
   std::vector<Mark::Point> trail;
-  guint32 color;  ///< ARGB
-  bool dashed;
+  guint32 color;                   ///< ARGB
+  std::vector<double> dashes;      ///< on, off; none: a line without gaps
   double line_width, rim, margin;  ///< pixels; the margin is the text's
 
   double reach() const { return line_width + 2 * rim; }
@@ -45,7 +45,14 @@ guint32 color_of(const Mark& mark, const Look& look) {
   return palette[index % std::size(palette)];
 }
 
-/// Without the score for lost targets, which have none in this frame.
+/// Lines without gaps are for what is seen and confirmed.
+std::vector<double> dashes_of(const Mark& mark, double line_width) {
+  if (mark.is_tentative()) return {line_width, line_width};
+  if (mark.lost) return {4 * line_width, 3 * line_width};
+  return {};
+}
+
+/// Without score and confidence for lost targets, which have none in this frame.
 std::string text_of(const Mark& mark, const Look& look) {
   std::string text;
   const auto add = [&](const std::string& word) {
@@ -56,6 +63,7 @@ std::string text_of(const Mark& mark, const Look& look) {
   if (look.show_score && !mark.lost) {
     gchar score[G_ASCII_DTOSTR_BUF_SIZE];
     add(g_ascii_formatd(score, sizeof score, "%.2f", mark.score));
+    if (mark.id) add(std::to_string(std::lround(100 * mark.confidence)) + "%");
   }
   if (!text.empty()) add(mark.state);
   return text;
@@ -105,8 +113,7 @@ void add_upper_edge_mark(cairo_t* cairo, const Drawing& drawing) {
 /// The lines of an upright one are around the place, not over it.
 void draw_box(cairo_t* cairo, const Drawing& drawing) {
   const Box box = drawing.box.outset(drawing.reach() / 2);
-  const double dashes[] = {4 * drawing.line_width, 3 * drawing.line_width};
-  if (drawing.dashed) cairo_set_dash(cairo, dashes, 2, 0);
+  cairo_set_dash(cairo, drawing.dashes.data(), static_cast<int>(drawing.dashes.size()), 0);
   cairo_set_line_join(cairo, CAIRO_LINE_JOIN_MITER);
   if (drawing.turned) {
     for (const Mark::Point& corner : drawing.corners) cairo_line_to(cairo, corner.x, corner.y);
@@ -148,7 +155,7 @@ GstVideoOverlayRectangle* Painter::paint(const Mark& mark, const Look& look, int
                   mark.is_turned(),
                   {},
                   color_of(mark, look),
-                  mark.lost,
+                  dashes_of(mark, scaled(look.line_width, scale)),
                   scaled(look.line_width, scale),
                   scaled(rim_width, scale),
                   scaled(text_margin, text_scale)};

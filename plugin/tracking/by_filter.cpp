@@ -4,6 +4,8 @@
 // and filters say whether that is them and where they go from there.
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <optional>
 
 #include "tracking/tracker.h"
@@ -11,11 +13,12 @@
 namespace cudaxcorr {
 namespace {
 
-/// A filter answers to its target with at least this share of what it did on average.
-constexpr double least_share = 0.5;
+/// A filter answers to its target with at least this share of what it did on average; to one that
+/// was lost with more, since what looks like it may be there instead.
+constexpr double least_share = 0.5, least_share_to_find = 0.85;
 
 /// How sure a sight has to be to be learnt, and to be one of a target that was lost.
-constexpr double sure_to_learn = 0.5, sure_to_find = 0.6;
+constexpr double sure_to_learn = 0.85, sure_to_find = 0.9;
 
 /// Every so many sights are learnt: others hardly differ.
 constexpr int sights_to_learn = 2;
@@ -30,7 +33,8 @@ xcorr::Box box_of(const xcorr::Peak& peak) {
   return {peak.x, peak.y, static_cast<double>(peak.width), static_cast<double>(peak.height)};
 }
 
-xcorr::Peak peak_of(const Sighting& sighting) {
+/// Upright: filters find no angle.
+xcorr::Peak peak_of(const Sighting& sighting, const Track& track) {
   const auto& [x, y, width, height] = sighting.box;
   return {0,
           x,
@@ -38,7 +42,9 @@ xcorr::Peak peak_of(const Sighting& sighting) {
           static_cast<int>(std::lround(width)),
           static_cast<int>(std::lround(height)),
           sighting.response,
-          std::clamp(sighting.response, 0.0, 1.0)};
+          std::clamp(sighting.response, 0.0, 1.0),
+          {x + 0.5 * (width - 1), y + 0.5 * (height - 1), 0, width / track.template_width, width,
+           height}};
 }
 
 /// The box moved to another middle, which is kept in the area.
@@ -60,11 +66,19 @@ bool has_middle_in(const xcorr::Box& box, const xcorr::Rect& area) {
   return x >= area.x && y >= area.y && x < area.x + area.width && y < area.y + area.height;
 }
 
-const Sighting* best_of(std::uint64_t id, std::span<const Sighting> sightings) {
+/// Of those of a target the one that is worth the most.
+template <class Worth>
+const Sighting* best_of(std::uint64_t id, std::span<const Sighting> sightings, Worth worth) {
   const Sighting* best = nullptr;
   for (const Sighting& sighting : sightings)
-    if (sighting.id == id && (!best || sighting.confidence > best->confidence)) best = &sighting;
+    if (sighting.id == id && (!best || worth(sighting) > worth(*best))) best = &sighting;
   return best;
+}
+
+/// As of a peak: what is nearer to where a target is expected is worth more.
+double worth(const Sighting& sighting, const Track& track, std::uint64_t frame) {
+  const double far = distance(peak_of(sighting, track), track.trace.expected(frame));
+  return track.trace.worth(sighting.confidence, far, frame);
 }
 
 }  // namespace
@@ -86,7 +100,10 @@ std::vector<xcorr::TargetBox> Tracker::places_for_filters(std::uint64_t frame,
       add(track, track.box, track.trace.expected(frame));
       continue;
     }
-    if (!track.trace.anywhere) add(track, track.box, {track.box.x, track.box.y});
+    if (!track.trace.anywhere) {
+      add(track, track.box, {track.box.x, track.box.y});
+      add(track, track.box, track.trace.expected(frame));
+    }
     for (const xcorr::Peak& peak : peaks.first(std::min(peaks.size(), peaks_to_try)))
       places.push_back({track.target.id, moved(track.box, peak.x + peak.width / 2.0,
                                                peak.y + peak.height / 2.0, rules.area)});
@@ -114,7 +131,9 @@ void Tracker::update(std::uint64_t frame, std::span<const xcorr::Peak> peaks,
   const std::size_t known = tracks_.size();
   start_new(frame, detections, rules, last_id);
   for (Track& track : std::span(tracks_).subspan(known)) {
-    track.box = box_of(track.target.peak);
+    const xcorr::Peak& peak = track.target.peak;
+    track.box = box_of(peak);
+    track.template_width = peak.width / peak.pose.scale;
     track.trace.usual = 0;  // of a template's closeness, which is another thing
   }
 }
@@ -125,7 +144,8 @@ void Tracker::follow(std::uint64_t frame, std::span<const Sighting> sightings,
   std::vector<std::pair<Track*, const Sighting*>> seen;
   for (Track& track : tracks_)
     if (!track.sought)
-      if (const Sighting* sighting = best_of(track.target.id, sightings))
+      if (const Sighting* sighting =
+              best_of(track.target.id, sightings, std::mem_fn(&Sighting::confidence)))
         seen.emplace_back(&track, sighting);
   std::ranges::stable_sort(seen, [](const auto& a, const auto& b) {
     return a.second->confidence > b.second->confidence;
@@ -134,7 +154,7 @@ void Tracker::follow(std::uint64_t frame, std::span<const Sighting> sightings,
     if (sighting->response < least_share * track->trace.usual ||
         !has_middle_in(sighting->box, rules.area) || is_taken(*track, sighting->box))
       continue;
-    take_sight(*track, peak_of(*sighting), sighting->confidence, frame, rules);
+    take_sight(*track, peak_of(*sighting, *track), sighting->confidence, frame, rules);
     if (!track->target.lost) track->box = sighting->box;
   }
 }
@@ -145,15 +165,28 @@ bool Tracker::is_taken(const Track& by, const xcorr::Box& box) const {
   });
 }
 
+/// Filters of targets that look the same answer alike: the place tells whose it is.
+bool Tracker::is_of_another(const Track& track, const Sighting& sighting,
+                            std::uint64_t frame) const {
+  return std::ranges::any_of(tracks_, [&](const Track& other) {
+    return &other != &track && other.sought &&
+           worth(sighting, other, frame) > worth(sighting, track, frame);
+  });
+}
+
 void Tracker::seek(Track& track, std::uint64_t frame, std::span<const Sighting> sightings,
                    const TrackRules& rules) const {
-  const Sighting* sighting = best_of(track.target.id, sightings);
   const double least = std::max(sure_to_find, rules.settings.min_confidence);
-  if (!sighting || sighting->confidence < least ||
-      sighting->response < least_share * track.trace.usual ||
-      !has_middle_in(sighting->box, rules.area) || is_taken(track, sighting->box))
-    return track.candidate.reset();
-  const xcorr::Peak peak = peak_of(*sighting);
+  std::vector<Sighting> possible;
+  std::ranges::copy_if(sightings, std::back_inserter(possible), [&](const Sighting& one) {
+    return one.confidence >= least && one.response >= least_share_to_find * track.trace.usual &&
+           has_middle_in(one.box, rules.area) && !is_taken(track, one.box) &&
+           !is_of_another(track, one, frame);
+  });
+  const Sighting* sighting = best_of(track.target.id, possible,
+                                     [&](const Sighting& one) { return worth(one, track, frame); });
+  if (!sighting) return track.candidate.reset();
+  const xcorr::Peak peak = peak_of(*sighting, track);
   if (track.candidate)
     track.candidate->see(peak, frame);
   else

@@ -14,7 +14,7 @@ constexpr double weight_of_closeness = 8, weight_of_lead = 4, offset = -7;
 constexpr double most_lead = 0.5;
 
 /// The same for filters: of the logarithm of the sharpness.
-constexpr double weight_of_sharpness = 5.1, offset_of_sharpness = -13.6;
+constexpr double weight_of_sharpness = 5.7, offset_of_sharpness = -13.5;
 
 double logistic(double sum) { return 1 / (1 + std::exp(-sum)); }
 

@@ -66,6 +66,7 @@ struct Track {
   // With filters:
   xcorr::Box box;            ///< of the last sight
   xcorr::Box candidate_box;  ///< of the candidate
+  double template_width = 1;
 };
 
 /// What the filter of a target found.
@@ -165,6 +166,7 @@ class Tracker {
   void seek(Track& track, std::uint64_t frame, std::span<const Sighting> sightings,
             const TrackRules& rules) const;
   bool is_taken(const Track& by, const xcorr::Box& box) const;
+  bool is_of_another(const Track& track, const Sighting& sighting, std::uint64_t frame) const;
   void start_new(std::uint64_t frame, const Detections& detections, const TrackRules& rules,
                  std::uint64_t& last_id);
 

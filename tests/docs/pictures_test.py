@@ -17,6 +17,7 @@ if not importlib.util.find_spec('numpy'):
     sys.exit(77)
 with tempfile.TemporaryDirectory(prefix='cudaxcorr docs ') as folder:
     subprocess.run([sys.executable, IMAGES / 'make.py', folder], check=True)
+    subprocess.run([sys.executable, IMAGES / 'make_tracks.py', folder], check=True)
     subprocess.run([sys.executable, IMAGES / 'parts.py', folder, f'{sys.argv[2]}/find-parts'], check=True)
     assert sorted(path.name for path in pathlib.Path(folder).iterdir()) == [
-        'found.jpg', 'part.png', 'parts-found.jpg', 'parts.jpg', 'response.jpg']
+        'found.jpg', 'part.png', 'parts-found.jpg', 'parts.jpg', 'response.jpg', 'tracks.jpg']

@@ -43,11 +43,22 @@ constexpr Bounds bounds[] = {
 
 /// With filters that learn, which also hold what turns and grows.
 constexpr Bounds bounds_of_filters[] = {
-    {"moves", "tracker=filter", 1, 0, 0, 1, 0},     {"turns", "tracker=filter", 0.95, 0, 0, 1, 0},
-    {"grows", "tracker=filter", 0.95, 0, 0, 1, 0},  {"blurs", "tracker=filter", 1, 0, 0, 1, 0},
-    {"light", "tracker=filter", 1, 0, 0, 1, 0},     {"hides", "tracker=filter", 0.84, 0, 0.3, 1, 0},
-    {"cut", "tracker=filter", 0.9, 0, 0, 1, 0},     {"fast", "tracker=filter", 0.95, 0, 0, 1, 0},
-    {"bounces", "tracker=filter", 0.9, 0, 0, 4, 0}, {"leaves", "tracker=filter", 0.75, 0, 0, 2, 0},
+    {"moves", "tracker=filter", 1, 0, 0, 1, 0},
+    {"turns", "tracker=filter", 0.98, 0, 0, 1, 0},
+    {"grows", "tracker=filter", 0.98, 0, 0, 1, 0},
+    {"blurs", "tracker=filter", 1, 0, 0, 1, 0},
+    {"light", "tracker=filter", 1, 0, 0, 1, 0},
+    {"hides", "tracker=filter", 0.88, 0, 0.22, 1, 0},
+    {"cut", "tracker=filter", 0.92, 0, 0, 1, 0},
+    {"fast", "tracker=filter", 1, 0, 0, 1, 0},
+    {"bounces", "tracker=filter", 0.95, 0, 0, 4, 0},
+    {"leaves", "tracker=filter", 0.83, 0, 0, 2, 0},
+    {"missing", "tracker=filter", 0.95, 0, 0, 1, 0},
+    {"crossing", "tracker=filter max-peaks=2", 0.95, 0, 0, 2, 0},
+    {"slow-crossing", "tracker=filter max-peaks=2", 0.95, 0, 0, 2, 0},
+    {"long-crossing", "tracker=filter max-peaks=2", 0.93, 0, 0, 2, 0},
+    {"hidden-crossing", "tracker=filter max-peaks=2", 0.9, 0, 0.1, 2, 0},
+    {"conveyor", "tracker=filter max-peaks=8 threshold=0.8", 0.9, 0, 0, 43, 0},
 };
 
 double overlap(const Peak& peak, const bench::Box& box) {

@@ -195,6 +195,39 @@ GST_START_TEST(lost_is_dashed) {
 }
 GST_END_TEST
 
+/// How often the line at the box's upper edge begins.
+int dashes_of(bool lost, const char* state) {
+  Overlay overlay(box_only);
+  overlay.show({{60, 50, 30, 20, 1, lost, state}});
+  int begins = 0;
+  for (int x = 57; x < 92; ++x)
+    begins += overlay.color(x, 47) != orange && overlay.color(x + 1, 47) == orange;
+  return begins;
+}
+
+GST_START_TEST(tentative_is_dotted) {
+  const int tracked = dashes_of(false, "tracked"), lost = dashes_of(true, "lost");
+  const int tentative = dashes_of(false, "tentative");
+  fail_unless(tracked <= 1 && lost > tracked && tentative > lost + 2, "%d, %d, %d", tracked, lost,
+              tentative);
+  assert_equals_int(dashes_of(true, "tentative"), tentative);
+}
+GST_END_TEST
+
+GST_START_TEST(what_was_lost_long_ago_has_no_box) {
+  Overlay overlay(box_only);
+  const MadePeak lost = {60, 50, 30, 20, 1, true, "lost"};
+  overlay.show({in_the_middle, {60, 50, 30, 20, 1}});
+  for (int i = 0; i < 50; ++i) overlay.show({lost});
+  fail_unless(overlay.count(orange) > 0);
+  overlay.show({lost});
+  fail_unless(overlay.all_ground());
+  overlay.show({{60, 50, 30, 20, 1}});
+  overlay.show({lost});
+  fail_unless(overlay.count(orange) > 0);
+}
+GST_END_TEST
+
 GST_START_TEST(marks_stay_on_frames_that_were_not_analysed) {
   Overlay overlay(box_only);
   overlay.show({in_the_middle});
@@ -328,6 +361,8 @@ Suite* suite() {
   tcase_add_test(cases, line_width);
   tcase_add_test(cases, lines_and_text_scale_with_the_frame);
   tcase_add_test(cases, lost_is_dashed);
+  tcase_add_test(cases, tentative_is_dotted);
+  tcase_add_test(cases, what_was_lost_long_ago_has_no_box);
   tcase_add_test(cases, marks_stay_on_frames_that_were_not_analysed);
   tcase_add_test(cases, strange_places);
   tcase_add_test(cases, strange_results);

@@ -103,6 +103,14 @@ GST_START_TEST(text_has_no_score_of_the_lost) {
 }
 GST_END_TEST
 
+/// Of a track only: without one there is no target to be sure of.
+GST_START_TEST(text_has_the_confidence_of_tracks) {
+  const std::string score_only = "show-label=false show-id=false";
+  fail_unless(text_width(score_only, {10, 60, 10, 10, 1}) >
+              text_width(score_only + " color=0xffe69f00", {10, 60, 10, 10, 0}) + 5);
+}
+GST_END_TEST
+
 GST_START_TEST(text_stays_inside) {
   Overlay overlay("show-id=false");
   overlay.show({{130, 5, 30, 20}});
@@ -150,6 +158,7 @@ Suite* suite() {
   tcase_add_test(cases, text_has_what_is_asked_for);
   tcase_add_test(cases, text_says_the_state);
   tcase_add_test(cases, text_has_no_score_of_the_lost);
+  tcase_add_test(cases, text_has_the_confidence_of_tracks);
   tcase_add_test(cases, text_stays_inside);
   tcase_add_test(cases, trail_of_a_real_track);
   return suite;

@@ -43,6 +43,11 @@ TEST_F(ByFilterTest, ATemplateFindsATargetAndItsFilterFollowsIt) {
   EXPECT_EQ(track().target.peak.x, 120);
   EXPECT_EQ(track().target.peak.width, 28);
   EXPECT_EQ(track().target.confidence, 0.9);
+  const xcorr::Pose& pose = track().target.peak.pose;
+  EXPECT_EQ(pose.center_x, 120 + 13.5);
+  EXPECT_EQ(pose.center_y, 50 + 6.5);
+  EXPECT_EQ(pose.scale, 1.4);
+  EXPECT_EQ(pose.width, 28);
   const auto places = tracker_.places_for_filters(frame_ + 1, {}, rules_);
   ASSERT_EQ(places.size(), 1);
   EXPECT_EQ(places[0].target, 1);
@@ -66,8 +71,8 @@ TEST_F(ByFilterTest, ALostTargetIsSoughtAtPeaksAndFoundAfterThreeSights) {
   EXPECT_EQ(track().target.state, TrackState::lost);
   const xcorr::Peak peaks[] = {peak(400, 300)};
   const auto places = tracker_.places_for_filters(frame_ + 1, peaks, rules_);
-  ASSERT_EQ(places.size(), 2);  // where it was lost, and the peak
-  EXPECT_EQ(places[1].box.x, 400);
+  ASSERT_EQ(places.size(), 3);  // where it was lost, where it is expected, and the peak
+  EXPECT_EQ(places[2].box.x, 400);
   see({peaks[0]}, {sighting(100, 50, 0.1), sighting(401, 300)});
   EXPECT_EQ(track().target.state, TrackState::tentative);
   see({}, {sighting(402, 300)});
@@ -77,6 +82,36 @@ TEST_F(ByFilterTest, ALostTargetIsSoughtAtPeaksAndFoundAfterThreeSights) {
   EXPECT_FALSE(track().target.lost);
   EXPECT_EQ(track().target.peak.x, 403);
   EXPECT_EQ(track().target.id, 1);
+}
+
+/// What resembles it, far away: the filter is sharp there, but answers less than to the target.
+TEST_F(ByFilterTest, ALostTargetIsNotWhatTheFilterAnswersLess) {
+  see({peak(100, 50)}, {});
+  for (int i = 0; i < 50; ++i) see({}, {sighting(100, 50)});
+  for (int i = 0; i < 5; ++i) see({}, {});
+  Sighting alike = sighting(400, 300, 0.99);
+  alike.response = 0.8 * sighting(0, 0).response;
+  for (int i = 0; i < 20; ++i) see({}, {alike});
+  EXPECT_EQ(track().target.state, TrackState::lost);
+}
+
+/// Their filters answer alike to both; each has gone on behind what hid them.
+TEST_F(ByFilterTest, OfTwoLostTargetsThatLookTheSameTheNearerIsFound) {
+  rules_.max_targets = 2;
+  const auto left = [](int t, std::uint64_t id) { return sighting(100 + 4 * t, 50, 0.95, id); };
+  const auto right = [](int t, std::uint64_t id) { return sighting(300 - 4 * t, 50, 0.95, id); };
+  see({peak(100, 50), peak(300, 50)}, {});
+  for (int t = 1; t < 20; ++t) see({}, {left(t, 1), right(t, 2)});
+  for (int t = 20; t < 35; ++t) see({}, {});
+  for (int t = 35; t < 38; ++t) {  // the one is in view first, and surer to both
+    const Sighting first = right(t, 1), same = right(t, 2);
+    see({}, {first, same});
+  }
+  EXPECT_TRUE(tracker_.tracks()[0].target.lost);
+  EXPECT_FALSE(tracker_.tracks()[1].target.lost);
+  for (int t = 38; t < 41; ++t) see({}, {left(t, 1), right(t, 1), right(t, 2)});
+  EXPECT_FALSE(tracker_.tracks()[0].target.lost);
+  EXPECT_EQ(tracker_.tracks()[0].target.peak.x, left(40, 1).box.x);
 }
 
 TEST_F(ByFilterTest, APeakAloneFindsNoLostTarget) {
@@ -105,9 +140,9 @@ TEST_F(ByFilterTest, NothingIsSeenOutsideOfWhatIsSearched) {
 
 TEST(ConfidenceOfFilters, GrowsWithTheSharpness) {
   EXPECT_EQ(confidence(0.0), 0);
-  EXPECT_NEAR(confidence(14.4), 0.5, 0.01);
-  EXPECT_LT(confidence(10.0), 0.2);
-  EXPECT_GT(confidence(20.0), 0.8);
+  EXPECT_NEAR(confidence(10.7), 0.5, 0.01);
+  EXPECT_LT(confidence(8.0), 0.2);
+  EXPECT_GT(confidence(14.0), 0.8);
 }
 
 }  // namespace

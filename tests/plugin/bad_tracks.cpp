@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What streams and applications do to tracks that nobody wishes for, with every tracker: nothing is
+// claimed that is not there, and ids stay unique.
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "moving_patch.hpp"
+
+namespace {
+
+constexpr const char* trackers[] = {"template", "filter"};
+
+/// A target that filters can tell from its surroundings.
+struct Stage {
+  Gray background = texture(frame_width, frame_height, 1);
+  Gray target = texture(32, 32, 50);
+  std::string file = save(target, "target.png");
+
+  Gray frame(int x, int y) const {
+    Gray picture = background;
+    paste(picture, target, x, y);
+    return picture;
+  }
+  std::string settings(int tracker, const std::string& more = "") const {
+    return std::string("track=true tracker=") + trackers[tracker] + " template=" + file + " " +
+           more;
+  }
+};
+
+/// Peaks that claim a place.
+std::vector<Peak> claims(const Found& found) {
+  std::vector<Peak> seen;
+  std::ranges::copy_if(found.peaks, std::back_inserter(seen),
+                       [](const Peak& peak) { return !peak.lost; });
+  return seen;
+}
+
+void assert_claimed_at(const Found& found, double x, double y) {
+  const auto seen = claims(found);
+  assert_equals_int(seen.size(), 1);
+  assert_at(seen[0], x, y, 1.5);
+}
+
+void settle(Finder& finder, const Stage& stage, int x, int y) {
+  for (int i = 0; i < 5; ++i) finder.find(stage.frame(x, y));
+}
+
+GST_START_TEST(a_target_as_large_as_the_frame) {
+  const Stage stage;
+  Finder finder(stage.settings(__i__) + " template=" + save(stage.background, "all.png"));
+  for (int i = 0; i < 5; ++i)
+    for (const Peak& peak : claims(finder.find(stage.background))) assert_at(peak, 0, 0, 2);
+  for (int i = 0; i < 10; ++i) assert_equals_int(claims(finder.find(black())).size(), 0);
+}
+GST_END_TEST
+
+GST_START_TEST(a_target_of_four_pixels) {
+  const Stage stage;
+  const Gray tiny = crop(stage.background, 100, 80, 4, 4);
+  Finder finder(stage.settings(__i__, "threshold=0.9") + " template=" + save(tiny, "tiny.png"));
+  for (int i = 0; i < 5; ++i)
+    for (const Peak& peak : claims(finder.find(stage.background))) assert_at(peak, 100, 80, 1.5);
+  for (int i = 0; i < 10; ++i) assert_equals_int(claims(finder.find(black())).size(), 0);
+}
+GST_END_TEST
+
+/// It is expected beyond the frame, by more than a window's size.
+GST_START_TEST(a_target_that_shoots_out_of_the_frame) {
+  const Stage stage;
+  Finder finder(stage.settings(__i__));
+  for (int x = 20; x < 280; x += 25) finder.find(stage.frame(x, 80));
+  for (int i = 0; i < 30; ++i) assert_equals_int(claims(finder.find(stage.background)).size(), 0);
+  for (int i = 0; i < 25; ++i) finder.find(stage.frame(40, 60));
+  assert_claimed_at(finder.find(stage.frame(40, 60)), 40, 60);
+}
+GST_END_TEST
+
+/// The region that is searched moves to where the target is not.
+GST_START_TEST(a_target_outside_of_what_is_searched) {
+  const Stage stage;
+  Finder finder(stage.settings(__i__));
+  settle(finder, stage, 200, 100);
+  finder.set("search-region", "<0,0,100,100>");
+  for (int i = 0; i < 20; ++i)
+    assert_equals_int(claims(finder.find(stage.frame(200, 100))).size(), 0);
+  finder.set("search-region", "<0,0,0,0>");
+  for (int i = 0; i < 20; ++i) finder.find(stage.frame(200, 100));
+  assert_claimed_at(finder.find(stage.frame(200, 100)), 200, 100);
+}
+GST_END_TEST
+
+/// As many as there may be; for filters fewer, since each takes milliseconds. They are far enough
+/// apart that a window holds no more than the eight peaks that it reports.
+GST_START_TEST(a_thousand_targets) {
+  const int columns = __i__ == 0 ? 40 : 8, rows = __i__ == 0 ? 25 : 4;
+  const Gray part = texture(8, 8, 60);
+  constexpr int apart = 24;
+  Gray picture = texture(apart * columns, apart * rows, 2);
+  for (int row = 0; row < rows; ++row)
+    for (int column = 0; column < columns; ++column)
+      paste(picture, part, apart * column + 8, apart * row + 8);
+  Finder finder(std::string("track=true threshold=0.95 search-margin=8 max-peaks=1000 tracker=") +
+                trackers[__i__] + " template=" + save(part, "part.png"));
+  for (int i = 0; i < 3; ++i) {
+    const auto seen = claims(finder.find(picture));
+    assert_equals_int(seen.size(), columns * rows);
+    std::set<guint64> ids;
+    for (const Peak& peak : seen) ids.insert(peak.id);
+    assert_equals_int(ids.size(), columns * rows);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(frames_that_are_missing_or_come_twice) {
+  const Stage stage;
+  Finder finder(stage.settings(__i__));
+  settle(finder, stage, 20, 80);
+  int x = 20;
+  for (int i = 0; i < 40; ++i) {
+    x += i % 5 == 0 ? 0 : i % 7 == 0 ? 12 : 4;
+    const Found found = finder.find(stage.frame(x, 80));
+    assert_claimed_at(found, x, 80);
+    assert_equals_int(found.peaks[0].id, 1);
+  }
+}
+GST_END_TEST
+
+/// To another scene and back, without a word in the stream.
+GST_START_TEST(a_cut) {
+  const Stage stage;
+  Finder finder(stage.settings(__i__));
+  settle(finder, stage, 200, 100);
+  const Gray other = texture(frame_width, frame_height, 77);
+  for (int i = 0; i < 20; ++i) assert_equals_int(claims(finder.find(other)).size(), 0);
+  for (int i = 0; i < 25; ++i) finder.find(stage.frame(60, 40));
+  const Found found = finder.find(stage.frame(60, 40));
+  assert_claimed_at(found, 60, 40);
+  assert_equals_int(found.peaks[0].id, 1);
+}
+GST_END_TEST
+
+GST_START_TEST(a_seek) {
+  const Stage stage;
+  Finder finder(stage.settings(__i__));
+  settle(finder, stage, 200, 100);
+  fail_unless(gst_harness_push_event(finder.harness, gst_event_new_flush_start()));
+  fail_unless(gst_harness_push_event(finder.harness, gst_event_new_flush_stop(TRUE)));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  fail_unless(gst_harness_push_event(finder.harness, gst_event_new_segment(&segment)));
+  assert_equals_int(claims(finder.find(stage.background)).size(), 0);
+  for (int i = 0; i < 15; ++i) finder.find(stage.frame(40, 60));
+  const Found found = finder.find(stage.frame(40, 60));
+  assert_claimed_at(found, 40, 60);
+  assert_equals_int(found.peaks[0].id, 1);
+}
+GST_END_TEST
+
+/// Each while frames flow; then the target is followed as before.
+GST_START_TEST(settings_that_change) {
+  const Stage stage;
+  Finder finder(stage.settings(__i__));
+  guint64 last_id = 0;
+  for (const auto& [property, value] : {std::pair{"angle-extent", "20"},
+                                        {"prefilter-sigma", "1"},
+                                        {"scale-max", "1.1"},
+                                        {"tracker", trackers[1 - __i__]},
+                                        {"angle-extent", "0"},
+                                        {"prefilter-sigma", "0"},
+                                        {"tracker", trackers[__i__]},
+                                        {"scale-max", "1"}}) {
+    finder.set(property, value);
+    for (int i = 0; i < 12; ++i) finder.find(stage.frame(100 + i, 60));
+    const Found found = finder.find(stage.frame(112, 60));
+    assert_claimed_at(found, 112, 60);
+    const guint64 id = found.peaks[0].id;
+    // A new tracker has new targets; otherwise they stay.
+    fail_unless(last_id == 0 || std::string(property) == "tracker" ? id > last_id : id == last_id,
+                "%s: id %" G_GUINT64_FORMAT " after %" G_GUINT64_FORMAT, property, id, last_id);
+    last_id = id;
+  }
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("bad tracks");
+  TCase* cases = tcase_create("bad tracks");
+  suite_add_tcase(suite, cases);
+  const int count = std::size(trackers);
+  tcase_add_loop_test(cases, a_target_as_large_as_the_frame, 0, count);
+  tcase_add_loop_test(cases, a_target_of_four_pixels, 0, count);
+  tcase_add_loop_test(cases, a_target_that_shoots_out_of_the_frame, 0, count);
+  tcase_add_loop_test(cases, a_target_outside_of_what_is_searched, 0, count);
+  tcase_add_loop_test(cases, a_thousand_targets, 0, count);
+  tcase_add_loop_test(cases, frames_that_are_missing_or_come_twice, 0, count);
+  tcase_add_loop_test(cases, a_cut, 0, count);
+  tcase_add_loop_test(cases, a_seek, 0, count);
+  tcase_add_loop_test(cases, settings_that_change, 0, count);
+  return suite;
+}
