@@ -77,7 +77,7 @@ const Sighting* best_of(std::uint64_t id, std::span<const Sighting> sightings, W
 
 /// As of a peak: what is nearer to where a target is expected is worth more.
 double worth(const Sighting& sighting, const Track& track, std::uint64_t frame) {
-  const double far = distance(peak_of(sighting, track), track.trace.expected(frame));
+  const double far = track.trace.distance(peak_of(sighting, track), frame);
   return track.trace.worth(sighting.confidence, far, frame);
 }
 
