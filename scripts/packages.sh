@@ -28,6 +28,7 @@ tests | libgtest-dev                     | module:gtest_main           | GoogleT
 tests | libboost-context-dev             | header:boost/context/fiber.hpp | Boost.Context: tests of the CUDA kernels on the CPU
 tests | python3-dev                      | tool:python3-config         | headers of Python: the Python package
 tests | python3-venv                     | python:ensurepip            | virtual environments: tests of the Python package
+tests | python3-jsonschema               | python:jsonschema            | JSON Schema: what xcorrjson writes
 gpu   | libgstreamer-plugins-bad1.0-dev  | module:gstreamer-cuda-1.0   | frames in GPU memory
 '
 

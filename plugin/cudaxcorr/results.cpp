@@ -73,7 +73,16 @@ GValue peaks_of(const FrameResult& result) {
   return array;
 }
 
+/// Whose frame it is and when it was taken, where that is known.
+void identify(GstStructure* structure, const FrameResult& result) {
+  if (!result.camera.empty())
+    gst_structure_set(structure, "camera", G_TYPE_STRING, result.camera.c_str(), nullptr);
+  if (result.utc)
+    gst_structure_set(structure, "utc", G_TYPE_STRING, utc_text(*result.utc).c_str(), nullptr);
+}
+
 void fill(GstStructure* structure, const FrameResult& result) {
+  identify(structure, result);
   gst_structure_set(structure,                                        //
                     "frame-width", G_TYPE_INT, result.frame.width,    //
                     "frame-height", G_TYPE_INT, result.frame.height,  //
@@ -129,6 +138,7 @@ GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer
 GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer* buffer,
                          const FrameResult& result, const TargetEvent& event) {
   GstStructure* structure = describe_times("cudaxcorr-target", segment, buffer);
+  identify(structure, result);
   GstStructure* target = describe("target", result, event.target);
   gst_structure_set(structure, "event", G_TYPE_STRING, name_of(event.event), "target",
                     GST_TYPE_STRUCTURE, target, nullptr);

@@ -11,9 +11,10 @@
  * the file `location` or to standard output. Each line is written when its frame passes, and what
  * is written are whole lines, even when the disk becomes full.
  *
- * An object has the fields of the element message `cudaxcorr`, by the same names: `timestamp`,
- * `stream-time`, `running-time` and `duration` of the frame (nanoseconds, null where unknown), then
- * all of the frame's meta. A frame without that meta has the first four only.
+ * An object has `schema`, the version of what follows (1), and the fields of the element message
+ * `cudaxcorr`, by the same names: `timestamp`, `stream-time`, `running-time` and `duration` of the
+ * frame (nanoseconds, null where unknown), then all of the frame's meta. A frame without that meta
+ * has the first five only.
  *
  * ## Example launch lines
  * |[
@@ -33,8 +34,6 @@
 #include "common/fault.h"
 #include "common/field_properties.h"
 #include "common/property_flags.h"
-#include "common/times.h"
-#include "gstcudaxcorrmeta.h"
 #include "json/json_text.h"
 #include "json/line_file.h"
 
@@ -114,10 +113,7 @@ gboolean stop(GstBaseTransform* base) {
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   GstXCorrJson* self = GST_XCORR_JSON(base);
   LineFile& file = self->element->file;
-  GstStructure* times = describe_times("times", base->segment, buffer);
-  const std::string line = json_text({times, gst_cuda_xcorr_get_result(buffer)});
-  gst_structure_free(times);
-  if (!check(self, file.write(line))) return GST_FLOW_ERROR;
+  if (!check(self, file.write(frame_text(base->segment, buffer)))) return GST_FLOW_ERROR;
   return file.interrupted() ? GST_FLOW_FLUSHING : GST_FLOW_OK;
 }
 

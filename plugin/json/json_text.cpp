@@ -6,6 +6,9 @@
 
 #include <json-glib/json-glib.h>
 
+#include "common/times.h"
+#include "gstcudaxcorrmeta.h"
+
 namespace cudaxcorr {
 namespace {
 
@@ -112,6 +115,14 @@ std::string json_text(std::initializer_list<const GstStructure*> structures) {
   for (std::size_t at = 0; (at = text.find('\x1f', at)) != text.npos;)
     text.replace(at, 1, "\\u001f");
   return text;
+}
+
+std::string frame_text(const GstSegment& segment, GstBuffer* buffer) {
+  using Structure = std::unique_ptr<GstStructure, decltype(&gst_structure_free)>;
+  const Structure schema(gst_structure_new("schema", "schema", G_TYPE_INT, schema_version, nullptr),
+                         gst_structure_free);
+  const Structure times(describe_times("times", segment, buffer), gst_structure_free);
+  return json_text({schema.get(), times.get(), gst_cuda_xcorr_get_result(buffer)});
 }
 
 }  // namespace cudaxcorr

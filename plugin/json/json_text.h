@@ -14,4 +14,11 @@ namespace cudaxcorr {
 /// Unknown times (GST_CLOCK_TIME_NONE) and numbers that JSON does not have are null.
 std::string json_text(std::initializer_list<const GstStructure*> structures);
 
+/// The version of what frame_text() has: fields that come do not change it, others do.
+inline constexpr int schema_version = 1;
+
+/// What is known of a frame: `schema`, its times in that segment, and the fields of the meta of
+/// cudaxcorr, if it has one. docs/results.schema.json describes it.
+std::string frame_text(const GstSegment& segment, GstBuffer* buffer);
+
 }  // namespace cudaxcorr

@@ -95,6 +95,60 @@ GST_START_TEST(message_fields) {
 }
 GST_END_TEST
 
+/// A frame with these reference timestamps, through an element with these properties.
+GstStructure* result_of(const std::string& properties,
+                        const std::vector<std::pair<const char*, GstClockTime>>& references) {
+  const Example example;
+  Finder finder("template=" + example.file + properties);
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
+  GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, example.scene);
+  for (const auto& [reference, time] : references) {
+    GstCaps* caps = gst_caps_from_string(reference);
+    gst_buffer_add_reference_timestamp_meta(frame, caps, time, GST_CLOCK_TIME_NONE);
+    gst_caps_unref(caps);
+  }
+  GstBuffer* out = finder.pass(frame);
+  GstStructure* result = gst_structure_copy(gst_cuda_xcorr_get_result(out));
+  gst_buffer_unref(out);
+  return result;
+}
+
+GST_START_TEST(camera) {
+  GstStructure* named = result_of(" camera-id=gate-2", {});
+  assert_equals_string(gst_structure_get_string(named, "camera"), "gate-2");
+  GstStructure* nameless = result_of("", {});
+  fail_if(gst_structure_has_field(nameless, "camera"));
+  gst_structure_free(named);
+  gst_structure_free(nameless);
+}
+GST_END_TEST
+
+/// The last second of 2016, which no leap second follows in Unix time, 1970 and 2554, the last year
+/// that fits. Of references only those in UTC tell it.
+GST_START_TEST(utc) {
+  constexpr GstClockTime unix_time = 1483228799 * GST_SECOND + 7, ntp = 2208988800 * GST_SECOND;
+  const struct {
+    std::vector<std::pair<const char*, GstClockTime>> references;
+    const char* expected;
+  } cases[] = {
+      {{{"timestamp/x-unix", unix_time}}, "2016-12-31T23:59:59.000000007Z"},
+      {{{"timestamp/x-ntp", unix_time + ntp}}, "2016-12-31T23:59:59.000000007Z"},
+      {{{"timestamp/x-ntp, host=time.example, port=123", ntp}}, "1970-01-01T00:00:00.000000000Z"},
+      {{{"timestamp/x-camera-stream", 5}, {"timestamp/x-unix", unix_time}},
+       "2016-12-31T23:59:59.000000007Z"},
+      {{{"timestamp/x-unix", GST_CLOCK_TIME_NONE - 1}}, "2554-07-21T23:34:33.709551614Z"},
+      {{{"timestamp/x-ntp", ntp - 1}}, nullptr},
+      {{{"timestamp/x-ptp, version=IEEE1588-2008, domain=1", unix_time}}, nullptr},
+      {{}, nullptr},
+  };
+  for (const auto& [references, expected] : cases) {
+    GstStructure* result = result_of("", references);
+    assert_equals_string(gst_structure_get_string(result, "utc"), expected);
+    gst_structure_free(result);
+  }
+}
+GST_END_TEST
+
 GST_START_TEST(messages_can_be_off) {
   const Example example;
   Finder finder("post-messages=false template=" + example.file);
@@ -247,6 +301,8 @@ Suite* suite() {
   suite_add_tcase(suite, cases);
   tcase_add_test(cases, meta_fields);
   tcase_add_test(cases, message_fields);
+  tcase_add_test(cases, camera);
+  tcase_add_test(cases, utc);
   tcase_add_test(cases, messages_can_be_off);
   tcase_add_test(cases, roi_meta);
   tcase_add_test(cases, roi_stays_inside);
