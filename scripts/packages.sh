@@ -29,6 +29,8 @@ tests | libboost-context-dev             | header:boost/context/fiber.hpp | Boos
 tests | python3-dev                      | tool:python3-config         | headers of Python: the Python package
 tests | python3-venv                     | python:ensurepip            | virtual environments: tests of the Python package
 tests | python3-jsonschema               | python:jsonschema            | JSON Schema: what xcorrjson writes
+tests | libhiredis-dev                   | module:hiredis              | hiredis: xcorrredis
+tests | redis-server                     | tool:redis-server           | a server for the tests of xcorrredis
 gpu   | libgstreamer-plugins-bad1.0-dev  | module:gstreamer-cuda-1.0   | frames in GPU memory
 '
 

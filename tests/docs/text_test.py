@@ -15,7 +15,7 @@ import unittest
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
 PAGES = [SOURCE / 'README.md', SOURCE / 'CONTRIBUTING.md', SOURCE / 'CHANGELOG.md', SOURCE / 'bench/README.md',
          *(SOURCE / 'docs').rglob('*.md')]
-ELEMENTS = ('cudaxcorr', 'xcorroverlay', 'xcorrjson')
+ELEMENTS = ('cudaxcorr', 'xcorroverlay', 'xcorrjson', 'xcorrredis')
 OF_GSTREAMER = {'name', 'parent', 'qos', 'async-handling', 'message-forward'}
 
 # What begins a statement that makes a message, up to its `;`.
