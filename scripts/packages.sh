@@ -31,6 +31,8 @@ tests | python3-venv                     | python:ensurepip            | virtual
 tests | python3-jsonschema               | python:jsonschema            | JSON Schema: what xcorrjson writes
 tests | libhiredis-dev                   | module:hiredis              | hiredis: xcorrredis
 tests | redis-server                     | tool:redis-server           | a server for the tests of xcorrredis
+tests | python3-gi                       | python:gi                   | PyGObject: xcorr.archive and xcorr.fleet
+tests | gir1.2-gst-plugins-base-1.0      | python:gi.repository.Gst    | GStreamer for PyGObject
 gpu   | libgstreamer-plugins-bad1.0-dev  | module:gstreamer-cuda-1.0   | frames in GPU memory
 '
 

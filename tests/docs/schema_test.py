@@ -22,9 +22,16 @@ except ImportError:
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
 SCHEMA = json.loads((SOURCE / 'docs/results.schema.json').read_text(encoding='utf-8'))
 PICTURE = SOURCE / 'docs/images/rocket.jpg'
-# A line as it is documented, with every field.
-SAMPLE = json.loads(re.search(r'^```json\n(.*)\n```$', (SOURCE / 'docs/meta.md').read_text(encoding='utf-8'),
-                              re.MULTILINE)[1])
+
+
+def sample(page):
+    """The first one in a page."""
+    text = (SOURCE / 'docs' / page).read_text(encoding='utf-8')
+    return json.loads(re.search(r'^```json\n(.*)\n```$', text, re.MULTILINE)[1])
+
+
+# A line as it is documented, with every field, and the record of a gap.
+SAMPLE, GAP = sample('meta.md'), sample('fleets.md')
 
 
 def lines(*elements):
@@ -60,9 +67,10 @@ class Schema(unittest.TestCase):
         jsonschema.Draft202012Validator.check_schema(SCHEMA)
         self.exact = jsonschema.Draft202012Validator(closed(SCHEMA))
 
-    def test_the_sample(self):
+    def test_the_samples(self):
         self.exact.validate(SAMPLE)
-        self.assertEqual(set(SAMPLE), set(SCHEMA['properties']))
+        self.exact.validate(GAP)
+        self.assertEqual(set(SAMPLE) | {'gap'}, set(SCHEMA['properties']))
         self.assertEqual(set(SAMPLE['peaks'][0]), set(SCHEMA['$defs']['peak']['properties']))
 
     def test_lines(self):
@@ -87,6 +95,9 @@ class Schema(unittest.TestCase):
                              (['backend'], 'gpu'), (['analysed'], None)]:
             with self.subTest(place=place, value=value), self.assertRaises(jsonschema.ValidationError):
                 jsonschema.validate(changed(place, value), SCHEMA)
+        for field in 'schema', 'camera', 'gap':
+            with self.subTest(field=field), self.assertRaises(jsonschema.ValidationError):
+                jsonschema.validate({name: value for name, value in GAP.items() if name != field}, SCHEMA)
 
 
 if __name__ == '__main__':
