@@ -101,6 +101,28 @@ guint clamp_corner(double position, int extent, int limit) {
       std::clamp<long>(std::lround(position), 0, std::max(0, limit - extent)));
 }
 
+/// As DL Streamer's elements read it.
+GstStructure* detection_of(const FrameResult& result, const Target& target) {
+  const xcorr::Peak& peak = target.peak;
+  const auto share = [](double position, int extent) {
+    return std::clamp(position / extent, 0.0, 1.0);
+  };
+  return gst_structure_new(
+      "detection",                                                             //
+      "label_id", G_TYPE_INT, static_cast<gint>(peak.template_index),          //
+      "label", G_TYPE_STRING, result.bank[peak.template_index].label.c_str(),  //
+      "confidence", G_TYPE_DOUBLE, target.confidence,                          //
+      "x_min", G_TYPE_DOUBLE, share(peak.x, result.frame.width),               //
+      "x_max", G_TYPE_DOUBLE, share(peak.x + peak.width, result.frame.width),  //
+      "y_min", G_TYPE_DOUBLE, share(peak.y, result.frame.height),              //
+      "y_max", G_TYPE_DOUBLE, share(peak.y + peak.height, result.frame.height), nullptr);
+}
+
+/// The same; a track's number.
+GstStructure* object_id_of(gint id) {
+  return gst_structure_new("object_id", "id", G_TYPE_INT, id, nullptr);
+}
+
 }  // namespace
 
 void register_meta() {
@@ -125,6 +147,8 @@ void attach_roi_metas(GstBuffer* buffer, const FrameResult& result) {
         static_cast<guint>(peak.height));
     roi->id = static_cast<gint>(target.id & G_MAXINT);
     gst_video_region_of_interest_meta_add_param(roi, describe("cudaxcorr", result, target));
+    gst_video_region_of_interest_meta_add_param(roi, detection_of(result, target));
+    if (target.id) gst_video_region_of_interest_meta_add_param(roi, object_id_of(roi->id));
   }
 }
 

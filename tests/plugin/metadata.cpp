@@ -178,6 +178,45 @@ GST_START_TEST(roi_meta) {
 }
 GST_END_TEST
 
+/// By which DL Streamer's elements know detections and tracks.
+GST_START_TEST(roi_parameters_of_neighbours) {
+  const Example example;
+  for (const bool track : {false, true}) {
+    for (const char* method : {"ccoeff-normed", "sqdiff", "ccorr"}) {
+      Finder finder(std::string("subpixel=false track=") + (track ? "true" : "false") +
+                    " method=" + method + " template=" + example.file);
+      finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
+      Gray scene(frame_width, frame_height);
+      paste(scene, crop(example.scene, 41, 22, 16, 12), 48, 16);
+      GstBuffer* out = finder.pass(make_frame(GST_VIDEO_FORMAT_GRAY8, scene));
+      GstVideoRegionOfInterestMeta* roi = gst_buffer_get_video_region_of_interest_meta(out);
+      fail_unless(roi != nullptr);
+      const GstStructure* detection = gst_video_region_of_interest_meta_get_param(roi, "detection");
+      fail_unless(detection != nullptr);
+      gint label = -1;
+      gdouble confidence = -1, left = 0, right = 0, top = 0, bottom = 0;
+      fail_unless(gst_structure_get(detection, "label_id", G_TYPE_INT, &label, "confidence",
+                                    G_TYPE_DOUBLE, &confidence, "x_min", G_TYPE_DOUBLE, &left,
+                                    "x_max", G_TYPE_DOUBLE, &right, "y_min", G_TYPE_DOUBLE, &top,
+                                    "y_max", G_TYPE_DOUBLE, &bottom, nullptr));
+      assert_equals_int(label, 0);
+      assert_equals_string(gst_structure_get_string(detection, "label"), "left.eye");
+      assert_equals_float(left, 48.0 / frame_width);
+      assert_equals_float(right, 64.0 / frame_width);
+      assert_equals_float(top, 16.0 / frame_height);
+      assert_equals_float(bottom, 28.0 / frame_height);
+      fail_unless(confidence > 0 && confidence <= 1, "%s: %g", method, confidence);
+      const GstStructure* object = gst_video_region_of_interest_meta_get_param(roi, "object_id");
+      fail_unless((object != nullptr) == track);
+      gint id = 0;
+      if (object) fail_unless(gst_structure_get_int(object, "id", &id));
+      assert_equals_int(id, track ? 1 : 0);
+      gst_buffer_unref(out);
+    }
+  }
+}
+GST_END_TEST
+
 /// A match in the very corner, where the sub-pixel place may be outside the frame.
 GST_START_TEST(roi_stays_inside) {
   const Gray scene = texture(frame_width, frame_height);
@@ -305,6 +344,7 @@ Suite* suite() {
   tcase_add_test(cases, utc);
   tcase_add_test(cases, messages_can_be_off);
   tcase_add_test(cases, roi_meta);
+  tcase_add_test(cases, roi_parameters_of_neighbours);
   tcase_add_test(cases, roi_stays_inside);
   tcase_add_test(cases, roi_meta_can_be_off);
   tcase_add_test(cases, meta_survives_and_rescales);
