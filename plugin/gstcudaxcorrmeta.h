@@ -18,6 +18,9 @@
  * Fields of the structure, which are also those of the element message "cudaxcorr":
  *   frame-width, frame-height (int), pts (guint64), processing-time (guint64, ns),
  *   backend, kernel (string), analysed (boolean; FALSE for a frame that was skipped),
+ *   camera (string; the property `camera-id`, where it is set),
+ *   utc (string, RFC 3339, ns; where the source says by a GstReferenceTimestampMeta in Unix or NTP
+ *   time when the frame was taken),
  *   peaks (GstValueArray of GstStructure "peak"; best first within a template, templates in order)
  */
 #ifndef GST_CUDA_XCORR_META_H

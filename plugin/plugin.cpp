@@ -6,10 +6,12 @@
 #include "fields/gstcudaxcorrfield.h"
 #include "json/json.h"
 #include "overlay/overlay.h"
+#include "redis/redis.h"
 
 static gboolean plugin_init(GstPlugin* plugin) {
   return GST_ELEMENT_REGISTER(cudaxcorr, plugin) && GST_ELEMENT_REGISTER(cudaxcorrfield, plugin) &&
-         GST_ELEMENT_REGISTER(xcorrjson, plugin) && GST_ELEMENT_REGISTER(xcorroverlay, plugin);
+         GST_ELEMENT_REGISTER(xcorrjson, plugin) && GST_ELEMENT_REGISTER(xcorroverlay, plugin) &&
+         GST_ELEMENT_REGISTER(xcorrredis, plugin);
 }
 
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, cudaxcorr,

@@ -29,6 +29,11 @@ tests | libgtest-dev                     | module:gtest_main           | GoogleT
 tests | libboost-context-dev             | header:boost/context/fiber.hpp | Boost.Context: tests of the CUDA kernels on the CPU
 tests | python3-dev                      | tool:python3-config         | headers of Python: the Python package
 tests | python3-venv                     | python:ensurepip            | virtual environments: tests of the Python package
+tests | python3-jsonschema               | python:jsonschema            | JSON Schema: what xcorrjson writes
+tests | libhiredis-dev                   | module:hiredis              | hiredis: xcorrredis
+tests | redis-server                     | tool:redis-server           | a server for the tests of xcorrredis
+tests | python3-gi                       | python:gi                   | PyGObject: xcorr.archive and xcorr.fleet
+tests | gir1.2-gst-plugins-base-1.0      | python:gi.repository.Gst    | GStreamer for PyGObject
 gpu   | libgstreamer-plugins-bad1.0-dev  | module:gstreamer-cuda-1.0   | frames in GPU memory
 '
 

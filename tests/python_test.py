@@ -4,7 +4,7 @@
 
 In a virtual environment of the test's own, below the working directory. The build has the CUDA backend where there is
 a GPU; ARCHS are the architectures for it, or empty for none. Skipped where PyPI cannot be reached or Python has no
-`venv`.
+`venv`. Archives and fleets are tested with the plugin of the build, where PyGObject is.
 """
 import pathlib
 import shutil
@@ -29,6 +29,14 @@ def has_gpu():
     return bool(shutil.which('nvidia-smi')) and run('nvidia-smi', '-L', check=False).returncode == 0
 
 
+def lend_pygobject(python):
+    """That of the distribution, alone: PyPI's has to be compiled, and its other packages are not those of the tests."""
+    found = run(sys.executable, '-c', 'import gi; print(gi.__path__[0])', check=False, stdout=subprocess.PIPE)
+    if found.returncode == 0:
+        there = run(python, '-c', 'import sysconfig; print(sysconfig.get_path("platlib"))', stdout=subprocess.PIPE)
+        pathlib.Path(there.stdout.strip(), 'gi').symlink_to(found.stdout.strip())
+
+
 def main(folder):
     environment = folder / 'venv'
     if run(sys.executable, '-m', 'venv', environment, check=False).returncode:
@@ -39,7 +47,8 @@ def main(folder):
         skip('PyPI cannot be reached')
     setup = '--config-settings=setup-args='
     cuda = [f'{setup}-Dxcorr:gpu_archs={ARCHS}'] if ARCHS and has_gpu() else [f'{setup}-Dxcorr:cuda=disabled']
-    run(*pip, 'install', *cuda, f'{SOURCE}/python[test]')
+    run(*pip, 'install', *cuda, f'{SOURCE}/python[test,ray]')
+    lend_pygobject(python)
     # From where no `xcorr` but the installed one is found.
     tests = run(python, '-m', 'pytest', '-q', '-rs', '-p', 'no:cacheprovider', SOURCE / 'python/tests', cwd=folder,
                 check=False, stdout=subprocess.PIPE)

@@ -15,6 +15,9 @@
  * element message `cudaxcorr` on the bus. The meta and the message have the same fields:
  *
  * * `frame-width`, `frame-height` (int): pixels
+ * * `camera` (string): #cudaxcorr:camera-id, if it is set
+ * * `utc` (string): when the frame was taken, as RFC 3339 has it, if a #GstReferenceTimestampMeta
+ *   in Unix or NTP time says so
  * * `pts` (guint64)
  * * `processing-time` (guint64): nanoseconds
  * * `backend`, `kernel` (string)

@@ -252,7 +252,9 @@ void publish(GstCudaXCorr* self, const FrameInFlight& frame) {
   GstBuffer* buffer = frame.buffer.get();
   const Settings& settings = frame.requested.settings;
   const FrameResult result{{element.format.width, element.format.height},
+                           settings.camera_id,
                            GST_BUFFER_PTS(buffer),
+                           utc_of(buffer),
                            frame.processing_ns,
                            frame.backend,
                            frame.kernel,

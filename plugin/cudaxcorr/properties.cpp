@@ -373,6 +373,12 @@ std::vector<Property> make_table() {
                             G_MAXUINT, initial.response_template, playing),
           [](auto& s) -> auto& { return s.response_template; }),
       row(
+          g_param_spec_string("camera-id", "Camera ID",
+                              "Name of the camera, which results then have as 'camera' (none: they "
+                              "have no such field)",
+                              nullptr, playing),
+          [](auto& s) -> auto& { return s.camera_id; }),
+      row(
           g_param_spec_boolean("post-messages", "Post messages",
                                "Post an element message 'cudaxcorr' for each analysed frame",
                                initial.post_messages, playing),

@@ -27,6 +27,7 @@ struct Settings {
   unsigned interval = 1;
   unsigned response_template = 0;
   std::int64_t max_lateness = 50 * GST_MSECOND;
+  std::string camera_id;
   bool post_messages = true;
   bool attach_roi_meta = true;
 };

@@ -75,7 +75,16 @@ GValue peaks_of(const FrameResult& result) {
   return array;
 }
 
+/// Whose frame it is and when it was taken, where that is known.
+void identify(GstStructure* structure, const FrameResult& result) {
+  if (!result.camera.empty())
+    gst_structure_set(structure, "camera", G_TYPE_STRING, result.camera.c_str(), nullptr);
+  if (result.utc)
+    gst_structure_set(structure, "utc", G_TYPE_STRING, utc_text(*result.utc).c_str(), nullptr);
+}
+
 void fill(GstStructure* structure, const FrameResult& result) {
+  identify(structure, result);
   gst_structure_set(structure,                                        //
                     "frame-width", G_TYPE_INT, result.frame.width,    //
                     "frame-height", G_TYPE_INT, result.frame.height,  //
@@ -92,6 +101,28 @@ void fill(GstStructure* structure, const FrameResult& result) {
 guint clamp_corner(double position, int extent, int limit) {
   return static_cast<guint>(
       std::clamp<long>(std::lround(position), 0, std::max(0, limit - extent)));
+}
+
+/// As DL Streamer's elements read it.
+GstStructure* detection_of(const FrameResult& result, const Target& target) {
+  const xcorr::Peak& peak = target.peak;
+  const auto share = [](double position, int extent) {
+    return std::clamp(position / extent, 0.0, 1.0);
+  };
+  return gst_structure_new(
+      "detection",                                                             //
+      "label_id", G_TYPE_INT, static_cast<gint>(peak.template_index),          //
+      "label", G_TYPE_STRING, result.bank[peak.template_index].label.c_str(),  //
+      "confidence", G_TYPE_DOUBLE, target.confidence,                          //
+      "x_min", G_TYPE_DOUBLE, share(peak.x, result.frame.width),               //
+      "x_max", G_TYPE_DOUBLE, share(peak.x + peak.width, result.frame.width),  //
+      "y_min", G_TYPE_DOUBLE, share(peak.y, result.frame.height),              //
+      "y_max", G_TYPE_DOUBLE, share(peak.y + peak.height, result.frame.height), nullptr);
+}
+
+/// The same; a track's number.
+GstStructure* object_id_of(gint id) {
+  return gst_structure_new("object_id", "id", G_TYPE_INT, id, nullptr);
 }
 
 }  // namespace
@@ -114,6 +145,8 @@ void attach_roi_metas(GstBuffer* buffer, const FrameResult& result) {
         static_cast<guint>(peak.height));
     roi->id = static_cast<gint>(target.id & G_MAXINT);
     gst_video_region_of_interest_meta_add_param(roi, describe("cudaxcorr", result, target));
+    gst_video_region_of_interest_meta_add_param(roi, detection_of(result, target));
+    if (target.id) gst_video_region_of_interest_meta_add_param(roi, object_id_of(roi->id));
   }
 }
 
@@ -127,6 +160,7 @@ GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer
 GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer* buffer,
                          const FrameResult& result, const TargetEvent& event) {
   GstStructure* structure = describe_times("cudaxcorr-target", segment, buffer);
+  identify(structure, result);
   GstStructure* target = describe("target", result, event.target);
   gst_structure_set(structure, "event", G_TYPE_STRING, name_of(event.event), "target",
                     GST_TYPE_STRUCTURE, target, nullptr);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -20,7 +21,9 @@ namespace cudaxcorr {
 
 struct FrameResult {
   xcorr::Size frame;
+  const std::string& camera;  ///< empty: none
   GstClockTime pts;
+  std::optional<GstClockTime> utc;
   std::uint64_t processing_ns;
   xcorr::Backend backend;
   std::string kernel;

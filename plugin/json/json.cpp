@@ -12,10 +12,11 @@
  * the file `location` or to standard output. Each line is written when its frame passes, and what
  * is written are whole lines, even when the disk becomes full.
  *
- * An object has the fields of the element message `cudaxcorr`, by the same names: `timestamp`,
- * `stream-time`, `running-time` and `duration` of the frame (nanoseconds, null where unknown), then
- * all of the frame's meta. A frame without that meta has the first four only. What #cudaxcorrfield
- * measured is an object `field` in it, in which arrays are lists of numbers.
+ * An object has `schema`, the version of what follows (1), and the fields of the element message
+ * `cudaxcorr`, by the same names: `timestamp`, `stream-time`, `running-time` and `duration` of the
+ * frame (nanoseconds, null where unknown), then all of the frame's meta. A frame without that meta
+ * has the first five only. What #cudaxcorrfield measured is an object `field` in it, in which arrays
+ * are lists of numbers.
  *
  * With format=npz the fields of #cudaxcorrfield become a file that `numpy.load` reads: a record for
  * each frame.
@@ -127,15 +128,6 @@ void interrupt(GstXCorrJson* self, bool Element::*reason, bool exists) {
   element.file.interrupt(element.stopping || element.flushing);
 }
 
-std::string json_of(const GstSegment& segment, GstBuffer* buffer) {
-  GstStructure* times = describe_times("times", segment, buffer);
-  if (const GstStructure* field = gst_cuda_xcorr_get_field(buffer))
-    gst_structure_set(times, "field", GST_TYPE_STRUCTURE, field, nullptr);
-  const std::string line = json_text({times, gst_cuda_xcorr_get_result(buffer)}) + '\n';
-  gst_structure_free(times);
-  return line;
-}
-
 /// Empty of a frame without a field.
 std::string npz_of(NpzIndex& index, const GstSegment& segment, GstBuffer* buffer) {
   const GstStructure* field = gst_cuda_xcorr_get_field(buffer);
@@ -187,7 +179,7 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   LineFile& file = self->element->file;
   auto& npz = self->element->npz;
   const std::string record =
-      npz ? npz_of(*npz, base->segment, buffer) : json_of(base->segment, buffer);
+      npz ? npz_of(*npz, base->segment, buffer) : frame_text(base->segment, buffer) + '\n';
   if (!check(self, file.write(record))) {
     if (npz) npz->drop_last();
     return GST_FLOW_ERROR;

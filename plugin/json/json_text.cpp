@@ -8,6 +8,10 @@
 
 #include <json-glib/json-glib.h>
 
+#include "common/times.h"
+#include "gstcudaxcorrfieldmeta.h"
+#include "gstcudaxcorrmeta.h"
+
 namespace cudaxcorr {
 namespace {
 
@@ -115,22 +119,73 @@ struct Free {
   void operator()(gpointer object) const { g_object_unref(object); }
   void operator()(JsonNode* node) const { json_node_unref(node); }
 };
+using Node = std::unique_ptr<JsonNode, Free>;
 
-}  // namespace
-
-std::string json_text(std::initializer_list<const GstStructure*> structures) {
+Node object_of(std::initializer_list<const GstStructure*> structures) {
   const std::unique_ptr<JsonBuilder, Free> builder(json_builder_new_immutable());
   json_builder_begin_object(builder.get());
   for (const GstStructure* structure : structures)
     if (structure) gst_structure_foreach(structure, add_field, builder.get());
   json_builder_end_object(builder.get());
 
-  const std::unique_ptr<JsonNode, Free> root(json_builder_get_root(builder.get()));
-  std::string text = Text(json_to_string(root.get(), FALSE), g_free).get();
+  return Node(json_builder_get_root(builder.get()));
+}
+
+std::string text_of(JsonNode* node) {
+  std::string text = Text(json_to_string(node, FALSE), g_free).get();
   // The one control character that JSON-GLib 1.6 does not escape.
   for (std::size_t at = 0; (at = text.find('\x1f', at)) != text.npos;)
     text.replace(at, 1, "\\u001f");
   return text;
+}
+
+using Structure = std::unique_ptr<GstStructure, decltype(&gst_structure_free)>;
+
+Structure take(GstStructure* structure) { return Structure(structure, gst_structure_free); }
+
+Structure version() {
+  return take(gst_structure_new("schema", "schema", G_TYPE_INT, schema_version, nullptr));
+}
+
+/// The frame's times, and what cudaxcorrfield measured as their member.
+Structure times_and_field(const GstSegment& segment, GstBuffer* buffer) {
+  Structure times = take(describe_times("times", segment, buffer));
+  if (const GstStructure* field = gst_cuda_xcorr_get_field(buffer))
+    gst_structure_set(times.get(), "field", GST_TYPE_STRUCTURE, field, nullptr);
+  return times;
+}
+
+}  // namespace
+
+std::string json_text(std::initializer_list<const GstStructure*> structures) {
+  return text_of(object_of(structures).get());
+}
+
+std::vector<JsonMember> json_members(std::initializer_list<const GstStructure*> structures) {
+  const Node root = object_of(structures);
+  std::vector<JsonMember> members;
+  json_object_foreach_member(
+      json_node_get_object(root.get()),
+      [](JsonObject*, const gchar* name, JsonNode* value, gpointer to) {
+        static_cast<std::vector<JsonMember>*>(to)->push_back({name, text_of(value)});
+      },
+      &members);
+  return members;
+}
+
+std::string frame_text(const GstSegment& segment, GstBuffer* buffer) {
+  const Structure times = times_and_field(segment, buffer);
+  return json_text({version().get(), times.get(), gst_cuda_xcorr_get_result(buffer)});
+}
+
+FrameFields::FrameFields(const GstSegment& segment, GstBuffer* buffer)
+    : times_(times_and_field(segment, buffer)) {
+  if (const GstStructure* result = gst_cuda_xcorr_get_result(buffer))
+    result_ = take(gst_structure_copy(result));
+}
+
+std::vector<JsonMember> FrameFields::members() const {
+  return json_members({version().get(), times_.get(), result_.get()});
 }
 
 }  // namespace cudaxcorr

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <initializer_list>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <gst/gst.h>
 
@@ -14,5 +16,29 @@ namespace cudaxcorr {
 /// GBytes are arrays of 32-bit floats. Unknown times (GST_CLOCK_TIME_NONE) and numbers that JSON
 /// does not have are null.
 std::string json_text(std::initializer_list<const GstStructure*> structures);
+
+/// A member of such an object: its name and its value as JSON.
+struct JsonMember {
+  std::string name, value;
+};
+std::vector<JsonMember> json_members(std::initializer_list<const GstStructure*> structures);
+
+/// The version of what frame_text() has: fields that come do not change it, others do.
+inline constexpr int schema_version = 1;
+
+/// What is known of a frame: `schema`, its times in that segment, `field` with the fields of the
+/// meta of cudaxcorrfield, and those of the meta of cudaxcorr, as far as it has them.
+/// docs/results.schema.json describes it.
+std::string frame_text(const GstSegment& segment, GstBuffer* buffer);
+
+/// The same, kept for later: making JSON of it takes longer than copying it.
+class FrameFields {
+ public:
+  FrameFields(const GstSegment& segment, GstBuffer* buffer);
+  std::vector<JsonMember> members() const;
+
+ private:
+  std::shared_ptr<const GstStructure> times_, result_;
+};
 
 }  // namespace cudaxcorr

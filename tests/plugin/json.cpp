@@ -134,14 +134,14 @@ GST_START_TEST(times) {
   GST_BUFFER_DURATION(buffer) = 40 * GST_MSECOND;
   writer.pass(buffer);
   assert_text(read_file(writer.path),
-              "{\"timestamp\":3000000000,\"stream-time\":12000000000,"
+              "{\"schema\":1,\"timestamp\":3000000000,\"stream-time\":12000000000,"
               "\"running-time\":7000000000,\"duration\":40000000}\n");
 }
 GST_END_TEST
 
 GST_START_TEST(frame_without_results_or_times) {
   assert_text(line_for(make_buffer(GST_CLOCK_TIME_NONE)),
-              "{\"timestamp\":null,\"stream-time\":null,\"running-time\":null,"
+              "{\"schema\":1,\"timestamp\":null,\"stream-time\":null,\"running-time\":null,"
               "\"duration\":null}");
 }
 GST_END_TEST
@@ -153,7 +153,8 @@ GST_START_TEST(stream_that_has_no_times) {
   gst_harness_push_event(writer.harness, gst_event_new_segment(&segment));
   writer.pass(make_buffer());
   assert_text(read_file(writer.path),
-              "{\"timestamp\":0,\"stream-time\":null,\"running-time\":null,\"duration\":null}\n");
+              "{\"schema\":1,\"timestamp\":0,\"stream-time\":null,\"running-time\":null,"
+              "\"duration\":null}\n");
 }
 GST_END_TEST
 

@@ -95,6 +95,60 @@ GST_START_TEST(message_fields) {
 }
 GST_END_TEST
 
+/// A frame with these reference timestamps, through an element with these properties.
+GstStructure* result_of(const std::string& properties,
+                        const std::vector<std::pair<const char*, GstClockTime>>& references) {
+  const Example example;
+  Finder finder("template=" + example.file + properties);
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
+  GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, example.scene);
+  for (const auto& [reference, time] : references) {
+    GstCaps* caps = gst_caps_from_string(reference);
+    gst_buffer_add_reference_timestamp_meta(frame, caps, time, GST_CLOCK_TIME_NONE);
+    gst_caps_unref(caps);
+  }
+  GstBuffer* out = finder.pass(frame);
+  GstStructure* result = gst_structure_copy(gst_cuda_xcorr_get_result(out));
+  gst_buffer_unref(out);
+  return result;
+}
+
+GST_START_TEST(camera) {
+  GstStructure* named = result_of(" camera-id=gate-2", {});
+  assert_equals_string(gst_structure_get_string(named, "camera"), "gate-2");
+  GstStructure* nameless = result_of("", {});
+  fail_if(gst_structure_has_field(nameless, "camera"));
+  gst_structure_free(named);
+  gst_structure_free(nameless);
+}
+GST_END_TEST
+
+/// The last second of 2016, which no leap second follows in Unix time, 1970 and 2554, the last year
+/// that fits. Of references only those in UTC tell it.
+GST_START_TEST(utc) {
+  constexpr GstClockTime unix_time = 1483228799 * GST_SECOND + 7, ntp = 2208988800 * GST_SECOND;
+  const struct {
+    std::vector<std::pair<const char*, GstClockTime>> references;
+    const char* expected;
+  } cases[] = {
+      {{{"timestamp/x-unix", unix_time}}, "2016-12-31T23:59:59.000000007Z"},
+      {{{"timestamp/x-ntp", unix_time + ntp}}, "2016-12-31T23:59:59.000000007Z"},
+      {{{"timestamp/x-ntp, host=time.example, port=123", ntp}}, "1970-01-01T00:00:00.000000000Z"},
+      {{{"timestamp/x-camera-stream", 5}, {"timestamp/x-unix", unix_time}},
+       "2016-12-31T23:59:59.000000007Z"},
+      {{{"timestamp/x-unix", GST_CLOCK_TIME_NONE - 1}}, "2554-07-21T23:34:33.709551614Z"},
+      {{{"timestamp/x-ntp", ntp - 1}}, nullptr},
+      {{{"timestamp/x-ptp, version=IEEE1588-2008, domain=1", unix_time}}, nullptr},
+      {{}, nullptr},
+  };
+  for (const auto& [references, expected] : cases) {
+    GstStructure* result = result_of("", references);
+    assert_equals_string(gst_structure_get_string(result, "utc"), expected);
+    gst_structure_free(result);
+  }
+}
+GST_END_TEST
+
 GST_START_TEST(messages_can_be_off) {
   const Example example;
   Finder finder("post-messages=false template=" + example.file);
@@ -121,6 +175,45 @@ GST_START_TEST(roi_meta) {
   fail_unless(fields && gst_structure_get_double(fields, "score", &score));
   assert_equals_float(score, 1);
   gst_buffer_unref(out);
+}
+GST_END_TEST
+
+/// By which DL Streamer's elements know detections and tracks.
+GST_START_TEST(roi_parameters_of_neighbours) {
+  const Example example;
+  for (const bool track : {false, true}) {
+    for (const char* method : {"ccoeff-normed", "sqdiff", "ccorr"}) {
+      Finder finder(std::string("subpixel=false track=") + (track ? "true" : "false") +
+                    " method=" + method + " template=" + example.file);
+      finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
+      Gray scene(frame_width, frame_height);
+      paste(scene, crop(example.scene, 41, 22, 16, 12), 48, 16);
+      GstBuffer* out = finder.pass(make_frame(GST_VIDEO_FORMAT_GRAY8, scene));
+      GstVideoRegionOfInterestMeta* roi = gst_buffer_get_video_region_of_interest_meta(out);
+      fail_unless(roi != nullptr);
+      const GstStructure* detection = gst_video_region_of_interest_meta_get_param(roi, "detection");
+      fail_unless(detection != nullptr);
+      gint label = -1;
+      gdouble confidence = -1, left = 0, right = 0, top = 0, bottom = 0;
+      fail_unless(gst_structure_get(detection, "label_id", G_TYPE_INT, &label, "confidence",
+                                    G_TYPE_DOUBLE, &confidence, "x_min", G_TYPE_DOUBLE, &left,
+                                    "x_max", G_TYPE_DOUBLE, &right, "y_min", G_TYPE_DOUBLE, &top,
+                                    "y_max", G_TYPE_DOUBLE, &bottom, nullptr));
+      assert_equals_int(label, 0);
+      assert_equals_string(gst_structure_get_string(detection, "label"), "left.eye");
+      assert_equals_float(left, 48.0 / frame_width);
+      assert_equals_float(right, 64.0 / frame_width);
+      assert_equals_float(top, 16.0 / frame_height);
+      assert_equals_float(bottom, 28.0 / frame_height);
+      fail_unless(confidence > 0 && confidence <= 1, "%s: %g", method, confidence);
+      const GstStructure* object = gst_video_region_of_interest_meta_get_param(roi, "object_id");
+      fail_unless((object != nullptr) == track);
+      gint id = 0;
+      if (object) fail_unless(gst_structure_get_int(object, "id", &id));
+      assert_equals_int(id, track ? 1 : 0);
+      gst_buffer_unref(out);
+    }
+  }
 }
 GST_END_TEST
 
@@ -247,8 +340,11 @@ Suite* suite() {
   suite_add_tcase(suite, cases);
   tcase_add_test(cases, meta_fields);
   tcase_add_test(cases, message_fields);
+  tcase_add_test(cases, camera);
+  tcase_add_test(cases, utc);
   tcase_add_test(cases, messages_can_be_off);
   tcase_add_test(cases, roi_meta);
+  tcase_add_test(cases, roi_parameters_of_neighbours);
   tcase_add_test(cases, roi_stays_inside);
   tcase_add_test(cases, roi_meta_can_be_off);
   tcase_add_test(cases, meta_survives_and_rescales);

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Ray's processes of one test, among others on the machine."""
+import os
+import pathlib
+import time
+
+MARK = "XCORR_TEST_FOLDER"
+
+
+def environment(folder):
+    """For a driver, whose workers inherit it."""
+    return {**os.environ, MARK: str(folder)}
+
+
+def busy(folder, task):
+    """Those of its workers that do this task right now."""
+    found = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if (task.encode() in (process / "cmdline").read_bytes().split(b"\0")[0] and
+                    f"{MARK}={folder}".encode() in (process / "environ").read_bytes().split(b"\0")):
+                found.append(int(process.name))
+        except OSError:
+            pass  # it has ended
+    return found
+
+
+def wait_for(condition):
+    while not (met := condition()):
+        time.sleep(0.01)
+    return met

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Archives: every frame searched once, whatever dies; units, broken files, the commands."""
+import errno
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("ray")
+pytest.importorskip("pyarrow")
+from ray_workers import busy, environment, wait_for  # noqa: E402
+from videos import make_template, make_video, place  # noqa: E402
+
+from xcorr import _gstreamer  # noqa: E402
+from xcorr.archive import search, summary, units  # noqa: E402
+
+if not _gstreamer.Gst.ElementFactory.find("cudaxcorr"):
+    pytest.skip("GStreamer has no element cudaxcorr", allow_module_level=True)
+
+SETTINGS = {"backend": "cpu", "threshold": "0.8"}
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    """A folder with a template and videos, whose names begin with their seed."""
+    folder = tmp_path_factory.mktemp("archive")
+    make_template(folder / "part.png")
+    for seed in 1, 2, 3:
+        make_video(folder / f"{seed}.mp4", seed, 1000)
+    make_video(folder / "4.mkv", 4, 100, muxer="matroskamux")
+    make_video(folder / "5.avi", 5, 100, coder="jpegenc quality=95", muxer="avimux")
+    make_video(folder / "6.ts", 6, 100, muxer="mpegtsmux")
+    return folder
+
+
+@pytest.fixture
+def wanted(archive):
+    template = str(archive / "part.png")
+    return units.Search((template,), tuple(SETTINGS.items()), _gstreamer.digest([template], SETTINGS))
+
+
+def command(*words):
+    return [sys.executable, "-m", "xcorr.archive", *map(str, words)]
+
+
+def of_search(archive, out, *files):
+    return command("search", "--template", archive / "part.png", "--out", out, "--unit", 25, "--workers", 2, "--set",
+                   "threshold=0.8", *files)
+
+
+def rows(folder):
+    return [row for batch in summary.table_of(folder).to_batches() for row in batch.to_pylist()]
+
+
+def faults(folder, lengths):
+    """(lost, doubled, wrong) frames of these files, by the truth."""
+    found = [(pathlib.Path(row["file"]).name, row["frame"]) for row in rows(folder)]
+    expected = {(name, frame) for name, frames in lengths.items() for frame in range(frames)}
+    wrong = 0
+    for row in rows(folder):
+        at = place(int(pathlib.Path(row["file"]).name[0]), row["frame"])
+        peaks = [(round(peak["x"]), round(peak["y"])) for peak in row["peaks"]]
+        wrong += peaks != ([at] if at else [])
+    return len(expected - set(found)), len(found) - len(set(found)), wrong
+
+
+def test_a_worker_and_then_the_driver_are_killed(archive, tmp_path):
+    files = [archive / f"{seed}.mp4" for seed in (1, 2, 3)]
+    out = tmp_path / "out"
+    out.mkdir()
+    driver = subprocess.Popen(of_search(archive, out, *files), env=environment(tmp_path), stderr=subprocess.DEVNULL)
+    wait_for(lambda: len(units.done(out)) >= 5)
+    os.kill(wait_for(lambda: busy(tmp_path, "search_unit"))[0], signal.SIGKILL)
+    before = len(units.done(out))
+    wait_for(lambda: len(units.done(out)) >= before + 20)
+    assert driver.poll() is None
+    driver.kill()
+    driver.wait()
+    wait_for(lambda: not busy(tmp_path, "search_unit"))  # Ray ends what it had begun
+    there = units.done(out)
+    assert 25 <= len(there) < 120
+
+    second = subprocess.run(of_search(archive, out, *files), check=True, text=True, capture_output=True)
+    assert second.stdout == f"{3000 - 25 * len(there)} frames searched, 0 of 3 files failed\n", second.stderr
+    assert faults(out, {file.name: 1000 for file in files}) == (0, 0, 0)
+    assert len(units.done(out)) == 120
+
+    shown = subprocess.run(command("summary", out), check=True, text=True, capture_output=True).stdout
+    assert shown.startswith("3000 frames searched\n")
+    assert shown.count("part in 13 stretches") == 3
+
+
+def test_files_of_other_kinds(archive, wanted, tmp_path):
+    for name in "4.mkv", "5.avi", "6.ts":
+        for unit in units.units_of(archive / name, wanted, 40):
+            search.search_unit(unit, tmp_path)
+    assert faults(tmp_path, {"4.mkv": 100, "5.avi": 100, "6.ts": 100}) == (0, 0, 0)
+
+
+def test_units(archive, wanted):
+    """They begin with key frames, which are 25 frames apart, and have all frames."""
+    made = units.units_of(archive / "1.mp4", wanted, 30)
+    assert [(unit.first, unit.last) for unit in made] == [(first, first + 50) for first in range(0, 1000, 50)]
+    assert len({unit.name for unit in made}) == 20
+    assert {unit.name for unit in units.units_of(archive / "1.mp4", wanted, 30)} == {unit.name for unit in made}
+
+
+def test_another_search_has_other_parts(archive, wanted, tmp_path):
+    template = tmp_path / "part.png"
+    template.write_bytes((archive / "part.png").read_bytes())
+    assert _gstreamer.digest([template], SETTINGS) == wanted.key
+    assert _gstreamer.digest([template], SETTINGS | {"threshold": "0.7"}) != wanted.key
+    template.write_bytes(b"another")
+    assert _gstreamer.digest([template], SETTINGS) != wanted.key
+
+
+def test_a_file_that_changes_is_searched_again(archive, wanted, tmp_path):
+    file = tmp_path / "1.mp4"
+    file.write_bytes((archive / "1.mp4").read_bytes())
+    before = units.units_of(file, wanted, 500)[0].name
+    os.utime(file, ns=(0, 0))
+    assert units.units_of(file, wanted, 500)[0].name != before
+
+
+def test_a_full_disk_leaves_no_part(archive, wanted, tmp_path, monkeypatch):
+    unit = units.units_of(archive / "4.mkv", wanted, 50)[0]
+
+    def full(table, file, **more):
+        pathlib.Path(file).write_bytes(b"begun")
+        raise OSError(errno.ENOSPC, "No space left on device")
+    with monkeypatch.context() as patch:
+        patch.setattr(units.pyarrow().parquet, "write_table", full)
+        with pytest.raises(OSError, match="No space left"):
+            search.search_unit(unit, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    search.search_unit(unit, tmp_path)
+    assert units.done(tmp_path) == {unit.name}
+
+
+def test_broken_files_are_told_and_the_rest_goes_on(archive, tmp_path):
+    cut, no_video, empty = tmp_path / "cut.mp4", tmp_path / "no video.mp4", tmp_path / "empty.mp4"
+    cut.write_bytes((archive / "1.mp4").read_bytes()[:3000])
+    no_video.write_text("nothing of the kind")
+    empty.touch()
+    out = tmp_path / "out"
+    run = subprocess.run(of_search(archive, out, cut, no_video, archive / "4.mkv", empty, tmp_path / "gone.mp4"),
+                         text=True, capture_output=True)
+    assert run.returncode == 1
+    assert run.stdout == "100 frames searched, 4 of 5 files failed\n", run.stderr
+    for name in cut, no_video, empty, tmp_path / "gone.mp4":
+        assert f"{name}: " in run.stderr
+    assert faults(out, {"4.mkv": 100}) == (0, 0, 0)
+
+
+def test_frames_that_cannot_be_decoded(archive, wanted, tmp_path):
+    """In the middle of a file everything else of which is right."""
+    file = tmp_path / "5.avi"
+    content = bytearray((archive / "5.avi").read_bytes())
+    middle = content.index(b"\xff\xd8\xff", len(content) // 2)  # where a JPEG begins
+    content[middle:middle + 2000] = bytes(2000)
+    file.write_bytes(content)
+    failed = [unit for unit in units.units_of(file, wanted, 25) if not tried(unit, tmp_path)]
+    assert len(failed) == 1
+    assert faults(tmp_path, {"5.avi": 100})[1:] == (0, 0)
+
+
+def tried(unit, folder):
+    try:
+        return search.search_unit(unit, folder)
+    except (search.Incomplete, _gstreamer.PipelineError):
+        return 0
+
+
+@pytest.mark.parametrize("options, text", [
+    (["--set", "nonsense=1"], "cudaxcorr has no property 'nonsense'"),
+    (["--set", "track=true"], "targets cannot be followed"),
+    (["--template", "/gone.png"], "/gone.png"),
+])
+def test_bad_arguments(archive, tmp_path, options, text):
+    run = subprocess.run(command("search", "--template", archive / "part.png", "--out", tmp_path, archive / "1.mp4",
+                                 *options), text=True, capture_output=True)
+    assert run.returncode == 1 and text in run.stderr and "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize("module, name", [("ray", "Ray"), ("pyarrow", "pyarrow"), ("tqdm", "tqdm"),
+                                          ("gi", "PyGObject")])
+def test_what_is_not_installed(archive, tmp_path, module, name):
+    code = f"import sys; sys.modules[{module!r}] = None; sys.argv[0] = 'archive'; " \
+           "import runpy; runpy.run_module('xcorr.archive', run_name='__main__')"
+    run = subprocess.run([sys.executable, "-c", code, "search", "--template", archive / "part.png", "--out",
+                          tmp_path / "out", archive / "1.mp4"], text=True, capture_output=True)
+    assert run.returncode == 1
+    assert f"xcorr.archive: {name} is missing" in run.stderr and "Traceback" not in run.stderr

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Fleets: cameras go on when a worker dies, in order and without doubles, and gaps are told."""
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+pytest.importorskip("ray")
+redis = pytest.importorskip("redis")
+from ray_workers import busy, environment, wait_for  # noqa: E402
+from videos import SIZE, TARGET, make_template, smooth  # noqa: E402
+
+from xcorr import _gstreamer  # noqa: E402
+from xcorr.fleet import camera as cameras  # noqa: E402
+from xcorr.fleet import config  # noqa: E402
+
+for element in "cudaxcorr", "xcorrredis":
+    if not _gstreamer.Gst.ElementFactory.find(element):
+        pytest.skip(f"GStreamer has no element {element}", allow_module_level=True)
+if not shutil.which("redis-server"):
+    pytest.skip("there is no redis-server", allow_module_level=True)
+
+WIDTH, HEIGHT, RATE = 128, 96, 25
+
+
+class LiveCamera:
+    """Sends numbered frames, 25 a second from now on, to whoever connects; the target's place is the number."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.ended = threading.Event()
+        self.background = smooth((HEIGHT, WIDTH), 7)
+        self.begin = time.monotonic()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    @property
+    def source(self):
+        return (f"tcpclientsrc host=127.0.0.1 port={self.port} do-timestamp=true ! rawvideoparse format=gray8 "
+                f"width={WIDTH} height={HEIGHT} framerate={RATE}/1")
+
+    def frame(self, number):
+        image = self.background.copy()
+        x, y = place_of(number)
+        image[y:y + SIZE, x:x + SIZE] = TARGET
+        return image.tobytes()
+
+    def accept(self):
+        while not self.ended.is_set():
+            try:
+                viewer, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=[viewer], daemon=True).start()
+
+    def serve(self, viewer):
+        number = int((time.monotonic() - self.begin) * RATE)
+        with viewer:
+            while not self.ended.is_set():
+                number += 1
+                time.sleep(max(0, self.begin + number / RATE - time.monotonic()))
+                try:
+                    viewer.sendall(self.frame(number))
+                except OSError:
+                    return
+
+    def end(self):
+        self.ended.set()
+        self.listener.close()
+
+
+def place_of(number):
+    across = WIDTH - SIZE
+    return number % across, number // across
+
+
+def number_of(peak):
+    return round(peak["x"]) + (WIDTH - SIZE) * round(peak["y"])
+
+
+@pytest.fixture
+def server(tmp_path):
+    path = tmp_path / "socket"
+    process = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--dir", tmp_path],
+                               stdout=subprocess.DEVNULL)
+    client = cameras.client(f"unix:{path}")
+    wait_for(lambda: answers(client))
+    yield client, f"unix:{path}"
+    process.kill()
+    process.wait()
+
+
+def answers(client):
+    try:
+        return client.ping()
+    except redis.RedisError:
+        return False
+
+
+def entries(client, name):
+    return [(key.decode(), {field.decode(): json.loads(value) for field, value in fields.items()})
+            for key, fields in client.xrange(f"places:{name}")]
+
+
+def test_a_worker_is_killed(server, tmp_path):
+    client, address = server
+    make_template(tmp_path / "part.png")
+    live = {name: LiveCamera() for name in ("gate", "door")}
+    file = tmp_path / "fleet.yaml"
+    file.write_text("\n".join([f"redis: '{address}'", "cameras:"] + [
+        f"  {name}: {{source: '{camera.source}', templates: [part.png], "
+        "settings: {backend: cpu, threshold: 0.8}}" for name, camera in live.items()]))
+    fleet = subprocess.Popen([sys.executable, "-m", "xcorr.fleet", file, "--workers", "2"], env=environment(tmp_path),
+                             stderr=subprocess.PIPE)
+    try:
+        wait_for(lambda: all(client.xlen(f"places:{name}") > 20 for name in live) or fleet.poll())
+        assert fleet.poll() is None, fleet.stderr.read()
+        counts = {name: client.xlen(f"places:{name}") for name in live}
+        os.kill(busy(tmp_path, "CameraActor.follow")[0], signal.SIGKILL)
+        wait_for(lambda: any("gap" in entry for name in live for _, entry in entries(client, name)[counts[name]:]))
+        counts = {name: client.xlen(f"places:{name}") for name in live}
+        wait_for(lambda: all(client.xlen(f"places:{name}") > counts[name] + 20 for name in live))
+    finally:
+        fleet.terminate()
+        fleet.wait()
+        for camera in live.values():
+            camera.end()
+
+    taken_over = []
+    for name in live:
+        found = entries(client, name)
+        frames = [number_of(entry["peaks"][0]) for _, entry in found if "gap" not in entry]
+        assert frames == sorted(set(frames)), name
+        assert all(entry["camera"] == name for _, entry in found)
+        for at, (_, entry) in enumerate(found):
+            if "gap" in entry:
+                assert entry["gap"]["after"] == found[at - 1][0]
+                assert entry["gap"]["reason"] == "started"
+                taken_over.append((frames[at] - frames[at - 1]) / RATE)
+        # Elsewhere there is none: a frame is missing only where a gap is told.
+        assert sum(b - a > 1 for a, b in zip(frames, frames[1:])) == sum("gap" in entry for _, entry in found), name
+    assert len(taken_over) == 1
+    print(f"taken over after {taken_over[0]:.2f} s")
+
+
+def test_a_gap_is_told_once_and_only_where_there_was_something(server):
+    client, _ = server
+    cameras.mark_gap(client, "gate", "started")
+    assert entries(client, "gate") == []
+    client.xadd("places:gate", {"schema": 1}, id="1000-7")
+    cameras.mark_gap(client, "gate", "the camera is gone")
+    (_, _), (key, entry) = entries(client, "gate")
+    assert key == "1000-8"
+    assert (entry["schema"], entry["camera"]) == (1, "gate")
+    assert (entry["gap"]["after"], entry["gap"]["reason"]) == ("1000-7", "the camera is gone")
+
+
+def test_a_camera_that_fails_is_tried_again(server, tmp_path, monkeypatch):
+    """Three times, with pauses that double, and the gap says why."""
+    client, address = server
+    make_template(tmp_path / "part.png")
+    camera = config.Camera("gate", address, (str(tmp_path / "part.png"),), uri=f"file://{tmp_path}/gone.mp4",
+                           settings={"backend": "cpu"})
+    client.xadd("places:gate", {"schema": 1}, id="1000-0")
+    pauses = []
+
+    def pause(seconds):
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            raise KeyboardInterrupt
+    monkeypatch.setattr(cameras.time, "sleep", pause)
+    with pytest.raises(KeyboardInterrupt):
+        cameras.follow(camera)
+    assert pauses == [0.5, 1.0, 2.0]
+    reasons = [entry["gap"]["reason"] for _, entry in entries(client, "gate")[1:]]
+    assert reasons[0] == "started" and len(reasons) == 3 and all("not found" in reason for reason in reasons[1:])
+
+
+@pytest.mark.parametrize("text, expected", [
+    ("[", "while parsing"),
+    ("- a", "the file is no mapping of redis, cameras"),
+    ("cameras: {}", "the file lacks 'redis'"),
+    ("redis: redis://a\ncameras: {gate: {uri: a, templates: [part.png], fps: 3}}", "camera 'gate' has 'fps'"),
+    ("redis: redis://a\ncameras: {gate: {templates: [part.png]}}", "needs either 'uri' or 'source'"),
+    ("redis: redis://a\ncameras: {gate: {uri: a, source: b, templates: [part.png]}}", "needs either"),
+    ("redis: redis://a\ncameras: {gate: {uri: a}}", "lacks 'templates'"),
+    ("redis: redis://a\ncameras: {gate: {uri: a, templates: []}}", "has no templates"),
+    ("redis: redis://a\ncameras: {gate: {uri: a, templates: [gone.png]}}", "there is no template"),
+    ("redis: redis://a\ncameras: {gate: {uri: a, templates: [part.png], gpus: many}}", "'gpus' cannot be 'many'"),
+    ("redis: redis://a\ncameras: {gate: {uri: a, templates: [part.png], settings: {nonsense: 1}}}",
+     "cudaxcorr has no property 'nonsense'"),
+])
+def test_files_that_are_wrong(tmp_path, text, expected):
+    make_template(tmp_path / "part.png")
+    file = tmp_path / "fleet.yaml"
+    file.write_text(text)
+    run = subprocess.run([sys.executable, "-m", "xcorr.fleet", file], text=True, capture_output=True)
+    assert run.returncode == 1 and expected in run.stderr and "Traceback" not in run.stderr, run.stderr
+
+
+@pytest.mark.parametrize("module, name", [("ray", "Ray"), ("redis", "redis-py"), ("yaml", "PyYAML"),
+                                          ("gi", "PyGObject")])
+def test_what_is_not_installed(tmp_path, module, name):
+    make_template(tmp_path / "part.png")
+    (tmp_path / "fleet.yaml").write_text("redis: redis://a\ncameras: {gate: {source: fakesrc, templates: [part.png]}}")
+    code = f"import sys; sys.modules[{module!r}] = None; sys.argv[0] = 'fleet'; " \
+           "import runpy; runpy.run_module('xcorr.fleet', run_name='__main__')"
+    run = subprocess.run([sys.executable, "-c", code, tmp_path / "fleet.yaml"], text=True, capture_output=True)
+    assert run.returncode == 1
+    assert f"xcorr.fleet: {name} is missing" in run.stderr and "Traceback" not in run.stderr, run.stderr

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Pipelines with the element `cudaxcorr`, for `xcorr.archive` and `xcorr.fleet`.
+
+GStreamer decodes and matches in this process; Python makes the pipeline and waits.
+"""
+import contextlib
+import hashlib
+import pathlib
+
+from ._missing import need
+
+gi = need("gi", "PyGObject", "Debian: python3-gi and gir1.2-gstreamer-1.0; a virtual environment sees it with "
+          "--system-site-packages")
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst  # noqa: E402
+
+Gst.init(None)
+
+
+class PipelineError(RuntimeError):
+    """What GStreamer says, with the element that says it."""
+
+
+def quoted(value):
+    """A value as launch lines have it."""
+    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def matcher(templates, settings, **more):
+    """The element in a launch line. `settings` are its properties, by their names with `-` or `_`."""
+    for element in ("cudaxcorr", "xcorrjson"):
+        if not Gst.ElementFactory.find(element):
+            raise PipelineError(f'GStreamer has no element "{element}": set GST_PLUGIN_PATH_1_0 to the folder of '
+                                "libgstcudaxcorr.so")
+    files = "<" + ",".join(quoted(pathlib.Path(template).resolve()) for template in templates) + ">"
+    properties = {"post-messages": "false", "attach-roi-meta": "false"}
+    properties |= {name.replace("_", "-"): value for name, value in (settings | more).items()}
+    known = {spec.name for spec in Gst.ElementFactory.make("cudaxcorr").list_properties()}
+    for name in properties:
+        if name not in known:
+            raise ValueError(f"cudaxcorr has no property {name!r}")
+    words = [f"{name}={quoted(value)}" for name, value in properties.items()]
+    return " ".join(["cudaxcorr", "templates=" + quoted(files), *words])
+
+
+def digest(templates, settings):
+    """Of everything that results depend on but the frames."""
+    of = hashlib.sha256(repr(sorted(settings.items())).encode())
+    for template in templates:
+        of.update(pathlib.Path(template).name.encode() + b"\0")
+        of.update(hashlib.sha256(pathlib.Path(template).read_bytes()).digest())
+    return of.hexdigest()[:12]
+
+
+@contextlib.contextmanager
+def running(launch_line):
+    """A pipeline, paused, that ends with the block."""
+    try:
+        pipeline = Gst.parse_launch(launch_line)
+    except gi.repository.GLib.Error as error:
+        raise PipelineError(error.message) from None
+    try:
+        change(pipeline, Gst.State.PAUSED)
+        yield pipeline
+    finally:
+        pipeline.set_state(Gst.State.NULL)
+
+
+def change(pipeline, state):
+    """Waits until it has that state, or raises what is wrong."""
+    pipeline.set_state(state)
+    while pipeline.get_state(Gst.SECOND // 10)[0] == Gst.StateChangeReturn.ASYNC:
+        check(pipeline, 0, Gst.MessageType.ERROR)
+    check(pipeline, 0, Gst.MessageType.ERROR)
+
+
+def check(pipeline, timeout, types):
+    """The next message of these types within so many nanoseconds, or None; raises errors."""
+    message = pipeline.get_bus().timed_pop_filtered(timeout, types | Gst.MessageType.ERROR)
+    if message and message.type == Gst.MessageType.ERROR:
+        error, details = message.parse_error()
+        raise PipelineError(f"{message.src.get_name()}: {error.message}")
+    return message
+
+
+def play(pipeline):
+    """Until the end of the stream, or raises what is wrong."""
+    pipeline.set_state(Gst.State.PLAYING)
+    check(pipeline, Gst.CLOCK_TIME_NONE, Gst.MessageType.EOS)

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Packages that only parts of this one need."""
+import importlib
+
+
+def need(module, name, how):
+    """The module, or an ImportError that says how to get it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(f"{name} is missing ({error}). {how}") from None

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The driver: files and units are handed to the workers of a Ray cluster, paths and results stay on its disks.
+
+A worker that dies is replaced by Ray and its unit begun again; whatever a unit leaves is one part or none.
+"""
+import collections
+
+from .._ray import connect
+from . import search, units
+
+
+def run(files, wanted, folder, *, least=500, gpus=0.0, on_progress=None, on_failure=None):
+    """Searches files for what `wanted`, a `units.Search`, says. Returns (frames searched now, files that failed).
+
+    least: frames of a unit.
+    gpus: a worker's share of a GPU; 0: workers take one CPU each.
+    on_progress: is called with the numbers of frames searched, of those that were known before, and of all so far.
+    on_failure: is called with a file and what is wrong with it; the others go on.
+    """
+    ray = connect()
+    resources = {"num_cpus": 1, "num_gpus": gpus, "max_retries": 5}
+    index = ray.remote(**resources)(units.units_of)
+    work = ray.remote(**resources)(search.search_unit)
+    total = ray.cluster_resources()
+    workers = int(total.get("GPU", 0) / gpus if gpus else total.get("CPU", 1))
+    if not workers:
+        raise RuntimeError("the cluster has no GPU" if gpus else "the cluster has no CPU")
+
+    there = units.done(folder)
+    todo = collections.deque((index, file) for file in files)
+    pending, failed = {}, {}
+    searched = before = known = 0
+    while todo or pending:
+        while todo and len(pending) < 2 * workers:
+            task, what = todo.popleft()
+            arguments = (what, wanted, least) if task is index else (what, folder)
+            pending[task.remote(*arguments)] = task, what
+        for reference in ray.wait(list(pending))[0]:
+            task, what = pending.pop(reference)
+            file = what if task is index else what.file
+            try:
+                result = ray.get(reference)
+            except Exception as error:  # whatever it is, the others go on
+                cause = getattr(error, "cause", None) or error
+                failed.setdefault(file, str(cause))
+                if on_failure:
+                    on_failure(file, str(cause))
+                continue
+            if task is work:
+                searched += result
+            else:
+                known += sum(len(unit.times) for unit in result)
+                before += sum(len(unit.times) for unit in result if unit.name in there)
+                todo.extendleft((work, unit) for unit in reversed(result) if unit.name not in there)
+            if on_progress:
+                on_progress(searched, before, known)
+    return searched, failed

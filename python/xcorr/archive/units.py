@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What is to be done, and what has been: units and their parts.
+
+The result of a unit is one Parquet file, a part, whose name says whose result it is. It is put in place whole, so the
+parts that are there are what has been done.
+"""
+import dataclasses
+import hashlib
+import os
+import pathlib
+import socket
+
+from .._gstreamer import Gst, check, quoted, running
+from .._missing import need
+
+
+# Which of a file's streams is read; caps have no word for any video.
+VIDEO = ";".join(f"video/{kind}" for kind in (
+    "mpeg", "x-av1", "x-dirac", "x-divx", "x-dv", "x-ffv", "x-h263", "x-h264", "x-h265", "x-msmpeg", "x-prores",
+    "x-raw", "x-theora", "x-vp8", "x-vp9", "x-wmv", "x-xvid")) + ";image/jpeg;image/png"
+
+
+@dataclasses.dataclass(frozen=True)
+class Search:
+    """Template files and properties of cudaxcorr; `key` names them and their contents."""
+    templates: tuple
+    settings: tuple  # pairs
+    key: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Unit:
+    """Frames `first` to `last` - 1 of a file, in the order they are shown; `times` are their stream times in ns."""
+    file: str
+    file_key: str
+    first: int
+    times: tuple
+    search: Search
+
+    @property
+    def last(self):
+        return self.first + len(self.times)
+
+    @property
+    def name(self):
+        """Of its part."""
+        return f"{self.search.key}-{self.file_key}-{self.first:08d}-{self.last:08d}.parquet"
+
+
+def key_of(file):
+    """Names a file as it is now: where, how large, how old."""
+    status = os.stat(file)
+    if not status.st_size:
+        raise ValueError("the file is empty")
+    identity = f"{os.path.realpath(file)}\0{status.st_size}\0{status.st_mtime_ns}"
+    return hashlib.sha256(identity.encode()).hexdigest()[:16]
+
+
+def frames_of(file):
+    """(stream time, whether it is a key frame) of each frame of the video, in the order they are shown.
+
+    Reads the file without decoding it.
+    """
+    line = f"filesrc location={quoted(file)} ! parsebin ! {VIDEO} ! appsink name=end sync=false max-buffers=100"
+    frames = []
+    with running(line) as pipeline:
+        end = pipeline.get_by_name("end")
+        pipeline.set_state(Gst.State.PLAYING)
+        while True:
+            sample = end.emit("try-pull-sample", Gst.SECOND)
+            check(pipeline, 0, Gst.MessageType.ERROR)
+            if sample:
+                buffer = sample.get_buffer()
+                time = sample.get_segment().to_stream_time(Gst.Format.TIME, buffer.pts)
+                if time == Gst.CLOCK_TIME_NONE:
+                    raise ValueError("it has frames without a time")
+                frames.append((time, not buffer.has_flags(Gst.BufferFlags.DELTA_UNIT)))
+            elif end.get_property("eos"):
+                break
+    if not frames:
+        raise ValueError("there is no video in it")
+    frames.sort()
+    if any(a[0] == b[0] for a, b in zip(frames, frames[1:])):
+        raise ValueError("several of its frames have the same time")
+    return frames
+
+
+def units_of(file, search, least):
+    """The units of a file: from key frame to key frame, of at least so many frames but for the last."""
+    frames, key = frames_of(file), key_of(file)
+    starts = [0]
+    for number, (_, is_key) in enumerate(frames):
+        if is_key and number - starts[-1] >= least:
+            starts.append(number)
+    times = [time for time, _ in frames]
+    return [Unit(str(file), key, begin, tuple(times[begin:end]), search)
+            for begin, end in zip(starts, [*starts[1:], len(times)])]
+
+
+def done(folder):
+    """The names of the parts that are there."""
+    return {entry.name for entry in os.scandir(folder) if entry.name.endswith(".parquet")}
+
+
+PEAK = {"label": "string", "template_id": "uint32", "x": "double", "y": "double", "width": "double",
+        "height": "double", "center_x": "double", "center_y": "double", "angle": "double", "scale": "double",
+        "score": "double", "confidence": "double"}
+
+
+def pyarrow():
+    how = "pip install 'xcorr[ray]', or pyarrow itself"
+    need("pyarrow.parquet", "pyarrow", how)
+    return need("pyarrow", "pyarrow", how)
+
+
+def schema():
+    """A row a frame, with its peaks."""
+    arrow = pyarrow()
+    peak = arrow.struct([(name, arrow.type_for_alias(type_)) for name, type_ in PEAK.items()])
+    return arrow.schema([("file", arrow.string()), ("frame", arrow.int64()), ("time", arrow.int64()),
+                         ("peaks", arrow.list_(peak))])
+
+
+def put_part(folder, unit, results):
+    """Writes the part of a unit. `results` are lines of xcorrjson, one for each of its frames."""
+    arrow = pyarrow()
+    rows = [{"file": unit.file, "frame": unit.first + i, "time": time,
+             "peaks": [{name: peak[name.replace("_", "-")] for name in PEAK} for peak in line["peaks"]]}
+            for i, (time, line) in enumerate(zip(unit.times, results, strict=True))]
+    part = pathlib.Path(folder, unit.name)
+    written = part.with_suffix(f".{socket.gethostname()}.{os.getpid()}.tmp")
+    try:
+        arrow.parquet.write_table(arrow.Table.from_pylist(rows, schema()), written, compression="zstd")
+        os.replace(written, part)
+    finally:
+        written.unlink(missing_ok=True)
