@@ -9,7 +9,7 @@
 namespace xcorr::cuda {
 namespace {
 
-constexpr int threads = 256;
+constexpr int threads = 256, warps = threads / 32;
 
 /// Where a block's data lie in shared memory, in bytes.
 struct Layout {
@@ -62,6 +62,54 @@ struct Block {
   }
 };
 
+/// The best of the block's, for all threads.
+__device__ ScoredShift block_best(ScoredShift own) {
+  __shared__ ScoredShift best_of[warps];
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) {
+    const ScoredShift other{__shfl_xor_sync(~0u, own.score, step),
+                            __shfl_xor_sync(~0u, own.shift, step)};
+    if (other.is_better(own)) own = other;
+  }
+  if (threadIdx.x % 32 == 0) best_of[threadIdx.x / 32] = own;
+  __syncthreads();
+  ScoredShift best = best_of[0];
+#pragma unroll 1
+  for (int i = 1; i < warps; ++i)
+    if (best_of[i].is_better(best)) best = best_of[i];
+  __syncthreads();  // the next call overwrites `best_of`
+  return best;
+}
+
+/// From the scores of all shifts, which are complete; `variance` is that of the reference's window.
+__device__ void write_vector(const stage::Displace::Problem& p, const FieldWindow& window,
+                             const SearchedPlaces& places, double variance, const double* scores,
+                             FieldVector& vector) {
+  const int across = p.shifts(), count = across * across;
+  ScoredShift own{unscored, 0};
+  for (int i = threadIdx.x; i < count; i += 32 * warps)
+    if (scores[i] > own.score) own = {scores[i], i};
+  const ScoredShift best = block_best(own);
+  const int best_x = best.shift % across, best_y = best.shift / across;
+  own = {0, 0};
+  for (int i = threadIdx.x; i < count; i += 32 * warps)
+    if (scores[i] > own.score && !FoundPlace::is_near(i % across - best_x, i / across - best_y))
+      own = {scores[i], i};
+  const double second = block_best(own).score;
+  if (threadIdx.x != 0) return;
+  if (!(variance > 0)) {
+    vector = vector_without(window, p.window, FieldStatus::flat);
+    return;
+  }
+  FoundPlace found{best_x, best_y, second, {}};
+#pragma unroll
+  for (int i = 0; i < 9; ++i) {
+    const int x = best_x + i % 3 - 1, y = best_y + i / 3 - 1;
+    found.scores[i] = places.contains(x, y) ? scores[y * across + x] : 0;
+  }
+  vector = vector_of(p, window, places, found);
+}
+
 template <bool staged>
 __global__ void __launch_bounds__(threads) displace(stage::Displace::Problem p, SearchBuffers b) {
   const Layout layout(p, staged);
@@ -91,7 +139,7 @@ __global__ void __launch_bounds__(threads) displace(stage::Displace::Problem p, 
     if constexpr (staged)
       for (int k = threadIdx.x; k < (p.window + p.shifts() - 1) * layout.region_pitch; k += threads)
         region[k] = block.region_word(4 * (k % layout.region_pitch), k / layout.region_pitch);
-    block_sums<threads / 32>(own);
+    block_sums<warps>(own);
     const FieldSums reference{double(own[0]), double(own[1]), double(own[2])};
     const double variance = reference.n2_variance();
     for (int shift = threadIdx.x; shift < p.shifts() * p.shifts(); shift += threads) {
@@ -130,7 +178,7 @@ __global__ void __launch_bounds__(threads) displace(stage::Displace::Problem p, 
                                    double(product));
     }
     __syncthreads();
-    write_vector<threads / 32>(p, window, places, variance, scores, b.vectors[index]);
+    write_vector(p, window, places, variance, scores, b.vectors[index]);
   }
 }
 
