@@ -27,19 +27,28 @@ __device__ inline void load_words_inside(const std::uint8_t* row, int x,
   }
 }
 
-/// The same, of a row of `width` pixels; 0 outside. All that is read is inside.
+/// The word of a row of `width` pixels that begins at `x`, a word's address; 0 outside. All that is
+/// read is inside.
+__device__ inline std::uint32_t word_at(const std::uint8_t* row, int x, int width) {
+  if (x >= 0 && x + 4 <= width) return *reinterpret_cast<const std::uint32_t*>(row + x);
+  std::uint32_t word = 0;
+  if (x > -4 && x < width)
+    for (int k = 0; k < 4; ++k)
+      if (x + k >= 0 && x + k < width) word |= std::uint32_t{row[x + k]} << 8 * k;
+  return word;
+}
+
+/// Words of such a row from pixel x on.
 template <int count>
 __device__ inline void load_words(const std::uint8_t* row, int x, int width,
                                   std::uint32_t (&words)[count]) {
-  if (x >= skew_of(row + x) && x + 4 * (count + 1) <= width)
-    return load_words_inside(row, x, words);
+  const int skew = skew_of(row + x), first = x - skew;
+  std::uint32_t low = word_at(row, first, width);
 #pragma unroll
   for (int i = 0; i < count; ++i) {
-    words[i] = 0;
-#pragma unroll
-    for (int k = 0; k < 4; ++k)
-      if (const int at = x + 4 * i + k; at >= 0 && at < width)
-        words[i] |= std::uint32_t{row[at]} << 8 * k;
+    const std::uint32_t high = word_at(row, first + 4 * (i + 1), width);
+    words[i] = __funnelshift_r(low, high, 8 * skew);
+    low = high;
   }
 }
 

@@ -67,6 +67,7 @@ struct Gains {
 /// The first window of a row, summed by the whole block.
 __device__ void sum_window(const RunsOfBytes& from, int y, u64 (&sums)[2]) {
   sums[0] = sums[1] = 0;
+#pragma unroll 4
   for (int i = threadIdx.x / 32; i < from.count; i += warps) {
     const MaskRun run = from.runs[i];
     const std::uint8_t* const pixels = from.row(y, run) + from.left + run.x;
