@@ -28,6 +28,7 @@ struct RunsOfBytes {
   const std::uint8_t* first;  ///< pixel of the first window
   std::int64_t pitch;
   int left, width;  ///< the first window's place in its row, and all of the row
+  bool is_aligned;  ///< rows are words of four pixels
   const MaskRun* runs;
   int count;
 
@@ -41,14 +42,42 @@ struct Gains {
   int sums[share] = {}, squares[share] = {};
 
   __device__ Gains(const RunsOfBytes& from, int x, int y) {
+    const int first = from.left + x;
+    if (from.is_aligned)  // no branches, which the last threads of a row would take
+      add(from, first, y, [&](const std::uint8_t* row, int at, u32(&words)[share / 4]) {
+        load_aligned(row, at, from.width - 4, words);
+      });
+    else
+      add(from, first, y, [&](const std::uint8_t* row, int at, u32(&words)[share / 4]) {
+        load_words(row, at, from.width, words);
+      });
+  }
+
+ private:
+  /// From rows of whole words, the last of which stands for those after it: no window needs them.
+  __device__ static void load_aligned(const std::uint8_t* row, int x, int last,
+                                      u32 (&words)[share / 4]) {
+    const int skew = x % 4;
+    const auto word = [&](int i) {
+      return *reinterpret_cast<const u32*>(row + min(x - skew + 4 * i, last));
+    };
+    u32 low = word(0);
+#pragma unroll
+    for (int i = 0; i < share / 4; ++i) {
+      const u32 high = word(i + 1);
+      words[i] = __funnelshift_r(low, high, 8 * skew);
+      low = high;
+    }
+  }
+  template <class Load>
+  __device__ void add(const RunsOfBytes& from, int first, int y, Load load) {
 #pragma unroll 2
     for (int i = 0; i < from.count; ++i) {
       const MaskRun run = from.runs[i];
       const std::uint8_t* const row = from.row(y, run);
-      const int begin = from.left + x + run.x;
       u32 lost[share / 4], gained[share / 4];
-      load_words(row, begin, from.width, lost);
-      load_words(row, begin + run.length, from.width, gained);
+      load(row, first + run.x, lost);
+      load(row, first + run.x + run.length, gained);
 #pragma unroll
       for (int k = 0; k < share; ++k) {
         const int f = byte_of(gained, k), g = byte_of(lost, k);
@@ -57,8 +86,6 @@ struct Gains {
       }
     }
   }
-
- private:
   __device__ static int byte_of(const u32 (&words)[share / 4], int k) {
     return static_cast<int>(__byte_perm(words[k / 4], 0, 0x4440 + k % 4));
   }
@@ -196,10 +223,13 @@ class Runs final : public PlanState {
 template <class Squares>
 Status launch_bytes(const Problem& p, const stage::WindowSums::Buffers& b, const Runs& runs) {
   const auto* pixels = static_cast<const std::uint8_t*>(b.lefts);
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(pixels) % 4 == 0 &&
+                          p.left_pitch % 4 == 0 && p.left.width % 4 == 0;
   const RunsOfBytes from{pixels + p.shifts.y * p.left_pitch + p.shifts.x,
                          p.left_pitch,
                          p.shifts.x,
                          p.left.width,
+                         is_aligned,
                          runs.runs(),
                          runs.count()};
   return enqueue("sums_of_bytes", sums_of_bytes<Squares>, grid_extent(p.shifts.height), threads, 0,
