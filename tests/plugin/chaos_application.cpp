@@ -307,6 +307,7 @@ void ChaosApplication::stop_and_start(Random& random) {
     gst_util_set_object_arg(G_OBJECT(element_), "templates", "<>");
     g_object_set(element_, "template-sample", nullptr, "mask-file", nullptr, nullptr);
     gst_util_set_object_arg(G_OBJECT(element_), "mask", "none");
+    gst_util_set_object_arg(G_OBJECT(element_), "polarity", "same");
   }
   stream_.go_on(ChaosStream::Next::start);
 }

@@ -82,6 +82,19 @@ GST_START_TEST(methods_without_a_sign_are_refused) {
 }
 GST_END_TEST
 
+GST_START_TEST(polarity_is_refused_without_a_sign) {
+  const Parts parts;
+  Finder finder("threshold=0.9 method=ccorr-normed max-peaks=1 template=" + parts.file);
+  assert_equals_int(finder.find(parts.scene).peaks.size(), 1);
+  finder.set("polarity", "either");
+  assert_equals_int(finder.find(parts.scene).peaks.size(), 1);
+  const std::string text =
+      text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
+  fail_unless(text.find("polarity") != text.npos, "%s", text.c_str());
+  assert_text(finder.get("polarity"), "same");
+}
+GST_END_TEST
+
 GST_START_TEST(flat_places_are_no_match) {
   const Parts parts;
   Gray faint = parts.scene;
@@ -105,6 +118,7 @@ Suite* suite() {
   tcase_add_test(tcase, of_either_sign);
   tcase_add_test(tcase, an_inverted_target_is_followed);
   tcase_add_test(tcase, methods_without_a_sign_are_refused);
+  tcase_add_test(tcase, polarity_is_refused_without_a_sign);
   tcase_add_test(tcase, flat_places_are_no_match);
   suite_add_tcase(suite, tcase);
   return suite;
