@@ -59,6 +59,12 @@ void Follower::replace_templates(std::span<const std::optional<std::size_t>> ori
   std::vector<Tracker> before = std::exchange(trackers_, std::vector<Tracker>(origins.size()));
   for (std::size_t i = 0; i < origins.size(); ++i)
     if (origins[i]) trackers_[i] = std::move(before[*origins[i]]);
+  // What a flush ended is told with the next frame, if its template is still there.
+  std::erase_if(events_, [&](TargetEvent& event) {
+    const auto now = std::ranges::find(origins, event.target.peak.template_index);
+    event.target.peak.template_index = static_cast<std::uint32_t>(now - origins.begin());
+    return now == origins.end();
+  });
   whole_frame_due_ = true;
   schedule();
 }

@@ -210,6 +210,16 @@ TEST_F(FollowerTest, TellsOnceWhatBecameOfTargets) {
   EXPECT_EQ(follower_.take_events().at(0).event, TrackEvent::lost);
 }
 
+TEST_F(FollowerTest, WhatWasNotToldFollowsItsTemplate) {
+  start(2);
+  for (int i = 0; i < 5; ++i) see({peak(0, 10, 10), peak(1, 50, 50)});
+  follower_.replace_templates(Origins{std::nullopt, std::nullopt, 1});
+  const auto events = follower_.take_events();
+  ASSERT_EQ(events.size(), 1);
+  EXPECT_EQ(events[0].target.id, 2);
+  EXPECT_EQ(events[0].target.peak.template_index, 2);
+}
+
 TEST_F(FollowerTest, TemplatesThatStayKeepTheirTargets) {
   start(3);
   for (int i = 0; i < 5; ++i) see({peak(0, 10, 10), peak(1, 50, 50), peak(2, 90, 90)});
