@@ -12,19 +12,25 @@ __device__ inline int skew_of(const std::uint8_t* address) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(address) % 4);
 }
 
+/// Words that begin `skew` bytes after those of word(0), word(1), ...
+template <int count, class Word>
+__device__ inline void words_between(int skew, std::uint32_t (&words)[count], Word word) {
+  std::uint32_t low = word(0);
+#pragma unroll
+  for (int i = 0; i < count; ++i) {
+    const std::uint32_t high = word(i + 1);
+    words[i] = __funnelshift_r(low, high, 8 * skew);
+    low = high;
+  }
+}
+
 /// Words of a row from pixel x on. Up to seven bytes around them are read, too.
 template <int count>
 __device__ inline void load_words_inside(const std::uint8_t* row, int x,
                                          std::uint32_t (&words)[count]) {
   const int skew = skew_of(row + x);
   const auto* from = reinterpret_cast<const std::uint32_t*>(row + x - skew);
-  std::uint32_t low = from[0];
-#pragma unroll
-  for (int i = 0; i < count; ++i) {
-    const std::uint32_t high = from[i + 1];
-    words[i] = __funnelshift_r(low, high, 8 * skew);
-    low = high;
-  }
+  words_between(skew, words, [&](int i) { return from[i]; });
 }
 
 /// The word of a row of `width` pixels that begins at `x`, a word's address; 0 outside. All that is
@@ -42,14 +48,8 @@ __device__ inline std::uint32_t word_at(const std::uint8_t* row, int x, int widt
 template <int count>
 __device__ inline void load_words(const std::uint8_t* row, int x, int width,
                                   std::uint32_t (&words)[count]) {
-  const int skew = skew_of(row + x), first = x - skew;
-  std::uint32_t low = word_at(row, first, width);
-#pragma unroll
-  for (int i = 0; i < count; ++i) {
-    const std::uint32_t high = word_at(row, first + 4 * (i + 1), width);
-    words[i] = __funnelshift_r(low, high, 8 * skew);
-    low = high;
-  }
+  const int skew = skew_of(row + x);
+  words_between(skew, words, [&](int i) { return word_at(row, x - skew + 4 * i, width); });
 }
 
 }  // namespace xcorr::cuda

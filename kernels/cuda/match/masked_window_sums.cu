@@ -58,16 +58,9 @@ struct Gains {
   __device__ static void load_aligned(const std::uint8_t* row, int x, int last,
                                       u32 (&words)[share / 4]) {
     const int skew = x % 4;
-    const auto word = [&](int i) {
+    words_between(skew, words, [&](int i) {
       return *reinterpret_cast<const u32*>(row + min(x - skew + 4 * i, last));
-    };
-    u32 low = word(0);
-#pragma unroll
-    for (int i = 0; i < share / 4; ++i) {
-      const u32 high = word(i + 1);
-      words[i] = __funnelshift_r(low, high, 8 * skew);
-      low = high;
-    }
+    });
   }
   template <class Load>
   __device__ void add(const RunsOfBytes& from, int first, int y, Load load) {
