@@ -2,7 +2,8 @@
 //
 // Correlation by FFT, for all but small templates and few shifts: overlap-save tiles (see
 // fft_tiles.hpp) in double precision; 8-bit results are rounded to integers, which is exact by
-// error_bound(). The templates' spectra are kept in the plan; a tile's spectrum is shared by all
+// error_bound(). The templates' spectra are kept in the plan, each from the first launch that needs
+// it: of a template's poses few may ever be searched. A tile's spectrum is shared by all
 // templates. A tile is transformed by columns, transposed in blocks, and transformed by columns
 // again; the inverse goes the other way, so that spectra stay transposed.
 #include "cpu/simd.hpp"
@@ -14,9 +15,10 @@
 
 #if HWY_ONCE
 #include <new>
+#include <utility>
 #include <vector>
 
-#include <tbb/cache_aligned_allocator.h>
+#include "device/runtime.hpp"
 
 namespace xcorr::cpu {
 namespace fft {
@@ -61,31 +63,27 @@ struct Work {
 
 class State final : public PlanState {
  public:
-  explicit State(const Problem& problem)
+  State(const Problem& problem, Block spectra)
       : problem_(problem),
         tiling_(choose_tiling(problem)),
         engine_(HWY_DYNAMIC_DISPATCH(make_engine)(tiling_)),
         lanes_(engine_->lanes()),
-        spectra_(problem.total_rights() * tiling_.points()) {}
+        spectra_(std::move(spectra)),
+        is_made_(problem.total_rights()) {}
 
-  Status set_rights(const void* rights, Stream) override try {
-    const Sizes sizes(tiling_);
-    Array surface(sizes.surface / sizeof(Complex));
-    Array lines(slot_count() * (sizes.lines + SlotMemory::line) / sizeof(Complex) +
-                SlotMemory::line);
-    const Work work{surface.data(), nullptr, SlotMemory(lines.data(), sizes.lines), -1};
-    for (std::int64_t r = 0; r < problem_.total_rights(); ++r) {
-      const auto right = right_of<std::byte>(problem_, rights, r);
-      forward_columns(work, {right.data, right.pitch, right.size, 0, 0}, {});
-      forward_rows(work, spectra_.data() + r * tiling_.points());
-    }
-    return {};
-  } catch (const std::bad_alloc&) {
-    return {Code::out_of_memory, "no memory to transform the templates"};
+  /// Memory that is not written to before it is needed.
+  static Result<Block> spectra_of(const Problem& problem) {
+    return Block::make(Backend::cpu,
+                       sizeof(Complex) * problem.total_rights() * choose_tiling(problem).points());
   }
 
-  void run(const stage::Correlate::Problem& problem,
-           const stage::Correlate::Buffers& buffers) const {
+  Status set_rights(const void* rights, Stream) override {
+    rights_ = rights;
+    is_made_.assign(is_made_.size(), false);
+    return {};
+  }
+
+  void run(const stage::Correlate::Problem& problem, const stage::Correlate::Buffers& buffers) {
     const Sizes sizes(tiling_);
     const bool kept = buffers.right_count > 1;
     const bool over_pairs = is_parallel_over_pairs(tiling_, problem.correlate);
@@ -93,6 +91,9 @@ class State final : public PlanState {
     const std::size_t each = SlotMemory::rounded(sizes.pair(kept));
     const SlotMemory pairs(buffers.workspace, each);
     const SlotMemory lines(pairs.of(workers), sizes.lines);
+    const Work first{reinterpret_cast<Complex*>(pairs.of(0)), nullptr, lines, -1};
+    for (int left = 0; left < problem.correlate.lefts; ++left)
+      for (int r = 0; r < buffers.right_count; ++r) make(first, right_at(buffers, left, r));
     const auto work_on = [&](int slot, std::int64_t index) {
       auto* surface = reinterpret_cast<Complex*>(pairs.of(std::max(slot, 0)));
       const Work work{surface, kept ? surface + sizes.surface / sizeof(Complex) : nullptr, lines,
@@ -106,11 +107,26 @@ class State final : public PlanState {
   }
 
  private:
-  using Array = std::vector<Complex, tbb::cache_aligned_allocator<Complex>>;
-
   int column_groups() const { return tiling_.columns / lanes_; }
   int row_groups() const { return tiling_.rows / lanes_; }
   std::int64_t group_points() const { return std::int64_t{tiling_.columns} * lanes_; }
+
+  /// Of all rights, that of a launch's left and right.
+  std::int64_t right_at(const stage::Correlate::Buffers& buffers, int left, int right) const {
+    return problem_.right_of(std::int64_t{left} * problem_.rights + buffers.first_right + right);
+  }
+  Complex* spectrum_of(std::int64_t right) const {
+    return spectra_.as<Complex>() + right * tiling_.points();
+  }
+
+  /// The spectrum, unless it is there.
+  void make(const Work& work, std::int64_t right) {
+    if (is_made_[right]) return;
+    const auto pixels = right_of<std::byte>(problem_, rights_, right);
+    forward_columns(work, {pixels.data, pixels.pitch, pixels.size, 0, 0}, {});
+    forward_rows(work, spectrum_of(right));
+    is_made_[right] = true;
+  }
 
   void forward_columns(const Work& work, const Source& real, const Source& imag) const {
     work.each_group(column_groups(), [&](int group, Complex* a, Complex*) {
@@ -162,8 +178,7 @@ class State final : public PlanState {
     if (work.spectrum) forward_rows(work, work.spectrum);
 
     for (int r = 0; r < buffers.right_count; ++r) {
-      const std::int64_t output = std::int64_t{left_index} * p.rights + buffers.first_right + r;
-      rows(work, spectra_.data() + p.right_of(output) * tiling_.points());
+      rows(work, spectrum_of(right_at(buffers, left_index, r)));
       const std::int64_t place =
           (std::int64_t{left_index} * buffers.right_count + r) * problem.products_stride();
       Target targets[2];
@@ -185,19 +200,24 @@ class State final : public PlanState {
   Tiling tiling_;
   std::unique_ptr<Engine> engine_;
   int lanes_;
-  Array spectra_;
+  Block spectra_;
+  std::vector<bool> is_made_;  ///< of each right's spectrum
+  const void* rights_ = nullptr;
 };
 
 Result<std::unique_ptr<PlanState>> plan(const stage::Correlate::Problem& problem,
                                         const Device&) try {
-  return std::unique_ptr<PlanState>(std::make_unique<State>(problem.correlate));
+  auto spectra = State::spectra_of(problem.correlate);
+  if (!spectra.ok()) return spectra.status();
+  return std::unique_ptr<PlanState>(
+      std::make_unique<State>(problem.correlate, std::move(spectra.value())));
 } catch (const std::bad_alloc&) {
   return Status(Code::out_of_memory, "no memory for the templates' spectra");
 }
 
 Status launch(const stage::Correlate::Problem& problem, const Device&,
               const stage::Correlate::Buffers& buffers, PlanState* state) {
-  static_cast<const State*>(state)->run(problem, buffers);
+  static_cast<State*>(state)->run(problem, buffers);
   return {};
 }
 
