@@ -33,7 +33,7 @@ struct FramePlace {
 
 struct Alignment {
   AlignedPose pose;
-  std::int32_t is_aligned;  ///< 0: the steps led away; the pose is as it was
+  std::int32_t is_aligned;  ///< 0: the steps led away or to a worse fit; the pose is as it was
 };
 
 /// The cubic B-spline's weights of four pixels, `f` of the way from the second to the third.
@@ -158,7 +158,9 @@ struct AlignSums {
   /// The frame is gain * (template - slopes * (steps in x, y, angle and scale)) + offset; unknown
   /// are -gain * steps (the last two as distances at the radius), gain and offset.
   static constexpr int unknowns = 6;
-  static constexpr int count = unknowns * (unknowns + 1) / 2 + unknowns;
+  static constexpr int matrix = unknowns * (unknowns + 1) / 2;
+  /// The lower half of the matrix, its right side, and the sum of the frame's squares.
+  static constexpr int count = matrix + unknowns + 1;
   double of[count];
 
   XCORR_HD void clear() {
@@ -185,6 +187,16 @@ struct AlignSums {
     }
     XCORR_UNROLL
     for (int i = 0; i < unknowns; ++i) of[k++] += equation[i] * frame;
+    of[k] += frame * frame;
+  }
+
+  /// The coefficient of correlation of the template and the frame, where both vary.
+  XCORR_HD double fit() const {
+    const double *last_row = of + matrix - unknowns, *right = of + matrix;
+    const double squares = last_row[-1], sum = last_row[4], n = last_row[5];
+    const double product = right[4], frame = right[5], frames = right[6];
+    return (n * product - sum * frame) /
+           sqrt((n * squares - sum * sum) * (n * frames - frame * frame));
   }
 
   /// The least-squares solution; false where there is none.
@@ -230,6 +242,8 @@ class AlignSteps {
     double found[AlignSums::unknowns];
     is_aligned_ = sums.solve(freedom_, found) && oriented(freedom_.polarity, found[4]) > 0;
     if (!is_aligned_) return false;
+    fit_ = oriented(freedom_.polarity, sums.fit());
+    if (fit_before_ < -1) fit_before_ = fit_;
     XCORR_UNROLL
     for (int i = 0; i < 4; ++i) {
       const double step = -found[i] / found[4];
@@ -250,7 +264,10 @@ class AlignSteps {
     return longest > 1e-4;
   }
 
-  XCORR_HD Alignment result() const { return {is_aligned_ ? pose_ : start_, is_aligned_}; }
+  XCORR_HD Alignment result() const {
+    const bool is_aligned = is_aligned_ && fit_ >= fit_before_ - rounding;
+    return {is_aligned ? pose_ : start_, is_aligned};
+  }
 
  private:
   /// By about that small an angle, in radians: a rotation by its tangent, without trigonometry,
@@ -264,11 +281,14 @@ class AlignSteps {
   }
 
   /// How far turning and scaling may move what is at the radius: more than the steps of a search.
-  static constexpr double farthest = 2;
+  static constexpr double farthest = 4;
+  /// Of fits.
+  static constexpr double rounding = 1e-6;
 
   AlignedPose start_, pose_;
   AlignFreedom freedom_;
   double radius_;
+  double fit_before_ = -2, fit_ = 0;  ///< at the start, and before the last step
   bool is_aligned_ = false;
 };
 

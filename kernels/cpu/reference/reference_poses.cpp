@@ -307,7 +307,9 @@ Alignment align(const stage::Align::Problem& p, const stage::Align::Buffers& b,
   if (p.freedom.turns) free.push_back(2);
   if (p.freedom.scales) free.push_back(3);
   free.insert(free.end(), {4, 5});
+  Wide first_fit = 0, fit = 0;
   for (int step = 0; step < 10; ++step) {
+    Wide count = 0, t_sum = 0, t_squares = 0, f_sum = 0, f_squares = 0, products = 0;
     const Wide c = std::cos(angle), s = std::sin(angle), z = pose.scale;
     const std::size_t n = free.size();
     std::vector<std::vector<Wide>> rows(n, std::vector<Wide>(n + 2, 0));
@@ -326,12 +328,22 @@ Alignment align(const stage::Align::Problem& p, const stage::Align::Buffers& b,
           for (std::size_t j = 0; j < n; ++j) rows[i][j] += all[free[i]] * all[free[j]];
           rows[i][n] += all[free[i]] * frame;
         }
+        count += 1;
+        t_sum += t.value;
+        t_squares += Wide(t.value) * t.value;
+        f_sum += frame;
+        f_squares += frame * frame;
+        products += t.value * frame;
       }
     for (std::size_t i = 0; i < n; ++i) rows[i][n + 1] = rows[i][i];
     std::vector<Wide> solution;
     if (!eliminate(rows, solution)) return {start, 0};
     const Wide gain = solution[n - 2];
-    if (!(sign_of(p.freedom.polarity, double(gain)) * gain > 0)) return {start, 0};
+    const int sign = sign_of(p.freedom.polarity, double(gain));
+    if (!(sign * gain > 0)) return {start, 0};
+    fit = sign * (products - t_sum * f_sum / count) /
+          std::sqrt((t_squares - t_sum * t_sum / count) * (f_squares - f_sum * f_sum / count));
+    if (step == 0) first_fit = fit;
     Wide moved[4] = {}, longest = 0;
     for (std::size_t i = 0; i < n - 2; ++i) {
       moved[free[i]] = std::clamp<Wide>(-solution[i] / gain, -1, 1);
@@ -341,11 +353,12 @@ Alignment align(const stage::Align::Problem& p, const stage::Align::Buffers& b,
     pose = {double(pose.x + moved[0]), double(pose.y + moved[1]), double(std::cos(angle)),
             double(std::sin(angle)), double(pose.scale * (1 + moved[3] / radius))};
     if (std::abs(pose.x - start.x) > 1 || std::abs(pose.y - start.y) > 1 ||
-        std::abs(angle - first_angle) * radius > 2 ||
-        std::abs(pose.scale / start.scale - 1) * radius > 2)
+        std::abs(angle - first_angle) * radius > 4 ||
+        std::abs(pose.scale / start.scale - 1) * radius > 4)
       return {start, 0};
     if (longest <= 1e-4L) break;
   }
+  if (fit < first_fit - 1e-6L) return {start, 0};
   return {pose, 1};
 }
 

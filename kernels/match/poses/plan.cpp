@@ -248,14 +248,12 @@ PosePlan::Found PosePlan::found_at(const Search& search, const PoseDescent::End&
   const auto& [candidate, alignment, probed] = end;
   const double closeness =
       closeness_of(info(settings_.method).minimum, settings_.polarity, probed.score);
-  // Steps that led to a worse place are not taken.
-  const bool settled =
-      probed.is_inside && closeness >= candidate.closeness - search.templ.slack(PoseSteps::lowest);
+  const bool settled = probed.is_inside && alignment.is_aligned;
   Found found{candidate.score, candidate.closeness, {}};
   if (settled && closeness > candidate.closeness)
     std::tie(found.score, found.closeness) = std::pair(probed.score, closeness);
   Pose& pose = found.pose;
-  if (settled && settings_.subpixel != Subpixel::none && alignment.is_aligned) {
+  if (settled && settings_.subpixel != Subpixel::none) {
     const AlignedPose& aligned = alignment.pose;
     pose = {aligned.x, aligned.y, std::atan2(aligned.sine, aligned.cosine) / degree, aligned.scale};
   } else {
