@@ -6,13 +6,14 @@
 //   match_bench [--backend=cpu|cuda] [--kernel=NAME]... [--seconds=S] [--filter=GLOB]
 //               [--frame=PGM [--template=PGM...]] [--mask=disc] [--peaks=FILE]
 //               [--angles=START,EXTENT] [--scales=MIN,MAX] [--levels=N] [--exhaustive]
-//               [--max-peaks=N] [--threshold=SCORE]
+//               [--max-peaks=N] [--threshold=SCORE] [--bits=N]
 //
 // GLOB picks cases, which are called FRAME/SIDE/COUNT, such as 1920x1080/64/32. They are made of
 // random bytes, of several sizes, or of the picture --frame, such as a photograph; templates are
 // cut from it. With --template the pictures in the files are the only case; its `side` is the first
 // template's width. --mask=disc: what counts of a template is the inscribed ellipse. --peaks writes
-// what the last case found, as CSV. --angles (degrees), --scales, --levels and --exhaustive search
+// what the last case found, as CSV. --bits, 9 to 16: pixels of so many bits in words of 16, the
+// bytes with random bits below them. --angles (degrees), --scales, --levels and --exhaustive search
 // poses, see PoseRange.
 //
 // latency_ms: enqueue() to the end of collect(), one frame at a time, median. stream_ms: time a
@@ -49,6 +50,7 @@ struct Options {
   PoseRange poses;
   int max_peaks = 1;
   double threshold = MatchSettings().threshold;
+  int bits = 8;
   std::string frame;
   std::vector<std::string> templates;
   std::string peaks;
@@ -66,19 +68,33 @@ Picture random_picture(Size size) {
   return picture;
 }
 
+Picture deepened(const Picture& picture, int bits) {
+  if (bits == 8) return picture;
+  std::mt19937 random(2);
+  Picture deep{picture.size, {}, ElementType::u16};
+  for (const std::uint8_t byte : picture.pixels) {
+    const unsigned word = unsigned{byte} << (bits - 8) | random() % (1u << (bits - 8));
+    deep.pixels.push_back(static_cast<std::uint8_t>(word));
+    deep.pixels.push_back(static_cast<std::uint8_t>(word >> 8));
+  }
+  return deep;
+}
+
 struct Frame {
   Block block;
   MatrixView view;
 };
 
 Frame upload(const Device& device, const Picture& picture) {
-  const auto& [size, pixels] = picture;
+  const auto& pixels = picture.pixels;
   Frame frame{require(Block::make(device.backend, pixels.size())), {}};
   const Runtime& r = runtime(device.backend);
   require(r.copy(bytes_copy(frame.block.data(), pixels.data(), pixels.size()), Memory::host,
                  Memory::device, {}));
   require(r.wait({}));
-  frame.view = {frame.block.data(), ElementType::u8, size, size.width, Memory::device};
+  frame.view = picture.view();
+  frame.view.data = frame.block.data();
+  frame.view.memory = Memory::device;
   return frame;
 }
 
@@ -88,10 +104,10 @@ std::vector<MatrixView> cut(const Picture& frame, int side, int count) {
   std::vector<MatrixView> views;
   for (int i = 0; i < count; ++i) {
     const int x = (37 + i * 211) % (width - side), y = (23 + i * 97) % (height - side);
-    views.push_back({frame.pixels.data() + std::ptrdiff_t{y} * width + x,
-                     ElementType::u8,
-                     {side, side},
-                     width});
+    MatrixView view = frame.view();
+    view.data = frame.pixels.data() + y * view.pitch + x * view.element_bytes();
+    view.size = {side, side};
+    views.push_back(view);
   }
   return views;
 }
@@ -101,7 +117,7 @@ std::vector<Picture> discs_of(std::span<const MatrixView> templates) {
   std::vector<Picture> masks;
   for (const MatrixView& t : templates) {
     const auto [width, height] = t.size;
-    Picture mask{{width, height}, {}};
+    Picture mask{{width, height}, {}, ElementType::u8};
     for (int y = 0; y < height; ++y)
       for (int x = 0; x < width; ++x) {
         const double u = (2 * x + 1.0) / width - 1, v = (2 * y + 1.0) / height - 1;
@@ -158,7 +174,7 @@ void bench(const Device& device, const Options& options, const std::string& kern
   settings.poses = options.poses;
   settings.max_peaks = options.max_peaks;
   settings.threshold = options.threshold;
-  if (const Status s = matcher.prepare(ElementType::u8, size, settings); !s.ok()) {
+  if (const Status s = matcher.prepare(picture.type, size, settings); !s.ok()) {
     std::fprintf(stderr, "match_bench: %s %dx%d: %s\n", kernel.c_str(), side, side,
                  s.message().c_str());
     return;
@@ -187,10 +203,10 @@ void bench_files(const Device& device, const Options& options, const std::string
   std::vector<Picture> pictures;
   std::vector<MatrixView> views;
   for (const std::string& path : options.templates) {
-    pictures.push_back(require(read_pgm(path)));
+    pictures.push_back(deepened(require(read_pgm(path)), options.bits));
     views.push_back(pictures.back().view());
   }
-  bench(device, options, kernel, require(read_pgm(options.frame)), views);
+  bench(device, options, kernel, deepened(require(read_pgm(options.frame)), options.bits), views);
 }
 
 std::string name_of(Size size, int side, int count) {
@@ -235,6 +251,8 @@ Options parse(int argc, char** argv) {
       options.poses.exhaustive = true;
     else if (arg.starts_with("--threshold="))
       options.threshold = std::stod(arg.substr(12));
+    else if (arg.starts_with("--bits="))
+      options.bits = std::clamp(std::stoi(arg.substr(7)), 8, 16);
     else if (arg.starts_with("--max-peaks="))
       options.max_peaks = std::stoi(arg.substr(12));
     else if (arg.starts_with("--peaks="))
@@ -261,7 +279,7 @@ void bench_picture(const Device& device, const Options& options, const std::stri
 
 void bench_random(const Device& device, const Options& options, const std::string& kernel) {
   for (const Size size : {Size{192, 192}, Size{640, 480}, Size{1920, 1080}, Size{3840, 2160}})
-    bench_picture(device, options, kernel, random_picture(size));
+    bench_picture(device, options, kernel, deepened(random_picture(size), options.bits));
 }
 
 }  // namespace
@@ -276,7 +294,8 @@ int main(int argc, char** argv) {
     if (options.frame.empty())
       bench_random(device, options, kernel);
     else if (options.templates.empty())
-      bench_picture(device, options, kernel, require(read_pgm(options.frame)));
+      bench_picture(device, options, kernel,
+                    deepened(require(read_pgm(options.frame)), options.bits));
     else
       bench_files(device, options, kernel);
 }

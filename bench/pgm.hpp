@@ -12,10 +12,11 @@
 
 struct Picture {
   xcorr::Size size;
-  std::vector<std::uint8_t> pixels;
+  std::vector<std::uint8_t> pixels;  ///< their bytes
+  xcorr::ElementType type = xcorr::ElementType::u8;
 
   xcorr::MatrixView view() const {
-    return {pixels.data(), xcorr::ElementType::u8, size, size.width};
+    return {pixels.data(), type, size, size.width * std::ptrdiff_t(xcorr::size_of(type))};
   }
 };
 

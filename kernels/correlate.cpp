@@ -10,11 +10,13 @@ namespace {
 Status check_problem(const Problem& p) {
   const auto bad = [](const char* what) { return Status(Code::invalid_argument, what); };
   const auto element = static_cast<std::int64_t>(size_of(p.type));
-  if (p.type != ElementType::u8 && p.type != ElementType::i32 && p.type != ElementType::f32 &&
-      p.type != ElementType::f64)
-    return bad("the element type must be u8, i32, f32 or f64");
+  if (p.type != ElementType::u8 && p.type != ElementType::u16 && p.type != ElementType::i32 &&
+      p.type != ElementType::f32 && p.type != ElementType::f64)
+    return bad("the element type must be u8, u16, i32, f32 or f64");
   if (p.left.empty() || p.right.empty() || p.shifts.empty())
     return bad("a matrix or the rectangle of shifts is empty");
+  if (p.type == ElementType::u16 && p.right.area() > max_u16_pixels)
+    return bad("a right of u16 has more than 2^21 pixels");
   if (p.lefts < 1 || p.rights < 1) return bad("there must be at least one left and one right");
   if (p.lefts > 1 && (p.form == Form::one_to_one || p.form == Form::one_to_many))
     return bad("this form has one left");

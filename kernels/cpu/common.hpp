@@ -39,9 +39,9 @@ Matrix<T> right_of(const Problem& p, const void* rights, std::int64_t index) {
 }
 
 /// The features that the stages after correlate support here.
-inline constexpr Features match_features{Feature::u8,        Feature::f32,
-                                         Feature::wide_sums, Feature::several_peaks,
-                                         Feature::mask,      Feature::contrast};
+inline constexpr Features match_features{Feature::u8,        Feature::u16,           Feature::f32,
+                                         Feature::wide_sums, Feature::several_peaks, Feature::mask,
+                                         Feature::contrast};
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

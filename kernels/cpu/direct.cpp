@@ -2,10 +2,10 @@
 //
 // The plain sum of products, for small templates or few shifts. The outputs are divided into tiles,
 // the right into blocks. For each tile and block the pixels needed are unpacked into scratch memory
-// in the form the arithmetic needs (8 bits: 16-bit pairs for a multiply-add of two taps; float:
-// doubles), with zeros outside the left, so that any rectangle of shifts uses the same loop. The
-// inner loop keeps `rows` x `vectors` outputs in registers: a left vector is used for several rows
-// of outputs, a tap for several vectors.
+// in the form the arithmetic needs (8 bits: 16-bit pairs for a multiply-add of two taps; float and
+// 16 bits: doubles), with zeros outside the left, so that any rectangle of shifts uses the same
+// loop. The inner loop keeps `rows` x `vectors` outputs in registers: a left vector is used for
+// several rows of outputs, a tap for several vectors.
 #include "cpu/common.hpp"
 #include "cpu/simd.hpp"
 
@@ -59,9 +59,11 @@ namespace xcorr::cpu::direct::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using byte_pairs::HWY_NAMESPACE::BytePairs;
 
-/// Float pixels, multiplied and summed as doubles.
+/// Float pixels, and those of 16 bits, multiplied and summed as doubles, which hold all sums of 16
+/// bits exactly.
+template <class T>
 struct Doubles {
-  using Pixel = float;
+  using Pixel = T;
   using Cell = double;
   using D = hn::ScalableTag<double>;
   using V = hn::Vec<D>;
@@ -214,9 +216,11 @@ void run(const Job& job) {
     case ElementType::u32:
       return TileRun<BytePairs, std::uint32_t, std::uint32_t>(job).run();
     case ElementType::u64:
+      if (job.problem->correlate.type == ElementType::u16)
+        return TileRun<Doubles<std::uint16_t>, double, std::uint64_t>(job).run();
       return TileRun<BytePairs, std::uint64_t, std::uint64_t>(job).run();
     default:
-      return TileRun<Doubles, double, float>(job).run();
+      return TileRun<Doubles<float>, double, float>(job).run();
   }
 }
 
@@ -284,7 +288,7 @@ std::size_t workspace(const stage::Correlate::Problem&, const Device&) {
 constexpr Variant<stage::Correlate> variants[] = {
     {{"direct",
       Backend::cpu,
-      {Feature::u8, Feature::f32, Feature::wide_sums, Feature::pitched_output,
+      {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums, Feature::pitched_output,
        Feature::several_pictures, Feature::overhang}},
      supports_all,
      launch,

@@ -2,10 +2,10 @@
 //
 // Correlation by FFT, for all but small templates and few shifts: overlap-save tiles (see
 // fft_tiles.hpp) in double precision; 8-bit results are rounded to integers, which is exact by
-// error_bound(). The templates' spectra are kept in the plan, each from the first launch that needs
-// it: of a template's poses few may ever be searched. A tile's spectrum is shared by all
-// templates. A tile is transformed by columns, transposed in blocks, and transformed by columns
-// again; the inverse goes the other way, so that spectra stay transposed.
+// error_bound(); 16 bits are taken by halves. The templates' spectra are kept in the plan, each
+// from the first launch that needs it: of a template's poses few may ever be searched. A tile's
+// spectrum is shared by all templates. A tile is transformed by columns, transposed in blocks, and
+// transformed by columns again; the inverse goes the other way, so that spectra stay transposed.
 #include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "cpu/halves.hpp"
 #include "device/runtime.hpp"
 
 namespace xcorr::cpu {
@@ -236,17 +237,15 @@ std::size_t workspace(const stage::Correlate::Problem& problem, const Device&) {
   return lines + pair * (is_parallel_over_pairs(tiling, p) ? slot_count() : 1);
 }
 
-constexpr Variant<stage::Correlate> variants[] = {
-    {{"fft",
-      Backend::cpu,
-      {Feature::u8, Feature::f32, Feature::wide_sums, Feature::pitched_output,
-       Feature::several_pictures, Feature::overhang},
-      1},
-     supports,
-     launch,
-     workspace,
-     plan},
-};
+constexpr Features features{Feature::u8,
+                            Feature::f32,
+                            Feature::wide_sums,
+                            Feature::pitched_output,
+                            Feature::several_pictures,
+                            Feature::overhang};
+constexpr Variant<stage::Correlate> not_u16 = {
+    {"fft", Backend::cpu, features, 1}, supports, launch, workspace, plan};
+constexpr Variant<stage::Correlate> variants[] = {ByHalves<Halves, not_u16>::variant(features)};
 
 }  // namespace fft
 

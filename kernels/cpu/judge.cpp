@@ -4,6 +4,7 @@
 #include "stages/judge.hpp"
 
 #include "cpu/common.hpp"
+#include "stages/score.hpp"
 
 namespace xcorr::cpu {
 namespace {
@@ -43,8 +44,10 @@ void judge(const stage::Judge::Problem& p, const stage::Judge::Buffers& b) {
 
 Status launch(const stage::Judge::Problem& p, const Device&, const stage::Judge::Buffers& b,
               PlanState*) {
-  if (p.correlate.type != ElementType::u8)
+  if (p.correlate.type == ElementType::f32)
     judge<double, double, double>(p, b);
+  else if (p.correlate.type == ElementType::u16)
+    judge<Int128, std::uint64_t, std::uint64_t>(p, b);
   else if (p.correlate.output_type() == ElementType::u64)
     judge<std::int64_t, std::uint32_t, std::uint64_t>(p, b);
   else

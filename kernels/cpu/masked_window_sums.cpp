@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The window sums of masked windows. The mask is a list of runs, each of adjacent pixels of a row
-// that count. For u8 the rows' prefix sums come first; then a run costs two differences for a
-// window, whatever its length. They wrap around in 32 bits, which their differences undo as long as
-// those fit: a run's sum of squares does up to 66,051 pixels, so runs are at most that long.
-// Floating-point pixels are summed one by one, since a difference of prefix sums would lose
-// precision where the window is dark and its row is not. Loops over adjacent windows are plain C++
-// that the compiler vectorises; the file is compiled once for each of Highway's targets.
+// that count. For whole numbers the rows' prefix sums come first; then a run costs two differences
+// for a window, whatever its length. Those of u8 wrap around in 32 bits, which their differences
+// undo as long as those fit: a run's sum of squares does up to 66,051 pixels, so runs are at most
+// that long. Floating-point pixels are summed one by one, since a difference of prefix sums would
+// lose precision where the window is dark and its row is not. Loops over adjacent windows are plain
+// C++ that the compiler vectorises; the file is compiled once for each of Highway's targets.
 #include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -22,30 +22,29 @@
 
 namespace xcorr::cpu::masked_window_sums {
 
-using PrefixSum = std::uint32_t;
-
 /// The sums and squares of a row of windows: those at shifts (0, y), (1, y), ...
 struct Job {
   const Problem* problem;
   const std::vector<MaskRun>* runs;
-  const void* left;  ///< f32: the left; u8: its prefix sums
+  const void* left;  ///< f32: the left; others: its prefix sums
   int y;
   void* sums;
   void* squares;
 };
 
-/// The prefix sums of u8: of pixels and of squares, interleaved by rows, each one element longer
-/// than a row.
+/// The prefix sums of whole numbers: of pixels and of squares, interleaved by rows, each one
+/// element longer than a row. T: 32 bits for u8, 64 for u16.
+template <class T>
 struct PrefixRows {
-  PrefixSum* data;
+  T* data;
   std::int64_t length;
 
   PrefixRows(const Problem& p, void* memory)
-      : data(static_cast<PrefixSum*>(memory)), length(p.left.width + 1) {}
-  PrefixSum* sums(std::int64_t y) const { return data + 2 * y * length; }
-  PrefixSum* squares(std::int64_t y) const { return sums(y) + length; }
+      : data(static_cast<T*>(memory)), length(p.left.width + 1) {}
+  T* sums(std::int64_t y) const { return data + 2 * y * length; }
+  T* squares(std::int64_t y) const { return sums(y) + length; }
   static std::size_t bytes(const Problem& p) {
-    return sizeof(PrefixSum) * 2 * (p.left.width + std::size_t{1}) * p.left.height;
+    return sizeof(T) * 2 * (p.left.width + std::size_t{1}) * p.left.height;
   }
 };
 
@@ -55,11 +54,11 @@ struct PrefixRows {
 HWY_BEFORE_NAMESPACE();
 namespace xcorr::cpu::masked_window_sums::HWY_NAMESPACE {
 
-template <class Squares>
-HWY_FLATTEN void bytes(const Job& job) {
+template <class PrefixSum, class Sum, class Squares>
+HWY_FLATTEN void integers(const Job& job) {
   const Problem& p = *job.problem;
-  const PrefixRows rows(p, const_cast<void*>(job.left));
-  auto* HWY_RESTRICT sums = static_cast<std::uint32_t*>(job.sums);
+  const PrefixRows<PrefixSum> rows(p, const_cast<void*>(job.left));
+  auto* HWY_RESTRICT sums = static_cast<Sum*>(job.sums);
   auto* HWY_RESTRICT squares = static_cast<Squares*>(job.squares);
   const int count = p.shifts.width;
   std::fill_n(sums, count, 0);
@@ -94,12 +93,16 @@ HWY_FLATTEN void floats(const Job& job) {
 }
 
 void run(const Job& job) {
+  using u32 = std::uint32_t;
+  using u64 = std::uint64_t;
   if (job.problem->type == ElementType::f32)
     floats(job);
+  else if (job.problem->type == ElementType::u16)
+    integers<u64, u64, u64>(job);
   else if (job.problem->output_type() == ElementType::u64)
-    bytes<std::uint64_t>(job);
+    integers<u32, u32, u64>(job);
   else
-    bytes<std::uint32_t>(job);
+    integers<u32, u32, u32>(job);
 }
 
 }  // namespace xcorr::cpu::masked_window_sums::HWY_NAMESPACE
@@ -124,15 +127,17 @@ class Runs final : public PlanState {
   Size size_;
 };
 
-void make_prefix_sums(const Problem& p, const void* lefts, const PrefixRows& rows) {
-  const auto left = left_of<std::uint8_t>(p, lefts, 0);
+template <class Pixel, class PrefixSum>
+void make_prefix_sums(const Problem& p, const stage::WindowSums::Buffers& b) {
+  const auto left = left_of<Pixel>(p, b.lefts, 0);
+  const PrefixRows<PrefixSum> rows(p, b.workspace);
   tbb::parallel_for(0, p.left.height, [&](int y) {
-    const std::uint8_t* f = left.row(y);
+    const Pixel* f = left.row(y);
     PrefixSum *sums = rows.sums(y), *squares = rows.squares(y);
     sums[0] = squares[0] = 0;
     for (int x = 0; x < p.left.width; ++x) {
       sums[x + 1] = sums[x] + f[x];
-      squares[x + 1] = squares[x] + std::uint32_t{f[x]} * f[x];
+      squares[x + 1] = squares[x] + PrefixSum{f[x]} * f[x];
     }
   });
 }
@@ -140,13 +145,13 @@ void make_prefix_sums(const Problem& p, const void* lefts, const PrefixRows& row
 Status launch(const stage::WindowSums::Problem& problem, const Device&,
               const stage::WindowSums::Buffers& b, PlanState* state) {
   const Problem& p = problem.correlate;
-  const bool u8 = p.type == ElementType::u8;
-  if (u8) make_prefix_sums(p, b.lefts, PrefixRows(p, b.workspace));
+  if (p.type == ElementType::u8) make_prefix_sums<std::uint8_t, std::uint32_t>(p, b);
+  if (p.type == ElementType::u16) make_prefix_sums<std::uint16_t, std::uint64_t>(p, b);
   const std::size_t sum = size_of(window_sum_type(p)), square = size_of(window_square_type(p));
   tbb::parallel_for(0, p.shifts.height, [&](int y) {
     const std::int64_t place = std::int64_t{y} * p.shifts.width;
     HWY_DYNAMIC_DISPATCH(run)
-    ({&p, &static_cast<const Runs*>(state)->runs, u8 ? b.workspace : b.lefts, y,
+    ({&p, &static_cast<const Runs*>(state)->runs, is_integral(p.type) ? b.workspace : b.lefts, y,
       static_cast<std::byte*>(b.window_sums) + place * static_cast<std::int64_t>(sum),
       static_cast<std::byte*>(b.window_squares) + place * static_cast<std::int64_t>(square)});
   });
@@ -155,7 +160,8 @@ Status launch(const stage::WindowSums::Problem& problem, const Device&,
 
 std::size_t workspace(const stage::WindowSums::Problem& problem, const Device&) {
   const Problem& p = problem.correlate;
-  return p.type == ElementType::u8 ? PrefixRows::bytes(p) : 0;
+  if (p.type == ElementType::u16) return PrefixRows<std::uint64_t>::bytes(p);
+  return is_integral(p.type) ? PrefixRows<std::uint32_t>::bytes(p) : 0;
 }
 
 Result<std::unique_ptr<PlanState>> plan(const stage::WindowSums::Problem& problem, const Device&) {
@@ -169,7 +175,7 @@ bool supports(const stage::WindowSums::Problem& problem, const Device&) {
 constexpr Variant<stage::WindowSums> variants[] = {
     {{"masked_window_sums",
       Backend::cpu,
-      {Feature::u8, Feature::f32, Feature::wide_sums, Feature::mask}},
+      {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums, Feature::mask}},
      supports,
      launch,
      workspace,

@@ -36,7 +36,8 @@ struct Job {
 HWY_BEFORE_NAMESPACE();
 namespace xcorr::cpu::normalise::HWY_NAMESPACE {
 
-template <Method method, class Product, class Sum, class Squares>
+/// Pixel: whose sums these are.
+template <Method method, class Pixel, class Product, class Sum, class Squares>
 HWY_FLATTEN void run_as(const Job& job) {
   const Product* products = static_cast<const Product*>(job.products);
   const Sum* sums = static_cast<const Sum*>(job.sums);
@@ -45,13 +46,13 @@ HWY_FLATTEN void run_as(const Job& job) {
   const std::int64_t count = job.problem->correlate.shifts.width;
   const std::int64_t n = job.problem->pixels();
   if constexpr (std::is_integral_v<Product>) {
-    const auto right_sum = static_cast<std::int64_t>(job.right->sum);
-    const auto right_squares = static_cast<std::int64_t>(job.right->squares);
+    using Term = TermOf<Pixel>;
+    const auto right_sum = static_cast<Term>(job.right->sum);
+    const auto right_squares = static_cast<Term>(job.right->squares);
     for (std::int64_t i = 0; i < count; ++i)
       scores[i] = static_cast<float>(score(
-          method, WindowTerms<std::int64_t>{
-                      n, static_cast<std::int64_t>(products[i]), static_cast<std::int64_t>(sums[i]),
-                      static_cast<std::int64_t>(squares[i]), right_sum, right_squares}));
+          method, WindowTerms<Term>{n, static_cast<Term>(products[i]), static_cast<Term>(sums[i]),
+                                    static_cast<Term>(squares[i]), right_sum, right_squares}));
   } else {
     const TemplateSums right = *job.right;
     const double pixels = static_cast<double>(n), product_error = job.product_error;
@@ -67,16 +68,21 @@ void run_method(const Job& job) {
   const stage::Normalise::Problem& problem = *job.problem;
   const bool centred = problem.products == ElementType::f32;
   const bool wide = problem.correlate.output_type() == ElementType::u64;
+  using u8 = std::uint8_t;
+  using u32 = std::uint32_t;
+  using u64 = std::uint64_t;
   if (problem.correlate.type == ElementType::f32)
-    run_as<method, float, double, double>(job);
+    run_as<method, float, float, double, double>(job);
+  else if (problem.correlate.type == ElementType::u16)
+    run_as<method, std::uint16_t, u64, u64, u64>(job);
   else if (centred && wide)
-    run_as<method, float, std::uint32_t, std::uint64_t>(job);
+    run_as<method, u8, float, u32, u64>(job);
   else if (centred)
-    run_as<method, float, std::uint32_t, std::uint32_t>(job);
+    run_as<method, u8, float, u32, u32>(job);
   else if (wide)
-    run_as<method, std::uint64_t, std::uint32_t, std::uint64_t>(job);
+    run_as<method, u8, u64, u32, u64>(job);
   else
-    run_as<method, std::uint32_t, std::uint32_t, std::uint32_t>(job);
+    run_as<method, u8, u32, u32, u32>(job);
 }
 
 void run(const Job& job) {
@@ -109,9 +115,8 @@ Status launch(const stage::Normalise::Problem& problem, const Device&,
               const stage::Normalise::Buffers& buffers, PlanState*) {
   const Rect& shifts = problem.correlate.shifts;
   const std::size_t product = size_of(problem.products);
-  const bool f32 = problem.correlate.type == ElementType::f32;
-  const std::size_t sum = f32 ? sizeof(double) : sizeof(std::uint32_t);
-  const std::size_t square = f32 ? sizeof(double) : size_of(problem.correlate.output_type());
+  const std::size_t sum = size_of(window_sum_type(problem.correlate));
+  const std::size_t square = size_of(window_square_type(problem.correlate));
   const double product_error = buffers.product_error ? *buffers.product_error : 0.0;
   const auto at = [](const void* data, std::int64_t index, std::size_t element) {
     return static_cast<const std::byte*>(data) + index * static_cast<std::int64_t>(element);

@@ -48,18 +48,31 @@ std::int64_t product_of(const Matrix<std::uint8_t>& window, const Matrix<std::ui
   return product;
 }
 
-/// 8-bit pixels: integers. The sums over the window exist already.
-double exact_score(const Window& w, const Matrix<std::uint8_t>& right) {
+std::int64_t product_of(const Matrix<std::uint16_t>& window, const Matrix<std::uint16_t>& right) {
+  std::uint64_t product = 0;
+  for (int y = 0; y < right.size.height; ++y) {
+    const std::uint16_t *f = window.row(y), *t = right.row(y);
+    for (int x = 0; x < right.size.width; ++x) product += std::uint32_t{f[x]} * t[x];
+  }
+  return static_cast<std::int64_t>(product);
+}
+
+/// Pixels of whole numbers: integers. The sums over the window exist already.
+template <class Pixel>
+double exact_score(const Window& w, const Matrix<Pixel>& right) {
   const stage::Refine::Buffers& b = w.buffers;
+  const Problem& p = w.problem.correlate;
   const TemplateSums& sums = b.template_sums[w.right];
-  const bool wide = w.problem.correlate.output_type() == ElementType::u64;
+  const auto value_in = [&](const void* surface, ElementType type) {
+    return type == ElementType::u64 ? w.value_in<std::uint64_t>(surface)
+                                    : w.value_in<std::uint32_t>(surface);
+  };
+  using Term = TermOf<Pixel>;
   return score(w.problem.method,
-               WindowTerms<std::int64_t>{
-                   w.problem.pixels(), product_of(w.pixels<std::uint8_t>(), right),
-                   w.value_in<std::uint32_t>(b.window_sums),
-                   wide ? w.value_in<std::uint64_t>(b.window_squares)
-                        : w.value_in<std::uint32_t>(b.window_squares),
-                   static_cast<std::int64_t>(sums.sum), static_cast<std::int64_t>(sums.squares)});
+               WindowTerms<Term>{w.problem.pixels(), product_of(w.pixels<Pixel>(), right),
+                                 value_in(b.window_sums, window_sum_type(p)),
+                                 value_in(b.window_squares, window_square_type(p)),
+                                 static_cast<Term>(sums.sum), static_cast<Term>(sums.squares)});
 }
 
 /// Float pixels: two passes in double. All sums add in the same order, so that a copy has equal
@@ -119,6 +132,7 @@ class FloatTerms {
   CentredTerms sums_[parts] = {};
 };
 
+template <>
 double exact_score(const Window& w, const Matrix<float>& right) {
   const auto score_by = [&](auto weight) {
     return score(w.problem.method, FloatTerms(w.pixels<float>(), right,
@@ -159,8 +173,10 @@ RefinedPeak refined(const stage::Refine::Problem& problem, const stage::Refine::
 
 Status launch(const stage::Refine::Problem& problem, const Device&,
               const stage::Refine::Buffers& buffers, PlanState*) {
-  const auto one =
-      problem.correlate.type == ElementType::u8 ? refined<std::uint8_t> : refined<float>;
+  const ElementType type = problem.correlate.type;
+  const auto one = type == ElementType::u8    ? refined<std::uint8_t>
+                   : type == ElementType::u16 ? refined<std::uint16_t>
+                                              : refined<float>;
   std::copy_n(buffers.counts + buffers.first_right, buffers.right_count,
               buffers.peak_counts + buffers.first_right);
   const std::int64_t places = std::int64_t{buffers.right_count} * problem.max_peaks;

@@ -12,6 +12,8 @@
 
 #ifndef XCORR_CPU_SEPARABLE_JOB
 #define XCORR_CPU_SEPARABLE_JOB
+#include <cmath>
+
 #include "cpu/common.hpp"
 #include "stages/filter.hpp"
 
@@ -95,6 +97,9 @@ void store(const Sum* HWY_RESTRICT sums, int shift, int width, T* HWY_RESTRICT o
     const Sum half = (Sum{1} << shift) >> 1;
     for (int x = 0; x < width; ++x)
       out[x] = static_cast<T>(std::clamp((sums[x] + half) >> shift, 0, 255));
+  } else if constexpr (sizeof(T) == 2) {
+    for (int x = 0; x < width; ++x)
+      out[x] = static_cast<T>(std::clamp(std::floor(sums[x] + 0.5), 0.0, 65535.0));
   } else {
     for (int x = 0; x < width; ++x) out[x] = static_cast<T>(sums[x]);
   }
@@ -133,6 +138,7 @@ void run_as(const Job& job) {
 
 void run(const Job& job) {
   if (job.problem->type == ElementType::u8) return run_as<std::uint8_t, int>(job);
+  if (job.problem->type == ElementType::u16) return run_as<std::uint16_t, double>(job);
   if (job.problem->type == ElementType::f64) return run_as<double, double>(job);
   if (job.problem->weights->sums == ElementType::f64) return run_as<float, double>(job);
   run_as<float, float>(job);
@@ -176,7 +182,7 @@ std::size_t workspace(const stage::Filter::Problem& problem, const Device&) {
 constexpr Variant<stage::Filter> variants[] = {
     {{"separable",
       Backend::cpu,
-      {Feature::u8, Feature::f32, Feature::f64, Feature::several_pictures,
+      {Feature::u8, Feature::u16, Feature::f32, Feature::f64, Feature::several_pictures,
        Feature::pitched_output}},
      supports_all,
      launch,

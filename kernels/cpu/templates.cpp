@@ -6,6 +6,7 @@
 #include "stages/templates.hpp"
 #include "cpu/common.hpp"
 #include "stages/blend.hpp"
+#include "stages/score.hpp"
 
 namespace xcorr::cpu {
 namespace {
@@ -39,18 +40,22 @@ class Templates {
   double n_;
 };
 
-TemplateSums sums_of(const Templates<std::uint8_t>& pixels) {
+/// Pixels of whole numbers.
+template <class T>
+TemplateSums sums_of(const Templates<T>& pixels) {
   std::int64_t sum = 0, squares = 0;
-  pixels.for_pixels([&](std::uint8_t pixel, std::uint8_t* operand, bool counts) {
+  pixels.for_pixels([&](T pixel, T* operand, bool counts) {
     const std::int64_t v = counts ? pixel : 0;
     sum += v;
     squares += v * v;
-    if (operand) *operand = static_cast<std::uint8_t>(v);
+    if (operand) *operand = static_cast<T>(v);
   });
-  return {double(sum), double(squares),
-          double(static_cast<std::int64_t>(pixels.n()) * squares - sum * sum)};
+  return {
+      double(sum), double(squares),
+      double(n2_covariance<TermOf<T>>(static_cast<std::int64_t>(pixels.n()), squares, sum, sum))};
 }
 
+template <>
 TemplateSums sums_of(const Templates<float>& pixels) {
   TemplateSums sums;
   pixels.for_pixels([&](float pixel, float*, bool counts) {
@@ -71,8 +76,9 @@ TemplateSums sums_of(const Templates<float>& pixels) {
 Status template_sums(const stage::TemplateSums::Problem& p, const Device&,
                      const stage::TemplateSums::Buffers& b, PlanState*) {
   for (int r = b.first_right; r < b.first_right + b.right_count; ++r)
-    b.template_sums[r] = p.type == ElementType::u8 ? sums_of(Templates<std::uint8_t>(p, b, r))
-                                                   : sums_of(Templates<float>(p, b, r));
+    b.template_sums[r] = p.type == ElementType::u8    ? sums_of(Templates<std::uint8_t>(p, b, r))
+                         : p.type == ElementType::u16 ? sums_of(Templates<std::uint16_t>(p, b, r))
+                                                      : sums_of(Templates<float>(p, b, r));
   return {};
 }
 
@@ -91,17 +97,19 @@ void blend_as(const stage::Blend::Problem& p, const stage::Blend::Buffers& b) {
 
 Status blend(const stage::Blend::Problem& p, const Device&, const stage::Blend::Buffers& b,
              PlanState*) {
-  p.type == ElementType::u8 ? blend_as<std::uint8_t>(p, b) : blend_as<float>(p, b);
+  p.type == ElementType::u8    ? blend_as<std::uint8_t>(p, b)
+  : p.type == ElementType::u16 ? blend_as<std::uint16_t>(p, b)
+                               : blend_as<float>(p, b);
   return {};
 }
 
 constexpr Variant<stage::TemplateSums> sums_table[] = {
-    {{"template_sums", Backend::cpu, {Feature::u8, Feature::f32, Feature::mask}},
+    {{"template_sums", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
      supports_all,
      template_sums},
 };
 constexpr Variant<stage::Blend> blend_table[] = {
-    {{"blend", Backend::cpu, {Feature::u8, Feature::f32}}, supports_all, blend},
+    {{"blend", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}}, supports_all, blend},
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The sum and the sum of squares of the search region's window at each shift. 8 bits: running sums,
-// down the columns and then along the row, exact in integers. Float: running sums would carry the
-// rounding errors of large values into later small ones, so windows are composed of pieces of 1, 2,
-// 4, ... pixels, first along rows, then down columns: nothing is ever subtracted. Plain loops,
-// vectorised by the compiler once for each of Highway's targets.
+// The sum and the sum of squares of the search region's window at each shift. Whole numbers:
+// running sums, down the columns and then along the row, exact in integers. Float: running sums
+// would carry the rounding errors of large values into later small ones, so windows are composed of
+// pieces of 1, 2, 4, ... pixels, first along rows, then down columns: nothing is ever subtracted.
+// Plain loops, vectorised by the compiler once for each of Highway's targets.
 #include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -44,28 +44,31 @@ struct FloatScratch {
 HWY_BEFORE_NAMESPACE();
 namespace xcorr::cpu::window_sums::HWY_NAMESPACE {
 
-void add_row(const std::uint8_t* HWY_RESTRICT row, int width, std::uint32_t* HWY_RESTRICT sums,
-             std::uint32_t* HWY_RESTRICT squares) {
+/// Column: the type of a column's sums.
+template <class Pixel, class Column>
+void add_row(const Pixel* HWY_RESTRICT row, int width, Column* HWY_RESTRICT sums,
+             Column* HWY_RESTRICT squares) {
   for (int x = 0; x < width; ++x) {
-    const std::uint32_t f = row[x];
+    const Column f = row[x];
     sums[x] += f;
     squares[x] += f * f;
   }
 }
 
 /// Subtracts one row and adds another.
-void move_row(const std::uint8_t* HWY_RESTRICT old_row, const std::uint8_t* HWY_RESTRICT new_row,
-              int width, std::uint32_t* HWY_RESTRICT sums, std::uint32_t* HWY_RESTRICT squares) {
+template <class Pixel, class Column>
+void move_row(const Pixel* HWY_RESTRICT old_row, const Pixel* HWY_RESTRICT new_row, int width,
+              Column* HWY_RESTRICT sums, Column* HWY_RESTRICT squares) {
   for (int x = 0; x < width; ++x) {
-    const std::uint32_t f = new_row[x], g = old_row[x];
+    const Column f = new_row[x], g = old_row[x];
     sums[x] += f - g;
     squares[x] += f * f - g * g;
   }
 }
 
 /// Sums of `window` columns at each of `count` positions.
-template <class Out>
-void sum_along(const std::uint32_t* columns, int window, int count, Out* HWY_RESTRICT out) {
+template <class Column, class Out>
+void sum_along(const Column* columns, int window, int count, Out* HWY_RESTRICT out) {
   Out sum = 0;
   for (int x = 0; x < window; ++x) sum += columns[x];
   out[0] = sum;
@@ -75,13 +78,14 @@ void sum_along(const std::uint32_t* columns, int window, int count, Out* HWY_RES
   }
 }
 
-/// 8 bits: a band of whole rows.
-void run_u8(const Job& job) {
+/// Whole numbers: a band of whole rows.
+template <class Pixel, class Column, class Sum, class Squares>
+void run_integers(const Job& job) {
   const Problem& p = *job.problem;
-  const auto left = left_of<std::uint8_t>(p, job.buffers->lefts, 0);
+  const auto left = left_of<Pixel>(p, job.buffers->lefts, 0);
   const int width = p.shifts.width + p.right.width - 1;
-  auto* sums = static_cast<std::uint32_t*>(job.scratch);
-  std::uint32_t* squares = sums + width;
+  auto* sums = static_cast<Column*>(job.scratch);
+  Column* squares = sums + width;
   std::fill_n(sums, 2 * std::size_t(width), 0);
   const int top = p.shifts.y + job.tile.y;
   const auto row = [&](int y) { return left.row(top + y) + p.shifts.x; };
@@ -90,13 +94,9 @@ void run_u8(const Job& job) {
     if (y > 0) move_row(row(y - 1), row(y + p.right.height - 1), width, sums, squares);
     const std::int64_t at = std::int64_t{job.tile.y + y} * p.shifts.width;
     sum_along(sums, p.right.width, p.shifts.width,
-              static_cast<std::uint32_t*>(job.buffers->window_sums) + at);
-    if (p.output_type() == ElementType::u64)
-      sum_along(squares, p.right.width, p.shifts.width,
-                static_cast<std::uint64_t*>(job.buffers->window_squares) + at);
-    else
-      sum_along(squares, p.right.width, p.shifts.width,
-                static_cast<std::uint32_t*>(job.buffers->window_squares) + at);
+              static_cast<Sum*>(job.buffers->window_sums) + at);
+    sum_along(squares, p.right.width, p.shifts.width,
+              static_cast<Squares*>(job.buffers->window_squares) + at);
   }
 }
 
@@ -140,7 +140,14 @@ void run_f32(const Job& job, const Value& value, double* out) {
 }
 
 void run(const Job& job) {
-  if (job.problem->type == ElementType::u8) return run_u8(job);
+  using u8 = std::uint8_t;
+  using u16 = std::uint16_t;
+  using u32 = std::uint32_t;
+  using u64 = std::uint64_t;
+  if (job.problem->type == ElementType::u16) return run_integers<u16, u64, u64, u64>(job);
+  if (job.problem->type == ElementType::u8)
+    return job.problem->output_type() == ElementType::u64 ? run_integers<u8, u32, u32, u64>(job)
+                                                          : run_integers<u8, u32, u32, u32>(job);
   run_f32(
       job, [](double f) HWY_ATTR { return f; }, static_cast<double*>(job.buffers->window_sums));
   run_f32(
@@ -169,7 +176,9 @@ Size tile_size(const Problem& p) {
 
 std::size_t slot_bytes(const Problem& p) {
   if (p.type == ElementType::f32) return FloatScratch(p, tile_size(p)).bytes();
-  return 2 * sizeof(std::uint32_t) * (std::size_t(p.shifts.width) + p.right.width - 1);
+  const std::size_t column =
+      p.type == ElementType::u16 ? sizeof(std::uint64_t) : sizeof(std::uint32_t);
+  return 2 * column * (std::size_t(p.shifts.width) + p.right.width - 1);
 }
 
 Status launch(const stage::WindowSums::Problem& problem, const Device&,
@@ -201,7 +210,7 @@ std::size_t workspace(const stage::WindowSums::Problem& problem, const Device&) 
 }
 
 constexpr Variant<stage::WindowSums> variants[] = {
-    {{"window_sums", Backend::cpu, {Feature::u8, Feature::f32, Feature::wide_sums}},
+    {{"window_sums", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums}},
      supports,
      launch,
      workspace},

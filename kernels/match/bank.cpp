@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include <xcorr/correlate.hpp>
+
 #include "match/image.hpp"
 
 namespace xcorr {
@@ -14,11 +16,14 @@ Status check_view(const MatrixView& view, std::size_t index) {
   if (!view.data || view.size.empty()) return {Code::invalid_argument, name + " is empty"};
   if (view.memory != Memory::host) return {Code::invalid_argument, name + " is not in host memory"};
   if (!is_matched(view.type))
-    return {Code::invalid_argument,
-            name + " has elements of type " + name_of(view.type) + "; templates are of u8 or f32"};
+    return {Code::invalid_argument, name + " has elements of type " + name_of(view.type) +
+                                        "; templates are of " + matched_types};
   if (Status s = check_rows(view, name); !s.ok()) return s;
   if (view.size.area() > max_template_pixels)
     return {Code::invalid_argument, name + " has more than 11.9 million pixels"};
+  if (view.type == ElementType::u16 && view.size.area() > max_u16_pixels)
+    return {Code::invalid_argument,
+            name + " of u16 has more than 2097152 pixels: larger ones are matched as f32"};
   return {};
 }
 

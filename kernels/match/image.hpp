@@ -11,10 +11,11 @@
 
 namespace xcorr {
 
-/// Whether pictures of that type can be matched.
+/// Whether pictures of that type can be matched, and a message's list of these.
 constexpr bool is_matched(ElementType type) {
-  return type == ElementType::u8 || type == ElementType::f32;
+  return type == ElementType::u8 || type == ElementType::u16 || type == ElementType::f32;
 }
+inline constexpr const char* matched_types = "u8, u16 or f32";
 
 /// Checks the pixel layout and the pitch. Errors (invalid_argument) name the
 /// matrix.

@@ -38,6 +38,8 @@ std::vector<float> averages_of(const BankTemplate& t) {
   };
   if (t.type == ElementType::u8)
     take(reinterpret_cast<const std::uint8_t*>(t.pixels.data()));
+  else if (t.type == ElementType::u16)
+    take(reinterpret_cast<const std::uint16_t*>(t.pixels.data()));
   else
     take(reinterpret_cast<const float*>(t.pixels.data()));
   return averages;

@@ -164,7 +164,7 @@ Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& setti
   if (frame.empty()) return {Code::invalid_argument, "the frame is empty"};
   if (!is_matched(type))
     return {Code::invalid_argument,
-            std::string("frames of type ") + name_of(type) + "; frames are of u8 or f32"};
+            std::string("frames of type ") + name_of(type) + "; frames are of " + matched_types};
   if (!impl_->bank.empty() && impl_->bank.front().type != type)
     return {Code::invalid_argument, std::string("frames of ") + name_of(type) + ", templates of " +
                                         name_of(impl_->bank.front().type)};

@@ -63,13 +63,14 @@ std::string key_of(const Device& device, const MatchProblem& p) {
 
 /// Noise, which is as expensive to match as any picture: dense, in host memory.
 std::vector<std::byte> noise(ElementType type, Size size) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(size.area()));
+  const std::size_t element = type == ElementType::u16 ? 2 : 1;
+  std::vector<std::byte> bytes(element * static_cast<std::size_t>(size.area()));
   std::mt19937_64 random(1);
   for (std::size_t at = 0; at < bytes.size(); at += 8) {
     const std::uint64_t word = random();
     std::memcpy(bytes.data() + at, &word, std::min<std::size_t>(8, bytes.size() - at));
   }
-  if (type == ElementType::u8) return bytes;
+  if (is_integral(type)) return bytes;
   std::vector<std::byte> floats(bytes.size() * sizeof(float));
   std::transform(bytes.begin(), bytes.end(), reinterpret_cast<float*>(floats.data()),
                  [](std::byte b) { return static_cast<float>(b); });

@@ -108,8 +108,10 @@ std::array<Neighbour, 4> neighbours_of(const Problem& problem, Backend backend, 
                                        bool any_form) {
   std::array<Neighbour, 4> nearest;
   const Place wanted = place_of(problem);
+  // A variant makes products of u16 from four times as many of u8, so the order is the same.
+  const ElementType type = problem.type == ElementType::u16 ? ElementType::u8 : problem.type;
   for (const Measured& m : measured) {
-    if (m.match != match || m.backend != backend || m.type != problem.type) continue;
+    if (m.match != match || m.backend != backend || m.type != type) continue;
     const Place have =
         place_of(m.form, double(m.right_pixels), double(m.shifts), m.lefts, m.rights, m.share);
     if (!any_form && have.form != wanted.form) continue;

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "stages/host_device.hpp"
 
@@ -18,10 +19,10 @@ XCORR_HD inline float blended_average(float average, float pixel, float weight) 
   return weight == 1 ? pixel : fmaf(weight, pixel - average, average);
 }
 
-/// The average as a pixel: for u8 rounded to the nearest, ties to even.
+/// The average as a pixel: whole numbers are rounded to the nearest, ties to even.
 template <class T>
 XCORR_HD T pixel_of(float average) {
-  if constexpr (sizeof(T) == 1)
+  if constexpr (std::is_integral_v<T>)
     return static_cast<T>(rintf(average));
   else
     return average;

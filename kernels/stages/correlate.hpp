@@ -62,7 +62,7 @@ struct Correlate {
     constexpr Features features() const {
       return features_of(correlate)
           .with(Feature::float_products,
-                correlate.type == ElementType::u8 && products == ElementType::f32)
+                is_integral(correlate.type) && products == ElementType::f32)
           .with(Feature::pitched_output, product_pitch != 0);
     }
   };

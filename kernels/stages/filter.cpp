@@ -10,7 +10,7 @@
 namespace xcorr {
 namespace {
 
-/// For the weights of u8 pictures, see FilterProblem.
+/// For the weights of u8 and u16 pictures, see FilterProblem.
 constexpr int max_fraction_bits = 11;
 
 /// In units of 2^-bits. From each end inwards a weight's rounding error is carried to the next one;
@@ -73,6 +73,10 @@ Result<FilterWeights> filter_weights(ElementType type, const AxisWeights& across
     case ElementType::u8:
       if (auto weights = in_fixed_point(across, down)) return *weights;
       return bad("the weights are too large for u8 pictures");
+    case ElementType::u16:
+      return FilterWeights{scaled(rounded(across, max_fraction_bits), -max_fraction_bits),
+                           scaled(rounded(down, max_fraction_bits), -max_fraction_bits), 0,
+                           ElementType::f64};
     case ElementType::f32:
       if (sums == ElementType::f32 || sums == ElementType::f64)
         return FilterWeights{across, down, 0, sums};
@@ -80,7 +84,7 @@ Result<FilterWeights> filter_weights(ElementType type, const AxisWeights& across
     case ElementType::f64:
       return FilterWeights{across, down, 0, ElementType::f64};
     default:
-      return bad("the element type must be u8, f32 or f64");
+      return bad("the element type must be u8, u16, f32 or f64");
   }
 }
 

@@ -14,7 +14,7 @@ namespace xcorr {
 
 /// The weights as variants use them.
 struct FilterWeights {
-  AxisWeights across, down;  ///< u8: multiples of 2^-fraction_bits
+  AxisWeights across, down;  ///< u8: multiples of 2^-fraction_bits; u16: of 2^-11
   /// u8: the most bits for which sums of weighted pixels, in units of 2^(-2 fraction_bits), plus a
   /// half, fit signed 32 bits.
   int fraction_bits = 0;

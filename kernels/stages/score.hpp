@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The formulas of the match methods (OpenCV's), from sums, for every backend: the same operations
-// in the same order, so that the CPU and the GPU agree to the last bit. For 8-bit data every sum
-// is an exact integer and only the last quotient rounds; a copy then scores exactly 1, because
-// sqrt(x * x) == x in IEEE arithmetic.
+// in the same order, so that the CPU and the GPU agree to the last bit. For 8-bit and 16-bit data
+// every sum is an exact integer and only the last quotient rounds; a copy then scores exactly 1,
+// because sqrt(x * x) == x in IEEE arithmetic.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include <xcorr/methods.hpp>
 
@@ -16,8 +17,16 @@
 
 namespace xcorr {
 
-/// Sums over the n pixels of the window at a shift. T: std::int64_t (8-bit data, n up to 11.9
-/// million, so that n^2 * 255^2 stays below 2^63) or double.
+/// What n sum ab - sum a sum b of 16-bit pixels needs.
+__extension__ typedef __int128 Int128;
+
+/// The type in which the sums of such pixels are put together. For 8 bits n is up to 11.9 million,
+/// so that n^2 * 255^2 stays below 2^63.
+template <class Pixel>
+using TermOf = std::conditional_t<std::is_floating_point_v<Pixel>, double,
+                                  std::conditional_t<sizeof(Pixel) == 1, std::int64_t, Int128>>;
+
+/// Sums over the n pixels of the window at a shift. T: TermOf the pixels.
 template <class T>
 struct WindowTerms {
   T n, product, left_sum, left_squares;  ///< n, sum f t, sum f, sum f^2
@@ -28,6 +37,9 @@ struct WindowTerms {
 inline constexpr double flat_share = 1e-12;
 
 XCORR_HD inline bool is_flat_variance(std::int64_t n2_variance, std::int64_t /*n_squares*/) {
+  return n2_variance == 0;
+}
+XCORR_HD inline bool is_flat_variance(Int128 n2_variance, Int128 /*n_squares*/) {
   return n2_variance == 0;
 }
 XCORR_HD inline bool is_flat_variance(double n2_variance, double n_squares) {

@@ -25,10 +25,11 @@ namespace xcorr {
 
 enum class Feature : std::uint8_t {
   u8,  ///< pixels of that type
+  u16,
   i32,
   f32,
   f64,
-  wide_sums,         ///< sums over a window of u8 that need 64 bits
+  wide_sums,         ///< sums over a window that need 64 bits
   float_products,    ///< approximate products of u8, in f32
   pitched_output,    ///< surfaces with gaps between rows or between surfaces
   several_pictures,  ///< n-to-mn, n-to-m
@@ -37,7 +38,7 @@ enum class Feature : std::uint8_t {
   mask,              ///< not all pixels of a template count
   contrast,          ///< windows are asked for a contrast of some sign or amount
 };
-inline constexpr int feature_count = 12;
+inline constexpr int feature_count = 13;
 
 /// A set of features.
 class Features {
@@ -62,12 +63,19 @@ class Features {
   std::uint32_t bits_ = 0;
 };
 
+/// Whether it is a type of whole numbers.
+constexpr bool is_integral(ElementType type) {
+  return type != ElementType::f32 && type != ElementType::f64;
+}
+
 /// The feature for an element type of pixels. No variant supports that of a type that no stage
 /// takes.
 constexpr Features feature_of(ElementType type) {
   switch (type) {
     case ElementType::u8:
       return Feature::u8;
+    case ElementType::u16:
+      return Feature::u16;
     case ElementType::i32:
       return Feature::i32;
     case ElementType::f32:

@@ -9,11 +9,11 @@
 
 namespace xcorr {
 
-/// Sums over all pixels of a template that count (u8: exact integers below 2^53; f32: sums of
-/// doubles).
+/// Sums over all pixels of a template that count (u8 and u16: exact integers below 2^53; f32: sums
+/// of doubles).
 struct TemplateSums {
   double sum = 0, squares = 0;  ///< sum t, sum t^2
-  /// n sum t^2 - (sum t)^2, n^2 times the variance; for u8 an integer below 2^63, rounded once.
+  /// n sum t^2 - (sum t)^2, n^2 times the variance; for u8 and u16 an integer, rounded once.
   double n2_variance = 0;
 };
 

@@ -10,13 +10,14 @@
 
 namespace xcorr {
 
-/// The window sums of u8 are u32, and their squares as wide as products are; those of f32 are
-/// double.
+/// The window sums of u8 are u32, those of u16 u64, and their squares as wide as products are;
+/// those of f32 are double.
 constexpr ElementType window_sum_type(const Problem& p) {
-  return p.type == ElementType::u8 ? ElementType::u32 : ElementType::f64;
+  if (p.type == ElementType::u16) return ElementType::u64;
+  return is_integral(p.type) ? ElementType::u32 : ElementType::f64;
 }
 constexpr ElementType window_square_type(const Problem& p) {
-  return p.type == ElementType::u8 ? p.output_type() : ElementType::f64;
+  return is_integral(p.type) ? p.output_type() : ElementType::f64;
 }
 /// Dense surfaces, one value per shift.
 constexpr Extent window_sums_of(const Problem& p) {

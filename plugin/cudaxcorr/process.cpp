@@ -15,6 +15,7 @@
 #include "cudaxcorr/latency.h"
 #include "cudaxcorr/results.h"
 #include "cudaxcorr/template_changes.h"
+#include "matching/frame.h"
 
 namespace cudaxcorr {
 namespace {
@@ -162,8 +163,8 @@ xcorr::Status begin_analysis(GstCudaXCorr* self, FrameInFlight& frame) {
   // First, since nothing is prepared for frames that are not there.
   auto mapped = std::make_unique<MappedFrame>(element.format, buffer,
                                               on_gpu ? flags_to_read_on_gpu() : GST_MAP_READ);
-  if (!*mapped) {
-    pass_unanalysed(self, frame, mapped->fault());
+  if (const char* fault = *mapped ? fault_of_luma(*mapped) : mapped->fault()) {
+    pass_unanalysed(self, frame, fault);
     return {};
   }
   if (on_gpu && context != element.context) {

@@ -17,8 +17,8 @@ namespace {
 
 double sum_of_squares(const LumaImage& image) {
   double sum = 0;
-  for (std::size_t i = 0; i < image.pixels.size(); ++i)
-    if (image.counts(i)) sum += image.pixels[i] * image.pixels[i];
+  for (std::size_t i = 0; i < static_cast<std::size_t>(image.size.area()); ++i)
+    if (image.counts(i)) sum += static_cast<double>(image[i]) * image[i];
   return sum;
 }
 
@@ -108,8 +108,9 @@ void Analyser::keep_tracks_of(const Analyser& other) {
   filters_ = other.filters_;
 }
 
-xcorr::Status Analyser::configure(const Task& task) try {
-  if (is_ready_for(task)) return {};
+xcorr::Status Analyser::configure(const Task& asked) try {
+  if (is_ready_for(asked)) return {};
+  const Task task = possible(asked);
   const CurrentContext current(device_, context_);
   if (!current.status().ok()) return current.status();
   ready_ = false;
@@ -129,14 +130,25 @@ xcorr::Status Analyser::configure(const Task& task) try {
       tracking, task.search.match,
       xcorr::searched_region({format_.width, format_.height}, task.search.match.search_region),
       zero_window_scores(*images_, task.search.match.method));
+  asked_ = asked;
   task_ = task;
   ready_ = true;
   check(task);
+  check_depth(asked);
   return {};
 } catch (const std::exception& thrown) {
   ready_ = false;
   loaded_.reset();
   return xcorr::status_of(thrown);
+}
+
+/// Without what needs frames of 8 bits, if these have more, and in their levels.
+Task Analyser::possible(Task task) const {
+  if (luma_type(format_) == xcorr::ElementType::u8) return task;
+  task.search.match.poses = {};
+  task.search.tracking.by = FollowBy::template_;
+  task.search.match.min_contrast *= levels_of_gray(format_);
+  return task;
 }
 
 xcorr::Status Analyser::provide(std::size_t matchers) {
@@ -158,7 +170,7 @@ xcorr::Status Analyser::prepare(const Task& task) {
   const xcorr::MatchSettings match =
       tracking.enabled ? search_for_tracks(task.search.match) : task.search.match;
   for (xcorr::Matcher& matcher : matchers_)
-    if (auto status = matcher.prepare(xcorr::ElementType::u8, frame, match); !status.ok())
+    if (auto status = matcher.prepare(luma_type(format_), frame, match); !status.ok())
       return status;
   return tracking.enabled ? windows_->prepare(frame, match, tracking) : xcorr::Status();
 }
@@ -223,6 +235,15 @@ void Analyser::check(const Task& task) {
            " is flat: it has no contrast that the method '" +
            xcorr::info(task.search.match.method).name + "' could match");
   }
+}
+
+void Analyser::check_depth(const Task& asked) {
+  if (luma_type(format_) == xcorr::ElementType::u8) return;
+  const std::string format = gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&format_));
+  if (asked.search.match.poses.any())
+    warn("Poses need frames of 8 bits, not " + format + ": templates are searched upright");
+  if (asked.search.tracking.by_filter())
+    warn("Filters need frames of 8 bits, not " + format + ": targets are followed by templates");
 }
 
 void Analyser::warn(std::string text) {

@@ -54,7 +54,7 @@ class Analyser {
   void keep_tracks_of(const Analyser& other);
 
   /// Whether configure() has succeeded for this task and the present format.
-  bool is_ready_for(const Task& task) const { return ready_ && task == task_; }
+  bool is_ready_for(const Task& task) const { return ready_ && task == asked_; }
   /// Prepares everything for a task. Does nothing if that has been done already; otherwise there
   /// must be no frames in flight. After a failure another task must succeed before the next
   /// begin().
@@ -89,6 +89,7 @@ class Analyser {
 
  private:
   Analyser(xcorr::Device device, const PipelineContext& context, xcorr::Matcher matcher);
+  Task possible(Task task) const;
   xcorr::Status provide(std::size_t matchers);
   bool live() const { return !live_.empty() && live_.front(); }
   /// Templates once made live stay live, even while updates are switched off, but for poses.
@@ -97,6 +98,7 @@ class Analyser {
   xcorr::Status prepare(const Task& task);
   void keep_tracks();
   void check(const Task& task);
+  void check_depth(const Task& asked);
   xcorr::Status begin_to_follow(const xcorr::MatrixView& frame, std::uint64_t number);
   xcorr::Status finish_search(xcorr::Matcher& matcher, std::vector<Target>& targets);
   xcorr::Status finish_following(xcorr::Matcher& matcher, std::vector<Target>& targets);
@@ -120,8 +122,8 @@ class Analyser {
   Images followed_;     ///< those that the follower's tracks are of
   std::vector<xcorr::Peak> peaks_;
   std::string kernel_;
-  std::optional<Task> task_;
-  bool ready_ = false;  ///< for task_ in this format
+  std::optional<Task> asked_, task_;  ///< the latter is what of it can be done
+  bool ready_ = false;                ///< for asked_ in this format
   std::vector<std::string> warnings_, told_;
   std::string told_tuning_;
 };

@@ -6,6 +6,7 @@ namespace {
 
 /// Where a pixel's components are among its bytes.
 xcorr::PixelLayout layout_of(const GstVideoInfo& info) {
+  if (luma_type(info) == xcorr::ElementType::u16) return {};
   const int bytes = GST_VIDEO_INFO_COMP_PSTRIDE(&info, 0);
   const auto position = [&](int component) {
     return static_cast<int>(GST_VIDEO_INFO_COMP_POFFSET(&info, component));
@@ -17,10 +18,26 @@ xcorr::PixelLayout layout_of(const GstVideoInfo& info) {
 
 }  // namespace
 
+xcorr::ElementType luma_type(const GstVideoInfo& info) {
+  return GST_VIDEO_INFO_COMP_DEPTH(&info, 0) > 8 ? xcorr::ElementType::u16 : xcorr::ElementType::u8;
+}
+
+int levels_of_gray(const GstVideoInfo& info) {
+  return 1 << (GST_VIDEO_INFO_COMP_DEPTH(&info, 0) - 8 + info.finfo->shift[0]);
+}
+
+const char* fault_of_luma(const MappedFrame& mapped) {
+  if (luma_type(mapped.frame.info) == xcorr::ElementType::u8) return nullptr;
+  const auto stride = GST_VIDEO_FRAME_PLANE_STRIDE(&mapped.frame, 0);
+  const auto begin = reinterpret_cast<guintptr>(GST_VIDEO_FRAME_PLANE_DATA(&mapped.frame, 0));
+  if (stride < 0) return "its 16-bit rows lie from the last to the first";
+  return begin % 2 || stride % 2 ? "its 16-bit pixels begin at odd addresses" : nullptr;
+}
+
 xcorr::MatrixView luma_view(const MappedFrame& mapped, xcorr::Memory memory) {
   const GstVideoFrame& frame = mapped.frame;
   xcorr::MatrixView view{GST_VIDEO_FRAME_PLANE_DATA(&frame, 0),
-                         xcorr::ElementType::u8,
+                         luma_type(frame.info),
                          {mapped.picture.w, mapped.picture.h},
                          GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0),
                          memory,

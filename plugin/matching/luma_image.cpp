@@ -2,6 +2,7 @@
 #include "matching/luma_image.h"
 
 #include <algorithm>
+#include <climits>
 #include <functional>
 
 #include <xcorr/image.hpp>
@@ -63,19 +64,27 @@ bool is_upside_down(const GstVideoFrame& frame) {
 }  // namespace
 
 bool LumaImage::is_flat() const {
-  std::uint8_t least = 255, most = 0;
-  for (std::size_t i = 0; i < pixels.size(); ++i) {
+  int least = INT_MAX, most = INT_MIN;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(size.area()); ++i) {
     if (!counts(i)) continue;
-    least = std::min(least, pixels[i]);
-    most = std::max(most, pixels[i]);
+    least = std::min(least, (*this)[i]);
+    most = std::max(most, (*this)[i]);
     if (least < most) return false;
   }
   return true;
 }
 
+void write_luma(const xcorr::MatrixView& view, std::uint8_t* to, std::ptrdiff_t pitch) {
+  if (view.type == xcorr::ElementType::u8) return xcorr::copy_luma(view, to, pitch);
+  const std::size_t row = view.size.width * xcorr::size_of(view.type);
+  for (int y = 0; y < view.size.height; ++y)
+    std::memcpy(to + y * pitch, static_cast<const std::uint8_t*>(view.data) + y * view.pitch, row);
+}
+
 LumaImage luma_of(const xcorr::MatrixView& view) {
-  LumaImage image{view.size, std::vector<std::uint8_t>(view.size.area())};
-  xcorr::copy_luma(view, image.pixels.data(), view.size.width);
+  const std::ptrdiff_t row = view.size.width * static_cast<std::ptrdiff_t>(size_of(view.type));
+  LumaImage image{view.size, std::vector<std::uint8_t>(row * view.size.height), view.type};
+  write_luma(view, image.pixels.data(), row);
   return image;
 }
 
@@ -93,7 +102,7 @@ std::vector<std::optional<std::size_t>> origins_of(const std::vector<LumaImage>&
   };
   pair_up(std::equal_to<LumaImage>());
   pair_up([](const LumaImage& a, const LumaImage& b) {
-    return a.size == b.size && a.pixels == b.pixels;
+    return a.size == b.size && a.type == b.type && a.pixels == b.pixels;
   });
   return origins;
 }

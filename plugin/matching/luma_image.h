@@ -4,7 +4,9 @@
 // and its luma then computed as the frames' is: an exact copy scores 1 in every format.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <vector>
 
@@ -16,15 +18,22 @@
 
 namespace cudaxcorr {
 
-/// Dense 8-bit luma.
+/// Dense luma.
 struct LumaImage {
   xcorr::Size size;
-  std::vector<std::uint8_t> pixels;
+  std::vector<std::uint8_t> pixels;                  ///< the bytes of their elements
+  xcorr::ElementType type = xcorr::ElementType::u8;  ///< or u16
   Mask mask{};
 
   bool operator==(const LumaImage&) const = default;
   xcorr::MatrixView view() const {
-    return {pixels.data(), xcorr::ElementType::u8, size, size.width};
+    return {pixels.data(), type, size, size.width * std::ptrdiff_t(xcorr::size_of(type))};
+  }
+  int operator[](std::size_t pixel) const {
+    if (type == xcorr::ElementType::u8) return pixels[pixel];
+    std::uint16_t word;
+    std::memcpy(&word, &pixels[2 * pixel], sizeof word);
+    return word;
   }
   /// Without data if all pixels count.
   xcorr::MatrixView mask_view() const {
@@ -35,6 +44,9 @@ struct LumaImage {
   /// Whether all pixels that count are equal.
   bool is_flat() const;
 };
+
+/// Writes the luma of a matrix, row by row, `pitch` bytes apart. Both are in host memory.
+void write_luma(const xcorr::MatrixView& view, std::uint8_t* to, std::ptrdiff_t pitch);
 
 /// The luma of a matrix in host memory.
 LumaImage luma_of(const xcorr::MatrixView& view);

@@ -45,8 +45,11 @@ Mask make_mask(const Picture& picture, const Masking& masking, std::string& reas
 
 /// Whether the mask takes all contrast away.
 bool flattens(const Picture& masked) {
+  const GstVideoInfo picture = masked.info();
   GstVideoInfo gray;
-  gst_video_info_set_format(&gray, GST_VIDEO_FORMAT_GRAY8, 1, 1);
+  const bool deep = GST_VIDEO_INFO_COMP_DEPTH(&picture, 0) > 8;
+  gst_video_info_set_format(&gray, deep ? GST_VIDEO_FORMAT_GRAY16_LE : GST_VIDEO_FORMAT_GRAY8, 1,
+                            1);
   auto image = luma_in(gray, masked);
   if (!image || !image->is_flat()) return false;
   image->mask.clear();

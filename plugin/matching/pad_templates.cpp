@@ -9,15 +9,31 @@ namespace {
 
 #define CUDAXCORR_SIZES \
   ", width = (int) [ 1, max ], height = (int) [ 1, max ], framerate = (fraction) [ 0, max ]"
-constexpr char caps_text[] = "video/x-raw, format = (string) " CUDAXCORR_FORMATS CUDAXCORR_SIZES;
-constexpr char gpu_caps_text[] =
-    "video/x-raw(memory:CUDAMemory), format = (string) " CUDAXCORR_GPU_FORMATS CUDAXCORR_SIZES;
+#define CUDAXCORR_IN_SYSTEM_MEMORY "video/x-raw, format = (string) "
+#define CUDAXCORR_IN_CUDA_MEMORY "video/x-raw(memory:CUDAMemory), format = (string) "
+
+/// Those of 8 bits, which are preferred, and of more.
+struct CapsTexts {
+  const char *of_8_bits, *deep;
+};
+constexpr CapsTexts in_system_memory{
+    CUDAXCORR_IN_SYSTEM_MEMORY CUDAXCORR_FORMATS CUDAXCORR_SIZES,
+    CUDAXCORR_IN_SYSTEM_MEMORY CUDAXCORR_DEEP_FORMATS CUDAXCORR_SIZES};
+constexpr CapsTexts in_cuda_memory{
+    CUDAXCORR_IN_CUDA_MEMORY CUDAXCORR_GPU_FORMATS CUDAXCORR_SIZES,
+    CUDAXCORR_IN_CUDA_MEMORY CUDAXCORR_DEEP_GPU_FORMATS CUDAXCORR_SIZES};
+
+void append(GstCaps* caps, const CapsTexts& texts, Depths depths) {
+  gst_caps_append(caps, gst_caps_from_string(texts.of_8_bits));
+  if (depths == Depths::all) gst_caps_append(caps, gst_caps_from_string(texts.deep));
+}
 
 }  // namespace
 
-void add_pad_templates(GstElementClass* klass) {
-  GstCaps* caps = gst_caps_from_string(has_cuda_memory() ? gpu_caps_text : "EMPTY");
-  gst_caps_append(caps, gst_caps_from_string(caps_text));
+void add_pad_templates(GstElementClass* klass, Depths depths) {
+  GstCaps* caps = gst_caps_new_empty();
+  if (has_cuda_memory()) append(caps, in_cuda_memory, depths);
+  append(caps, in_system_memory, depths);
   gst_element_class_add_pad_template(
       klass, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
   gst_element_class_add_pad_template(

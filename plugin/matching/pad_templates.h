@@ -7,6 +7,8 @@
 
 namespace cudaxcorr {
 
-void add_pad_templates(GstElementClass* klass);
+enum class Depths { of_8_bits, all };
+
+void add_pad_templates(GstElementClass* klass, Depths depths);
 
 }  // namespace cudaxcorr

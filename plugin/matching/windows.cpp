@@ -108,7 +108,8 @@ xcorr::Result<xcorr::Rect> Windows::prepare(xcorr::Matcher& matcher,
   xcorr::MatchSettings settings = settings_;
   settings.poses = poses;
   settings.search_region = region_around(expected, bounds_of(size, poses));
-  if (auto s = matcher.prepare(xcorr::ElementType::u8, frame_, settings); !s.ok()) return s;
+  if (auto s = matcher.prepare((*images_)[expected.template_index].type, frame_, settings); !s.ok())
+    return s;
   return settings.search_region;
 }
 
@@ -160,8 +161,7 @@ xcorr::Result<double> Windows::closeness_of_picture(const xcorr::MatrixView& fra
   settings.search_region = {static_cast<int>(std::lround(part.place.x)),
                             static_cast<int>(std::lround(part.place.y)), picture.size.width,
                             picture.size.height};
-  if (auto status = matcher->prepare(xcorr::ElementType::u8, frame_, settings); !status.ok())
-    return status;
+  if (auto status = matcher->prepare(picture.type, frame_, settings); !status.ok()) return status;
   if (auto status = matcher->enqueue(frame); !status.ok()) return status;
   std::vector<xcorr::Peak> peaks;
   if (auto status = matcher->collect(peaks); !status.ok()) return status;

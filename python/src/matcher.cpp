@@ -67,7 +67,9 @@ class LiveTemplateOf {
                             [](void* p) noexcept { delete[] static_cast<std::byte*>(p); });
     const std::size_t shape[] = {static_cast<std::size_t>(view.size.height),
                                  static_cast<std::size_t>(view.size.width)};
-    const auto type = view.type == ElementType::u8 ? nb::dtype<std::uint8_t>() : nb::dtype<float>();
+    const auto type = view.type == ElementType::u8    ? nb::dtype<std::uint8_t>()
+                      : view.type == ElementType::u16 ? nb::dtype<std::uint16_t>()
+                                                      : nb::dtype<float>();
     return nb::ndarray<nb::numpy>(pixels.release(), 2, shape, owner, nullptr, type).cast();
   }
 
@@ -113,10 +115,8 @@ class MatcherOf {
   }
 
   void prepare(const std::string& type, int height, int width, const MatchSettings& settings) {
-    locked([&] {
-      const ElementType element = type == "u1" ? ElementType::u8 : ElementType::f32;
-      check_value(matcher_->prepare(element, {width, height}, settings));
-    });
+    const ElementType element = element_type(type, "frame");
+    locked([&] { check_value(matcher_->prepare(element, {width, height}, settings)); });
   }
 
   void all_fit() {

@@ -15,7 +15,7 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 /// In the order of ElementType.
-constexpr const char* numpy_types[] = {"u1", "u4", "u8", "i4", "i8", "f4", "f8"};
+constexpr const char* numpy_types[] = {"u1", "u2", "u4", "u8", "i4", "i8", "f4", "f8"};
 
 std::string type_of(const nb::dlpack::dtype& type) {
   using Code = nb::dlpack::dtype_code;
@@ -29,7 +29,8 @@ std::string type_of(const nb::dlpack::dtype& type) {
   return kind + std::to_string(type.bits / 8);
 }
 
-/// Truth values are bytes, too.
+}  // namespace
+
 ElementType element_type(const std::string& type, const std::string& name) {
   if (type == "b1") return ElementType::u8;
   for (std::size_t i = 0; i < std::size(numpy_types); ++i)
@@ -37,8 +38,6 @@ ElementType element_type(const std::string& type, const std::string& name) {
   throw nb::type_error(
       (name + " has elements of type " + type + ", which xcorr does not know").c_str());
 }
-
-}  // namespace
 
 const char* numpy_type(ElementType type) { return numpy_types[static_cast<std::uint8_t>(type)]; }
 

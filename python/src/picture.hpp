@@ -48,6 +48,10 @@ class Picture {
 /// NumPy's name of a type, such as "u1".
 const char* numpy_type(ElementType type);
 
+/// The type of that name, in which truth values are bytes, too. Throws TypeError, which names what
+/// has elements of it.
+ElementType element_type(const std::string& type, const std::string& name);
+
 void bind_picture(nanobind::module_& module);
 
 }  // namespace xcorr::python

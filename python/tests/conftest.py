@@ -6,8 +6,8 @@ import skimage.data
 
 def noise(shape, seed=0, dtype="u1"):
     generator = numpy.random.default_rng(seed)
-    if dtype == "u1":
-        return generator.integers(0, 256, shape, "u1")
+    if dtype in ("u1", "u2"):
+        return generator.integers(0, numpy.iinfo(dtype).max, shape, dtype, endpoint=True)
     return generator.random(shape, dtype)
 
 

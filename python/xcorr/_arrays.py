@@ -25,9 +25,9 @@ import numpy as np
 from . import _devices, _xcorr
 
 #: Codes of the types of elements, by what they are for.
-MATCHED = ("u1", "f4")
+MATCHED = ("u1", "u2", "f4")
 MASKS = ("u1", "b1")
-CORRELATED = ("u1", "i4", "f4", "f8")
+CORRELATED = ("u1", "u2", "i4", "f4", "f8")
 
 #: CUDA's handle of the default stream: with 0 the library would use one of its own.
 _DEFAULT_STREAM = 1
@@ -38,7 +38,8 @@ def check_type(code: str, taken: Iterable[str], name: str) -> None:
     """Raise TypeError unless the code is one of those that are taken."""
     if code in taken:
         return
-    types = " or ".join(str(np.dtype(each)) for each in taken)
+    *first, last = (str(np.dtype(each)) for each in taken)
+    types = f"{', '.join(first)} or {last}" if first else last
     try:
         given = str(np.dtype(code))
     except TypeError:
@@ -142,8 +143,11 @@ class _Gpu:
 
 def _torch_codes() -> dict[Any, str]:
     torch = sys.modules["torch"]
-    return {torch.uint8: "u1", torch.bool: "b1", torch.int32: "i4", torch.int64: "i8", torch.float32: "f4",
-            torch.float64: "f8"}
+    codes = {torch.uint8: "u1", torch.bool: "b1", torch.int32: "i4", torch.int64: "i8", torch.float32: "f4",
+             torch.float64: "f8"}
+    if hasattr(torch, "uint16"):  # PyTorch 2.3
+        codes[torch.uint16] = "u2"
+    return codes
 
 
 class Torch(_Gpu):

@@ -83,11 +83,11 @@ def match_template(image: Any, template: Any, method: str | int = "ccoeff-normed
     """How well a template matches at every place of an image.
 
     As `skimage.feature.match_template`, with all of OpenCV's methods. The default one is the same,
-    zero-normalised cross-correlation; of 8-bit images it is exact but for the rounding to float32.
+    zero-normalised cross-correlation; of 8-bit and 16-bit images it is exact but for the rounding to float32.
 
     Parameters
     ----------
-    image : array of shape (height, width), uint8 or float32
+    image : array of shape (height, width), uint8, uint16 or float32
         Of NumPy, CuPy or PyTorch, or anything with DLPack or ``__cuda_array_interface__``. Crops and read-only
         arrays are read where they are.
     template : array of the image's type, no larger than the image
@@ -164,7 +164,7 @@ def matchTemplate(image: Any, templ: Any, method: str | int, mask: Any = None) -
 
     Parameters
     ----------
-    image, templ : arrays of shape (height, width), uint8 or float32
+    image, templ : arrays of shape (height, width), uint8, uint16 or float32
     method : int or str
         ``xcorr.TM_CCOEFF_NORMED``, which equals ``cv2.TM_CCOEFF_NORMED``, and so on, or a name.
     mask : array of uint8 or bool of the template's shape, optional
@@ -184,7 +184,7 @@ def correlate2d(a: Any, b: Any, mode: str = "full") -> Any:
 
     Parameters
     ----------
-    a, b : arrays of shape (height, width) and of one type: uint8, int32, float32 or float64
+    a, b : arrays of shape (height, width) and of one type: uint8, uint16, int32, float32 or float64
         Both in host memory, or on one GPU, of CuPy or PyTorch.
     mode : {"full", "valid", "same"}
         All shifts at which the two overlap; those at which one lies wholly inside the other; or the middle part
@@ -193,8 +193,8 @@ def correlate2d(a: Any, b: Any, mode: str = "full") -> Any:
     Returns
     -------
     array
-        Of uint8 an exact sum in uint32 or, for more than 66,051 elements of `b`, uint64; of int32 in int64;
-        others of their own type. An array of the library of `a`; work on a GPU is enqueued on its current stream.
+        Of uint8 an exact sum in uint32 or, for more than 66,051 elements of `b`, uint64; of uint16 in uint64; of
+        int32 in int64; others of their own type. An array of the library of `a`; work on a GPU is enqueued on its current stream.
 
     Raises
     ------

@@ -16,7 +16,7 @@ class LiveTemplate:
 
     Parameters
     ----------
-    pixels : array of shape (height, width), uint8 or float32
+    pixels : array of shape (height, width), uint8, uint16 or float32
     device : str
         That of its matchers.
     """
@@ -34,7 +34,7 @@ class LiveTemplate:
         x, y : int
             Where the patch, of the template's size, has its upper left corner in the frame.
         weight : float
-            0 to 1. The average is kept in float32; for uint8 the template is that average, rounded.
+            0 to 1. The average is kept in float32; for uint8 and uint16 the template is that average, rounded.
         """
         place = place_of(frame, "frame", None)
         if place.device.is_gpu and not self._device.is_gpu:

@@ -72,7 +72,7 @@ class Matcher:
         Parameters
         ----------
         templates : sequence of arrays or of LiveTemplate
-            All of uint8 or all of float32, of any sizes; copied. Live ones, of the matcher's device, are shared.
+            All of uint8, all of uint16 or all of float32, of any sizes; copied. Live ones, of the matcher's device, are shared.
         masks : sequence, optional
             For each template None or an array of its shape, uint8 or bool: the pixels where it is 0 do not count.
         """
@@ -167,13 +167,14 @@ class Matcher:
 
     def all_fit(self, height: int, width: int) -> None:
         """Raise ValueError, naming the first that does not, unless all templates fit into such frames."""
-        code = "f4" if self._templates and self._dtype_of_templates() == np.float32 else "u1"
-        self._prepare(code, height, width)
+        self._prepare(self._code_of_templates(), height, width)
         self._matcher.all_fit()
 
-    def _dtype_of_templates(self) -> np.dtype:
+    def _code_of_templates(self) -> str:
+        if not self._templates:
+            return "u1"
         first = self._templates[0]
-        return (first.read() if isinstance(first, LiveTemplate) else first).dtype
+        return (first.read() if isinstance(first, LiveTemplate) else first).dtype.str[1:]
 
     def score(self, frame: Any, template_index: int = 0, out: Any = None) -> Any:
         """What one template scores at every place: OpenCV's values.

@@ -163,9 +163,9 @@ TEST_F(MatcherTest, SaysWhichTemplateDoesNotFit) {
 TEST_F(MatcherTest, SaysWhichElementTypesTemplatesMayHave) {
   const Image<double> doubles({4, 4}, 1.0);
   EXPECT_EQ(set({doubles.view()}).message(),
-            "template 0 has elements of type f64; templates are of u8 or f32");
+            "template 0 has elements of type f64; templates are of u8, u16 or f32");
   EXPECT_EQ(matcher.prepare(ElementType::f64, frame.size, whole_pixels()).message(),
-            "frames of type f64; frames are of u8 or f32");
+            "frames of type f64; frames are of u8, u16 or f32");
 }
 
 TEST_F(MatcherTest, SettingsChangeBetweenFrames) {

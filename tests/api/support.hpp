@@ -26,6 +26,7 @@ using namespace xcorr;
 
 template <class T>
 inline constexpr ElementType element_type = sizeof(T) == 1   ? ElementType::u8
+                                            : sizeof(T) == 2 ? ElementType::u16
                                             : sizeof(T) == 4 ? ElementType::f32
                                                              : ElementType::f64;
 

@@ -71,7 +71,7 @@ void ask_for_more(const typename Stage::Problem& problem, std::set<const Variant
 
 TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   std::set<const VariantInfo*> tried;
-  for (const ElementType type : {ElementType::u8, ElementType::f32})
+  for (const ElementType type : {ElementType::u8, ElementType::u16, ElementType::f32})
     for (const Size templates : {Size{16, 16}, Size{48, 48}, Size{80, 80}, Size{100, 100}}) {
       const MatchProblem p = match_of(type, templates);
       ask_for_more<stage::Correlate>(p.correlation(), tried);

@@ -14,6 +14,7 @@ namespace checkcorr {
 namespace {
 
 constexpr auto u8 = ElementType::u8;
+constexpr auto u16 = ElementType::u16;
 constexpr auto i32 = ElementType::i32;
 constexpr auto f32 = ElementType::f32;
 constexpr auto f64 = ElementType::f64;
@@ -60,6 +61,37 @@ constexpr Case table[] = {
     {.name = "right-17x5", .type = f32, .left = {151, 83}, .right = {17, 5}},
     {.name = "right-64x64", .type = u8, .left = {127, 113}, .right = {64, 64}},
     {.name = "right-64x64", .type = f32, .left = {127, 113}, .right = {64, 64}},
+
+    // ---- 16 bits ----
+    {.name = "pixel", .type = u16, .left = {1, 1}, .right = {1, 1}},
+    {.name = "row", .type = u16, .left = {65, 1}, .right = {31, 1}, .shifts = full},
+    {.name = "same-size", .type = u16, .left = {33, 31}, .right = {33, 31}},
+    {.name = "33", .type = u16, .left = {65, 63}, .right = {33, 33}},
+    {.name = "right-17x5", .type = u16, .left = {151, 83}, .right = {17, 5}},
+    {.name = "right-64x64", .type = u16, .left = {127, 113}, .right = {64, 64}},
+    {.name = "wide-right", .type = u16, .left = {131, 37}, .right = {97, 3}},
+    {.name = "full", .type = u16, .left = {47, 29}, .right = {11, 13}, .shifts = full},
+    {.name = "part-of-full", .type = u16, .left = {33, 31}, .right = {9, 7}, .shifts = rectangle, .rectangle = {-5, -3, 17, 11}},
+    {.name = "part-of-valid", .type = u16, .left = {65, 61}, .right = {9, 7}, .shifts = rectangle, .rectangle = {7, 11, 33, 19}},
+    {.name = "padded-misaligned-many", .type = u16, .left = {71, 53}, .right = {19, 11}, .form = one_to_many, .rights = 5, .pad = 5, .misalign = 3},
+    {.name = "many-33", .type = u16, .left = {40, 36}, .right = {8, 8}, .form = one_to_many, .rights = 33},
+    {.name = "n-to-mn", .type = u16, .left = {33, 31}, .right = {5, 7}, .form = n_to_mn, .lefts = 3, .rights = 2},
+    {.name = "n-to-m", .type = u16, .left = {23, 19}, .right = {7, 11}, .shifts = full, .form = n_to_m, .lefts = 3, .rights = 2, .pad = 1, .misalign = 1},
+    {.name = "one-peak", .type = u16, .left = {151, 83}, .right = {32, 32}, .max_peaks = 1},
+    {.name = "extremes", .type = u16, .left = {80, 60}, .right = {24, 24}, .fill = extremes},
+    {.name = "extremes-wide", .type = u16, .left = {262, 259}, .right = {259, 257}, .fill = extremes},
+    {.name = "zeros", .type = u16, .left = {40, 30}, .right = {12, 12}, .fill = zeros},
+    {.name = "binary", .type = u16, .left = {64, 48}, .right = {7, 5}, .fill = binary, .max_peaks = 50, .distance = 2, .threshold = -1},
+    {.name = "flat-right", .type = u16, .left = {64, 48}, .right = {16, 16}, .fill = flat_right},
+    {.name = "flat-left", .type = u16, .left = {64, 48}, .right = {16, 16}, .fill = flat_left},
+    {.name = "near-flat", .type = u16, .left = {80, 60}, .right = {24, 24}, .fill = near_flat},
+    {.name = "low-contrast", .type = u16, .left = {80, 60}, .right = {24, 24}, .fill = low_contrast},
+    {.name = "copies", .type = u16, .left = {127, 113}, .right = {64, 64}, .fill = copies, .form = one_to_many, .rights = 3, .threshold = 1},
+    {.name = "disc-many", .type = u16, .left = {91, 67}, .right = {21, 13}, .form = one_to_many, .rights = 5, .pad = 5, .misalign = 3, .mask = Mask::disc},
+    {.name = "disc-copies", .type = u16, .left = {127, 113}, .right = {64, 64}, .fill = copies, .threshold = 1, .mask = Mask::disc},
+    {.name = "ring-extremes", .type = u16, .left = {80, 60}, .right = {17, 23}, .fill = extremes, .mask = Mask::ring},
+    {.name = "either-disc", .type = u16, .left = {64, 48}, .right = {16, 16}, .max_peaks = 9, .mask = Mask::disc, .polarity = Polarity::either, .min_contrast = 18900.5},
+    {.name = "inverted", .type = u16, .left = {83, 61}, .right = {12, 9}, .max_peaks = 9, .polarity = Polarity::inverted},
 
     // ---- windows of several strips of columns, of rows that begin anywhere in a word ----
     {.name = "strips", .type = u8, .left = {531, 21}, .right = {16, 5}, .pad = 5},
@@ -344,6 +376,9 @@ constexpr Case table[] = {
     {.name = "filter-32", .type = u8, .left = {70, 41}, .right = {1, 1}, .filter = true, .radius_x = 32, .radius_y = 32},
     {.name = "filter-32", .type = f32, .left = {41, 70}, .right = {1, 1}, .filter = true, .radius_x = 32, .radius_y = 32},
     {.name = "filter-32", .type = f64, .left = {33, 35}, .right = {1, 1}, .filter = true, .radius_x = 32, .radius_y = 32},
+    {.name = "filter-12x7", .type = u16, .left = {67, 71}, .right = {1, 1}, .filter = true, .radius_x = 12, .radius_y = 7},
+    {.name = "filter-part", .type = u16, .left = {97, 83}, .right = {1, 1}, .shifts = rectangle, .rectangle = {13, 3, 70, 40}, .filter = true, .sigma = 2},
+    {.name = "filter-many", .type = u16, .left = {45, 37}, .right = {1, 1}, .form = n_to_m, .lefts = 3, .pad = 5, .misalign = 3, .filter = true, .sigma = 2},
     {.name = "filter-part", .type = u8, .left = {97, 83}, .right = {1, 1}, .shifts = rectangle, .rectangle = {13, 3, 70, 40}, .filter = true, .sigma = 2},
     {.name = "filter-part", .type = f32, .left = {97, 83}, .right = {1, 1}, .shifts = rectangle, .rectangle = {64, 50, 33, 33}, .filter = true, .sigma = 1},
     {.name = "filter-pixel-of-many", .type = u8, .left = {97, 83}, .right = {1, 1}, .shifts = rectangle, .rectangle = {95, 40, 1, 1}, .filter = true, .sigma = 2},
@@ -410,9 +445,9 @@ std::int64_t products_of(const xcorr::Problem& p) {
 
 bool is_matching(const Case& c) {
   const Rect s = problem_of(c).shifts;
-  return (c.type == ElementType::u8 || c.type == ElementType::f32) && c.lefts == 1 &&
-         c.form != Form::n_to_m && c.form != Form::n_to_mn && s.x >= 0 && s.y >= 0 &&
-         s.x + s.width + c.right.width - 1 <= c.left.width &&
+  return (c.type == ElementType::u8 || c.type == ElementType::u16 || c.type == ElementType::f32) &&
+         c.lefts == 1 && c.form != Form::n_to_m && c.form != Form::n_to_mn && s.x >= 0 &&
+         s.y >= 0 && s.x + s.width + c.right.width - 1 <= c.left.width &&
          s.y + s.height + c.right.height - 1 <= c.left.height;
 }
 

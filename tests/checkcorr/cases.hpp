@@ -21,16 +21,16 @@ using xcorr::Size;
 /// What the matrices hold.
 enum class Fill : std::uint8_t {
   integers,      ///< whole numbers with |v| <= 15: float32 is exact in any order
-  reals,         ///< u8: any byte; i32: any of 27 bits; f32, f64: uniform in [-1, 1)
+  reals,         ///< u8, u16: any value; i32: any of 27 bits; f32, f64: uniform in [-1, 1)
   wide,          ///< f32: magnitudes from 2^-10 to 2^10
   binary,        ///< 0 and 1: many equal scores
   constant,      ///< every value 100 (u8) or 3 (f32)
-  extremes,      ///< every value 255; i32: -2^26
+  extremes,      ///< every value 255; u16: 65535; i32: -2^26
   zeros,         ///< every value 0
   flat_right,    ///< a constant right in a random left
   flat_left,     ///< a random right in a constant left
-  near_flat,     ///< f32: 0.5 + 1e-9 N(0, 1); u8: one pixel in 97 differs by 1
-  low_contrast,  ///< f32: 100 + 0.01 N(0, 1); u8: 199 or 200
+  near_flat,     ///< f32: 0.5 + 1e-9 N(0, 1); u8, u16: one pixel in 97 differs by 1
+  low_contrast,  ///< f32: 100 + 0.01 N(0, 1); u8, u16: 199 or 200
   copies,        ///< each right is cut out of the first left
 };
 
@@ -80,7 +80,7 @@ xcorr::Problem problem_of(const Case& c);
 /// Products of pixels that exist, over all shifts and outputs.
 std::int64_t products_of(const xcorr::Problem& problem);
 
-/// u8 or f32, one left over valid shifts: the stages after correlate support it, too.
+/// u8, u16 or f32, one left over valid shifts: the stages after correlate support it, too.
 bool is_matching(const Case& c);
 
 }  // namespace checkcorr

@@ -61,14 +61,13 @@ double exact_score_at(const Truth& t, std::size_t right, int x, int y) {
 xcorr::Offset place_bound_at(const Truth& t, std::size_t right, const xcorr::RefinedPeak& peak) {
   const xcorr::Rect shifts = t.scenario.problem.correlate.shifts;
   const auto& sums = view<TemplateSums>(t.scenario.values, "template_sums")[right];
-  const bool u8 = t.scenario.problem.correlate.type == ElementType::u8;
+  const ElementType type = t.scenario.problem.correlate.type;
   double scores[9] = {}, error = 0;
   for (int i = 0; i < 9; ++i) {
     const int x = peak.x + i % 3 - 1, y = peak.y + i / 3 - 1;
     if (x < 0 || y < 0 || x >= shifts.width || y >= shifts.height) continue;
-    scores[i] =
-        u8 ? exact_score_at<std::uint8_t>(t, right, x, y) : exact_score_at<float>(t, right, x, y);
-    if (!u8)
+    scores[i] = with_pixels(type, [&]<class T>() { return exact_score_at<T>(t, right, x, y); });
+    if (!is_integral(type))
       error = std::max(
           error, exact_score_bound(t, sums, x, y, scores[i]) + DBL_EPSILON * std::abs(scores[i]));
   }
@@ -82,7 +81,7 @@ xcorr::Offset place_bound_at(const Truth& t, std::size_t right, const xcorr::Ref
 }  // namespace
 
 void compare_peaks(Comparison& comparison, const Truth& t, const Values& got) {
-  const bool exact = t.scenario.problem.correlate.type == ElementType::u8;
+  const bool exact = is_integral(t.scenario.problem.correlate.type);
   const auto counts = view<std::uint32_t>(t.scenario.values, "counts");
   const auto rights = view<TemplateSums>(t.scenario.values, "template_sums");
   const auto expected = view<xcorr::RefinedPeak>(t.scenario.values, "peaks");

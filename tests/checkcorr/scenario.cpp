@@ -87,8 +87,14 @@ xcorr::Result<const Values*> Scenario::magnitudes() {
 }
 
 double Scenario::window_sum_at(std::size_t place) const {
-  if (problem.correlate.type != ElementType::u8) return view<double>(values, "window_sums")[place];
-  return view<std::uint32_t>(values, "window_sums")[place];
+  switch (xcorr::window_sum_type(problem.correlate)) {
+    case ElementType::u32:
+      return view<std::uint32_t>(values, "window_sums")[place];
+    case ElementType::u64:
+      return static_cast<double>(view<std::uint64_t>(values, "window_sums")[place]);
+    default:
+      return view<double>(values, "window_sums")[place];
+  }
 }
 
 double Scenario::window_square_at(std::size_t place) const {

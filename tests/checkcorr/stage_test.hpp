@@ -27,7 +27,7 @@ struct Trial {
 /// Whether it is in the form that matches use unless an FFT computes their products: plain sums of
 /// u8, centred ones of f32.
 inline bool is_usual(const Case& c, const Trial& trial) {
-  return trial.centred == (c.type != ElementType::u8) && !trial.with_error;
+  return trial.centred == !is_integral(c.type) && !trial.with_error;
 }
 
 /// What a comparison knows besides the outputs.

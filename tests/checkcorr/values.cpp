@@ -7,6 +7,8 @@
 #include <random>
 #include <string_view>
 
+#include "stages/score.hpp"
+
 namespace checkcorr {
 namespace {
 
@@ -78,6 +80,23 @@ std::uint8_t draw(Fill fill, bool flat, std::uint8_t, Random& random) {
       return 199 + (random() & 1);
     default:
       return random() & 255;
+  }
+}
+
+/// Near flat and of low contrast by steps of one, like bytes.
+std::uint16_t draw(Fill fill, bool flat, std::uint16_t, Random& random) {
+  switch (flat ? Fill::constant : fill) {
+    case Fill::extremes:
+      return 65535;
+    case Fill::reals:
+    case Fill::flat_left:
+    case Fill::flat_right:
+    case Fill::copies:
+      return static_cast<std::uint16_t>(random());
+    case Fill::near_flat:
+      return random() % 97 ? 65000 : 65001;
+    default:
+      return draw(fill, flat, std::uint8_t{}, random);
   }
 }
 
@@ -170,10 +189,10 @@ std::vector<xcorr::TemplateSums> template_sums_of(const Problem& p, std::int64_t
   });
   for (auto& s : sums) {
     s.n2_variance *= n;
-    if (p.type == ElementType::u8) {
-      const auto sum = static_cast<std::int64_t>(s.sum);
+    if (is_integral(p.type)) {
+      const auto sum = static_cast<xcorr::Int128>(s.sum);
       s.n2_variance =
-          static_cast<double>(counted * static_cast<std::int64_t>(s.squares) - sum * sum);
+          static_cast<double>(counted * static_cast<xcorr::Int128>(s.squares) - sum * sum);
     }
   }
   return sums;
@@ -269,7 +288,7 @@ std::vector<std::byte> dense(const Rows& rows, const std::vector<std::byte>& spr
 
 Values absolute(const Case& c, const Values& inputs) {
   Values values = inputs;
-  if (c.type == ElementType::u8) return values;
+  if (c.type == ElementType::u8 || c.type == ElementType::u16) return values;
   const Problem p = problem_of(c);
   with_pixels(c.type, [&]<class T>() {
     const auto positive = [](std::int64_t, int, int, T& v) { v = v < 0 ? -v : v; };

@@ -36,6 +36,8 @@ auto with_pixels(ElementType type, F f) {
   switch (type) {
     case ElementType::u8:
       return f.template operator()<std::uint8_t>();
+    case ElementType::u16:
+      return f.template operator()<std::uint16_t>();
     case ElementType::i32:
       return f.template operator()<std::int32_t>();
     case ElementType::f64:

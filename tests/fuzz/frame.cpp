@@ -17,10 +17,10 @@
 namespace {
 
 constexpr const char* formats[] = {
-    "GRAY8", "NV12",      "NV21",      "I420",     "YV12",    "Y42B", "Y444", "YUY2", "UYVY",
-    "RGB",   "BGR",       "RGBx",      "xRGB",     "BGRx",    "xBGR", "RGBA", "ARGB", "BGRA",
-    "ABGR",  "P010_10LE", "GRAY16_LE", "NV12_4L4", "ENCODED", "v210", "RGB8P"};
-constexpr std::size_t accepted_formats = 19;
+    "GRAY8", "NV12",      "NV21",      "I420",      "YV12",     "Y42B",    "Y444", "YUY2", "UYVY",
+    "RGB",   "BGR",       "RGBx",      "xRGB",      "BGRx",     "xBGR",    "RGBA", "ARGB", "BGRA",
+    "ABGR",  "P010_10LE", "GRAY16_LE", "I420_10LE", "NV12_4L4", "ENCODED", "v210", "RGB8P"};
+constexpr std::size_t accepted_formats = 22;
 constexpr const char* interlace_modes[] = {"progressive", "interleaved", "mixed",
                                            "fields",      "alternate",   "unheard-of"};
 constexpr const char* colorimetries[] = {"bt601", "bt709", "bt2020", "sRGB", "1:4:0:0", "9:9:9:9"};

@@ -26,7 +26,7 @@ GST_END_TEST
 
 GST_START_TEST(caps_it_cannot_take) {
   for (const char* caps :
-       {"video/x-raw,format=GRAY16_LE", "video/x-raw,format=P010_10LE", "video/x-raw,format=Y410",
+       {"video/x-raw,format=GRAY16_BE", "video/x-raw,format=P012_LE", "video/x-raw,format=Y410",
         "video/x-raw(memory:DMABuf),format=NV12", "image/jpeg"}) {
     Finder finder("template=" + save(texture(9, 9), "patch.png"));
     gst_harness_set_src_caps_str(

@@ -12,10 +12,12 @@ constexpr guint need_download = GST_MEMORY_FLAG_LAST;
 
 /// The formats that the element takes in CUDA memory.
 constexpr GstVideoFormat gpu_formats[] = {
-    GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_NV21, GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_YV12,
-    GST_VIDEO_FORMAT_Y42B, GST_VIDEO_FORMAT_Y444, GST_VIDEO_FORMAT_YUY2, GST_VIDEO_FORMAT_UYVY,
-    GST_VIDEO_FORMAT_RGB,  GST_VIDEO_FORMAT_BGR,  GST_VIDEO_FORMAT_RGBx, GST_VIDEO_FORMAT_BGRx,
-    GST_VIDEO_FORMAT_RGBA, GST_VIDEO_FORMAT_ARGB, GST_VIDEO_FORMAT_BGRA, GST_VIDEO_FORMAT_ABGR};
+    GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_NV21,      GST_VIDEO_FORMAT_I420,
+    GST_VIDEO_FORMAT_YV12, GST_VIDEO_FORMAT_Y42B,      GST_VIDEO_FORMAT_Y444,
+    GST_VIDEO_FORMAT_YUY2, GST_VIDEO_FORMAT_UYVY,      GST_VIDEO_FORMAT_RGB,
+    GST_VIDEO_FORMAT_BGR,  GST_VIDEO_FORMAT_RGBx,      GST_VIDEO_FORMAT_BGRx,
+    GST_VIDEO_FORMAT_RGBA, GST_VIDEO_FORMAT_ARGB,      GST_VIDEO_FORMAT_BGRA,
+    GST_VIDEO_FORMAT_ABGR, GST_VIDEO_FORMAT_P010_10LE, GST_VIDEO_FORMAT_I420_10LE};
 constexpr int format_count = G_N_ELEMENTS(gpu_formats);
 
 void assert_same(const Found& found, const Found& expected) {
@@ -44,7 +46,7 @@ GST_START_TEST(pads_take_cuda_memory) {
       const char* text = gst_video_format_to_string(format);
       fail_unless(accepts(text), "%s does not take %s", name, text);
     }
-    for (const char* format : {"GRAY8", "P010_10LE", "xRGB"})
+    for (const char* format : {"GRAY8", "P012_LE", "xRGB"})
       fail_unless(!accepts(format), "%s takes %s", name, format);
   }
 }

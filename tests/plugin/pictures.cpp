@@ -167,6 +167,8 @@ GstBuffer* make_frame(GstVideoFormat format, const Gray& picture, int padding) {
   const GstVideoInfo info = info_of(format, picture);
   if (GST_VIDEO_INFO_IS_RGB(&info) && padding == 0)
     return make_frame(format, picture, picture, picture);
+  if (GST_VIDEO_INFO_COMP_DEPTH(&info, 0) > 8)
+    return make_frame(format, picture, Gray(picture.width, picture.height, 255));
   GstBuffer* buffer = padded_buffer(info, padding);
   GST_BUFFER_PTS(buffer) = 0;
   GstVideoFrame frame;

@@ -57,7 +57,7 @@ void write_file(const std::string& path, const std::string& bytes);
 std::string read_file(const std::string& path);
 
 /// A frame with the picture as its luma, and no colour. Rows have `padding` extra bytes, and then
-/// the first does not begin at the buffer's start.
+/// the first does not begin at the buffer's start; not for more than 8 bits.
 GstBuffer* make_frame(GstVideoFormat format, const Gray& picture, int padding = 0);
 /// A frame of a packed RGB format.
 GstBuffer* make_frame(GstVideoFormat format, const Gray& red, const Gray& green, const Gray& blue);

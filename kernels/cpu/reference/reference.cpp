@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The oracle: every stage in plain loops straight from its definition, in 64-bit integers for u8
-// and double for f32, on one thread. checkcorr compares every other variant with these, so nothing
-// here or in reference_methods.hpp is shared with them. It is never chosen automatically, and does
-// every problem when requested by name.
+// The oracle: every stage in plain loops straight from its definition, in integers for u8 and
+// u16 and double for f32, on one thread. checkcorr compares every other variant with these, so
+// nothing here or in reference_methods.hpp is shared with them. It is never chosen automatically,
+// and does every problem when requested by name.
 #include <algorithm>
 #include <vector>
 
 #include "cpu/reference/reference_methods.hpp"
 #include "stages/judge.hpp"
 #include "stages/peaks.hpp"
-#include "stages/score.hpp"  // noise_share only
+#include "stages/score.hpp"  // noise_share and Int128 only
 
 namespace xcorr::cpu {
 namespace {
@@ -62,6 +62,8 @@ Status correlate(const stage::Correlate::Problem& problem, const Device&,
     correlate_as<double, long double, double>(problem, b, false);
   else if (problem.correlate.type == ElementType::i32)
     correlate_as<std::int32_t, std::int64_t, std::int64_t>(problem, b, false);
+  else if (problem.correlate.type == ElementType::u16)
+    correlate_as<std::uint16_t, std::int64_t, std::uint64_t>(problem, b, false);
   else if (problem.products == ElementType::f32)
     correlate_as<u8, double, float>(problem, b, true);
   else if (problem.products == ElementType::u64)
@@ -97,6 +99,8 @@ Status window_sums(const stage::WindowSums::Problem& problem, const Device&,
                    const stage::WindowSums::Buffers& b, PlanState*) {
   if (problem.correlate.type == ElementType::f32)
     window_sums_as<float, double, double>(problem.correlate, b);
+  else if (problem.correlate.type == ElementType::u16)
+    window_sums_as<std::uint16_t, std::uint64_t, std::uint64_t>(problem.correlate, b);
   else if (problem.correlate.output_type() == ElementType::u64)
     window_sums_as<std::uint8_t, std::uint32_t, std::uint64_t>(problem.correlate, b);
   else
@@ -106,18 +110,17 @@ Status window_sums(const stage::WindowSums::Problem& problem, const Device&,
 
 // ---- normalise ------------------------------------------------------------------------------
 
-/// From a plain product of u8 data.
-template <class SquaresT>
+/// From a plain product of whole numbers.
+template <class SumT, class SquaresT>
 struct IntegerNormaliser {
-  using Sum = std::uint32_t;
+  using Sum = SumT;
   using Squares = SquaresT;
 
   template <class Product>
   static Terms terms(std::int64_t n, Product product, Sum sum, Squares squares,
                      const TemplateSums& right, double /*product_error*/) {
-    return integer_terms(
-        n, sum, static_cast<std::int64_t>(squares), static_cast<std::int64_t>(right.sum),
-        static_cast<std::int64_t>(right.squares), static_cast<std::int64_t>(product));
+    return integer_terms(n, sum, squares, static_cast<Int128>(right.sum),
+                         static_cast<Int128>(right.squares), product);
   }
 };
 
@@ -174,10 +177,12 @@ Status normalise(const stage::Normalise::Problem& problem, const Device&,
     if (problem.products == ElementType::f32)
       normalise_as<CentredNormaliser<std::uint32_t, Wide>, float>(problem, b);
     else
-      normalise_as<IntegerNormaliser<Wide>, Wide>(problem, b);
+      normalise_as<IntegerNormaliser<std::uint32_t, Wide>, Wide>(problem, b);
   };
   if (problem.correlate.type == ElementType::f32)
     normalise_as<CentredNormaliser<double, double>, float>(problem, b);
+  else if (problem.correlate.type == ElementType::u16)
+    normalise_as<IntegerNormaliser<std::uint64_t, std::uint64_t>, std::uint64_t>(problem, b);
   else if (problem.correlate.output_type() == ElementType::u64)
     of_bytes.template operator()<std::uint64_t>();
   else
@@ -277,7 +282,7 @@ Status peaks(const stage::Peaks::Problem& problem, const Device&, const stage::P
 template <class Sum, class Squares>
 std::vector<double> deviations(const stage::Judge::Problem& problem,
                                const stage::Judge::Buffers& b) {
-  using Exact = std::conditional_t<std::is_integral_v<Sum>, std::int64_t, double>;
+  using Exact = std::conditional_t<std::is_integral_v<Sum>, Int128, double>;
   const auto n = static_cast<Exact>(problem.pixels());
   std::vector<double> each(problem.correlate.shifts.size().area());
   for (std::size_t i = 0; i < each.size(); ++i) {
@@ -294,6 +299,7 @@ Status judge(const stage::Judge::Problem& problem, const Device&, const stage::J
   const Problem& p = problem.correlate;
   const std::vector<double> deviation =
       p.type == ElementType::f32            ? deviations<double, double>(problem, b)
+      : p.type == ElementType::u16          ? deviations<std::uint64_t, std::uint64_t>(problem, b)
       : p.output_type() == ElementType::u64 ? deviations<u32, std::uint64_t>(problem, b)
                                             : deviations<u32, u32>(problem, b);
   const double least = problem.contrast.least * static_cast<double>(problem.pixels());
@@ -382,6 +388,8 @@ Status refine(const stage::Refine::Problem& problem, const Device&, const stage:
     b.peak_counts[r] = b.counts[r];
   if (problem.correlate.type == ElementType::f32)
     refine_as<float>(problem, b);
+  else if (problem.correlate.type == ElementType::u16)
+    refine_as<std::uint16_t>(problem, b);
   else
     refine_as<std::uint8_t>(problem, b);
   return {};
@@ -389,9 +397,9 @@ Status refine(const stage::Refine::Problem& problem, const Device&, const stage:
 
 // ---- table ----------------------------------------------------------------------------------
 
-constexpr Features match_features{Feature::u8,        Feature::f32,
-                                  Feature::wide_sums, Feature::several_peaks,
-                                  Feature::mask,      Feature::contrast};
+constexpr Features match_features{Feature::u8,        Feature::u16,           Feature::f32,
+                                  Feature::wide_sums, Feature::several_peaks, Feature::mask,
+                                  Feature::contrast};
 constexpr Features surface_features =
     match_features | Features(Feature::float_products, Feature::pitched_output);
 

@@ -4,6 +4,7 @@
 // loops. Double holds the sums of u8 pictures exactly; the others are computed in long double.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "cpu/reference/reference_methods.hpp"
 #include "stages/filter.hpp"
@@ -29,8 +30,9 @@ long double filtered_at(const Matrix<T>& picture, const FilterWeights& weights, 
 
 template <class T>
 T stored(long double sum) {
-  if constexpr (std::is_same_v<T, std::uint8_t>)
-    return static_cast<T>(std::clamp(std::floor(sum + 0.5L), 0.0L, 255.0L));
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(
+        std::clamp<long double>(std::floor(sum + 0.5L), 0, std::numeric_limits<T>::max()));
   else
     return static_cast<T>(sum);
 }
@@ -52,6 +54,8 @@ Status filter(const stage::Filter::Problem& p, const Device&, const stage::Filte
               PlanState*) {
   if (p.type == ElementType::u8)
     filter_as<std::uint8_t>(p, b);
+  else if (p.type == ElementType::u16)
+    filter_as<std::uint16_t>(p, b);
   else if (p.type == ElementType::f32)
     filter_as<float>(p, b);
   else
@@ -62,7 +66,8 @@ Status filter(const stage::Filter::Problem& p, const Device&, const stage::Filte
 constexpr Variant<stage::Filter> table[] = {
     {{"reference",
       Backend::cpu,
-      {Feature::u8, Feature::f32, Feature::f64, Feature::several_pictures, Feature::pitched_output},
+      {Feature::u8, Feature::u16, Feature::f32, Feature::f64, Feature::several_pictures,
+       Feature::pitched_output},
       reference_rank},
      supports_all,
      filter},

@@ -14,7 +14,7 @@
 #include <xcorr/correlate.hpp>
 #include <xcorr/methods.hpp>
 
-#include "stages/score.hpp"  // flat_share only
+#include "stages/score.hpp"  // flat_share and Int128 only
 
 namespace xcorr::cpu::plain {
 
@@ -83,7 +83,7 @@ struct Terms {
   double covariance = 0;    ///< sum f' t', times scale
   double left_spread = 0;   ///< sum f'^2, times scale
   double right_spread = 0;  ///< sum t'^2, times scale
-  double scale = 1;         ///< 1, or n for u8, which keeps all of these integers
+  double scale = 1;         ///< 1, or n for whole numbers, which keeps all of these integers
   bool flat = false;        ///< the window or the template has no variance
 };
 
@@ -110,10 +110,9 @@ inline double method_score(Method method, const Terms& s) {
   return 0;
 }
 
-/// f and ff: sum f, sum f^2; likewise the others. n^2 * 255^2 stays below 2^63.
-inline Terms integer_terms(std::int64_t n, std::int64_t f, std::int64_t ff, std::int64_t t,
-                           std::int64_t tt, std::int64_t ft) {
-  const std::int64_t left_spread = n * ff - f * f, right_spread = n * tt - t * t;
+/// f and ff: sum f, sum f^2; likewise the others. n^2 * 65535^2 passes 2^63.
+inline Terms integer_terms(Int128 n, Int128 f, Int128 ff, Int128 t, Int128 tt, Int128 ft) {
+  const Int128 left_spread = n * ff - f * f, right_spread = n * tt - t * t;
   return {.difference = static_cast<double>(ff - 2 * ft + tt),
           .product = static_cast<double>(ft),
           .left_energy = static_cast<double>(ff),
@@ -127,9 +126,9 @@ inline Terms integer_terms(std::int64_t n, std::int64_t f, std::int64_t ff, std:
 
 inline bool is_flat(double spread, double energy) { return !(spread > flat_share * energy); }
 
-/// From the two matrices themselves. `left` is the window.
-inline Terms terms_of(const Matrix<std::uint8_t>& left, const Matrix<std::uint8_t>& right,
-                      const Mask& mask = {}) {
+/// From the two matrices themselves, of whole numbers. `left` is the window.
+template <class T>
+Terms terms_of(const Matrix<T>& left, const Matrix<T>& right, const Mask& mask = {}) {
   std::int64_t f_sum = 0, ff = 0, t_sum = 0, tt = 0, ft = 0;
   const std::int64_t n = for_counted(right.size, mask, [&](int x, int y) {
     const std::int64_t f = left.at(x, y), t = right.at(x, y);

@@ -27,6 +27,8 @@ constexpr std::int64_t widest_u8_row = 66051;
 using ElementU8 = Element<std::uint8_t, std::uint32_t, std::uint32_t, std::uint32_t>;
 /// Exact while a row of the right has at most widest_u8_row elements.
 using ElementU8Wide = Element<std::uint8_t, std::uint32_t, std::uint32_t, unsigned long long>;
+/// Exact for rights of up to max_u16_pixels.
+using ElementU16 = Element<std::uint16_t, std::uint32_t, unsigned long long, unsigned long long>;
 using ElementI32 = Element<std::int32_t, std::int32_t, long long, long long>;
 using ElementF32 = Element<float, float, float, float>;
 using ElementF64 = Element<double, double, double, double>;

@@ -44,14 +44,16 @@ __global__ void __launch_bounds__(block_width* block_height)
 Status launch(const stage::Correlate::Problem& problem, const Device&,
               const stage::Correlate::Buffers& b, PlanState*) {
   const Problem& p = problem.correlate;
-  return with_element(p, [&]<class E>() {
+  const auto launch_as = [&]<class E>() {
     const dim3 block(block_width, block_height);
     const dim3 grid(ceil_div(p.shifts.width, block_width), ceil_div(p.shifts.height, block_height),
                     grid_extent(std::int64_t{p.lefts} * b.right_count));
     return enqueue("overlap_wise", overlap_wise<E>, grid, block, 0, b.stream, p,
                    static_cast<const std::byte*>(b.lefts), static_cast<const std::byte*>(b.rights),
                    b.first_right, b.right_count, static_cast<typename E::Out*>(b.products));
-  });
+  };
+  if (p.type == ElementType::u16) return launch_as.template operator()<ElementU16>();
+  return with_element(p, launch_as);
 }
 
 bool supports(const stage::Correlate::Problem& p, const Device&) {
@@ -59,7 +61,9 @@ bool supports(const stage::Correlate::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::Correlate> table[] = {
-    {{"overlap_wise", Backend::cuda, definition_features}, supports, launch},
+    {{"overlap_wise", Backend::cuda, definition_features | Features(Feature::u16)},
+     supports,
+     launch},
 };
 
 }  // namespace

@@ -101,6 +101,8 @@ template <class In, class Sum>
 __device__ In stored(Sum sum, int shift) {
   if constexpr (sizeof(In) == 1)
     return In(clamped((sum + ((1 << shift) >> 1)) >> shift, 256));
+  else if constexpr (sizeof(In) == 2)
+    return In(fmin(fmax(floor(sum + 0.5), 0.0), 65535.0));
   else
     return In(sum);
 }
@@ -230,6 +232,8 @@ auto with_pixels(const stage::Filter::Problem& p, F f) {
   switch (p.type) {
     case ElementType::u8:
       return f.template operator()<Pixels<std::uint8_t, int>>();
+    case ElementType::u16:
+      return f.template operator()<Pixels<std::uint16_t, double>>();
     case ElementType::f64:
       return f.template operator()<Pixels<double, double>>();
     default:
@@ -293,7 +297,11 @@ bool supports_fused(const stage::Filter::Problem& p, const Device& device) {
   });
 }
 
-constexpr Features features{Feature::u8, Feature::f32, Feature::f64, Feature::several_pictures,
+constexpr Features features{Feature::u8,
+                            Feature::u16,
+                            Feature::f32,
+                            Feature::f64,
+                            Feature::several_pictures,
                             Feature::pitched_output};
 
 template <bool padded>

@@ -4,6 +4,7 @@
 // is found out once.
 #include "cuda/common/launch.cuh"
 #include "stages/judge.hpp"
+#include "stages/score.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -43,7 +44,8 @@ Status launch(const stage::Judge::Problem& p, const Device&, const stage::Judge:
               PlanState*) {
   using u32 = std::uint32_t;
   using u64 = unsigned long long;
-  if (p.correlate.type != ElementType::u8) return launch_as<double, double, double>(p, b);
+  if (p.correlate.type == ElementType::f32) return launch_as<double, double, double>(p, b);
+  if (p.correlate.type == ElementType::u16) return launch_as<Int128, u64, u64>(p, b);
   return p.correlate.output_type() == ElementType::u64 ? launch_as<std::int64_t, u32, u64>(p, b)
                                                        : launch_as<std::int64_t, u32, u32>(p, b);
 }

@@ -3,8 +3,8 @@
 // The window sums of masked windows. The mask is a list of runs, each of adjacent pixels of a row
 // that count. For u8 a block goes along a row of windows: from one window to the next a run loses
 // its first pixel and gains the one after its last, so each run costs a window two pixels, whatever
-// its length; the sums are then prefix sums of what is gained. Floating-point pixels are summed one
-// by one, since sums of differences would lose precision.
+// its length; the sums are then prefix sums of what is gained. Pixels of 16 bits and floating-point
+// ones are summed one by one: of the latter sums of differences would lose precision.
 #include "cuda/common/block_sums.cuh"
 #include "cuda/common/launch.cuh"
 #include "cuda/common/row_words.cuh"
@@ -148,20 +148,20 @@ __global__ void __launch_bounds__(threads, 2)
   }
 }
 
+template <class In, class Sum>
 __global__ void __launch_bounds__(threads)
-    sums_of_floats(Problem p, const std::byte* left, const MaskRun* runs, int run_count,
-                   double* sums, double* squares) {
+    sums_of_pixels(Problem p, const std::byte* left, const MaskRun* runs, int run_count, Sum* sums,
+                   Sum* squares) {
   const int x = static_cast<int>(blockIdx.x * threads + threadIdx.x);
   if (x >= p.shifts.width) return;
   for (int y = blockIdx.y; y < p.shifts.height; y += gridDim.y) {
-    double sum = 0, square = 0;
+    Sum sum = 0, square = 0;
     for (int i = 0; i < run_count; ++i) {
       const MaskRun run = runs[i];
-      const auto* f =
-          reinterpret_cast<const float*>(left + (p.shifts.y + y + run.y) * p.left_pitch) +
-          p.shifts.x + x + run.x;
+      const auto* f = reinterpret_cast<const In*>(left + (p.shifts.y + y + run.y) * p.left_pitch) +
+                      p.shifts.x + x + run.x;
       for (int k = 0; k < run.length; ++k) {
-        const double v = f[k];
+        const Sum v = f[k];
         sum += v;
         square += v * v;
       }
@@ -230,16 +230,20 @@ Status launch_bytes(const Problem& p, const stage::WindowSums::Buffers& b, const
                  static_cast<Squares*>(b.window_squares));
 }
 
+template <class In, class Sum>
+Status launch_pixels(const Problem& p, const stage::WindowSums::Buffers& b, const Runs& runs) {
+  return enqueue("sums_of_pixels", sums_of_pixels<In, Sum>,
+                 dim3(ceil_div(p.shifts.width, threads), grid_extent(p.shifts.height)), threads, 0,
+                 b.stream, p, static_cast<const std::byte*>(b.lefts), runs.runs(), runs.count(),
+                 static_cast<Sum*>(b.window_sums), static_cast<Sum*>(b.window_squares));
+}
+
 Status launch(const stage::WindowSums::Problem& problem, const Device&,
               const stage::WindowSums::Buffers& b, PlanState* state) {
   const Problem& p = problem.correlate;
   const Runs& runs = *static_cast<const Runs*>(state);
-  if (p.type == ElementType::f32)
-    return enqueue("sums_of_floats", sums_of_floats,
-                   dim3(ceil_div(p.shifts.width, threads), grid_extent(p.shifts.height)), threads,
-                   0, b.stream, p, static_cast<const std::byte*>(b.lefts), runs.runs(),
-                   runs.count(), static_cast<double*>(b.window_sums),
-                   static_cast<double*>(b.window_squares));
+  if (p.type == ElementType::f32) return launch_pixels<float, double>(p, b, runs);
+  if (p.type == ElementType::u16) return launch_pixels<std::uint16_t, u64>(p, b, runs);
   return p.output_type() == ElementType::u64 ? launch_bytes<u64>(p, b, runs)
                                              : launch_bytes<u32>(p, b, runs);
 }
@@ -255,7 +259,7 @@ bool supports(const stage::WindowSums::Problem& problem, const Device&) {
 constexpr Variant<stage::WindowSums> table[] = {
     {{"masked_window_sums",
       Backend::cuda,
-      {Feature::u8, Feature::f32, Feature::wide_sums, Feature::mask}},
+      {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums, Feature::mask}},
      supports,
      launch,
      nullptr,

@@ -36,16 +36,12 @@ struct Place {
   }
 };
 
-/// Integers for u8 input, doubles otherwise.
-template <class Sum>
-using TermOf = std::conditional_t<std::is_integral_v<Sum>, std::int64_t, double>;
-
 /// Any method, any products: the formulas of score.hpp.
-template <class Product, class Sum, class Squares>
+template <class Pixel, class Product, class Sum, class Squares>
 __global__ void __launch_bounds__(block_size, 4)
     normalise(stage::Normalise::Problem p, int right_count, const TemplateSums* template_sums,
               const Product* products, const Sum* sums, const Squares* squares, float* scores) {
-  using T = TermOf<Sum>;
+  using T = TermOf<Pixel>;
   const Place at;
   if (!at.exists(p)) return;
   const std::int64_t n = p.pixels(), shifts = p.correlate.shifts.size().area();
@@ -58,9 +54,9 @@ __global__ void __launch_bounds__(block_size, 4)
     const Product product = products[r * p.products_stride()];
     double value;
     if constexpr (std::is_integral_v<Product>)
-      value =
-          score(p.method, WindowTerms<T>{n, static_cast<T>(product), sum, square,
-                                         static_cast<T>(right.sum), static_cast<T>(right.squares)});
+      value = score(p.method, WindowTerms<T>{n, static_cast<T>(product), sum, square,
+                                             static_cast<std::int64_t>(right.sum),
+                                             static_cast<std::int64_t>(right.squares)});
     else
       value = centred_score(p.method, static_cast<double>(n), product, static_cast<double>(sum),
                             static_cast<double>(square), right, 0);
@@ -76,12 +72,12 @@ __device__ float reciprocal_norm(T n, T n2_variance, T squares, float inverse_n,
 }
 
 /// ccoeff-normed of centred floating-point products: centred_quotient() of score.hpp in float.
-template <class Sum, class Squares>
+template <class Pixel, class Sum, class Squares>
 __global__ void __launch_bounds__(block_size, 4)
     normalise_centred(stage::Normalise::Problem p, float inverse_n, int right_count,
                       const TemplateSums* template_sums, const float* products, const Sum* sums,
                       const Squares* squares, const float* product_error, float* scores) {
-  using T = TermOf<Sum>;
+  using T = TermOf<Pixel>;
   const Place at;
   if (!at.exists(p)) return;
   const std::int64_t shifts = p.correlate.shifts.size().area();
@@ -102,7 +98,7 @@ __global__ void __launch_bounds__(block_size, 4)
   }
 }
 
-template <class Product, class Sum, class Squares>
+template <class Pixel, class Product, class Sum, class Squares>
 Status launch_as(const stage::Normalise::Problem& p, const stage::Normalise::Buffers& b) {
   const Rect area = p.correlate.shifts;
   const dim3 grid(ceil_div(area.width, block_size), area.height, ceil_div(b.right_count, share));
@@ -113,24 +109,26 @@ Status launch_as(const stage::Normalise::Problem& p, const stage::Normalise::Buf
   if constexpr (std::is_same_v<Product, float>) {
     if (p.method == Method::ccoeff_normed) {
       const float inverse_n = 1.0f / static_cast<float>(p.pixels());
-      return enqueue("normalise_centred", normalise_centred<Sum, Squares>, grid, block_size, 0,
-                     b.stream, p, inverse_n, b.right_count, template_sums, products, sums, squares,
-                     b.product_error, b.scores);
+      return enqueue("normalise_centred", normalise_centred<Pixel, Sum, Squares>, grid, block_size,
+                     0, b.stream, p, inverse_n, b.right_count, template_sums, products, sums,
+                     squares, b.product_error, b.scores);
     }
   }
-  return enqueue("normalise", normalise<Product, Sum, Squares>, grid, block_size, 0, b.stream, p,
-                 b.right_count, template_sums, products, sums, squares, b.scores);
+  return enqueue("normalise", normalise<Pixel, Product, Sum, Squares>, grid, block_size, 0,
+                 b.stream, p, b.right_count, template_sums, products, sums, squares, b.scores);
 }
 
 Status launch(const stage::Normalise::Problem& p, const Device&, const stage::Normalise::Buffers& b,
               PlanState*) {
+  using u8 = std::uint8_t;
   using u32 = std::uint32_t;
   using u64 = unsigned long long;
-  if (p.correlate.type != ElementType::u8) return launch_as<float, double, double>(p, b);
+  if (p.correlate.type == ElementType::f32) return launch_as<float, float, double, double>(p, b);
+  if (p.correlate.type == ElementType::u16) return launch_as<std::uint16_t, u64, u64, u64>(p, b);
   const bool centred = p.products == ElementType::f32;
   if (p.correlate.output_type() == ElementType::u64)
-    return centred ? launch_as<float, u32, u64>(p, b) : launch_as<u64, u32, u64>(p, b);
-  return centred ? launch_as<float, u32, u32>(p, b) : launch_as<u32, u32, u32>(p, b);
+    return centred ? launch_as<u8, float, u32, u64>(p, b) : launch_as<u8, u64, u32, u64>(p, b);
+  return centred ? launch_as<u8, float, u32, u32>(p, b) : launch_as<u8, u32, u32, u32>(p, b);
 }
 
 bool supports(const stage::Normalise::Problem& p, const Device&) {

@@ -34,11 +34,13 @@ __device__ void for_pixels(const Problem& p, const std::byte* window, const In* 
   }
 }
 
+/// Pixels of whole numbers.
+template <class In>
 __device__ double exact_score(const stage::Refine::Problem& p, const std::byte* window,
-                              const std::uint8_t* right, const std::uint8_t* mask,
-                              const TemplateSums& sums) {
-  // 32 bits hold a thread's share of any row.
-  unsigned product = 0, sum = 0, squares = 0;
+                              const In* right, const std::uint8_t* mask, const TemplateSums& sums) {
+  // 32 bits hold a thread's share of any row of bytes.
+  using Share = std::conditional_t<sizeof(In) == 1, unsigned, unsigned long long>;
+  Share product = 0, sum = 0, squares = 0;
   unsigned long long totals[3] = {};
   for_pixels(
       p.correlate, window, right, mask,
@@ -54,12 +56,14 @@ __device__ double exact_score(const stage::Refine::Problem& p, const std::byte* 
         product = sum = squares = 0;
       });
   block_sums<warps>(totals);
-  using T = std::int64_t;
-  return score(p.method, WindowTerms<T>{p.pixels(), static_cast<T>(totals[0]),
-                                        static_cast<T>(totals[1]), static_cast<T>(totals[2]),
-                                        static_cast<T>(sums.sum), static_cast<T>(sums.squares)});
+  using T = TermOf<In>;
+  return score(p.method,
+               WindowTerms<T>{p.pixels(), static_cast<T>(totals[0]), static_cast<T>(totals[1]),
+                              static_cast<T>(totals[2]), static_cast<std::int64_t>(sums.sum),
+                              static_cast<std::int64_t>(sums.squares)});
 }
 
+template <>
 __device__ double exact_score(const stage::Refine::Problem& p, const std::byte* window,
                               const float* right, const std::uint8_t* mask, const TemplateSums&) {
   double means[2] = {};
@@ -145,8 +149,10 @@ std::size_t workspace(const stage::Refine::Problem& p, const Device&) {
 
 Status launch(const stage::Refine::Problem& p, const Device&, const stage::Refine::Buffers& b,
               PlanState*) {
-  const auto score =
-      p.correlate.type == ElementType::u8 ? score_places<std::uint8_t> : score_places<float>;
+  const ElementType type = p.correlate.type;
+  const auto score = type == ElementType::u8    ? score_places<std::uint8_t>
+                     : type == ElementType::u16 ? score_places<std::uint16_t>
+                                                : score_places<float>;
   const unsigned rights = grid_extent(b.right_count);
   auto* scores = static_cast<double*>(b.workspace);
   if (Status s = enqueue("score_places", score, dim3(places, p.max_peaks, rights), threads, 0,

@@ -34,21 +34,24 @@ struct Pixels {
   }
 };
 
-__device__ TemplateSums sums_of(const stage::TemplateSums::Problem& p,
-                                const Pixels<std::uint8_t>& t) {
+/// Pixels of whole numbers.
+template <class T>
+__device__ TemplateSums sums_of(const stage::TemplateSums::Problem& p, const Pixels<T>& t) {
   unsigned long long sums[2] = {};
-  t.visit(p, [&](unsigned pixel, std::uint8_t* operand, bool counts) {
+  t.visit(p, [&](unsigned pixel, T* operand, bool counts) {
     const unsigned v = counts ? pixel : 0;
     sums[0] += v;
     sums[1] += v * v;
-    if (operand) *operand = static_cast<std::uint8_t>(v);
+    if (operand) *operand = static_cast<T>(v);
   });
   block_sums<warps>(sums);
   const auto sum = static_cast<std::int64_t>(sums[0]), squares = static_cast<std::int64_t>(sums[1]);
-  return {static_cast<double>(sum), static_cast<double>(squares),
-          static_cast<double>(n2_covariance(p.masking.pixels(p.size), squares, sum, sum))};
+  return {
+      static_cast<double>(sum), static_cast<double>(squares),
+      static_cast<double>(n2_covariance<TermOf<T>>(p.masking.pixels(p.size), squares, sum, sum))};
 }
 
+template <>
 __device__ TemplateSums sums_of(const stage::TemplateSums::Problem& p, const Pixels<float>& t) {
   double sums[2] = {};
   t.visit(p, [&](double pixel, float*, bool counts) {
@@ -107,7 +110,9 @@ Status sum_up(const stage::TemplateSums::Problem& p, const stage::TemplateSums::
 
 Status launch_template_sums(const stage::TemplateSums::Problem& p, const Device&,
                             const stage::TemplateSums::Buffers& b, PlanState*) {
-  return p.type == ElementType::u8 ? sum_up<std::uint8_t>(p, b) : sum_up<float>(p, b);
+  return p.type == ElementType::u8    ? sum_up<std::uint8_t>(p, b)
+         : p.type == ElementType::u16 ? sum_up<std::uint16_t>(p, b)
+                                      : sum_up<float>(p, b);
 }
 
 template <class In>
@@ -119,16 +124,20 @@ Status blend_as(const stage::Blend::Problem& p, const stage::Blend::Buffers& b) 
 
 Status launch_blend(const stage::Blend::Problem& p, const Device&, const stage::Blend::Buffers& b,
                     PlanState*) {
-  return p.type == ElementType::u8 ? blend_as<std::uint8_t>(p, b) : blend_as<float>(p, b);
+  return p.type == ElementType::u8    ? blend_as<std::uint8_t>(p, b)
+         : p.type == ElementType::u16 ? blend_as<std::uint16_t>(p, b)
+                                      : blend_as<float>(p, b);
 }
 
 constexpr Variant<stage::TemplateSums> sums_table[] = {
-    {{"template_sums", Backend::cuda, {Feature::u8, Feature::f32, Feature::mask}},
+    {{"template_sums", Backend::cuda, {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
      supports_all,
      launch_template_sums},
 };
 constexpr Variant<stage::Blend> blend_table[] = {
-    {{"blend", Backend::cuda, {Feature::u8, Feature::f32}}, supports_all, launch_blend},
+    {{"blend", Backend::cuda, {Feature::u8, Feature::u16, Feature::f32}},
+     supports_all,
+     launch_blend},
 };
 
 }  // namespace

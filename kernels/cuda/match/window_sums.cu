@@ -7,8 +7,8 @@
 // Once a round's differences lie in shared memory, each warp computes prefix sums of one row of
 // them: the first window's sum plus the differences up to a window is that window's sum. The memory
 // needed does not grow with the window, and rounding errors do not spread beyond a strip. For u8
-// all sums are exact: differences wrap around in unsigned arithmetic, window sums do not, and
-// squares of up to 66,051 pixels fit 32 bits too.
+// and u16 all sums are exact: differences wrap around in unsigned arithmetic, window sums do not,
+// and squares of up to 66,051 bytes fit 32 bits too.
 #include "cuda/common/launch.cuh"
 #include "cuda/common/warp.cuh"
 #include "stages/window_sums.hpp"
@@ -57,11 +57,13 @@ __global__ void __launch_bounds__(columns)
   const auto row_of = [&](int y) {
     return reinterpret_cast<const In*>(left + min(y, last) * p.left_pitch);
   };
-  // In int for u8: in a difference of 64-bit squares nvcc 13.0 loses the borrow (seen on sm_90).
+  // In int for whole numbers: in a difference of 64-bit squares nvcc 13.0 loses the borrow (seen on
+  // sm_90).
   using Wide = std::conditional_t<std::is_integral_v<In>, int, Sum>;
+  using Product = std::conditional_t<sizeof(In) == 2, long long, Wide>;
   const auto take = [](M& m, Wide plus, Wide minus) {
     m.sum += Sum(plus - minus);
-    m.squares += Squares((plus - minus) * (plus + minus));
+    m.squares += Squares(Product(plus - minus) * (plus + minus));
   };
 
   M running, mine;
@@ -143,7 +145,9 @@ Status launch(const stage::WindowSums::Problem& p, const Device&,
               const stage::WindowSums::Buffers& b, PlanState*) {
   using u32 = std::uint32_t;
   using u64 = unsigned long long;
-  if (p.correlate.type != ElementType::u8) return launch_as<float, double, double>(p.correlate, b);
+  if (p.correlate.type == ElementType::f32) return launch_as<float, double, double>(p.correlate, b);
+  if (p.correlate.type == ElementType::u16)
+    return launch_as<std::uint16_t, u64, u64>(p.correlate, b);
   return p.correlate.output_type() == ElementType::u32
              ? launch_as<std::uint8_t, u32, u32>(p.correlate, b)
              : launch_as<std::uint8_t, u32, u64>(p.correlate, b);
@@ -154,7 +158,7 @@ bool supports(const stage::WindowSums::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::WindowSums> table[] = {
-    {{"window_sums", Backend::cuda, {Feature::u8, Feature::f32, Feature::wide_sums}},
+    {{"window_sums", Backend::cuda, {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums}},
      supports,
      launch},
 };

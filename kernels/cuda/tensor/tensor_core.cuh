@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Shared by the families tensor_core (by warps) and tensor_core_wgmma (by groups of four warps):
-// exact sums of products of bytes, see tensor_block.cuh, stored for every shift. Rights whose sums
-// exceed 32 bits are split into bands of rows, one launch each, whose sums are added in 64 bits.
+// exact sums of products of bytes, see tensor_block.cuh, stored for every shift; of 16 bits by
+// halves, see halves.hpp. Rights whose sums exceed 32 bits are split into bands of rows, one launch
+// each, whose sums are added in 64 bits.
 #pragma once
 
 #include <array>
 
+#include "cuda/tensor/halves.cuh"
 #include "cuda/tensor/tensor_warpgroups.cuh"
 #include "cuda/tensor/tensor_warps.cuh"
 
@@ -74,15 +76,18 @@ bool supports(const stage::Correlate::Problem& problem, const Device& device) {
 template <class Family, class T>
 constexpr VariantName name = T::name(Family::name);
 
+template <class Family, class T>
+inline constexpr Variant<stage::Correlate> of_bytes = {
+    {name<Family, T>.text, Backend::cuda, features},
+    supports<T>,
+    launch<T>,
+    nullptr,
+    LaidOutRights<T>::template make<stage::Correlate::Problem>};
+
 /// The variants of a family's tilings.
 template <class Family, class... T>
 constexpr auto make_table(Tilings<T...>) {
-  return std::array{
-      Variant<stage::Correlate>{{name<Family, T>.text, Backend::cuda, features},
-                                supports<T>,
-                                launch<T>,
-                                nullptr,
-                                LaidOutRights<T>::template make<stage::Correlate::Problem>}...};
+  return std::array{ByHalves<Halves, of_bytes<Family, T>>::variant(features)...};
 }
 
 }  // namespace xcorr::cuda::tensor_core_kernel

@@ -25,6 +25,9 @@ constexpr const char* name_of(Form form) {
   return names[static_cast<std::uint8_t>(form)];
 }
 
+/// The largest right of u16: its sums stay below 2^53, so that a double holds them exactly.
+inline constexpr std::int64_t max_u16_pixels = std::int64_t{1} << 21;
+
 /// What to compute. The result at shift (dx, dy) is
 ///   r[dy][dx] = sum over (i, j) of left[j + dy][i + dx] * right[j][i],
 /// over the pixels where both exist. `shifts` is the rectangle of requested shifts: element (x, y)
@@ -32,7 +35,7 @@ constexpr const char* name_of(Form form) {
 ///
 /// Matrices of one side have one size and one pitch, and lie at a constant stride.
 struct Problem {
-  ElementType type = ElementType::u8;  ///< of both sides: u8, i32, f32 or f64
+  ElementType type = ElementType::u8;  ///< of both sides: u8, u16, i32, f32 or f64
   Form form = Form::one_to_one;
   Size left, right;
   int lefts = 1;   ///< n
@@ -54,11 +57,12 @@ struct Problem {
     return form == Form::n_to_mn ? index : index % rights;
   }
 
-  /// u8 gives exact integers: u32 if the largest sum (all 255) fits, else u64. i32 gives i64, exact
-  /// while sum |l * r| < 2^63. f32 and f64 give their own type, with an error of at most c * eps *
-  /// sum |l * r|.
+  /// u8 gives exact integers: u32 if the largest sum (all 255) fits, else u64. u16 gives u64, for
+  /// rights of up to max_u16_pixels. i32 gives i64, exact while sum |l * r| < 2^63. f32 and f64
+  /// give their own type, with an error of at most c * eps * sum |l * r|.
   constexpr ElementType output_type() const {
     if (type == ElementType::i32) return ElementType::i64;
+    if (type == ElementType::u16) return ElementType::u64;
     if (type != ElementType::u8) return type;
     constexpr std::int64_t fits_u32 = 0xffffffffLL / (255 * 255);  // 66,051 pixels
     return right.area() <= fits_u32 ? ElementType::u32 : ElementType::u64;

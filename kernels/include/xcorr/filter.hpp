@@ -38,11 +38,12 @@ XCORR_API Result<AxisWeights> gaussian_weights(double sigma);
 /// u8: the weights are rounded to multiples of 2^-11 in such a way that their sum stays the same
 /// (to within one rounding), and sums are exact integers: the result is sum + 1/2 rounded down,
 /// clamped to [0, 255]. Every device gives the same. Where (sum |v|) (sum |w|) is above 2, the
-/// multiples are coarser.
+/// multiples are coarser. u16: the same, clamped to [0, 65535], in double, which holds the sums
+/// exactly as long as (sum |v|) (sum |w|) is below 2^15.
 ///
 /// Pictures have one size and one pitch, and lie at a constant stride.
 struct FilterProblem {
-  ElementType type = ElementType::u8;  ///< u8, f32 or f64
+  ElementType type = ElementType::u8;  ///< u8, u16, f32 or f64
   Size size;
   int count = 1;
   std::int64_t pitch = 0;   ///< bytes from row to row

@@ -57,15 +57,15 @@ class [[nodiscard]] Result {
 
 // ---- matrices -------------------------------------------------------------------------------
 
-enum class ElementType : std::uint8_t { u8, u32, u64, i32, i64, f32, f64 };
+enum class ElementType : std::uint8_t { u8, u16, u32, u64, i32, i64, f32, f64 };
 
 constexpr std::size_t size_of(ElementType type) {
-  constexpr std::size_t sizes[] = {1, 4, 8, 4, 8, 4, 8};
+  constexpr std::size_t sizes[] = {1, 2, 4, 8, 4, 8, 4, 8};
   return sizes[static_cast<std::uint8_t>(type)];
 }
 
 constexpr const char* name_of(ElementType type) {
-  constexpr const char* names[] = {"u8", "u32", "u64", "i32", "i64", "f32", "f64"};
+  constexpr const char* names[] = {"u8", "u16", "u32", "u64", "i32", "i64", "f32", "f64"};
   return names[static_cast<std::uint8_t>(type)];
 }
 

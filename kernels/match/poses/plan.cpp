@@ -46,7 +46,8 @@ Status check(const std::vector<BankTemplate>& bank, const MatchSettings& s) {
   for (std::size_t i = 0; i < bank.size(); ++i) {
     const std::string name = "template " + std::to_string(i);
     if (bank[i].type != ElementType::u8)
-      return {Code::unsupported, "poses of " + name + ": only those of u8 are searched"};
+      return {Code::unsupported, "poses of " + name + " of " + name_of(bank[i].type) +
+                                     ": only those of u8 are searched"};
     if (bank[i].live)
       return {Code::unsupported, "poses of " + name + ": it is a live template, which may change"};
     const double shorter = std::min(bank[i].size.width, bank[i].size.height) * smallest;

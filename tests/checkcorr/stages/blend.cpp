@@ -3,6 +3,7 @@
 // The stage blend, by its definition in plain loops. A case's right is blended with the left's
 // window under the first shift.
 #include <cmath>
+#include <type_traits>
 
 #include "stage_test.hpp"
 
@@ -28,10 +29,9 @@ class BlendTest final : public StageTest<xcorr::stage::Blend> {
     return {};
   }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
-    if (t.scenario.test.type == ElementType::u8)
-      compare_as<std::uint8_t>(comparison, problem(t.scenario), t.scenario.values, got);
-    else
-      compare_as<float>(comparison, problem(t.scenario), t.scenario.values, got);
+    with_pixels(t.scenario.test.type, [&]<class T>() {
+      compare_as<T>(comparison, problem(t.scenario), t.scenario.values, got);
+    });
   }
 
   template <class T>
@@ -52,7 +52,7 @@ class BlendTest final : public StageTest<xcorr::stage::Blend> {
         };
       };
       comparison.value(place("next_averages"), expected, next[i], 0);
-      const T rounded = sizeof(T) == 1 ? static_cast<T>(std::lrint(expected)) : T(expected);
+      const T rounded = std::is_integral_v<T> ? static_cast<T>(std::lrint(expected)) : T(expected);
       comparison.value(place("blended"), rounded, blended[i], 0);
     }
   }

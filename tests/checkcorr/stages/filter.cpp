@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage filter: bytes bit for bit; floats within eps |result|, and (weights + 4) eps max |f|
-// (sum |w|) (sum |v|) with the eps of the type of sums.
+// The stage filter: whole numbers bit for bit; floats within eps |result|, and (weights + 4) eps
+// max |f| (sum |w|) (sum |v|) with the eps of the type of sums.
 #include <cfloat>
 #include <cmath>
 #include <limits>
@@ -68,6 +68,8 @@ class FilterTest final : public StageTest<xcorr::stage::Filter> {
     switch (t.scenario.test.type) {
       case ElementType::u8:
         return compare_filtered<std::uint8_t>(comparison, t, got);
+      case ElementType::u16:
+        return compare_filtered<std::uint16_t>(comparison, t, got);
       case ElementType::f64:
         return compare_filtered<double>(comparison, t, got);
       default:

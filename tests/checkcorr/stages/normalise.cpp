@@ -13,8 +13,9 @@ namespace {
 class NormaliseTest final : public StageTest<xcorr::stage::Normalise> {
   bool concerns(const Case& c) const override { return !c.filter && is_matching(c); }
   bool takes(const Case& c, const Trial& trial) const override {
-    // Centred products of masked bytes do not exist.
-    const bool centred = trial.centred && (c.type != ElementType::u8 || c.mask == Mask::none);
+    // Centred products of masked bytes and of u16 do not exist.
+    const bool centred = trial.centred && c.type != ElementType::u16 &&
+                         (c.type != ElementType::u8 || c.mask == Mask::none);
     return concerns(c) && trial.method && (centred || is_usual(c, trial));
   }
   std::string suffix(const Trial& trial) const override {

@@ -47,7 +47,8 @@ class TemplateSumsTest final : public StageTest<xcorr::stage::TemplateSums> {
     values["templates"] = values["unmasked"];
   }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
-    const bool exact = t.scenario.problem.correlate.type == ElementType::u8;
+    const ElementType type = t.scenario.problem.correlate.type;
+    const bool exact = is_integral(type);
     const double n = static_cast<double>(t.scenario.problem.pixels());
     const auto expected = view<TemplateSums>(t.scenario.values, "template_sums");
     const auto actual = view<TemplateSums>(got, "template_sums");
@@ -63,10 +64,7 @@ class TemplateSumsTest final : public StageTest<xcorr::stage::TemplateSums> {
       sum("n2_variance", e.n2_variance, a.n2_variance, n * e.squares);
     }
     if (!problem(t.scenario).has_operands()) return;
-    if (exact)
-      compare_operands<std::uint8_t>(comparison, t, got);
-    else
-      compare_operands<float>(comparison, t, got);
+    with_pixels(type, [&]<class T>() { compare_operands<T>(comparison, t, got); });
   }
 } const template_sums_test;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage window_sums: those of bytes bit for bit, those of f32 within (16 + sqrt n) eps64
-// sum |f|, over the whole left.
+// The stage window_sums: those of whole numbers bit for bit, those of f32 within (16 + sqrt n)
+// eps64 sum |f|, over the whole left.
 #include <cfloat>
 #include <cmath>
 
@@ -24,8 +24,11 @@ class WindowSumsTest final : public StageTest<xcorr::stage::WindowSums> {
   }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const xcorr::Problem& p = t.scenario.problem.correlate;
-    if (p.type == ElementType::u8) {
-      compare_exactly<std::uint32_t>(comparison, "window_sums", t.scenario.values, got);
+    if (is_integral(p.type)) {
+      if (p.type == ElementType::u16)
+        compare_exactly<std::uint64_t>(comparison, "window_sums", t.scenario.values, got);
+      else
+        compare_exactly<std::uint32_t>(comparison, "window_sums", t.scenario.values, got);
       if (p.output_type() == ElementType::u64)
         compare_exactly<std::uint64_t>(comparison, "window_squares", t.scenario.values, got);
       else

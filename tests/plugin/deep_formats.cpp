@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Frames of 10 to 16 bits: templates are found at their known places to the last bit, cut out of
+// such frames or of 8 bits, and what needs frames of 8 bits says so.
+#include <random>
+
+#include "live_templates.hpp"
+
+namespace {
+
+/// A picture of so many bits as its pixels are in memory.
+struct Words {
+  int width, height;
+  std::vector<std::uint16_t> pixels;
+
+  Words(int w, int h) : width(w), height(h), pixels(static_cast<std::size_t>(w) * h) {}
+  std::uint16_t& at(int x, int y) { return pixels[static_cast<std::size_t>(y) * width + x]; }
+};
+
+struct Deep {
+  GstVideoFormat format;
+  int bits, shift;
+};
+constexpr Deep deep_formats[] = {{GST_VIDEO_FORMAT_GRAY16_LE, 16, 0},
+                                 {GST_VIDEO_FORMAT_P010_10LE, 10, 6},
+                                 {GST_VIDEO_FORMAT_I420_10LE, 10, 0}};
+constexpr int deep_count = G_N_ELEMENTS(deep_formats);
+constexpr int width = 96, height = 64;
+
+/// Pixels that differ from their neighbours in their `varying` lowest bits only. Within the range
+/// of video, where conversions keep values.
+Words noise(const Deep& deep, int varying, unsigned seed = 1) {
+  std::mt19937 random(seed);
+  Words picture(width, height);
+  for (auto& pixel : picture.pixels)
+    pixel = static_cast<std::uint16_t>(((1u << (deep.bits - 1)) + (random() >> (32 - varying)))
+                                       << deep.shift);
+  return picture;
+}
+
+GstVideoInfo info_of(const Deep& deep) {
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, deep.format, width, height);
+  GST_VIDEO_INFO_FPS_N(&info) = 25;
+  return info;
+}
+
+GstBuffer* frame_of(const Deep& deep, const Words& picture) {
+  const GstVideoInfo info = info_of(deep);
+  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, info.size, nullptr);
+  GST_BUFFER_PTS(buffer) = 0;
+  GstVideoFrame frame;
+  fail_unless(gst_video_frame_map(&frame, &info, buffer, GST_MAP_WRITE));
+  for (int c = 0; c < static_cast<int>(GST_VIDEO_INFO_N_COMPONENTS(&info)); ++c)
+    for (int y = 0; y < GST_VIDEO_FRAME_COMP_HEIGHT(&frame, c); ++y)
+      for (int x = 0; x < GST_VIDEO_FRAME_COMP_WIDTH(&frame, c); ++x) {
+        auto* pixel = static_cast<guint8*>(GST_VIDEO_FRAME_COMP_DATA(&frame, c)) +
+                      y * GST_VIDEO_FRAME_COMP_STRIDE(&frame, c) +
+                      x * GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c);
+        const int gray = 1 << (deep.bits - 1 + deep.shift);
+        GST_WRITE_UINT16_LE(pixel, c == 0 ? picture.pixels[std::size_t(y) * width + x] : gray);
+      }
+  gst_video_frame_unmap(&frame);
+  return buffer;
+}
+
+constexpr int patch_x = 41, patch_y = 22, patch_width = 16, patch_height = 12;
+
+/// The pipeline of docs/template.md.
+std::string cut(const Deep& deep, const Words& picture) {
+  const std::string path = temporary("patch.png");
+  const std::string launch =
+      "videoconvert ! video/x-raw,format=GRAY16_LE ! videocrop left=" + std::to_string(patch_x) +
+      " top=" + std::to_string(patch_y) +
+      " right=" + std::to_string(width - patch_x - patch_width) +
+      " bottom=" + std::to_string(height - patch_y - patch_height) +
+      " ! videoconvert ! video/x-raw,format=GRAY16_BE ! pngenc";
+  GstHarness* harness = gst_harness_new_parse(launch.c_str());
+  const GstVideoInfo info = info_of(deep);
+  gst_harness_set_src_caps(harness, gst_video_info_to_caps(&info));
+  GstBuffer* file = gst_harness_push_and_pull(harness, frame_of(deep, picture));
+  GstMapInfo map;
+  fail_unless(file && gst_buffer_map(file, &map, GST_MAP_READ));
+  write_file(path, {reinterpret_cast<const char*>(map.data), map.size});
+  gst_buffer_unmap(file, &map);
+  gst_buffer_unref(file);
+  gst_harness_teardown(harness);
+  return path;
+}
+
+void assert_found(const Found& found, int x, int y, double least = 1) {
+  assert_equals_int(found.peaks.size(), 1);
+  assert_at(found.peaks[0], x, y);
+  fail_unless(found.peaks[0].score >= least, "score %.17g", found.peaks[0].score);
+}
+
+GST_START_TEST(cut_out_of_a_frame) {
+  const Deep& deep = deep_formats[__i__];
+  const Words scene = noise(deep, deep.bits - 2);
+  Finder finder("subpixel=false template=" + cut(deep, scene));
+  finder.set_format(deep.format, width, height);
+  // A YUV pipeline's gray PNG has another range of values, which rounds.
+  assert_found(finder.find(frame_of(deep, scene)), patch_x, patch_y,
+               deep.format == GST_VIDEO_FORMAT_GRAY16_LE ? 1 : 0.9999);
+}
+GST_END_TEST
+
+/// High bytes are all the same.
+GST_START_TEST(low_bits_decide) {
+  const Deep& deep = deep_formats[0];
+  const Words scene = noise(deep, 6);
+  Finder finder("subpixel=false template=" + cut(deep, scene));
+  finder.set_format(deep.format, width, height);
+  assert_found(finder.find(frame_of(deep, scene)), patch_x, patch_y);
+}
+GST_END_TEST
+
+GST_START_TEST(template_of_8_bits) {
+  const Deep& deep = deep_formats[__i__];
+  const Gray gray = texture(width, height);
+  Words scene(width, height);
+  for (std::size_t i = 0; i < gray.pixels.size(); ++i)
+    scene.pixels[i] = static_cast<std::uint16_t>(gray.pixels[i] << (deep.bits - 8) << deep.shift);
+  Finder finder(
+      "subpixel=false template=" +
+      save(crop(gray, patch_x, patch_y, patch_width, patch_height), "patch-of-8-bits.png"));
+  finder.set_format(deep.format, width, height);
+  assert_found(finder.find(frame_of(deep, scene)), patch_x, patch_y, 0.999);
+}
+GST_END_TEST
+
+GST_START_TEST(captured_template) {
+  const Deep& deep = deep_formats[__i__];
+  const Words scene = noise(deep, 5);
+  Finder finder("subpixel=false enable-capture=true");
+  finder.set_format(deep.format, width, height);
+  gst_buffer_unref(finder.pass(frame_of(deep, scene)));
+  fail_unless(capture(finder, patch_x, patch_y, patch_width, patch_height) > 0);
+  assert_found(finder.find(frame_of(deep, scene)), patch_x, patch_y,
+               deep.format == GST_VIDEO_FORMAT_GRAY16_LE ? 1 : 0.999);
+}
+GST_END_TEST
+
+/// A contrast is asked for in gray levels of 256, whatever the frames' depth.
+GST_START_TEST(contrast_is_of_256_levels) {
+  const Deep& deep = deep_formats[__i__];
+  Words scene(width, height);
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x)
+      scene.at(x, y) = static_cast<std::uint16_t>((x * 7 + y * y * 5) % 23 % 2 == 0 ? 100 : 140)
+                       << (deep.bits - 8) << deep.shift;
+  const std::string file = cut(deep, scene);
+  for (const bool enough : {true, false}) {
+    Finder finder("subpixel=false max-peaks=1 template=" + file);
+    finder.set("min-contrast", enough ? "15" : "25");
+    finder.set_format(deep.format, width, height);
+    assert_equals_int(finder.find(frame_of(deep, scene)).peaks.size(), enough);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(targets_are_followed) {
+  const Deep& deep = deep_formats[__i__];
+  const Words pattern = noise(deep, deep.bits - 2, 2);
+  Finder finder("track=true subpixel=false template=" + cut(deep, pattern));
+  finder.set_format(deep.format, width, height);
+  guint64 target = 0;
+  for (int step = 0; step < 4; ++step) {
+    Words scene = noise(deep, 2, 3);
+    for (int y = 0; y < patch_height; ++y)
+      for (int x = 0; x < patch_width; ++x)
+        scene.at(10 + 5 * step + x, 20 + y) =
+            pattern.pixels[std::size_t(patch_y + y) * width + patch_x + x];
+    const Found found = finder.find(frame_of(deep, scene));
+    assert_equals_int(found.peaks.size(), 1);
+    assert_at(found.peaks[0], 10 + 5 * step, 20);
+    if (step > 0) assert_equals_uint64(found.peaks[0].id, target);
+    target = found.peaks[0].id;
+  }
+}
+GST_END_TEST
+
+std::string warning_of(Finder& finder) {
+  return text_of(finder.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
+}
+
+GST_START_TEST(poses_need_8_bits) {
+  const Deep& deep = deep_formats[0];
+  const Words scene = noise(deep, deep.bits - 2);
+  Finder finder("subpixel=false angle-extent=90 template=" + cut(deep, scene));
+  finder.set_format(deep.format, width, height);
+  assert_found(finder.find(frame_of(deep, scene)), patch_x, patch_y);
+  assert_text(warning_of(finder),
+              "Poses need frames of 8 bits, not GRAY16_LE: templates are searched upright");
+  assert_found(finder.find(frame_of(deep, scene)), patch_x, patch_y);
+  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "said twice");
+}
+GST_END_TEST
+
+GST_START_TEST(filters_need_8_bits) {
+  const Deep& deep = deep_formats[0];
+  const Words scene = noise(deep, deep.bits - 2);
+  Finder finder("track=true tracker=filter subpixel=false template=" + cut(deep, scene));
+  finder.set_format(deep.format, width, height);
+  assert_found(finder.find(frame_of(deep, scene)), patch_x, patch_y);
+  assert_text(warning_of(finder),
+              "Filters need frames of 8 bits, not GRAY16_LE: targets are followed by templates");
+}
+GST_END_TEST
+
+/// Frames flow on, and are analysed again when they can be.
+GST_START_TEST(odd_addresses) {
+  const Deep& deep = deep_formats[0];
+  const Words scene = noise(deep, deep.bits - 2);
+  Finder finder("subpixel=false template=" + cut(deep, scene));
+  finder.set_format(deep.format, width, height);
+  GstBuffer* odd = gst_buffer_new_allocate(nullptr, 2 * width * height + 1, nullptr);
+  gsize offset[GST_VIDEO_MAX_PLANES] = {1};
+  gint stride[GST_VIDEO_MAX_PLANES] = {2 * width};
+  gst_buffer_add_video_meta_full(odd, GST_VIDEO_FRAME_FLAG_NONE, deep.format, width, height, 1,
+                                 offset, stride);
+  gst_buffer_unref(finder.pass(odd));
+  assert_text(
+      text_of(finder.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT),
+      "A frame passes unanalysed: its 16-bit pixels begin at odd addresses");
+  assert_found(finder.find(frame_of(deep, scene)), patch_x, patch_y);
+}
+GST_END_TEST
+
+}  // namespace
+
+Suite* suite() {
+  Suite* suite = suite_create("deep formats");
+  TCase* cases = tcase_create("16 bits");
+  suite_add_tcase(suite, cases);
+  tcase_add_loop_test(cases, cut_out_of_a_frame, 0, deep_count);
+  tcase_add_test(cases, low_bits_decide);
+  tcase_add_loop_test(cases, template_of_8_bits, 0, deep_count);
+  tcase_add_loop_test(cases, captured_template, 0, deep_count);
+  tcase_add_loop_test(cases, contrast_is_of_256_levels, 0, deep_count);
+  tcase_add_loop_test(cases, targets_are_followed, 0, deep_count);
+  tcase_add_test(cases, poses_need_8_bits);
+  tcase_add_test(cases, filters_need_8_bits);
+  tcase_add_test(cases, odd_addresses);
+  return suite;
+}
