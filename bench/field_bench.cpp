@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // How exact displacement fields are, and how long they take, on pairs of known truth:
-//   field_bench [--backend=cpu|cuda] [--accuracy] [--speed] [--filter=TEXT]
+//   field_bench [--backend=cpu|cuda] [--accuracy] [--speed] [--write=FOLDER] [--filter=TEXT]
 // Accuracy: for each case and each way the error's root of the mean square and its greatest mean
 // over the displacements, both of a component in pixels, without those that are off by more than a
 // pixel, whose share is named. Speed: the least time of a field, pictures in the device's memory,
-// and of all threads together, which is what remains of it on a busy machine.
+// and of all threads together, which is what remains of it on a busy machine. Write: the cases'
+// pairs into a folder that exists, for other programs: CASE-N-before.pgm, CASE-N-after.pgm and
+// CASE-N-truth.f32, the displacement to the right of each pixel of the first picture, then those
+// downwards.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -28,7 +32,7 @@ using namespace xcorr;
 struct Options {
   Backend backend = Backend::cpu;
   bool accuracy = false, speed = false;
-  std::string filter;
+  std::string filter, folder;
 };
 
 struct Way {
@@ -185,6 +189,42 @@ void measure_accuracy(const Options& options, const Device& device) {
   }
 }
 
+// ---- pairs for others -----------------------------------------------------------------------
+
+template <class Value>
+void write_file(const std::string& path, const std::string& head,
+                const std::vector<Value>& values) {
+  std::ofstream file(path, std::ios::binary);
+  file << head;
+  file.write(reinterpret_cast<const char*>(values.data()),
+             static_cast<std::streamsize>(values.size() * sizeof(Value)));
+  if (!file.flush()) require(Status(Code::not_found, path + ": cannot be written"));
+}
+
+void write_pairs(const Options& options) {
+  const std::string head =
+      "P5\n" + std::to_string(picture.width) + ' ' + std::to_string(picture.height) + "\n255\n";
+  for (const Case& one : cases) {
+    if (!is_wanted(options, one.name)) continue;
+    int number = 0;
+    for (const fields::Pair& pair : one.make()) {
+      std::vector<float> truth(static_cast<std::size_t>(2 * picture.area()));
+      for (int y = 0; y < picture.height; ++y)
+        for (int x = 0; x < picture.width; ++x) {
+          const fields::Point moved = pair.truth({double(x), double(y)});
+          const std::size_t at = std::size_t(y) * picture.width + x;
+          truth[at] = static_cast<float>(moved.x);
+          truth[at + static_cast<std::size_t>(picture.area())] = static_cast<float>(moved.y);
+        }
+      const std::string path =
+          options.folder + '/' + one.name + '-' + std::to_string(number++) + '-';
+      write_file(path + "before.pgm", head, pair.first.pixels);
+      write_file(path + "after.pgm", head, pair.second.pixels);
+      write_file(path + "truth.f32", "", truth);
+    }
+  }
+}
+
 // ---- speed ----------------------------------------------------------------------------------
 
 struct Timed {
@@ -256,14 +296,21 @@ int main(int argc, char** argv) {
       options.accuracy = true;
     else if (argument == "--speed")
       options.speed = true;
+    else if (argument.starts_with("--write="))
+      options.folder = argument.substr(8);
     else if (argument.starts_with("--filter="))
       options.filter = argument.substr(9);
     else if (argument != "--backend=cpu") {
       std::fprintf(stderr,
-                   "usage: %s [--backend=cpu|cuda] [--accuracy] [--speed] [--filter=TEXT]\n",
+                   "usage: %s [--backend=cpu|cuda] [--accuracy] [--speed] [--write=FOLDER] "
+                   "[--filter=TEXT]\n",
                    argv[0]);
       return 2;
     }
+  }
+  if (!options.folder.empty()) {
+    write_pairs(options);
+    return 0;
   }
   const Device device = require(open_device(options.backend));
   require(make_current(device));

@@ -13,7 +13,8 @@ Status validate(const stage::Validate::Problem& p, const Device&, const stage::V
   tbb::parallel_for(0, p.grid.height, [&](int y) {
     for (int x = 0; x < p.grid.width; ++x)
       b.validated[std::int64_t{y} * p.grid.width + x] =
-          validated(p.limits, b.vectors, p.grid, x, y);
+          validated(p.limits, b.vectors, p.grid, x, y,
+                    p.listed ? b.links + std::int64_t{y} * p.grid.width + x : nullptr);
   });
   return {};
 }
@@ -23,7 +24,8 @@ Status predict(const stage::Predict::Problem& p, const Device&, const stage::Pre
   tbb::parallel_for(0, p.to.count.height, [&](int y) {
     for (int x = 0; x < p.to.count.width; ++x) {
       const std::int64_t at = std::int64_t{y} * p.to.count.width + x;
-      b.windows[at] = predicted(p, b.vectors, b.nodes[at], x, y);
+      b.windows[at] = p.listed ? predicted(p, b.vectors, b.vectors[at], b.listed[at], b.links[at])
+                               : predicted(p, b.vectors, b.nodes[at], x, y);
     }
   });
   return {};

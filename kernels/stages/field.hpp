@@ -33,6 +33,14 @@ struct FieldWindow {
   XCORR_HD FieldSlopes slopes() const { return {dx_by_x, dx_by_y, dy_by_x, dy_by_y}; }
 };
 
+/// The neighbours of a window of a list, which has no rows and columns.
+struct FieldLinks {
+  static constexpr int most = 8;
+  std::int32_t node[most];  ///< numbers of windows; -1: none
+  /// Of each, so that a slope is the sum of weights times differences to the window's own value.
+  float by_x[most], by_y[most];
+};
+
 /// The vector lies at the window's node.
 XCORR_HD inline void place_vector(const FieldWindow& window, int size, FieldVector& vector) {
   const float half = 0.5F * static_cast<float>(size - 1);

@@ -2,6 +2,7 @@
 //
 // The stage predict: a pass's field -> the windows of the next pass and what is expected of them:
 // displacements between the nodes of the field, bilinearly, and the slopes of the smoothed field.
+// Windows of a list are the same ones in each pass; slopes are those of a plane through neighbours.
 #pragma once
 
 #include "stages/displace.hpp"
@@ -98,20 +99,26 @@ struct Predict {
     Size frame;
     FieldGrid from, to;
     bool symmetric = false;
+    bool listed = false;  ///< windows are those of a list, and as many as vectors
 
     constexpr Features features() const { return {}; }
   };
 
   struct Buffers : Launch {
     const FieldVector* vectors = nullptr;
-    const FieldStatus* nodes = nullptr;  ///< of the windows: ok, or masked
+    const FieldStatus* nodes = nullptr;  ///< of the windows of a grid: ok, or masked
+    const FieldWindow* listed =
+        nullptr;                        ///< the windows of a list: where they are, and their status
+    const FieldLinks* links = nullptr;  ///< of these
     FieldWindow* windows = nullptr;
   };
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
     visit("vectors", &Buffers::vectors, records<FieldVector>(p.from.count.area()));
-    visit("nodes", &Buffers::nodes, records<FieldStatus>(p.to.count.area()));
+    visit("nodes", &Buffers::nodes, records<FieldStatus>(p.listed ? 0 : p.to.count.area()));
+    visit("listed", &Buffers::listed, records<FieldWindow>(p.listed ? p.to.count.area() : 0));
+    visit("links", &Buffers::links, records<FieldLinks>(p.listed ? p.to.count.area() : 0));
     visit("windows", &Buffers::windows, records<FieldWindow>(p.to.count.area()));
   }
 
@@ -120,15 +127,9 @@ struct Predict {
 
 }  // namespace stage
 
-/// A window of the next pass.
-XCORR_HD inline FieldWindow predicted(const stage::Predict::Problem& p, const FieldVector* vectors,
-                                      FieldStatus node, int column, int row) {
-  FieldWindow window{p.to.left + column * p.to.spacing, p.to.top + row * p.to.spacing};
-  window.status = node;
-  FieldOnGrid{vectors, p.from}.expect(p.to.center_x(static_cast<float>(column)),
-                                      p.to.center_y(static_cast<float>(row)), window);
+/// With central differences half the way back, as far as that is inside the reference.
+XCORR_HD inline FieldWindow halfway(const stage::Predict::Problem& p, FieldWindow window) {
   if (!p.symmetric) return window;
-  // Half the way back, as far as that is inside the reference.
   const auto moved = [&](int from, float by, int length) {
     const int to = from - SearchedPlaces::whole(0.5F * by), last = length - p.to.window;
     return to < 0 ? 0 : to > last ? last : to;
@@ -140,6 +141,35 @@ XCORR_HD inline FieldWindow predicted(const stage::Predict::Problem& p, const Fi
   window.x = x;
   window.y = y;
   return window;
+}
+
+/// A window of the next pass.
+XCORR_HD inline FieldWindow predicted(const stage::Predict::Problem& p, const FieldVector* vectors,
+                                      FieldStatus node, int column, int row) {
+  FieldWindow window{p.to.left + column * p.to.spacing, p.to.top + row * p.to.spacing};
+  window.status = node;
+  FieldOnGrid{vectors, p.from}.expect(p.to.center_x(static_cast<float>(column)),
+                                      p.to.center_y(static_cast<float>(row)), window);
+  return halfway(p, window);
+}
+
+/// The same of a list, from its vector of the pass before.
+XCORR_HD inline FieldWindow predicted(const stage::Predict::Problem& p, const FieldVector* vectors,
+                                      const FieldVector& own, FieldWindow window,
+                                      const FieldLinks& links) {
+  window.dx = own.dx;
+  window.dy = own.dy;
+  XCORR_UNROLL
+  for (int i = 0; i < FieldLinks::most; ++i) {
+    if (links.node[i] < 0) continue;
+    const FieldVector& other = vectors[links.node[i]];
+    const float dx = other.dx - own.dx, dy = other.dy - own.dy;
+    window.dx_by_x += links.by_x[i] * dx;
+    window.dx_by_y += links.by_y[i] * dx;
+    window.dy_by_x += links.by_x[i] * dy;
+    window.dy_by_y += links.by_y[i] * dy;
+  }
+  return halfway(p, window);
 }
 
 }  // namespace xcorr

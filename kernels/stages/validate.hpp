@@ -69,18 +69,22 @@ class Neighbours {
   int count_ = 0;
 };
 
-/// A vector of the grid after the test.
+/// A vector of the grid after the test. `links`: of the window, or null for its neighbours in the
+/// grid.
 XCORR_HD inline FieldVector validated(const FieldPlausibility& limits, const FieldVector* vectors,
-                                      Size grid, int column, int row) {
-  FieldVector vector = vectors[std::int64_t{row} * grid.width + column];
+                                      Size grid, int column, int row, const FieldLinks* links) {
+  const std::int64_t own = std::int64_t{row} * grid.width + column;
+  FieldVector vector = vectors[own];
   Neighbours dx, dy;
   XCORR_UNROLL
   for (int i = 0; i < 8; ++i) {
     const int place = i < 4 ? i : i + 1;  // without the vector itself
     const int x = column + place % 3 - 1, y = row + place / 3 - 1;
     const bool inside = x >= 0 && y >= 0 && x < grid.width && y < grid.height;
-    const FieldVector& other = inside ? vectors[std::int64_t{y} * grid.width + x] : vector;
-    const bool counts = inside && limits.is_likely(other);
+    const std::int64_t in_grid = inside ? std::int64_t{y} * grid.width + x : -1;
+    const std::int64_t node = links ? links->node[i] : in_grid;
+    const FieldVector& other = vectors[node >= 0 ? node : own];
+    const bool counts = node >= 0 && limits.is_likely(other);
     dx.set(i, other.dx, counts);
     dy.set(i, other.dy, counts);
   }
@@ -111,18 +115,21 @@ struct Validate {
   struct Problem {
     Size grid;
     FieldPlausibility limits = {};
+    bool listed = false;  ///< the neighbours are those of the links
 
     constexpr Features features() const { return {}; }
   };
 
   struct Buffers : Launch {
     const FieldVector* vectors = nullptr;
+    const FieldLinks* links = nullptr;
     FieldVector* validated = nullptr;
   };
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
     visit("vectors", &Buffers::vectors, records<FieldVector>(p.grid.area()));
+    visit("links", &Buffers::links, records<FieldLinks>(p.listed ? p.grid.area() : 0));
     visit("validated", &Buffers::validated, records<FieldVector>(p.grid.area()));
   }
 

@@ -47,13 +47,17 @@ nb::dict vector_fields() {
 
 class FieldMatcherOf {
  public:
+  /// places: x and y of each
   FieldMatcherOf(const Device& device, int height, int width, const FieldSettings& settings,
-                 const std::optional<const Picture*>& mask)
+                 const std::optional<const Picture*>& mask,
+                 const std::vector<std::pair<float, float>>& places)
       : device_(device) {
+    std::vector<FieldPlace> centers;
+    for (const auto& [x, y] : places) centers.push_back({x, y});
     const nb::gil_scoped_release unlocked;
     check(make_current(device));
     matcher_.emplace(take(FieldMatcher::make(device, {width, height}, settings,
-                                             mask ? (*mask)->view() : MatrixView{})));
+                                             mask ? (*mask)->view() : MatrixView{}, centers)));
   }
 
   std::pair<int, int> grid() const {
@@ -120,8 +124,9 @@ void bind_field(nb::module_& module) {
       .def_rw("min_counted", &FieldSettings::min_counted);
   nb::class_<FieldMatcherOf>(module, "FieldMatcher")
       .def(nb::init<const Device&, int, int, const FieldSettings&,
-                    const std::optional<const Picture*>&>(),
-           "device"_a, "height"_a, "width"_a, "settings"_a, "mask"_a.none())
+                    const std::optional<const Picture*>&,
+                    const std::vector<std::pair<float, float>>&>(),
+           "device"_a, "height"_a, "width"_a, "settings"_a, "mask"_a.none(), "places"_a)
       .def_prop_ro("grid", &FieldMatcherOf::grid)
       .def("set_reference", &FieldMatcherOf::set_reference, "picture"_a, "stream"_a = 0)
       .def("match", &FieldMatcherOf::match, "frame"_a, "stream"_a = 0)

@@ -51,3 +51,14 @@ def test_the_example_of_fields(tmp_path):
     errors = dict(re.findall(r"^(\w+): (\S+) px", done.stdout, re.MULTILINE))
     assert float(errors["arrows"]) < 0.1 and float(errors["strain"]) < 0.03, done.stdout
     assert all((tmp_path / f"{name}.jpg").stat().st_size > 10_000 for name in errors)
+
+
+def test_the_example_of_strain(tmp_path):
+    pytest.importorskip("matplotlib")
+    done = subprocess.run([sys.executable, SOURCE / "python/examples/strain.py", tmp_path / "strain.jpg", "2"], check=True,
+                          text=True, stdout=subprocess.PIPE)
+    errors = {name: (float(error), float(least)) for name, error, least in
+              re.findall(r"^(\w+): (\S+)(?: px)?, at least (\S+)$", done.stdout, re.MULTILINE)}
+    assert errors.keys() == {"displacement", "strain", "rotation"}, done.stdout
+    assert all(0.5 * least < error < 2 * least for error, least in errors.values()), done.stdout
+    assert (tmp_path / "strain.jpg").stat().st_size > 10_000

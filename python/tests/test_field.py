@@ -76,3 +76,23 @@ def test_pictures_that_cannot_be():
         xcorr.FieldMatcher(shifted(0, 0), numpy.ones((5, 5), bool), device="cpu")
     with pytest.raises(TypeError, match="spacing cannot be 'wide'"):
         xcorr.FieldMatcher(device="cpu", spacing="wide")
+
+
+def test_places():
+    places = numpy.array([(50.2, 40), (81.5, 47.5), (60, 60), (34, 50)])
+    matcher = xcorr.FieldMatcher(shifted(0, 0), places=places, device="cpu", subpixel="none", search_range=8,
+                                 windows=(48, 32))
+    vectors = matcher.match(shifted(3, -2))
+    assert vectors.shape == (1, 4)
+    assert (vectors["dx"] == -3).all() and (vectors["dy"] == 2).all() and (vectors["score"] == 1).all()
+    assert vectors["x"].tolist() == [[50.5, 81.5, 60.5, 34.5]]
+
+
+@pytest.mark.parametrize("places, text", [
+    ([(10, 40)], "the window at 10.000000, 40.000000 is not inside the picture"),
+    ([1, 2, 3], r"of the shape \(n, 2\), not \(3,\)"),
+    (numpy.empty((0, 2)), r"of the shape \(n, 2\), not \(0, 2\)"),
+])
+def test_places_that_cannot_be(places, text):
+    with pytest.raises(ValueError, match=text):
+        xcorr.FieldMatcher(shifted(0, 0), places=places, device="cpu")

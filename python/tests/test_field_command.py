@@ -53,6 +53,32 @@ def test_references(series, tmp_path, reference, expected):
     assert medians(out) == expected
 
 
+def test_places(series, tmp_path):
+    pytest.importorskip("matplotlib")
+    out, places = tmp_path / "field.csv", tmp_path / "places.csv"
+    pair = [str(series / "0.png"), str(series / "2.png"), "-o", str(out), "-q", *WHOLE, "--places", str(places)]
+    for text in ("50.5,40.5\n60.5,50.5\n", "name,y,x\na,40.5,50.5\n\nb,50.5,60.5\n"):
+        places.write_text(text)
+        assert command.main([*pair, "--plot", str(tmp_path / "field.png")]) == 0
+        with open(out, newline="", encoding="utf-8") as file:
+            assert [(row["x"], row["y"], row["dx"]) for row in csv.DictReader(file)] == [
+                ("50.5", "40.5", "-3.0"), ("60.5", "50.5", "-3.0")]
+    assert (tmp_path / "field.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("text, said", [
+    ("", "no places"),
+    ("column,row\n1,2\n", "no columns x and y"),
+    ("50,40\n50\n", "place 2 is no x and y: 50"),
+    ("50,40\n50,here\n", "place 2 is no x and y: 50,here"),
+])
+def test_places_that_cannot_be(series, tmp_path, capsys, text, said):
+    places = tmp_path / "places.csv"
+    places.write_text(text)
+    assert command.main([str(series), "--places", str(places), *WHOLE]) == 1
+    assert capsys.readouterr().err == f"xcorr-field: {places}: {said}\n"
+
+
 def test_other_formats(series, tmp_path):
     files = [tmp_path / name for name in ("field.vtk", "field.npz", "field.h5")]
     pytest.importorskip("h5py")

@@ -84,6 +84,16 @@ def _library_settings(settings: FieldSettings) -> _xcorr.FieldSettings:
     return made
 
 
+def _places(places: Any) -> list[tuple[float, float]]:
+    """As the module has them. Raises ValueError for what is not of the shape (n, 2), or n is 0."""
+    if places is None:
+        return []
+    array = np.asarray(places, np.float32)
+    if array.ndim != 2 or array.shape[1] != 2 or not array.size:
+        raise ValueError(f"places are of the shape (n, 2), not {array.shape}")
+    return [(x, y) for x, y in array.tolist()]
+
+
 class FieldMatcher:
     """Measures how each part of a picture has moved in others.
 
@@ -93,6 +103,9 @@ class FieldMatcher:
         See `set_reference`.
     mask : array of uint8 or bool of the pictures' shape, optional
         The pixels of the reference where it is 0 do not count.
+    places : array of shape (n, 2), optional
+        x and y of the centres of windows, in pixels: these instead of a grid. Neighbours are then the up to eight
+        nearest ones.
     device : str
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, or ``"auto"``: a GPU, or the CPU where there is none.
     settings : FieldSettings, optional
@@ -106,12 +119,13 @@ class FieldMatcher:
     >>> vectors["dx"], vectors["dy"]
     """
 
-    def __init__(self, reference: Any = None, mask: Any = None, *, device: str = "auto",
+    def __init__(self, reference: Any = None, mask: Any = None, places: Any = None, *, device: str = "auto",
                  settings: FieldSettings | None = None, **changes: Any) -> None:
         self._device = open_device(device)
         self._settings = dataclasses.replace(settings or FieldSettings(), **changes)
         self._library_settings = _library_settings(self._settings)
         self._mask = None if mask is None else host_picture(mask, "mask", MASKS)
+        self._places = _places(places)
         self._matcher: _xcorr.FieldMatcher | None = None
         self._shape = (0, 0)
         if reference is not None:
@@ -146,7 +160,8 @@ class FieldMatcher:
         shape = picture.height, picture.width
         with place.current():
             if self._matcher is None or shape != self._shape:
-                self._matcher = _xcorr.FieldMatcher(self._device, *shape, self._library_settings, self._mask)
+                self._matcher = _xcorr.FieldMatcher(self._device, *shape, self._library_settings, self._mask,
+                                                     self._places)
                 self._shape = shape
             self._matcher.set_reference(picture, place.stream)
 
@@ -160,7 +175,7 @@ class FieldMatcher:
         Returns
         -------
         array of VECTOR of shape (rows, columns)
-            The windows of the last pass.
+            The windows of the last pass; those at places are one row, in their order.
         """
         if self._matcher is None:
             raise ValueError("there is no reference")

@@ -8,6 +8,7 @@
 #include <fnmatch.h>
 #include <getopt.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -26,7 +27,13 @@ std::string id_of(const xcorr::Family::Entry& entry, const Case& c) {
 }
 
 bool matches(const Options& options, const std::string& id) {
-  return fnmatch(options.filter.c_str(), id.c_str(), 0) == 0;
+  for (std::size_t begin = 0; begin <= options.filter.size();) {
+    const std::size_t end = std::min(options.filter.find(',', begin), options.filter.size());
+    const std::string glob = options.filter.substr(begin, end - begin);
+    if (fnmatch(glob.c_str(), id.c_str(), 0) == 0) return true;
+    begin = end + 1;
+  }
+  return false;
 }
 
 namespace {
@@ -38,7 +45,7 @@ constexpr int exit_failed = 1, exit_usage = 2, exit_skipped = 77;  // 77: Meson'
 constexpr char help[] =
     "checkcorr: checks (or times) every kernel variant against the reference.\n"
     "  --list              the ids of all checks (with --bench, of all timings), and stop\n"
-    "  --filter=GLOB       only ids that match: backend/stage/variant/type/case[/method[/...]]\n"
+    "  --filter=GLOB,...   only ids that match: backend/stage/variant/type/case[/method[/...]]\n"
     "  --backend=B         cpu, cuda or all (default)\n"
     "  --max-products=N   of larger cases none, or as many as --sample says: for slow devices\n"
     "  --sample=N          of cases of more products a share of the variants that costs N each\n"

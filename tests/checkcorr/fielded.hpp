@@ -105,6 +105,23 @@ inline std::vector<xcorr::FieldVector> made_field(Size grid) {
   return vectors;
 }
 
+/// Links of a list of windows to any others, and to none.
+inline std::vector<xcorr::FieldLinks> made_links(std::int64_t count) {
+  std::vector<xcorr::FieldLinks> links(count);
+  for (int i = 0; i < count; ++i)
+    for (int k = 0; k < xcorr::FieldLinks::most; ++k) {
+      const int number = 8 * i + k;
+      const auto node = static_cast<int>(scattered(number) * static_cast<float>(count + 2)) - 2;
+      links[i].node[k] = node < 0 || node == i ? -1 : node;
+      links[i].by_x[k] = scattered(number + 1) - 0.5F;
+      links[i].by_y[k] = scattered(number + 2) - 0.5F;
+    }
+  return links;
+}
+
+/// Whether the windows of a case are a list.
+inline bool is_listed(const Case& c) { return (c.right.width + c.right.height) % 3 == 1; }
+
 /// Grids of some columns and rows, different from case to case.
 inline Size field_grid_of(const Case& c) {
   return {1 + c.right.width % 23, 1 + c.right.height % 19};

@@ -4,6 +4,7 @@
 // one rounding a score; the rest in long double, by other ways than the stages' own.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
 #include "stages/displace.hpp"
@@ -153,11 +154,18 @@ Status validate(const stage::Validate::Problem& p, const Device&, const stage::V
            v.ratio >= p.limits.min_ratio;
   };
   for (int i = 0; i < p.grid.area(); ++i) {
-    std::vector<Wide> dx, dy;
-    for (int k = 0; k < 9; ++k) {
+    std::vector<int> neighbours;
+    for (int k = 0; k < 9 && !p.listed; ++k) {
       const int x = i % p.grid.width + k % 3 - 1, y = i / p.grid.width + k / 3 - 1;
-      if (k == 4 || x < 0 || y < 0 || x >= p.grid.width || y >= p.grid.height) continue;
-      const FieldVector& other = b.vectors[y * p.grid.width + x];
+      if (k != 4 && x >= 0 && y >= 0 && x < p.grid.width && y < p.grid.height)
+        neighbours.push_back(y * p.grid.width + x);
+    }
+    if (p.listed)
+      std::ranges::copy_if(b.links[i].node, std::back_inserter(neighbours),
+                           [](int node) { return node >= 0; });
+    std::vector<Wide> dx, dy;
+    for (const int k : neighbours) {
+      const FieldVector& other = b.vectors[k];
       if (!likely(other)) continue;
       dx.push_back(other.dx);
       dy.push_back(other.dy);
@@ -203,8 +211,44 @@ struct Surface {
   }
 };
 
+void move_halfway(const stage::Predict::Problem& p, FieldWindow& w) {
+  const int x = std::clamp(w.x - static_cast<int>(std::floor(w.dx / 2 + 0.5F)), 0,
+                           p.frame.width - p.to.window);
+  const int y = std::clamp(w.y - static_cast<int>(std::floor(w.dy / 2 + 0.5F)), 0,
+                           p.frame.height - p.to.window);
+  w.node_x = static_cast<float>(w.x - x);
+  w.node_y = static_cast<float>(w.y - y);
+  w.x = x;
+  w.y = y;
+}
+
+void predict_listed(const stage::Predict::Problem& p, const stage::Predict::Buffers& b) {
+  for (int i = 0; i < p.to.count.area(); ++i) {
+    FieldWindow w = b.listed[i];
+    w.dx = b.vectors[i].dx;
+    w.dy = b.vectors[i].dy;
+    const auto slope = [&](float FieldVector::*member, const auto& weights) {
+      Wide sum = 0;
+      for (int k = 0; k < FieldLinks::most; ++k)
+        if (const int node = b.links[i].node[k]; node >= 0)
+          sum += Wide{weights[k]} * (Wide{b.vectors[node].*member} - b.vectors[i].*member);
+      return static_cast<float>(sum);
+    };
+    w.dx_by_x = slope(&FieldVector::dx, b.links[i].by_x);
+    w.dx_by_y = slope(&FieldVector::dx, b.links[i].by_y);
+    w.dy_by_x = slope(&FieldVector::dy, b.links[i].by_x);
+    w.dy_by_y = slope(&FieldVector::dy, b.links[i].by_y);
+    if (p.symmetric) move_halfway(p, w);
+    b.windows[i] = w;
+  }
+}
+
 Status predict(const stage::Predict::Problem& p, const Device&, const stage::Predict::Buffers& b,
                PlanState*) {
+  if (p.listed) {
+    predict_listed(p, b);
+    return {};
+  }
   const auto place = [](int to, int to_window, int from, int from_window, int spacing, int count) {
     const Wide nodes = (to + to_window / 2.0L - from - from_window / 2.0L) / spacing;
     return std::clamp<Wide>(nodes, 0, count - 1);
@@ -242,16 +286,7 @@ Status predict(const stage::Predict::Problem& p, const Device&, const stage::Pre
       w.dy_by_x = slope(dy, 1, 0);
       w.dy_by_y = slope(dy, 0, 1);
     }
-    if (p.symmetric) {
-      const int x = std::clamp(w.x - static_cast<int>(std::floor(w.dx / 2 + 0.5F)), 0,
-                               p.frame.width - p.to.window);
-      const int y = std::clamp(w.y - static_cast<int>(std::floor(w.dy / 2 + 0.5F)), 0,
-                               p.frame.height - p.to.window);
-      w.node_x = static_cast<float>(w.x - x);
-      w.node_y = static_cast<float>(w.y - y);
-      w.x = x;
-      w.y = y;
-    }
+    if (p.symmetric) move_halfway(p, w);
     b.windows[i] = w;
   }
   return {};

@@ -25,32 +25,34 @@ __device__ void for_nodes(Size nodes, Body body) {
 }
 
 __global__ void __launch_bounds__(threads_x* threads_y, 4)
-    validate(stage::Validate::Problem p, const FieldVector* vectors, FieldVector* to) {
+    validate(stage::Validate::Problem p, const FieldVector* vectors, const FieldLinks* links,
+             FieldVector* to) {
   for_nodes(p.grid, [&](int column, int row) {
-    to[std::int64_t{row} * p.grid.width + column] =
-        validated(p.limits, vectors, p.grid, column, row);
+    const std::int64_t at = std::int64_t{row} * p.grid.width + column;
+    to[at] = validated(p.limits, vectors, p.grid, column, row, p.listed ? links + at : nullptr);
   });
 }
 
 __global__ void __launch_bounds__(threads_x* threads_y)
     predict(stage::Predict::Problem p, const FieldVector* vectors, const FieldStatus* nodes,
-            FieldWindow* windows) {
+            const FieldWindow* listed, const FieldLinks* links, FieldWindow* windows) {
   for_nodes(p.to.count, [&](int column, int row) {
     const std::int64_t at = std::int64_t{row} * p.to.count.width + column;
-    windows[at] = predicted(p, vectors, nodes[at], column, row);
+    windows[at] = p.listed ? predicted(p, vectors, vectors[at], listed[at], links[at])
+                           : predicted(p, vectors, nodes[at], column, row);
   });
 }
 
 Status launch_validate(const stage::Validate::Problem& p, const Device&,
                        const stage::Validate::Buffers& b, PlanState*) {
   return enqueue("validate", validate, grid_of(p.grid), dim3(threads_x, threads_y), 0, b.stream, p,
-                 b.vectors, b.validated);
+                 b.vectors, b.links, b.validated);
 }
 
 Status launch_predict(const stage::Predict::Problem& p, const Device&,
                       const stage::Predict::Buffers& b, PlanState*) {
   return enqueue("predict", predict, grid_of(p.to.count), dim3(threads_x, threads_y), 0, b.stream,
-                 p, b.vectors, b.nodes, b.windows);
+                 p, b.vectors, b.nodes, b.listed, b.links, b.windows);
 }
 
 constexpr Variant<stage::Validate> validate_table[] = {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <xcorr/device.hpp>
@@ -88,21 +89,33 @@ struct FieldSettings {
   bool operator==(const FieldSettings&) const = default;
 };
 
+/// Where the centre of a window shall be, in pixels; those of pixels are whole. It lies at the
+/// nearest whole pixels.
+struct FieldPlace {
+  float x = 0, y = 0;
+};
+
 /// Finds the displacements between pictures of one size. Not for use by several threads at once;
 /// one object per thread is fine.
 class XCORR_API FieldMatcher {
  public:
   /// Prepares for pictures of that size: allocates and plans. `mask`: none (without data), or u8 of
   /// the pictures' size in host memory, copied: a pixel of the reference counts where it is not 0.
+  /// `places`: none, for the grid of FieldSettings::spacing, or those of windows, in every pass;
+  /// copied. Neighbours are then the up to eight nearest ones, and windows of passes before the
+  /// last are moved inside the picture where they would reach out.
   /// Errors: invalid_argument for settings that cannot be, windows larger than the picture, passes
-  /// that grow, a mask of another size or type; unsupported; out_of_memory; device_error.
+  /// that grow, a mask of another size or type, places of windows that are not inside the picture;
+  /// unsupported; out_of_memory; device_error.
   static Result<FieldMatcher> make(const Device& device, Size picture,
-                                   const FieldSettings& settings, const MatrixView& mask = {});
+                                   const FieldSettings& settings, const MatrixView& mask = {},
+                                   std::span<const FieldPlace> places = {});
   FieldMatcher(FieldMatcher&&) noexcept;
   FieldMatcher& operator=(FieldMatcher&&) noexcept;
   ~FieldMatcher();
 
-  /// Columns and rows of the last pass's windows: vectors come row by row.
+  /// Columns and rows of the last pass's windows: vectors come row by row. Those at places are one
+  /// row, in their order.
   Size grid() const;
 
   /// Copies the reference: host or device memory, u8 of any PixelLayout, of which the luma counts,

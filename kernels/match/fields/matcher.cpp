@@ -2,6 +2,7 @@
 #include <xcorr/exceptions.hpp>
 #include <xcorr/field.hpp>
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -67,6 +68,24 @@ Status check_mask(Size picture, const MatrixView& mask) {
   return check_rows(mask, "the mask");
 }
 
+/// `window`: pixels along a side of those of the last pass.
+Status check_places(Size picture, int window, std::span<const FieldPlace> places) {
+  constexpr std::size_t most = 1 << 24;
+  if (places.size() > most)
+    return {Code::invalid_argument, "there must be at most 16777216 places"};
+  for (const FieldPlace& place : places) {
+    const auto inside = [&](float center, int length) {
+      if (!std::isfinite(center)) return false;
+      const int corner = field_corner(center, window);
+      return corner >= 0 && corner <= length - window;
+    };
+    if (!inside(place.x, picture.width) || !inside(place.y, picture.height))
+      return {Code::invalid_argument, "the window at " + std::to_string(place.x) + ", " +
+                                          std::to_string(place.y) + " is not inside the picture"};
+  }
+  return {};
+}
+
 /// A picture in memory of its own, which kernels read.
 struct OwnPicture {
   Block block;
@@ -91,7 +110,8 @@ struct __attribute__((visibility("hidden"))) FieldMatcher::Impl {
     if (runtime) runtime->destroy_stream(own_stream);
   }
 
-  Status make(const FieldSettings& settings, const MatrixView& mask);
+  Status make(const FieldSettings& settings, const MatrixView& mask,
+              std::span<const FieldPlace> places);
   Status check(const MatrixView& view, const char* name) const;
   static Status uncollected() {
     return {Code::invalid_argument, "the field that was enqueued has not been collected"};
@@ -103,7 +123,8 @@ struct __attribute__((visibility("hidden"))) FieldMatcher::Impl {
   }
 };
 
-Status FieldMatcher::Impl::make(const FieldSettings& settings, const MatrixView& mask) {
+Status FieldMatcher::Impl::make(const FieldSettings& settings, const MatrixView& mask,
+                                std::span<const FieldPlace> places) {
   auto stream = runtime->create_stream();
   if (!stream.ok()) return stream.status();
   own_stream = stream.value();
@@ -112,7 +133,7 @@ Status FieldMatcher::Impl::make(const FieldSettings& settings, const MatrixView&
     const std::vector<std::byte> dense = dense_copy(mask);
     for (const std::byte b : dense) counts.push_back(b != std::byte{0});
   }
-  auto made = FieldPlan::make(device, picture, settings, counts, own_stream);
+  auto made = FieldPlan::make(device, picture, settings, counts, places, own_stream);
   if (!made.ok()) return made.status();
   plan = std::move(made.value());
   auto made_reader = FrameReader::make(device, ElementType::u8, picture);
@@ -158,14 +179,16 @@ FieldMatcher& FieldMatcher::operator=(FieldMatcher&&) noexcept = default;
 FieldMatcher::~FieldMatcher() = default;
 
 Result<FieldMatcher> FieldMatcher::make(const Device& device, Size picture,
-                                        const FieldSettings& settings, const MatrixView& mask) try {
+                                        const FieldSettings& settings, const MatrixView& mask,
+                                        std::span<const FieldPlace> places) try {
   if (Status s = check_settings(picture, settings); !s.ok()) return s;
   if (Status s = check_mask(picture, mask); !s.ok()) return s;
+  if (Status s = check_places(picture, settings.windows.back(), places); !s.ok()) return s;
   auto impl = std::make_unique<Impl>();
   impl->device = device;
   impl->runtime = &runtime(device.backend);
   impl->picture = picture;
-  if (Status s = impl->make(settings, mask); !s.ok()) return s;
+  if (Status s = impl->make(settings, mask, places); !s.ok()) return s;
   return FieldMatcher(std::move(impl));
 } catch (const std::exception& thrown) {
   return status_of(thrown);

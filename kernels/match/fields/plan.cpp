@@ -4,47 +4,55 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "match/fields/links.hpp"
 #include "select/select.hpp"
 
 namespace xcorr {
 namespace {
 
-/// Which windows have enough pixels that count.
-std::vector<FieldStatus> nodes_of(const FieldGrid& grid, Size picture, double min_counted,
-                                  const std::vector<std::uint8_t>& mask) {
-  std::vector<FieldStatus> nodes(static_cast<std::size_t>(grid.count.area()), FieldStatus::ok);
-  if (mask.empty()) return nodes;
-  // Counts of all pixels above and to the left.
-  const std::size_t pitch = picture.width + 1;
-  std::vector<std::uint32_t> above(pitch * (picture.height + 1));
-  for (int y = 0; y < picture.height; ++y)
-    for (int x = 0; x < picture.width; ++x)
-      above[(y + 1) * pitch + x + 1] = above[(y + 1) * pitch + x] + above[y * pitch + x + 1] -
-                                       above[y * pitch + x] +
-                                       (mask[std::size_t(y) * picture.width + x] != 0);
-  const double least = min_counted * grid.window * grid.window;
-  for (int row = 0; row < grid.count.height; ++row)
-    for (int column = 0; column < grid.count.width; ++column) {
-      const std::size_t x = grid.left + column * grid.spacing, y = grid.top + row * grid.spacing;
-      const std::size_t right = x + grid.window, bottom = y + grid.window;
-      const std::uint32_t counted = above[bottom * pitch + right] - above[bottom * pitch + x] -
-                                    above[y * pitch + right] + above[y * pitch + x];
-      if (counted == 0 || counted < least)
-        nodes[std::size_t(row) * grid.count.width + column] = FieldStatus::masked;
-    }
-  return nodes;
-}
+/// How many pixels of a window count.
+class CountedPixels {
+ public:
+  CountedPixels(Size picture, const std::vector<std::uint8_t>& mask) : pitch_(picture.width + 1) {
+    if (mask.empty()) return;
+    above_.resize(pitch_ * (picture.height + 1));
+    for (int y = 0; y < picture.height; ++y)
+      for (int x = 0; x < picture.width; ++x)
+        above_[(y + 1) * pitch_ + x + 1] = above_[(y + 1) * pitch_ + x] +
+                                           above_[y * pitch_ + x + 1] - above_[y * pitch_ + x] +
+                                           (mask[std::size_t(y) * picture.width + x] != 0);
+  }
 
-/// The windows of the first pass, of which nothing is expected.
-std::vector<FieldWindow> first_windows(const FieldGrid& grid,
-                                       const std::vector<FieldStatus>& nodes) {
+  /// masked, or ok.
+  FieldStatus status_of(const FieldWindow& window, int size, double min_counted) const {
+    if (above_.empty()) return FieldStatus::ok;
+    const std::size_t x = window.x, y = window.y, right = x + size, bottom = y + size;
+    const std::uint32_t counted = above_[bottom * pitch_ + right] - above_[bottom * pitch_ + x] -
+                                  above_[y * pitch_ + right] + above_[y * pitch_ + x];
+    return counted == 0 || counted < min_counted * size * size ? FieldStatus::masked
+                                                               : FieldStatus::ok;
+  }
+
+ private:
+  std::size_t pitch_;
+  std::vector<std::uint32_t> above_;  ///< of all pixels above and to the left
+};
+
+/// The windows of a grid, of which nothing is expected.
+std::vector<FieldWindow> windows_of(const FieldGrid& grid) {
   std::vector<FieldWindow> windows;
   for (int row = 0; row < grid.count.height; ++row)
-    for (int column = 0; column < grid.count.width; ++column) {
-      FieldWindow window{grid.left + column * grid.spacing, grid.top + row * grid.spacing};
-      window.status = nodes[windows.size()];
-      windows.push_back(window);
-    }
+    for (int column = 0; column < grid.count.width; ++column)
+      windows.push_back({grid.left + column * grid.spacing, grid.top + row * grid.spacing});
+  return windows;
+}
+
+/// Those at places, as far as they are inside the picture.
+std::vector<FieldWindow> windows_at(std::span<const FieldPlace> places, int size, Size picture) {
+  std::vector<FieldWindow> windows;
+  for (const FieldPlace& place : places)
+    windows.push_back({std::clamp(field_corner(place.x, size), 0, picture.width - size),
+                       std::clamp(field_corner(place.y, size), 0, picture.height - size)});
   return windows;
 }
 
@@ -59,63 +67,84 @@ FieldGrid field_grid(Size picture, int window, int spacing) {
           window};
 }
 
+int field_corner(float center, int window) {
+  return SearchedPlaces::whole(center - 0.5F * static_cast<float>(window - 1));
+}
+
 // ---- making ---------------------------------------------------------------------------------
 
 Result<FieldPlan> FieldPlan::make(const Device& device, Size picture, const FieldSettings& settings,
-                                  const std::vector<std::uint8_t>& mask, Stream stream) {
+                                  const std::vector<std::uint8_t>& mask,
+                                  std::span<const FieldPlace> places, Stream stream) {
   FieldPlan plan;
   plan.device_ = device;
   plan.runtime_ = &runtime(device.backend);
   plan.picture_ = picture;
   plan.settings_ = settings;
   plan.masked_ = !mask.empty();
+  plan.listed_ = !places.empty();
   plan.limits_ = {static_cast<float>(settings.median_limit),
                   static_cast<float>(settings.median_noise), static_cast<float>(settings.min_score),
                   static_cast<float>(settings.min_ratio)};
+  const CountedPixels counted(picture, mask);
   const int last = settings.windows.back();
   for (const int window : settings.windows) {
-    Pass pass;
-    const bool first = plan.passes_.empty(),
-               final = plan.passes_.size() + 1 == settings.windows.size();
     const auto spacing = static_cast<std::int64_t>(settings.spacing) * window / last;
-    pass.grid =
-        field_grid(picture, window, static_cast<int>(std::min<std::int64_t>(spacing, 1 << 20)));
-    stage::Displace::Problem& p = pass.problem;
-    p.frame = picture;
-    p.window = window;
-    p.range = first ? settings.search_range : settings.later_range;
-    // Least squares begin at a Gauss curve's place.
-    const bool curve = !final || settings.subpixel == FieldSubpixel::least_squares;
-    p.subpixel = curve ? FieldSubpixel::gauss : settings.subpixel;
-    p.symmetric = settings.symmetric;
-    p.masked = plan.masked_;
-    p.count = static_cast<int>(pass.grid.count.area());
-    const auto displace = select_variant<stage::Displace>(p, device);
-    if (!displace.ok()) return displace.status();
-    pass.displace = displace.value();
-    const std::vector<FieldStatus> nodes = nodes_of(pass.grid, picture, settings.min_counted, mask);
-    if (Status s = plan.upload(pass.nodes, nodes.data(), nodes.size() * sizeof nodes[0], stream);
+    const FieldGrid grid =
+        plan.listed_ ? FieldGrid{{static_cast<int>(places.size()), 1}, 0, 0, 1, window}
+                     : field_grid(picture, window,
+                                  static_cast<int>(std::min<std::int64_t>(spacing, 1 << 20)));
+    std::vector<FieldWindow> windows =
+        plan.listed_ ? windows_at(places, window, picture) : windows_of(grid);
+    for (FieldWindow& w : windows) w.status = counted.status_of(w, window, settings.min_counted);
+    if (Status s = plan.add_pass(window, windows, grid, stream); !s.ok()) return s;
+  }
+  if (plan.listed_)
+    if (Status s =
+            plan.upload(plan.links_, links_between(windows_at(places, last, picture)), stream);
         !s.ok())
       return s;
-    if (first) {
-      const std::vector<FieldWindow> windows = first_windows(pass.grid, nodes);
-      if (Status s = plan.upload(plan.first_windows_, windows.data(),
-                                 windows.size() * sizeof windows[0], stream);
-          !s.ok())
-        return s;
-    }
-    plan.passes_.push_back(std::move(pass));
-  }
   if (plan.masked_)
-    if (Status s = plan.upload(plan.mask_, mask.data(), mask.size(), stream); !s.ok()) return s;
+    if (Status s = plan.upload(plan.mask_, mask, stream); !s.ok()) return s;
   if (Status s = plan.allocate(); !s.ok()) return s;
   return plan;
 }
 
-Status FieldPlan::upload(Block& block, const void* from, std::size_t bytes, Stream stream) {
+Status FieldPlan::add_pass(int window, const std::vector<FieldWindow>& windows,
+                           const FieldGrid& grid, Stream stream) {
+  Pass pass;
+  pass.grid = grid;
+  const bool first = passes_.empty(), final = passes_.size() + 1 == settings_.windows.size();
+  stage::Displace::Problem& p = pass.problem;
+  p.frame = picture_;
+  p.window = window;
+  p.range = first ? settings_.search_range : settings_.later_range;
+  // Least squares begin at a Gauss curve's place.
+  const bool curve = !final || settings_.subpixel == FieldSubpixel::least_squares;
+  p.subpixel = curve ? FieldSubpixel::gauss : settings_.subpixel;
+  p.symmetric = settings_.symmetric;
+  p.masked = masked_;
+  p.count = static_cast<int>(grid.count.area());
+  const auto displace = select_variant<stage::Displace>(p, device_);
+  if (!displace.ok()) return displace.status();
+  pass.displace = displace.value();
+  if (first || listed_)
+    if (Status s = upload(pass.windows, windows, stream); !s.ok()) return s;
+  if (!listed_) {
+    std::vector<FieldStatus> nodes;
+    for (const FieldWindow& w : windows) nodes.push_back(w.status);
+    if (Status s = upload(pass.nodes, nodes, stream); !s.ok()) return s;
+  }
+  passes_.push_back(std::move(pass));
+  return {};
+}
+
+template <class Record>
+Status FieldPlan::upload(Block& block, const std::vector<Record>& from, Stream stream) {
+  const std::size_t bytes = from.size() * sizeof(Record);
   if (Status s = block.provide(device_.backend, bytes); !s.ok()) return s;
-  if (Status s = runtime_->copy(bytes_copy(block.data(), from, bytes), Memory::host, Memory::device,
-                                stream);
+  if (Status s = runtime_->copy(bytes_copy(block.data(), from.data(), bytes), Memory::host,
+                                Memory::device, stream);
       !s.ok())
     return s;
   return runtime_->wait(stream);
@@ -211,7 +240,7 @@ Status FieldPlan::search(const Pass& pass, const FieldPicture& reference, const 
   stage::Displace::Problem p = pass.problem;
   p.pitch = reference.pitch;
   p.frame_pitch = frame.pitch;
-  const Block& windows = &pass == passes_.data() ? first_windows_ : windows_;
+  const Block& windows = &pass == passes_.data() ? pass.windows : windows_;
   const stage::Displace::Buffers buffers{
       {workspace_.data(), stream}, reference.pixels,          frame.pixels,
       mask_.as<std::uint8_t>(),    windows.as<FieldWindow>(), measured()};
@@ -219,14 +248,16 @@ Status FieldPlan::search(const Pass& pass, const FieldPicture& reference, const 
 }
 
 Status FieldPlan::validate(const FieldGrid& grid, Stream stream) {
-  return validate_->launch({grid.count, limits_}, device_,
-                           {{nullptr, stream}, measured(), validated()}, nullptr);
+  const stage::Validate::Buffers buffers{
+      {nullptr, stream}, measured(), links_.as<FieldLinks>(), validated()};
+  return validate_->launch({grid.count, limits_, listed_}, device_, buffers, nullptr);
 }
 
 Status FieldPlan::predict(const FieldGrid& from, const Pass& to, Stream stream) {
-  const stage::Predict::Buffers buffers{
-      {nullptr, stream}, validated(), to.nodes.as<FieldStatus>(), windows_.as<FieldWindow>()};
-  return predict_->launch({picture_, from, to.grid, settings_.symmetric}, device_, buffers,
+  const stage::Predict::Buffers buffers{{nullptr, stream},          validated(),
+                                        to.nodes.as<FieldStatus>(), to.windows.as<FieldWindow>(),
+                                        links_.as<FieldLinks>(),    windows_.as<FieldWindow>()};
+  return predict_->launch({picture_, from, to.grid, settings_.symmetric, listed_}, device_, buffers,
                           nullptr);
 }
 

@@ -5,6 +5,7 @@
 // repeated from the neighbours' median where they are not believed. All of it is enqueued at once.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "device/runtime.hpp"
@@ -24,8 +25,10 @@ struct FieldPicture {
 class FieldPlan {
  public:
   /// The settings must be right, see check_field(). `mask`: dense, of the picture's size, or empty.
+  /// `places`: empty for a grid.
   static Result<FieldPlan> make(const Device& device, Size picture, const FieldSettings& settings,
-                                const std::vector<std::uint8_t>& mask, Stream stream);
+                                const std::vector<std::uint8_t>& mask,
+                                std::span<const FieldPlace> places, Stream stream);
 
   /// Enqueues a field; its vectors come to vectors().
   Status enqueue(const FieldPicture& reference, const FieldPicture& frame, Stream stream);
@@ -39,15 +42,19 @@ class FieldPlan {
     FieldGrid grid;
     stage::Displace::Problem problem;
     const Variant<stage::Displace>* displace;
-    Block nodes;  ///< a FieldStatus for each window
+    Block nodes;    ///< a FieldStatus for each window; later passes of a grid
+    Block windows;  ///< of a list, and of the first pass of a grid
   };
 
   Status allocate();
-  Status upload(Block& block, const void* from, std::size_t bytes, Stream stream);
+  Status add_pass(int window, const std::vector<FieldWindow>& windows, const FieldGrid& grid,
+                  Stream stream);
+  template <class Record>
+  Status upload(Block& block, const std::vector<Record>& from, Stream stream);
   Status search(const Pass& pass, const FieldPicture& reference, const FieldPicture& frame,
                 Stream stream);
   Status validate(const FieldGrid& grid, Stream stream);
-  /// The windows of a pass, from the vectors of a grid.
+  /// The windows of a pass, from the vectors of a grid or a list.
   Status predict(const FieldGrid& from, const Pass& to, Stream stream);
   Status fit(const FieldPicture& reference, bool again, Stream stream);
   FieldVector* measured() const { return measured_.as<FieldVector>(); }
@@ -58,7 +65,7 @@ class FieldPlan {
   Size picture_;
   FieldSettings settings_;
   FieldPlausibility limits_;
-  bool masked_ = false;
+  bool masked_ = false, listed_ = false;
   std::vector<Pass> passes_;
   const Variant<stage::Validate>* validate_ = nullptr;
   const Variant<stage::Predict>* predict_ = nullptr;
@@ -66,11 +73,14 @@ class FieldPlan {
   stage::Fit::Problem fit_problem_;
   const Variant<stage::Spline>* spline_ = nullptr;
   const Variant<stage::Fit>* fit_ = nullptr;
-  Block mask_, first_windows_, windows_, measured_, validated_, coefficients_, workspace_;
+  Block mask_, links_, windows_, measured_, validated_, coefficients_, workspace_;
   Block results_;
 };
 
 /// The grid of a pass; `window` pixels along a side.
 FieldGrid field_grid(Size picture, int window, int spacing);
+
+/// Where a window begins along an axis whose centre is to be at a place.
+int field_corner(float center, int window);
 
 }  // namespace xcorr

@@ -11,7 +11,7 @@ from typing import Any, Iterator, Sequence
 import numpy as np
 
 from .._field import FieldMatcher, FieldSettings
-from .pictures import Series, Unreadable, open_series, read_picture
+from .pictures import Series, Unreadable, open_series, read_picture, read_places
 from .plot import MAPS, plot
 from .writing import numbered, open_writer
 
@@ -36,6 +36,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--reference", choices=("previous", "first", "pairs"), default="previous",
                         help="pictures are compared with the one before, with the first one, or two by two (previous)")
     parser.add_argument("--mask", metavar="FILE", help="a picture; where it is black the reference does not count")
+    parser.add_argument("--places", metavar="FILE", help="a CSV of x and y of the centres of windows, instead of a grid; "
+                        "a first line of names may say which columns these are")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (auto)")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary")
     settings = parser.add_argument_group("settings, as of the library")
@@ -79,7 +81,8 @@ class _Measuring:
         settings = FieldSettings(**{field.name: getattr(options, field.name)
                                     for field in dataclasses.fields(FieldSettings)})
         mask = read_picture(pathlib.Path(options.mask)) if options.mask else None
-        self._matcher = FieldMatcher(None, mask, device=options.device, settings=settings)
+        places = read_places(pathlib.Path(options.places)) if options.places else None
+        self._matcher = FieldMatcher(None, mask, places, device=options.device, settings=settings)
         self._kept = options.reference
         self._quiet = options.quiet
         self.broken = 0

@@ -2,6 +2,7 @@
 """Pictures from files, folders and videos, as 8-bit gray arrays. Pillow and OpenCV read them."""
 from __future__ import annotations
 
+import csv
 import importlib
 import pathlib
 from typing import Any, Callable, Iterator
@@ -44,6 +45,35 @@ def read_picture(path: pathlib.Path) -> np.ndarray:
             return to_gray(np.asarray(picture.convert("RGB") if colours else picture))
     except (OSError, SyntaxError, ValueError) as error:
         raise Unreadable(f"{path}: {error}") from None
+
+
+def read_places(path: pathlib.Path) -> np.ndarray:
+    """Columns x and y of a CSV, its first two where its first line has no names. Raises Unreadable."""
+    with open(path, newline="", encoding="utf-8") as file:
+        lines = [line for line in csv.reader(file) if line]
+    across, down = 0, 1
+    if lines and not _is_number(lines[0][0]):
+        names = [name.strip() for name in lines.pop(0)]
+        if "x" not in names or "y" not in names:
+            raise Unreadable(f"{path}: no columns x and y")
+        across, down = names.index("x"), names.index("y")
+    places = []
+    for number, line in enumerate(lines):
+        try:
+            places.append((float(line[across]), float(line[down])))
+        except (ValueError, IndexError):
+            raise Unreadable(f"{path}: place {number + 1} is no x and y: {','.join(line)}") from None
+    if not places:
+        raise Unreadable(f"{path}: no places")
+    return np.array(places, np.float32)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 class Series:

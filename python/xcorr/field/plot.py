@@ -41,15 +41,18 @@ def plot(path: pathlib.Path, reference: np.ndarray, vectors: np.ndarray, shown: 
         values = np.where(vectors["status"] < 2, values_of(vectors, shown), np.nan)
         extent = float(np.nanmax(np.abs(values), initial=0)) or 1.0
         signed = shown != "magnitude"
-        image = axes.pcolormesh(vectors["x"], vectors["y"], values, alpha=0.7, shading="nearest",
-                                cmap="RdBu_r" if signed else "viridis", vmin=-extent if signed else 0, vmax=extent)
+        looks = {"cmap": "RdBu_r" if signed else "viridis", "vmin": -extent if signed else 0, "vmax": extent}
+        if len(vectors) == 1:  # windows at any places
+            image = axes.scatter(vectors["x"], vectors["y"], c=values, s=60, alpha=0.7, **looks)
+        else:
+            image = axes.pcolormesh(vectors["x"], vectors["y"], values, alpha=0.7, shading="nearest", **looks)
         pixels = shown in ("magnitude", "u", "v")
         figure.colorbar(image, ax=axes, shrink=0.8, label=f"{shown} (pixels)" if pixels else shown)
     for status, colour in ((0, "#f0e442"), (1, "#d55e00")):
         some = vectors[vectors["status"] == status]
         if some.size:
             longest = float(np.hypot(vectors["dx"], vectors["dy"]).max()) or 1.0
-            spacing = float(np.diff(vectors["x"][0]).mean()) if vectors.shape[1] > 1 else 16.0
+            spacing = float(np.sqrt(np.ptp(vectors["x"]) * np.ptp(vectors["y"]) / vectors.size)) or 16.0
             arrows = axes.quiver(some["x"], some["y"], some["dx"], some["dy"], color=colour, angles="xy",
                                  scale_units="xy", scale=longest / (1.2 * spacing), width=0.002)
             if status == 0:

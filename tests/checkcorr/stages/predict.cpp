@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The stage predict: where windows lie, bit for bit, and what is expected of them, but for
-// rounding; from a grid to the same one and to others, finer and reaching farther.
+// rounding; from a grid to the same one and to others, finer and reaching farther, and of lists.
 #include "stages/predict.hpp"
 
 #include "fielded.hpp"
@@ -15,10 +15,12 @@ class PredictTest final : public StageTest<xcorr::stage::Predict> {
   bool concerns(const Case& c) const override { return is_fielded(c); }
   bool takes(const Case& c, const Trial& trial) const override { return is_fielded(c, trial); }
   Problem problem(const Scenario& scenario) const override {
-    const Size grid = field_grid_of(scenario.test);
+    const bool listed = is_listed(scenario.test);
+    Size grid = field_grid_of(scenario.test);
+    if (listed) grid = {static_cast<int>(grid.area()), 1};
     const xcorr::FieldGrid from{grid, 3, 1, 10, 16};
-    Problem p{{300, 280}, from, from, scenario.test.left.width % 2 == 0};
-    if (scenario.test.left.height % 3 != 0)
+    Problem p{{300, 280}, from, from, scenario.test.left.width % 2 == 0, listed};
+    if (!listed && scenario.test.left.height % 3 != 0)
       p.to = {{2 * grid.width + 1, 2 * grid.height}, 0, 4, 5, 9};
     return p;
   }
@@ -28,7 +30,16 @@ class PredictTest final : public StageTest<xcorr::stage::Predict> {
     std::vector<xcorr::FieldStatus> nodes;
     for (int i = 0; i < p.to.count.area(); ++i)
       nodes.push_back(i % 5 == 1 ? xcorr::FieldStatus::masked : xcorr::FieldStatus::ok);
-    set(scenario.values, "nodes", nodes);
+    std::vector<FieldWindow> listed;
+    for (int i = 0; i < p.to.count.area(); ++i) {
+      FieldWindow window{static_cast<int>(280 * scattered(i)),
+                         static_cast<int>(260 * scattered(-i))};
+      window.status = nodes[i];
+      listed.push_back(window);
+    }
+    set(scenario.values, "nodes", p.listed ? std::vector<xcorr::FieldStatus>() : nodes);
+    set(scenario.values, "listed", p.listed ? listed : std::vector<FieldWindow>());
+    set(scenario.values, "links", made_links(p.listed ? p.to.count.area() : 0));
     return {};
   }
   xcorr::Status make_truth(Scenario& scenario) const override {

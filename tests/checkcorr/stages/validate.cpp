@@ -14,10 +14,13 @@ class ValidateTest final : public StageTest<xcorr::stage::Validate> {
   Problem problem(const Scenario& scenario) const override {
     const int which = scenario.test.left.height % 3;
     return {field_grid_of(scenario.test),
-            {which == 0 ? 0.F : 1.5F, 0.13F, which == 1 ? 0.55F : -1.F, which == 2 ? 1.2F : 1.F}};
+            {which == 0 ? 0.F : 1.5F, 0.13F, which == 1 ? 0.55F : -1.F, which == 2 ? 1.2F : 1.F},
+            is_listed(scenario.test)};
   }
   xcorr::Status prepare(Scenario& scenario) const override {
-    set(scenario.values, "vectors", made_field(problem(scenario).grid));
+    const Problem p = problem(scenario);
+    set(scenario.values, "vectors", made_field(p.grid));
+    set(scenario.values, "links", made_links(p.listed ? p.grid.area() : 0));
     return {};
   }
   xcorr::Status make_truth(Scenario& scenario) const override {
