@@ -7,13 +7,17 @@
 On a photograph (scikit-image's `retina`, gray, tiled where it is too small), 8-bit, by ccoeff-normed. On a GPU the
 arrays are CuPy's or PyTorch's, whichever are installed, and a time ends when the stream is idle. Programs take turns,
 call by call, so that what else the machine does concerns them alike. `library` is the same work by the module's
-functions with the pictures prepared; `overhead_us` the median of what match_template takes longer, these two in turn; on the CPU
-by the processor's time on one thread, which other processes do not lengthen.
+functions with the pictures prepared and the result's memory there. `overhead_us` is the median of what match_template
+takes outside of the library's calls, by a timer inside; `layer_us` the same where the library does nothing, so that
+all of Python is in the caches.
+CuPy's own correlation, which is not normalised, stands beside the normalised ones.
 """
 import argparse
+import contextlib
 import statistics
 import sys
 import time
+import timeit
 
 import numpy
 import skimage.data
@@ -24,7 +28,7 @@ from compare import machine
 from xcorr import _arrays, _functions, _settings
 
 SIZES = [((640, 480), 16), ((640, 480), 64), ((1920, 1080), 64), ((1920, 1080), 128)]
-COLUMNS = 'program,arrays,device,width,height,side,median_ms,min_ms,calls,overhead_us'
+COLUMNS = 'program,arrays,device,width,height,side,median_ms,min_ms,calls,overhead_us,layer_us'
 
 
 def photograph(width, height):
@@ -45,29 +49,57 @@ def library_call(image, template):
     return lambda: scorer.score(*pictures, method, target, place.stream)
 
 
-def in_turn(runs, wait, seconds, clock=time.perf_counter):
-    """The times of each, in milliseconds, one of each a turn."""
+def in_turn(runs, wait, seconds):
+    """The times of each, in milliseconds, one of each a turn, in the other order every second turn."""
     times = {name: [] for name in runs}
     for run in runs.values():
         run()
         wait()
     begin = time.perf_counter()
     while len(next(iter(times.values()))) < 5 or time.perf_counter() - begin < seconds * len(runs):
-        for name, run in runs.items():
-            start = clock()
+        order = [*runs.items()]
+        for name, run in order if len(times[order[0][0]]) % 2 else reversed(order):
+            start = time.perf_counter()
             run()
             wait()
-            times[name].append(1000 * (clock() - start))
+            times[name].append(1000 * (time.perf_counter() - start))
     return times
 
 
-def overhead(pair, wait, seconds, device):
-    """What the first of two takes longer. These two alone, so that what ran before is the same for both."""
-    if device == 'cpu':
-        xcorr.set_max_threads(1)
-    first, second = in_turn(pair, wait, seconds, time.thread_time if device == 'cpu' else time.perf_counter).values()
-    xcorr.set_max_threads(0)
-    return statistics.median(ours - theirs for ours, theirs in zip(first, second))
+@contextlib.contextmanager
+def scoring_by(function):
+    real, _functions._Scorer.score = _functions._Scorer.score, function
+    try:
+        yield real
+    finally:
+        _functions._Scorer.score = real
+
+
+def overhead(run, wait, seconds):
+    """Microseconds of a call outside of the library, the median. A timer inside: where memory lies, which other calls
+    differ in, matters more."""
+    inside, outside = [], []
+
+    def timed(*arguments):
+        begin = time.perf_counter()
+        real(*arguments)
+        inside.append(time.perf_counter() - begin)
+    with scoring_by(timed) as real:
+        end = time.perf_counter() + seconds
+        while len(outside) < 5 or time.perf_counter() < end:
+            begin = time.perf_counter()
+            run()
+            outside.append(time.perf_counter() - begin - inside[-1])
+            wait()
+    return 1e6 * statistics.median(outside)
+
+
+def layer(run, wait):
+    """Microseconds of a call in which the library does nothing, again and again: the least of many means."""
+    with scoring_by(lambda *arguments: None):
+        run()
+        wait()
+        return 1e4 * min(timeit.repeat(run, number=100, repeat=50))
 
 
 def on_host():
@@ -96,8 +128,12 @@ def on_gpu():
         print(error, file=sys.stderr)
         return
 
+    from cupyx.scipy import signal
+
     def with_cucim(image, template):
         runs = ours(image, template)
+        runs[f'CuPy {cupy.__version__} (not normalised)'] = lambda: signal.correlate(
+            image.astype('f4'), template.astype('f4'), 'valid', 'fft')
         try:
             import cucim
             from cucim.skimage.feature import match_template
@@ -115,9 +151,10 @@ def measure(device, contents, options, file):
             template = image[height // 3:height // 3 + side, width // 2:width // 2 + side]
             runs = runs_of(put(image), put(template))
             times = in_turn(runs, wait, options.seconds)
-            added = overhead({name: runs[name] for name in ('xcorr', 'library')}, wait, options.seconds, device)
+            added = overhead(runs['xcorr'], wait, options.seconds)
+            share = layer(runs['xcorr'], wait)
             for name, all_of_it in times.items():
-                more = f'{1000 * added:.1f}' if name == 'xcorr' else ''
+                more = f'{added:.1f},{share:.1f}' if name == 'xcorr' else ','
                 file.write(f'{name},{arrays},{device},{width},{height},{side},{statistics.median(all_of_it):.4f},'
                            f'{min(all_of_it):.4f},{len(all_of_it)},{more}\n')
                 file.flush()

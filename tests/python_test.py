@@ -47,7 +47,7 @@ def main(folder):
         skip('PyPI cannot be reached')
     setup = '--config-settings=setup-args='
     cuda = [f'{setup}-Dxcorr:gpu_archs={ARCHS}'] if ARCHS and has_gpu() else [f'{setup}-Dxcorr:cuda=disabled']
-    run(*pip, 'install', *cuda, f'{SOURCE}/python[test,ray]')
+    run(*pip, 'install', *cuda, f'{SOURCE}/python[test,ray,stacks]')
     lend_pygobject(python)
     # From where no `xcorr` but the installed one is found.
     tests = run(python, '-m', 'pytest', '-q', '-rs', '-p', 'no:cacheprovider', SOURCE / 'python/tests', cwd=folder,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Archives: every frame searched once, whatever dies; units, broken files, the commands."""
-import errno
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import sys
@@ -125,16 +125,18 @@ def test_a_file_that_changes_is_searched_again(archive, wanted, tmp_path):
     assert units.units_of(file, wanted, 500)[0].name != before
 
 
-def test_a_full_disk_leaves_no_part(archive, wanted, tmp_path, monkeypatch):
+def test_a_full_disk_leaves_no_part(archive, wanted, tmp_path):
+    """A limit on the size of files, which the kernel keeps as it does that of a disk, stops the part in its middle."""
     unit = units.units_of(archive / "4.mkv", wanted, 50)[0]
-
-    def full(table, file, **more):
-        pathlib.Path(file).write_bytes(b"begun")
-        raise OSError(errno.ENOSPC, "No space left on device")
-    with monkeypatch.context() as patch:
-        patch.setattr(units.pyarrow().parquet, "write_table", full)
-        with pytest.raises(OSError, match="No space left"):
-            search.search_unit(unit, tmp_path)
+    peak = dict.fromkeys(units.PEAK, 0) | {"label": "part"}
+    line = {"peaks": [{name.replace("_", "-"): value for name, value in peak.items()}]}
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            units.put_part(tmp_path, unit, [line] * len(unit.times))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert list(tmp_path.iterdir()) == []
     search.search_unit(unit, tmp_path)
     assert units.done(tmp_path) == {unit.name}
@@ -142,17 +144,43 @@ def test_a_full_disk_leaves_no_part(archive, wanted, tmp_path, monkeypatch):
 
 def test_broken_files_are_told_and_the_rest_goes_on(archive, tmp_path):
     cut, no_video, empty = tmp_path / "cut.mp4", tmp_path / "no video.mp4", tmp_path / "empty.mp4"
+    spoilt = tmp_path / "stack"
+    spoilt.mkdir()
+    (spoilt / "1.png").write_bytes((archive / "part.png").read_bytes()[:100])
     cut.write_bytes((archive / "1.mp4").read_bytes()[:3000])
     no_video.write_text("nothing of the kind")
     empty.touch()
+    half = tmp_path / "4.half.mkv"
+    half.write_bytes((archive / "4.mkv").read_bytes()[:(archive / "4.mkv").stat().st_size // 2])
+    rest = len(units.frames_of(half, []))
     out = tmp_path / "out"
-    run = subprocess.run(of_search(archive, out, cut, no_video, archive / "4.mkv", empty, tmp_path / "gone.mp4"),
-                         text=True, capture_output=True)
+    files = half, cut, no_video, archive / "4.mkv", empty, spoilt, tmp_path / "gone.mp4"
+    run = subprocess.run(of_search(archive, out, *files), text=True, capture_output=True)
     assert run.returncode == 1
-    assert run.stdout == "100 frames searched, 4 of 5 files failed\n", run.stderr
-    for name in cut, no_video, empty, tmp_path / "gone.mp4":
+    assert run.stdout == f"{100 + rest} frames searched, 5 of 7 files failed\n", run.stderr
+    assert f"{half}: its video ends at" in run.stderr
+    for name in cut, no_video, empty, spoilt, tmp_path / "gone.mp4":
         assert f"{name}: " in run.stderr
-    assert faults(out, {"4.mkv": 100}) == (0, 0, 0)
+    lost, doubled, wrong = faults(out, {"4.mkv": 100, "4.half.mkv": rest})
+    assert (lost, doubled) == (0, 0) and wrong <= 1  # the frame that is cut
+
+
+@pytest.mark.parametrize("name, muxer", [("4.mkv", "matroskamux"), ("4.mp4", "mp4mux faststart=true")])
+def test_what_is_there_of_a_truncated_video_is_searched(wanted, tmp_path, name, muxer):
+    file = make_video(tmp_path / name, 4, 100, muxer=muxer)
+    assert oddities(file, wanted) == []
+    file.write_bytes(file.read_bytes()[:file.stat().st_size * 6 // 10])
+    assert any("it may be truncated" in warning for warning in oddities(file, wanted))
+    frames = sum(tried(unit, tmp_path) for unit in units.units_of(file, wanted, 25))
+    assert 40 < frames < 80
+    lost, doubled, wrong = faults(tmp_path, {name: frames})
+    assert (lost, doubled) == (0, 0) and wrong <= 1  # the frame that is cut
+
+
+def oddities(file, wanted):
+    warnings = []
+    units.units_of(file, wanted, 25, warnings)
+    return warnings
 
 
 def test_frames_that_cannot_be_decoded(archive, wanted, tmp_path):
@@ -169,7 +197,7 @@ def test_frames_that_cannot_be_decoded(archive, wanted, tmp_path):
 
 def tried(unit, folder):
     try:
-        return search.search_unit(unit, folder)
+        return search.search_unit(unit, folder)[0]
     except (search.Incomplete, _gstreamer.PipelineError):
         return 0
 

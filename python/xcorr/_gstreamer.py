@@ -53,12 +53,17 @@ def digest(templates, settings):
 
 
 @contextlib.contextmanager
-def running(launch_line):
-    """A pipeline, paused, that ends with the block."""
+def running(launch_line, warnings=None):
+    """A pipeline, paused, that ends with the block. What it warns of is appended to a list of the caller's."""
     try:
         pipeline = Gst.parse_launch(launch_line)
     except gi.repository.GLib.Error as error:
         raise PipelineError(error.message) from None
+    if warnings is not None:
+        bus = pipeline.get_bus()
+        bus.enable_sync_message_emission()
+        bus.connect("sync-message::warning", lambda _, message: warnings.append(
+            message.parse_warning()[0].message))
     try:
         change(pipeline, Gst.State.PAUSED)
         yield pipeline

@@ -11,7 +11,7 @@ def arguments():
     parser = argparse.ArgumentParser(prog="python -m xcorr.archive", description="Searches videos for templates.")
     commands = parser.add_subparsers(dest="command", required=True)
     search = commands.add_parser("search", help="searches what has not been searched yet")
-    search.add_argument("files", nargs="+", metavar="FILE")
+    search.add_argument("files", nargs="+", metavar="FILE", help="a video, or a folder or TIFF of pictures")
     search.add_argument("--template", action="append", required=True, help="a picture to look for; may be repeated")
     search.add_argument("--out", required=True, metavar="DIR", help="the folder of results, for all workers the same")
     search.add_argument("--set", action="append", default=[], metavar="PROPERTY=VALUE", help="of the element cudaxcorr")
@@ -19,6 +19,8 @@ def arguments():
     search.add_argument("--workers", type=int, help="of a cluster of this machine; by default one a core")
     search.add_argument("--gpus-per-worker", type=float, default=0, metavar="SHARE", help="by default CPUs work")
     search.add_argument("--unit", type=int, default=500, metavar="FRAMES", help="at least so many at once")
+    search.add_argument("--white", type=int, default=65535, metavar="VALUE",
+                        help="which of 16-bit stacks becomes 255, such as 4095; brighter ones do, too")
     commands.add_parser("summary", help="prints what was found").add_argument("folder", metavar="DIR")
     return parser.parse_args()
 
@@ -35,8 +37,10 @@ def search(options):
     if settings.get("track", "false") != "false":
         raise ValueError("units are searched on their own, so targets cannot be followed: leave 'track' out")
     matcher(options.template, settings)  # refuses what is not a property
+    if not 1 <= options.white <= 65535:
+        raise ValueError("--white is 1 to 65535")
     templates = tuple(readable(template) for template in options.template)
-    wanted = units.Search(templates, tuple(sorted(settings.items())), digest(templates, settings))
+    wanted = units.Search(templates, tuple(sorted(settings.items())), digest(templates, {**settings, "white": options.white}), options.white)
     os.makedirs(options.out, exist_ok=True)
     connect(options.address, options.workers)
     with tqdm.tqdm(unit=" frames", unit_scale=True, smoothing=0.05) as bar:
@@ -48,9 +52,14 @@ def search(options):
         def fail(file, reason):
             if failures.setdefault(file, reason) is reason:
                 bar.write(f"{file}: {reason}", file=sys.stderr)
+        warned = set()
+        def warn(file, warning):
+            if (file, warning) not in warned:
+                warned.add((file, warning))
+                bar.write(f"{file}: {warning}", file=sys.stderr)
         searched, failed = cluster.run([os.path.abspath(file) for file in options.files], wanted,
                                        os.path.abspath(options.out), least=options.unit, gpus=options.gpus_per_worker,
-                                       on_progress=show, on_failure=fail)
+                                       on_progress=show, on_failure=fail, on_warning=warn)
     print(f"{searched} frames searched, {len(failed)} of {len(options.files)} files failed")
     return bool(failed)
 

@@ -9,17 +9,24 @@ from .._ray import connect
 from . import search, units
 
 
-def run(files, wanted, folder, *, least=500, gpus=0.0, on_progress=None, on_failure=None):
+def units_and_warnings(*arguments):
+    warnings = []
+    return units.units_of(*arguments, warnings), warnings
+
+
+def run(files, wanted, folder, *, least=500, gpus=0.0, on_progress=None, on_failure=None,
+        on_warning=None):
     """Searches files for what `wanted`, a `units.Search`, says. Returns (frames searched now, files that failed).
 
     least: frames of a unit.
     gpus: a worker's share of a GPU; 0: workers take one CPU each.
     on_progress: is called with the numbers of frames searched, of those that were known before, and of all so far.
     on_failure: is called with a file and what is wrong with it; the others go on.
+    on_warning: is called with a file and what GStreamer warned of.
     """
     ray = connect()
     resources = {"num_cpus": 1, "num_gpus": gpus, "max_retries": 5}
-    index = ray.remote(**resources)(units.units_of)
+    index = ray.remote(**resources)(units_and_warnings)
     work = ray.remote(**resources)(search.search_unit)
     total = ray.cluster_resources()
     workers = int(total.get("GPU", 0) / gpus if gpus else total.get("CPU", 1))
@@ -39,13 +46,15 @@ def run(files, wanted, folder, *, least=500, gpus=0.0, on_progress=None, on_fail
             task, what = pending.pop(reference)
             file = what if task is index else what.file
             try:
-                result = ray.get(reference)
+                result, warnings = ray.get(reference)
             except Exception as error:  # whatever it is, the others go on
                 cause = getattr(error, "cause", None) or error
                 failed.setdefault(file, str(cause))
                 if on_failure:
                     on_failure(file, str(cause))
                 continue
+            for warning in warnings if on_warning else ():
+                on_warning(file, warning)
             if task is work:
                 searched += result
             else:

@@ -6,6 +6,7 @@ import pathlib
 import tempfile
 
 from .._gstreamer import Gst, change, matcher, play, quoted, running
+from . import stacks
 from .units import put_part
 
 # Frames just before a key frame may be stored behind it.
@@ -13,31 +14,40 @@ BEHIND = Gst.SECOND
 
 
 class Incomplete(RuntimeError):
-    """Not all frames of a unit could be decoded."""
+    """Not all frames of a unit could be searched."""
 
 
 def search_unit(unit, folder):
-    """Searches the frames of a unit and writes its part into the folder. Returns how many frames that were."""
-    found = results_of(unit, seek=True)
-    if len(found) < len(unit.times):
-        found = results_of(unit, seek=False)  # of a file in which seeking does not lead where it should
+    """Searches the frames of a unit and writes its part into the folder.
+
+    Returns how many frames that were, and what GStreamer warned of.
+    """
+    found, warnings = results_of(unit, seek=True)
+    if len(found) < len(unit.times) and not stacks.is_stack(unit.file):
+        found, warnings = results_of(unit, seek=False)  # of a file in which seeking does not lead where it should
     if len(found) < len(unit.times):
         raise Incomplete(f"{len(unit.times) - len(found)} of its frames {unit.first} to {unit.last - 1} cannot be "
-                         "decoded")
+                         f"searched: {'; '.join(warnings) or 'they cannot be decoded'}")
     put_part(folder, unit, [found[time] for time in unit.times])
-    return len(unit.times)
+    return len(unit.times), warnings
 
 
 def results_of(unit, seek):
-    """The line of each frame of the unit that was decoded, by its time."""
-    wanted = set(unit.times)
+    """The line of each frame of the unit that was searched, by its time, and what GStreamer warned of."""
+    wanted, warnings = set(unit.times), []
+    stack = stacks.is_stack(unit.file)
+    source = ("appsrc name=source format=time block=true max-buffers=4" if stack else
+              f"filesrc location={quoted(unit.file)} ! decodebin")
     with tempfile.TemporaryDirectory(prefix="xcorr-") as folder:
         lines = pathlib.Path(folder, "lines")
-        line = (f"filesrc location={quoted(unit.file)} ! decodebin ! videoconvert ! "
-                f"{matcher(unit.search.templates, dict(unit.search.settings))} ! "
-                f"xcorrjson location={quoted(lines)} ! fakesink sync=false")
-        with running(line) as pipeline:
-            if seek:
+        # Without waiting for the first frame of a stack, which is pushed when the pipeline plays.
+        line = (f"{source} ! videoconvert ! {matcher(unit.search.templates, dict(unit.search.settings))} ! "
+                f"xcorrjson location={quoted(lines)} ! fakesink sync=false async={not stack}")
+        with running(line, warnings) as pipeline:
+            if stack:
+                pipeline.set_state(Gst.State.PLAYING)
+                stacks.push(pipeline, unit)
+            elif seek:
                 pipeline.seek(1.0, Gst.Format.TIME, Gst.SeekFlags.FLUSH | Gst.SeekFlags.ACCURATE, Gst.SeekType.SET,
                               unit.times[0], Gst.SeekType.SET, unit.times[-1] + BEHIND)
                 change(pipeline, Gst.State.PAUSED)
@@ -45,7 +55,7 @@ def results_of(unit, seek):
         with open(lines, encoding="utf-8") as file:
             results = map(json.loads, file)
             return {result["stream-time"]: result for result in results
-                    if result["stream-time"] in wanted and result.get("analysed")}
+                    if result["stream-time"] in wanted and result.get("analysed")}, list(dict.fromkeys(warnings))
 
 
 def readable(file):

@@ -12,12 +12,15 @@ import socket
 
 from .._gstreamer import Gst, check, quoted, running
 from .._missing import need
-
+from . import stacks
 
 # Which of a file's streams is read; caps have no word for any video.
 VIDEO = ";".join(f"video/{kind}" for kind in (
     "mpeg", "x-av1", "x-dirac", "x-divx", "x-dv", "x-ffv", "x-h263", "x-h264", "x-h265", "x-msmpeg", "x-prores",
     "x-raw", "x-theora", "x-vp8", "x-vp9", "x-wmv", "x-xvid")) + ";image/jpeg;image/png"
+
+# So much may a file's sound, or its last frame, last after the video.
+MISSING = Gst.SECOND
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Search:
     templates: tuple
     settings: tuple  # pairs
     key: str
+    white: int = 65535  # of stacks of 16 bits, what becomes 255
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,22 +52,27 @@ class Unit:
 
 
 def key_of(file):
-    """Names a file as it is now: where, how large, how old."""
-    status = os.stat(file)
-    if not status.st_size:
-        raise ValueError("the file is empty")
-    identity = f"{os.path.realpath(file)}\0{status.st_size}\0{status.st_mtime_ns}"
-    return hashlib.sha256(identity.encode()).hexdigest()[:16]
+    """Names a file, or the pictures of a folder, as it is now: where, how large, how old."""
+    identity = hashlib.sha256()
+    for path in stacks.files_of(file) if os.path.isdir(file) else [file]:
+        status = os.stat(path)
+        if not status.st_size:
+            raise ValueError("the file is empty" if path == file else f"{path} is empty")
+        identity.update(f"{os.path.realpath(path)}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
+    return identity.hexdigest()[:16]
 
 
-def frames_of(file):
+def frames_of(file, warnings):
     """(stream time, whether it is a key frame) of each frame of the video, in the order they are shown.
 
-    Reads the file without decoding it.
+    Reads the file without decoding it; what is odd is appended to `warnings`. The pictures of a stack have no times:
+    they are a second apart.
     """
+    if stacks.is_stack(file):
+        return [(number * Gst.SECOND, True) for number in range(stacks.length(file))]
     line = f"filesrc location={quoted(file)} ! parsebin ! {VIDEO} ! appsink name=end sync=false max-buffers=100"
     frames = []
-    with running(line) as pipeline:
+    with running(line, warnings) as pipeline:
         end = pipeline.get_by_name("end")
         pipeline.set_state(Gst.State.PLAYING)
         while True:
@@ -77,17 +86,21 @@ def frames_of(file):
                 frames.append((time, not buffer.has_flags(Gst.BufferFlags.DELTA_UNIT)))
             elif end.get_property("eos"):
                 break
+        known, duration = pipeline.query_duration(Gst.Format.TIME)
     if not frames:
         raise ValueError("there is no video in it")
     frames.sort()
     if any(a[0] == b[0] for a, b in zip(frames, frames[1:])):
         raise ValueError("several of its frames have the same time")
+    if known and frames[-1][0] + MISSING < duration:
+        warnings.append(f"its video ends at {frames[-1][0] / Gst.SECOND:.1f} s of {duration / Gst.SECOND:.1f} s: it may "
+                        "be truncated")
     return frames
 
 
-def units_of(file, search, least):
+def units_of(file, search, least, warnings=None):
     """The units of a file: from key frame to key frame, of at least so many frames but for the last."""
-    frames, key = frames_of(file), key_of(file)
+    frames, key = frames_of(file, [] if warnings is None else warnings), key_of(file)
     starts = [0]
     for number, (_, is_key) in enumerate(frames):
         if is_key and number - starts[-1] >= least:

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""How xcorr.archive scales over the workers of this machine, and what it costs beside a plain pipeline.
+
+    archive.py [--seconds=100] [--gpu] [--output=FILE]
+
+On videos of scikit-image's photographs, which move, 1280x720, encoded by x264enc; a template of 64x64. Rows:
+
+    decoder       decodes and does nothing else
+    pipeline      searches whole files in one pipeline, without units and Ray
+    one worker    xcorr.archive with one
+    two workers   xcorr.archive with two, of twice the work
+
+Each runs for about so many seconds. On the CPU all have one core but for the last, which has two; with --gpu all have
+all cores, and workers half a GPU. `start_s` is what passes before the first unit begins, `search_s` the rest. What is
+compared are frames a second of `search_s`; `of_5_min` has the start in it, for a run of that length. It takes four and
+a half times as long as the seconds, and some for the videos.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy
+import skimage.data
+
+from compare import machine
+import xcorr
+from xcorr._gstreamer import Gst, digest, matcher, play, quoted, running
+
+WIDTH, HEIGHT, SIDE, FRAMES, RATE = 1280, 720, 64, 500, 50
+LONG_RUN = 300
+COLUMNS = 'what,cores,frames,start_s,search_s,frames_per_s,of_5_min'
+
+
+def photograph():
+    """Large enough for the view to move on it."""
+    gray = (skimage.data.retina().astype('u4') @ numpy.array([77, 150, 29], 'u4') >> 8).astype('u1')
+    return numpy.tile(gray, (2, 2))
+
+
+def views():
+    """The frames: a part of the photograph that goes round."""
+    whole = photograph()
+    for number in range(FRAMES):
+        x = int(round(600 + 500 * numpy.cos(0.02 * number)))
+        y = int(round(600 + 500 * numpy.sin(0.031 * number)))
+        yield whole[y:y + HEIGHT, x:x + WIDTH]
+
+
+def gray(width, height):
+    return (f'appsrc name=source format=time block=true max-buffers=8 caps=video/x-raw,format=GRAY8,width={width},'
+            f'height={height},framerate={RATE}/1 ! videoconvert')
+
+
+def write(images, line):
+    """Pictures through a pipeline that begins with `source`."""
+    with running(line + ' async=false') as pipeline:
+        pipeline.set_state(Gst.State.PLAYING)
+        source = pipeline.get_by_name('source')
+        for number, image in enumerate(images):
+            buffer = Gst.Buffer.new_wrapped(image.tobytes())
+            buffer.pts, buffer.duration = number * Gst.SECOND // RATE, Gst.SECOND // RATE
+            source.emit('push-buffer', buffer)
+        source.emit('end-of-stream')
+        play(pipeline)
+
+
+def make(folder):
+    """(the video, the template)."""
+    video, template = folder / 'video.mp4', folder / 'part.png'
+    write(views(), f'{gray(WIDTH, HEIGHT)} ! x264enc speed-preset=superfast bitrate=8000 key-int-max={RATE} ! mp4mux ! '
+          f'filesink location={quoted(video)}')
+    first = next(views())
+    write([first[300:300 + SIDE, 600:600 + SIDE]], f'{gray(SIDE, SIDE)} ! pngenc ! filesink location={quoted(template)}')
+    return video, template
+
+
+def settings(gpu):
+    return {'backend': 'cuda' if gpu else 'cpu', 'threshold': '0.7'}
+
+
+# ---- one run, in a process of its own ---------------------------------------------------------------------
+
+
+def through(files, elements):
+    """Whole files, one after another."""
+    for file in files:
+        with running(f'filesrc location={quoted(file)} ! decodebin ! {elements} ! fakesink sync=false') as pipeline:
+            play(pipeline)
+
+
+def by_workers(files, template, folder, workers, gpu):
+    """When it began to search."""
+    from xcorr._ray import connect
+    from xcorr.archive import cluster, units
+    connect(None, workers)
+    begin = time.monotonic()
+    templates = (str(template),)
+    wanted = units.Search(templates, tuple(sorted(settings(gpu).items())), digest(templates, settings(gpu)))
+    searched, failed = cluster.run([str(file) for file in files], wanted, str(folder), least=100,
+                                   gpus=0.5 if gpu else 0)
+    assert searched == FRAMES * len(files) and not failed, failed
+    return begin
+
+
+def one_run(what, template, files, gpu):
+    created = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        begin = created
+        if what == 'decoder':
+            through(files, 'identity')
+        elif what == 'pipeline':
+            through(files, f'videoconvert ! {matcher([template], settings(gpu))} ! '
+                           f'xcorrjson location={quoted(pathlib.Path(folder, "lines"))}')
+        else:
+            begin = by_workers(files, template, folder, {'one worker': 1, 'two workers': 2}[what], gpu)
+        end = time.monotonic()
+    print(json.dumps([begin - created, end - begin]))
+
+
+# ---- all of them ------------------------------------------------------------------------------------------
+
+
+def timed(what, cores, template, files, gpu):
+    """(seconds before, seconds of) a search, on so many cores; 0: all."""
+    allowed = sorted(os.sched_getaffinity(0))
+    words = [sys.executable, __file__, '--run', what, '--template', template, *(['--gpu'] if gpu else []), *files]
+    done = subprocess.run(words, stdout=subprocess.PIPE, check=True,
+                          preexec_fn=lambda: os.sched_setaffinity(0, allowed[:cores] if cores else allowed))
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measure(options, folder):
+    video, template = make(folder)
+    cores = (lambda count: 0) if options.gpu else (lambda count: count)
+
+    def copies(count):
+        """Other files for `xcorr.archive`, the same to read."""
+        made = [folder / f'{number}.mp4' for number in range(count)]
+        for file in made:
+            if not file.exists():
+                os.link(video, file)
+        return made
+
+    rates = {}
+    a_file = timed('pipeline', cores(1), template, copies(1), options.gpu)[1]
+    count = max(1, round(options.seconds / a_file))
+    options.output.write(f'# {machine("cuda" if options.gpu else "cpu", xcorr.devices().get("cuda:0"))}\n{COLUMNS}\n')
+    for what, of, on in (('decoder', count, 1), ('pipeline', count, 1), ('one worker', count, 1),
+                         ('two workers', 2 * count, 2)):
+        start, search = timed(what, cores(on), template, copies(of), options.gpu)
+        frames = of * FRAMES
+        rates[what] = frames / search
+        of_5_min = rates[what] * (LONG_RUN - start) / LONG_RUN
+        options.output.write(f'{what},{cores(on) or "all"},{frames},{start:.1f},{search:.1f},{rates[what]:.1f},'
+                             f'{of_5_min:.1f}\n')
+        options.output.flush()
+    for text, value in (('two workers / (2 x one)', rates['two workers'] / (2 * rates['one worker'])),
+                        ('pipeline / one worker', rates['pipeline'] / rates['one worker']),
+                        ('one worker / decoder', rates['one worker'] / rates['decoder'])):
+        options.output.write(f'# {text}: {value:.3f}\n')
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--seconds', type=float, default=100, help='of each row')
+    parser.add_argument('--gpu', action='store_true', help='search on a GPU')
+    parser.add_argument('--output', type=argparse.FileType('w'), default=sys.stdout)
+    parser.add_argument('--run', help=argparse.SUPPRESS)
+    parser.add_argument('--template', help=argparse.SUPPRESS)
+    parser.add_argument('files', nargs='*', help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.run:
+        one_run(options.run, options.template, options.files, options.gpu)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        measure(options, pathlib.Path(folder))
+
+
+if __name__ == '__main__':
+    main()
