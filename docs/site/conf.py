@@ -36,7 +36,8 @@ def complete(_app, page, text):
         text[0] += ''.join(f'\n```{{toctree}}\n:hidden:\n:caption: {heading}\n\n' + '\n'.join(pages) + '\n```\n'
                            for heading, pages in parts_of(text[0]).items())
     if page == 'docs/library':
-        text[0] += ''.join(f'\n## {header}.hpp\n\n```{{doxygengroup}} {header}\n:content-only:\n:members:\n:undoc-members:\n```\n'
+        text[0] += ''.join(f'\n## {header}.hpp\n\n```{{doxygengroup}} {header}\n'
+                           ':content-only:\n:members:\n:undoc-members:\n```\n'
                            for header in re.findall(r'\[(\w+)\.hpp\]', text[0]))
 
 
