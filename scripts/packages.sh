@@ -34,6 +34,13 @@ tests | libhiredis-dev                   | module:hiredis              | hiredis
 tests | redis-server                     | tool:redis-server           | a server for the tests of xcorrredis
 tests | python3-gi                       | python:gi                   | PyGObject: xcorr.archive and xcorr.fleet
 tests | gir1.2-gst-plugins-base-1.0      | python:gi.repository.Gst    | GStreamer for PyGObject
+tests | debhelper                        | tool:dh                     | builds the Debian packages
+tests | lintian                          | tool:lintian                | looks for mistakes in them
+tests | doxygen                          | tool:doxygen                | comments of headers for the site of the pages
+tests | python3-sphinx                   | python:sphinx               | makes the site
+tests | python3-myst-parser              | python:myst_parser          | Markdown for Sphinx
+tests | python3-breathe                  | python:breathe              | what Doxygen found for Sphinx
+tests | furo                             | python:furo                 | how the site looks
 gpu   | libgstreamer-plugins-bad1.0-dev  | module:gstreamer-cuda-1.0   | frames in GPU memory
 '
 

@@ -327,7 +327,7 @@ static void gst_cuda_xcorr_class_init(GstCudaXCorrClass* klass) {
       "Finds templates in video frames by 2-D cross-correlation, on the GPU or the CPU",
       "The cudaxcorr authors");
   gst_element_class_add_static_metadata(element_class, GST_ELEMENT_METADATA_DOC_URI,
-                                        DOC_URL "/gstreamer.md");
+                                        DOC_URL "/gstreamer" DOC_SUFFIX);
 
   element_class->set_context = GST_DEBUG_FUNCPTR(set_context);
   element_class->request_new_pad = GST_DEBUG_FUNCPTR(request_new_pad);

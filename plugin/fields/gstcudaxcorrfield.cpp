@@ -276,7 +276,7 @@ static void gst_cuda_xcorr_field_class_init(GstCudaXCorrFieldClass* klass) {
       "the CPU",
       "The cudaxcorr authors");
   gst_element_class_add_static_metadata(element_class, GST_ELEMENT_METADATA_DOC_URI,
-                                        DOC_URL "/fields.md");
+                                        DOC_URL "/fields" DOC_SUFFIX);
   element_class->set_context = GST_DEBUG_FUNCPTR(set_context);
 
   GstBaseTransformClass* base_class = GST_BASE_TRANSFORM_CLASS(klass);

@@ -233,7 +233,7 @@ static void gst_xcorr_json_class_init(GstXCorrJsonClass* klass) {
       element_class, "Cross-correlation results as JSON", "Filter/Metadata/Video",
       "Writes what cudaxcorr found, a line for each frame", "The cudaxcorr authors");
   gst_element_class_add_static_metadata(element_class, GST_ELEMENT_METADATA_DOC_URI,
-                                        DOC_URL "/gstreamer.md");
+                                        DOC_URL "/gstreamer" DOC_SUFFIX);
 
   element_class->change_state = GST_DEBUG_FUNCPTR(change_state);
 

@@ -288,6 +288,6 @@ static void gst_xcorr_overlay_class_init(GstXCorrOverlayClass* klass) {
       element_class, "Cross-correlation overlay", "Filter/Editor/Video",
       "Draws what cudaxcorr found over the frames", "The cudaxcorr authors");
   gst_element_class_add_static_metadata(element_class, GST_ELEMENT_METADATA_DOC_URI,
-                                        DOC_URL "/gstreamer.md");
+                                        DOC_URL "/gstreamer" DOC_SUFFIX);
   element_class->change_state = GST_DEBUG_FUNCPTR(change_state);
 }

@@ -265,7 +265,7 @@ static void gst_xcorr_redis_class_init(GstXCorrRedisClass* klass) {
       "Adds what cudaxcorr found to a Redis stream, an entry for each frame",
       "The cudaxcorr authors");
   gst_element_class_add_static_metadata(element_class, GST_ELEMENT_METADATA_DOC_URI,
-                                        DOC_URL "/gstreamer.md");
+                                        DOC_URL "/gstreamer" DOC_SUFFIX);
 
   GstBaseTransformClass* base_class = GST_BASE_TRANSFORM_CLASS(klass);
   base_class->start = GST_DEBUG_FUNCPTR((callback<start, FALSE>));

@@ -29,6 +29,7 @@ STAND_INS = {  # pattern: replacement
     r'^scripts/demo\.sh$': 'GST_PLUGIN_PATH_1_0=build-demo/plugin '
                            f'build-demo/examples/demo --out=build-demo/demo --frames={FRAMES}',
     r'^scripts/(setup|test)\.sh$|^meson (setup|compile|install) .*$': ':',
+    r'^sudo apt-get .*$|^dpkg-buildpackage .*$': ':',  # the test `packages`
     r'\bautovideosink\b': 'fakesink',
     r'\bv4l2src device=/dev/video0\b': f'videotestsrc num-buffers={FRAMES}',
     r'\bqtdemux ! h264parse ! nvh264dec\b': 'decodebin',

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""How Sphinx makes the site of the pages that a forge shows, as they are: the checkout is its source folder.
+
+The README is the landing page. Its tables of pages, one below each heading of its last part, become the parts of the
+site, and the table of headers in docs/library.md becomes the reference of what they declare; both would be written
+twice otherwise. A link that leads nowhere is an error (`-W`).
+"""
+import pathlib
+import re
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+project = 'cudaxcorr'
+author = copyright = 'the cudaxcorr maintainers'
+root_doc = 'README'
+include_patterns = ['*.md', 'docs/**.md', 'bench/README.md', 'python/README.md']
+exclude_patterns = ['build*', '.*', 'python/subprojects']
+extensions = ['myst_parser', 'breathe']
+myst_heading_anchors = 4
+suppress_warnings = ['myst.header']  # Pages may begin below the first level.
+breathe_default_project = 'xcorr'
+highlight_language = 'none'
+html_theme = 'furo'
+html_copy_source = False
+html_show_copyright = False
+
+
+def parts_of(readme):
+    """The headings of the README's tables of pages, each with the pages that it links."""
+    tables = re.split(r'^### (.*)$', readme.split('\n## More\n')[1].split('\n## ')[0], flags=re.MULTILINE)[1:]
+    return {heading: re.findall(r'\]\(([^)#]+)\.md\)', table) for heading, table in zip(tables[::2], tables[1::2])}
+
+
+def complete(_app, page, text):
+    if page == 'README':
+        text[0] += ''.join(f'\n```{{toctree}}\n:hidden:\n:caption: {heading}\n\n' + '\n'.join(pages) + '\n```\n'
+                           for heading, pages in parts_of(text[0]).items())
+    if page == 'docs/library':
+        text[0] += ''.join(f'\n## {header}.hpp\n\n```{{doxygengroup}} {header}\n'
+                           ':content-only:\n:members:\n:undoc-members:\n```\n'
+                           for header in re.findall(r'\[(\w+)\.hpp\]', text[0]))
+
+
+def without_folders(_app, _environment, node, content):
+    """Links to folders of the checkout, which the site does not have, become plain text."""
+    page = SOURCE / node['refdoc']
+    return content if (page.parent / node['reftarget']).is_dir() else None
+
+
+def name_index(app, _failure):
+    """Servers and browsers look for the landing page under this name."""
+    index = pathlib.Path(app.outdir, 'index.html')
+    index.unlink(missing_ok=True)
+    index.symlink_to('README.html')
+
+
+def setup(app):
+    app.connect('source-read', complete)
+    app.connect('missing-reference', without_folders)
+    app.connect('build-finished', name_index)
