@@ -49,6 +49,14 @@ bool is_pinned(const void* memory) {
          attributes.type != cudaMemoryTypeUnregistered;
 }
 
+bool is_here(const void* memory) {
+  cudaPointerAttributes attributes;
+  int current = 0;
+  return cudaPointerGetAttributes(&attributes, memory) != cudaSuccess ||
+         attributes.type != cudaMemoryTypeDevice || cudaGetDevice(&current) != cudaSuccess ||
+         attributes.device == current;
+}
+
 Result<Stream> create_stream() {
   cudaStream_t stream;
   if (cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking))
@@ -124,9 +132,9 @@ Result<double> elapsed(void* timer) {
 }
 
 constexpr Runtime cuda_runtime = {
-    allocate,     release,       copy,          is_pinned, create_stream, destroy_stream,
-    wait,         create_event,  destroy_event, record,    wait_for,      order,
-    create_timer, destroy_timer, start,         stop,      elapsed,
+    allocate,       release,      copy,          is_pinned,     is_here, create_stream,
+    destroy_stream, wait,         create_event,  destroy_event, record,  wait_for,
+    order,          create_timer, destroy_timer, start,         stop,    elapsed,
 };
 
 std::string version_text(int version) {
@@ -149,15 +157,17 @@ Status no_device(cudaError_t error) {
 
 const Runtime& runtime() { return cuda_runtime; }
 
-Result<Device> open_device(int ordinal) {
+Result<int> count_devices() {
   int count = 0;
   if (cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) return no_device(error);
-  if (count == 0 || ordinal >= count)
-    return Status(Code::not_found, "no CUDA device " + std::to_string(ordinal) + ", there are " +
-                                       std::to_string(count));
+  if (count == 0) return Status(Code::not_found, "no CUDA device: there are none");
+  return count;
+}
+
+Result<Device> open_device(int ordinal) {
   Device device;
   device.backend = Backend::cuda;
-  device.ordinal = ordinal < 0 ? 0 : ordinal;
+  device.ordinal = ordinal;
   cudaDeviceProp properties;
   if (cudaError_t error = cudaGetDeviceProperties(&properties, device.ordinal))
     return check(error, "CUDA device " + std::to_string(device.ordinal));

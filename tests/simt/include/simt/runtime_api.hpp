@@ -67,6 +67,7 @@ enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemory
 
 struct cudaPointerAttributes {
   cudaMemoryType type;
+  int device;
 };
 
 cudaError_t cudaGetLastError();
