@@ -4,8 +4,12 @@
 // context (as GStreamer's CUDA library) makes it current, and the runtime API works in it.
 #include "device/cuda_runtime.hpp"
 
+#include <algorithm>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include "device/check.hpp"
 
@@ -137,6 +141,12 @@ constexpr Runtime cuda_runtime = {
     order,          create_timer, destroy_timer, start,         stop,    elapsed,
 };
 
+/// What kernels have been allowed, by device.
+struct {
+  std::mutex mutex;
+  std::map<std::pair<int, const void*>, std::size_t> bytes;
+} shared_limits;
+
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
@@ -162,6 +172,20 @@ Result<int> count_devices() {
   if (cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) return no_device(error);
   if (count == 0) return Status(Code::not_found, "no CUDA device: there are none");
   return count;
+}
+
+Status raise_shared_limit(const void* kernel, std::size_t bytes, const char* name) {
+  int device = 0;
+  if (cudaError_t error = cudaGetDevice(&device)) return check(error, name);
+  const std::lock_guard lock(shared_limits.mutex);
+  std::size_t& limit = shared_limits.bytes[{device, kernel}];
+  const std::size_t raised = std::max(limit, bytes);
+  // Each time: the device may have other contexts, with limits of their own.
+  Status status = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                             static_cast<int>(raised)),
+                        name);
+  if (status.ok()) limit = raised;
+  return status;
 }
 
 Result<Device> open_device(int ordinal) {
