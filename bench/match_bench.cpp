@@ -23,7 +23,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <random>
 #include <span>
 #include <string>
 #include <tuple>
@@ -32,9 +31,7 @@
 
 #include <xcorr/match.hpp>
 
-#include "device/runtime.hpp"
-#include "pgm.hpp"
-#include "require.hpp"
+#include "match_pictures.hpp"
 
 namespace {
 
@@ -58,58 +55,6 @@ struct Options {
 
 double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-/// Random bytes: as expensive as any picture, and every template is found.
-Picture random_picture(Size size) {
-  std::mt19937 random(1);
-  Picture picture{size, std::vector<std::uint8_t>(static_cast<std::size_t>(size.area()))};
-  for (auto& byte : picture.pixels) byte = static_cast<std::uint8_t>(random());
-  return picture;
-}
-
-Picture deepened(const Picture& picture, int bits) {
-  if (bits == 8) return picture;
-  std::mt19937 random(2);
-  Picture deep{picture.size, {}, ElementType::u16};
-  for (const std::uint8_t byte : picture.pixels) {
-    const unsigned word = unsigned{byte} << (bits - 8) | random() % (1u << (bits - 8));
-    deep.pixels.push_back(static_cast<std::uint8_t>(word));
-    deep.pixels.push_back(static_cast<std::uint8_t>(word >> 8));
-  }
-  return deep;
-}
-
-struct Frame {
-  Block block;
-  MatrixView view;
-};
-
-Frame upload(const Device& device, const Picture& picture) {
-  const auto& pixels = picture.pixels;
-  Frame frame{require(Block::make(device.backend, pixels.size())), {}};
-  const Runtime& r = runtime(device.backend);
-  require(r.copy(bytes_copy(frame.block.data(), pixels.data(), pixels.size()), Memory::host,
-                 Memory::device, {}));
-  require(r.wait({}));
-  frame.view = picture.view();
-  frame.view.data = frame.block.data();
-  frame.view.memory = Memory::device;
-  return frame;
-}
-
-/// Windows of the frame, spread over it.
-std::vector<MatrixView> cut(const Picture& frame, int side, int count) {
-  const auto [width, height] = frame.size;
-  std::vector<MatrixView> views;
-  for (int i = 0; i < count; ++i) {
-    const int x = (37 + i * 211) % (width - side), y = (23 + i * 97) % (height - side);
-    MatrixView view = frame.view();
-    view.data = frame.pixels.data() + y * view.pitch + x * view.element_bytes();
-    view.size = {side, side};
-    views.push_back(view);
-  }
-  return views;
 }
 
 /// The inscribed ellipse of each template.
@@ -162,7 +107,7 @@ void bench(const Device& device, const Options& options, const std::string& kern
            const Picture& picture, std::span<const MatrixView> templates) {
   const Size size = picture.size;
   const int side = templates.front().size.width;
-  const Frame frame = upload(device, picture);
+  const UploadedFrame frame = upload(device, picture);
   Matcher matcher = require(Matcher::create(device));
   std::vector<Picture> discs;
   std::vector<MatrixView> masks;

@@ -13,6 +13,7 @@ constexpr Runtime no_runtime = {
     [](void*, Memory) {},
     [](const Copy&, Memory, Memory, Stream) { return absent(); },
     [](const void*) { return true; },
+    [](const void*) { return true; },
     []() -> Result<Stream> { return absent(); },
     [](Stream) {},
     [](Stream) { return absent(); },
@@ -31,6 +32,7 @@ constexpr Runtime no_runtime = {
 }  // namespace
 
 const Runtime& runtime() { return no_runtime; }
+Result<int> count_devices() { return absent(); }
 Result<Device> open_device(int) { return absent(); }
 Status make_current(const Device&) { return absent(); }
 

@@ -4,8 +4,12 @@
 // context (as GStreamer's CUDA library) makes it current, and the runtime API works in it.
 #include "device/cuda_runtime.hpp"
 
+#include <algorithm>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include "device/check.hpp"
 
@@ -47,6 +51,14 @@ bool is_pinned(const void* memory) {
   cudaPointerAttributes attributes;
   return cudaPointerGetAttributes(&attributes, memory) == cudaSuccess &&
          attributes.type != cudaMemoryTypeUnregistered;
+}
+
+bool is_here(const void* memory) {
+  cudaPointerAttributes attributes;
+  int current = 0;
+  return cudaPointerGetAttributes(&attributes, memory) != cudaSuccess ||
+         attributes.type != cudaMemoryTypeDevice || cudaGetDevice(&current) != cudaSuccess ||
+         attributes.device == current;
 }
 
 Result<Stream> create_stream() {
@@ -124,10 +136,16 @@ Result<double> elapsed(void* timer) {
 }
 
 constexpr Runtime cuda_runtime = {
-    allocate,     release,       copy,          is_pinned, create_stream, destroy_stream,
-    wait,         create_event,  destroy_event, record,    wait_for,      order,
-    create_timer, destroy_timer, start,         stop,      elapsed,
+    allocate,       release,      copy,          is_pinned,     is_here, create_stream,
+    destroy_stream, wait,         create_event,  destroy_event, record,  wait_for,
+    order,          create_timer, destroy_timer, start,         stop,    elapsed,
 };
+
+/// What kernels have been allowed, by device.
+struct {
+  std::mutex mutex;
+  std::map<std::pair<int, const void*>, std::size_t> bytes;
+} shared_limits;
 
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
@@ -149,15 +167,31 @@ Status no_device(cudaError_t error) {
 
 const Runtime& runtime() { return cuda_runtime; }
 
-Result<Device> open_device(int ordinal) {
+Result<int> count_devices() {
   int count = 0;
   if (cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) return no_device(error);
-  if (count == 0 || ordinal >= count)
-    return Status(Code::not_found, "no CUDA device " + std::to_string(ordinal) + ", there are " +
-                                       std::to_string(count));
+  if (count == 0) return Status(Code::not_found, "no CUDA device: there are none");
+  return count;
+}
+
+Status raise_shared_limit(const void* kernel, std::size_t bytes, const char* name) {
+  int device = 0;
+  if (cudaError_t error = cudaGetDevice(&device)) return check(error, name);
+  const std::lock_guard lock(shared_limits.mutex);
+  std::size_t& limit = shared_limits.bytes[{device, kernel}];
+  const std::size_t raised = std::max(limit, bytes);
+  // Each time: the device may have other contexts, with limits of their own.
+  Status status = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                             static_cast<int>(raised)),
+                        name);
+  if (status.ok()) limit = raised;
+  return status;
+}
+
+Result<Device> open_device(int ordinal) {
   Device device;
   device.backend = Backend::cuda;
-  device.ordinal = ordinal < 0 ? 0 : ordinal;
+  device.ordinal = ordinal;
   cudaDeviceProp properties;
   if (cudaError_t error = cudaGetDeviceProperties(&properties, device.ordinal))
     return check(error, "CUDA device " + std::to_string(device.ordinal));

@@ -8,6 +8,9 @@
 namespace xcorr::cuda {
 
 const Runtime& runtime();
+/// How many devices there are, at least one.
+Result<int> count_devices();
+/// The ordinal is that of a device.
 Result<Device> open_device(int ordinal);
 Status make_current(const Device& device);
 

@@ -8,6 +8,8 @@
 #include <new>
 #include <string>
 
+#include <xcorr/exceptions.hpp>
+
 #include "device/cuda_runtime.hpp"
 
 namespace xcorr {
@@ -61,6 +63,7 @@ constexpr Runtime cpu_runtime = {
     release,
     copy,
     [](const void*) { return true; },
+    [](const void*) { return true; },
     [] { return Result<Stream>(Stream{}); },
     [](Stream) {},
     [](Stream) { return Status(); },
@@ -84,7 +87,32 @@ const Runtime& runtime(Backend backend) {
 
 Result<Device> open_device(Backend backend, int ordinal) {
   if (backend == Backend::cpu) return Device{.name = "CPU"};
-  return cuda::open_device(ordinal);
+  const auto count = cuda::count_devices();
+  if (!count.ok()) return count.status();
+  if (ordinal >= count.value())
+    return Status(Code::not_found, "no CUDA device " + std::to_string(ordinal) + ", there are " +
+                                       std::to_string(count.value()));
+  if (ordinal >= 0) return cuda::open_device(ordinal);
+  auto devices = open_devices(backend);
+  if (!devices.ok()) return devices.status();
+  return std::move(devices.value().front());
+}
+
+Result<std::vector<Device>> open_devices(Backend backend) try {
+  if (backend == Backend::cpu) return std::vector{Device{.name = "CPU"}};
+  const auto count = cuda::count_devices();
+  if (!count.ok()) return count.status();
+  std::vector<Device> devices;
+  Status first;
+  for (int ordinal = 0; ordinal < count.value(); ++ordinal) {
+    auto device = cuda::open_device(ordinal);
+    if (device.ok()) devices.push_back(std::move(device.value()));
+    if (first.ok()) first = device.status();
+  }
+  if (devices.empty()) return first;
+  return devices;
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
 }
 
 Status make_current(const Device& device) {

@@ -31,6 +31,9 @@ struct Runtime {
   Status (*copy)(const Copy& copy, Memory from, Memory to, Stream stream);
   /// Whether the device itself copies from that host memory.
   bool (*is_pinned)(const void* memory);
+  /// Whether memory of a device is that of the one whose context is current, so that its kernels
+  /// can read it. Others' it can copy.
+  bool (*is_here)(const void* memory);
   Result<Stream> (*create_stream)();
   void (*destroy_stream)(Stream stream);
   Status (*wait)(Stream stream);

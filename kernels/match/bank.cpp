@@ -84,13 +84,13 @@ Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views,
 }
 
 Result<std::vector<BankTemplate>> make_bank(
-    std::span<const std::shared_ptr<const LiveTemplate>> templates, Backend backend,
+    std::span<const std::shared_ptr<const LiveTemplate>> templates, const Device& device,
     std::span<const MatrixView> masks) {
   std::vector<BankTemplate> bank;
   for (const auto& live : templates) {
     const std::string name = "template " + std::to_string(bank.size());
     if (!live) return Status(Code::invalid_argument, name + " is missing");
-    if (live->backend() != backend)
+    if (live->device().backend != device.backend || live->device().ordinal != device.ordinal)
       return Status(Code::invalid_argument, name + " lives on another device");
     bank.push_back({live->view().type, live->view().size, {}, live});
   }

@@ -25,10 +25,10 @@ struct BankTemplate {
 Result<std::vector<BankTemplate>> make_bank(std::span<const MatrixView> views,
                                             std::span<const MatrixView> masks = {});
 
-/// Shares the templates, which must belong to that backend, and copies the masks. Errors:
+/// Shares the templates, which must belong to that device, and copies the masks. Errors:
 /// invalid_argument.
 Result<std::vector<BankTemplate>> make_bank(
-    std::span<const std::shared_ptr<const LiveTemplate>> templates, Backend backend,
+    std::span<const std::shared_ptr<const LiveTemplate>> templates, const Device& device,
     std::span<const MatrixView> masks = {});
 
 /// What templates of a group have in common: their windows and the sums over them.

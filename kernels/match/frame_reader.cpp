@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "match/frame_reader.hpp"
 
+#include <cstdlib>
+
 #include "select/select.hpp"
 
 namespace xcorr {
@@ -46,6 +48,25 @@ Result<Rows> FrameReader::upload(Rows rows, Size size, std::int64_t element_byte
   return Rows{upload_.as<std::uint8_t>(), pitch};
 }
 
+/// From another device's memory; copies need rows that follow each other downwards.
+Result<Rows> FrameReader::fetch(Rows rows, Size size, std::int64_t element_bytes, Stream stream) {
+  const std::int64_t pitch = pitch_of(element_bytes);
+  if (Status s = provide(upload_, pitch); !s.ok()) return s;
+  const bool upwards = rows.pitch < 0;
+  const std::int64_t last = size.height - 1;
+  const Copy copy{upload_.data(),
+                  pitch,
+                  upwards ? rows.data + last * rows.pitch : rows.data,
+                  std::abs(rows.pitch),
+                  static_cast<std::size_t>(size.width * element_bytes),
+                  static_cast<std::size_t>(size.height)};
+  if (Status s = runtime(device_.backend).copy(copy, Memory::device, Memory::device, stream);
+      !s.ok())
+    return s;
+  const auto* first = upload_.as<std::uint8_t>();
+  return upwards ? Rows{first + last * pitch, -pitch} : Rows{first, pitch};
+}
+
 Result<Rows> FrameReader::convert(Rows rows, Size size, const PixelLayout& pixels, Stream stream) {
   const std::int64_t pitch = pitch_of(1);
   if (Status s = provide(luma_, pitch); !s.ok()) return s;
@@ -60,8 +81,12 @@ Result<Rows> FrameReader::read(const MatrixView& frame, const Rect& part, Stream
   Result<Rows> rows =
       Rows{static_cast<const std::uint8_t*>(frame.data) + part.y * frame.pitch + part.x * element,
            frame.pitch};
-  if (device_.backend != Backend::cpu && frame.memory == Memory::host)
-    rows = upload(rows.value(), part.size(), element, stream);
+  if (device_.backend != Backend::cpu) {
+    if (frame.memory == Memory::host)
+      rows = upload(rows.value(), part.size(), element, stream);
+    else if (!runtime(device_.backend).is_here(frame.data))
+      rows = fetch(rows.value(), part.size(), element, stream);
+  }
   if (rows.ok() && (frame.pixels.bytes > 1 || rows.value().pitch < 0))
     rows = convert(rows.value(), part.size(), frame.pixels, stream);
   return rows;

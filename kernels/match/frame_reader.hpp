@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Brings the part of a frame that a match reads to where its kernels read it: in the device's
-// memory, as luma. What is there already is read in place.
+// memory, as luma. What is there already is read in place, what another device has is copied.
 #pragma once
 
 #include "device/runtime.hpp"
@@ -37,6 +37,7 @@ class FrameReader {
   std::int64_t pitch_of(std::int64_t element_bytes) const;
   Status provide(Block& block, std::int64_t pitch) const;
   Result<Rows> upload(Rows rows, Size size, std::int64_t element_bytes, Stream stream);
+  Result<Rows> fetch(Rows rows, Size size, std::int64_t element_bytes, Stream stream);
   Result<Rows> convert(Rows rows, Size size, const PixelLayout& pixels, Stream stream);
 
   Device device_;

@@ -151,7 +151,7 @@ Status LiveTemplate::read(void* pixels) const {
   return impl_->runtime->wait(impl_->last);
 }
 
-Backend LiveTemplate::backend() const { return impl_->device.backend; }
+const Device& LiveTemplate::device() const { return impl_->device; }
 
 MatrixView LiveTemplate::view() const {
   return {impl_->pixels.data(), impl_->type, impl_->size,

@@ -140,7 +140,7 @@ Status Matcher::set_templates(std::span<const MatrixView> templates,
 
 Status Matcher::set_templates(std::span<const std::shared_ptr<const LiveTemplate>> templates,
                               std::span<const MatrixView> masks) try {
-  return impl_->take(make_bank(templates, impl_->device.backend, masks));
+  return impl_->take(make_bank(templates, impl_->device, masks));
 } catch (const std::exception& thrown) {
   return status_of(thrown);
 }

@@ -17,16 +17,18 @@ gint64 time_of_next_try() {
   return g_get_monotonic_time() + seconds_between_tries * G_USEC_PER_SEC;
 }
 
-xcorr::Result<Workplace> open_on(const xcorr::Result<xcorr::Device>& device,
-                                 const PipelineContext& context, const Settings& settings) {
-  if (!device.ok()) return device.status();
-  auto analyser = Analyser::open(device.value(), settings.search.match, context);
+xcorr::Result<Workplace> open_on(xcorr::Result<Devices> devices, const PipelineContext& context,
+                                 const Settings& settings) {
+  if (!devices.ok()) return devices.status();
+  auto analyser = Analyser::open(std::move(devices.value()), settings.search.match, context);
   if (!analyser.ok()) return analyser.status();
   return Workplace{context, std::make_unique<Analyser>(std::move(analyser.value()))};
 }
 
 xcorr::Result<Workplace> open_cpu(const Settings& settings) {
-  return open_on(xcorr::open_device(xcorr::Backend::cpu), {}, settings);
+  auto cpu = xcorr::open_devices(xcorr::Backend::cpu);
+  if (!cpu.ok()) return cpu.status();
+  return open_on(Devices(std::move(cpu.value())), {}, settings);
 }
 
 /// With a kernel of its own: the one in the settings may be a GPU's.
@@ -37,8 +39,9 @@ xcorr::Result<Workplace> open_stand_in(Settings settings) {
 
 /// In a context of its own: that of the pipeline may be lost.
 xcorr::Result<Workplace> open_new_gpu(const Settings& settings) {
-  const auto context = PipelineContext::create(settings.device.cuda_device_id);
-  return open_on(find_gpu(context, settings.device.cuda_device_id), context, settings);
+  PipelineContext context;
+  auto gpus = find_gpus_anew(context, settings.device);
+  return open_on(std::move(gpus), context, settings);
 }
 
 void set_active_backend(GstCudaXCorr* self, BackendChoice backend) {
@@ -72,33 +75,44 @@ void warn_of_stand_in(GstCudaXCorr* self, const xcorr::Status& failure) {
                     failure.message()});
 }
 
+/// Who names GPUs shall know that they are not used.
+void warn_of_unused_gpus(GstCudaXCorr* self, const std::string& reason) {
+  post_warning(self, {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+                      "'devices' has no effect, the CPU works: " + reason});
+}
+
 }  // namespace
 
 xcorr::Status open_backend(GstCudaXCorr* self, const Settings& settings) {
+  const bool names_gpus = !settings.device.devices.ordinals.empty();
   if (settings.device.backend == BackendChoice::cpu) {
     auto cpu = open_cpu(settings);
-    if (cpu.ok()) adopt(self, std::move(cpu.value()));
-    return cpu.status();
+    if (!cpu.ok()) return cpu.status();
+    if (names_gpus) warn_of_unused_gpus(self, "that is what 'backend' says");
+    adopt(self, std::move(cpu.value()));
+    return {};
   }
   PipelineContext& context = self->element->context;
-  context.ensure(GST_ELEMENT(self), settings.device.cuda_device_id);
-  const auto device = find_gpu(context, settings.device.cuda_device_id);
-  auto gpu = open_on(device, context, settings);
+  auto devices = find_gpus(GST_ELEMENT(self), context, settings.device);
+  const xcorr::Status found = devices.status();
+  auto gpu = open_on(std::move(devices), context, settings);
   if (gpu.ok()) {
     adopt(self, std::move(gpu.value()));
     return {};
   }
   if (settings.device.backend == BackendChoice::cuda) {
     // A build without CUDA has no GPU to offer either.
-    if (device.ok()) return gpu.status();
+    if (found.ok()) return gpu.status();
     return {xcorr::Code::not_found, gpu.status().message()};
   }
-  const bool absent = !device.ok() && is_absent(device.status());
+  const bool absent = !found.ok() && is_absent(found);
   if (!absent && !is_failure_of_device(gpu.status())) return gpu.status();
   auto cpu = absent ? open_cpu(settings) : open_stand_in(settings);
   if (!cpu.ok()) return cpu.status();
   adopt(self, std::move(cpu.value()));
-  if (absent) {
+  if (absent && names_gpus) {
+    warn_of_unused_gpus(self, gpu.status().message());
+  } else if (absent) {
     GST_INFO_OBJECT(self, "working on the CPU: %s", gpu.status().message().c_str());
   } else {
     self->element->stand_in.emplace(StandIn{time_of_next_try(), {}});
@@ -116,7 +130,7 @@ void close_backend(GstCudaXCorr* self) {
 xcorr::Status work_in(GstCudaXCorr* self, const PipelineContext& context,
                       const Settings& settings) {
   Element& element = *self->element;
-  auto opened = open_on(element.analyser->device(), context, settings);
+  auto opened = open_on(devices_for(context, element.analyser->devices()), context, settings);
   if (!opened.ok()) return opened.status();
   GST_INFO_OBJECT(self, "working in the CUDA context of the frames");
   hand_over(element, *opened.value().analyser);

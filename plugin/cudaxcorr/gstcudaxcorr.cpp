@@ -170,7 +170,7 @@ void set_context(GstElement* base, GstContext* context) {
   int cuda_device_id;
   {
     const ObjectLock lock(self);
-    cuda_device_id = self->element->shared.settings.device.cuda_device_id;
+    cuda_device_id = first_of(self->element->shared.settings.device);
   }
   self->element->context.set_context(base, context, cuda_device_id);
   GST_ELEMENT_CLASS(gst_cuda_xcorr_parent_class)->set_context(base, context);

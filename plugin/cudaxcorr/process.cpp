@@ -158,8 +158,7 @@ xcorr::Status begin_analysis(GstCudaXCorr* self, FrameInFlight& frame) {
   const GstClockTime begin = gst_util_get_timestamp();
   GstBuffer* buffer = frame.buffer.get();
   const PipelineContext context = PipelineContext::of(buffer);
-  const bool on_gpu =
-      context.exists() && element.analyser->device().backend == xcorr::Backend::cuda;
+  const bool on_gpu = can_read_in(element.analyser->devices(), context);
   // First, since nothing is prepared for frames that are not there.
   auto mapped = std::make_unique<MappedFrame>(element.format, buffer,
                                               on_gpu ? flags_to_read_on_gpu() : GST_MAP_READ);

@@ -408,9 +408,16 @@ std::vector<Property> make_table() {
        nullptr,
        [](const Settings&, const Report& r, GValue* value) { put(r.active_backend, value); }},
       row(
-          g_param_spec_int("cuda-device-id", "CUDA device ID", "CUDA's number of the GPU (-1: any)",
-                           -1, INT_MAX, initial.device.cuda_device_id, ready),
+          g_param_spec_int("cuda-device-id", "CUDA device ID",
+                           "CUDA's number of the GPU (-1: any, by the pipeline and by load)", -1,
+                           INT_MAX, initial.device.cuda_device_id, ready),
           [](auto& s) -> auto& { return s.device.cuda_device_id; }),
+      row(
+          g_param_spec_string("devices", "Devices",
+                              "CUDA's numbers of several GPUs that share the templates, such as "
+                              "0,1, none of them twice (none: one GPU)",
+                              nullptr, ready),
+          [](auto& s) -> auto& { return s.device.devices; }),
       {g_param_spec_boxed(
            "stats", "Statistics",
            "Since the start: frames, analysed, in-gpu-memory (of these, read there), "

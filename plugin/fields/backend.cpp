@@ -28,25 +28,26 @@ void adopt(GstCudaXCorrField* self, std::unique_ptr<Meter> meter, PipelineContex
   std::swap(element.context, context);
 }
 
-void work_on(GstCudaXCorrField* self, const xcorr::Device& device, const PipelineContext& context) {
-  auto meter = std::make_unique<Meter>(device, context);
+void work_on(GstCudaXCorrField* self, Devices device, const PipelineContext& context) {
+  auto meter = std::make_unique<Meter>(std::move(device), context);
   meter->set_format(self->element->format);
   adopt(self, std::move(meter), context);
 }
 
 xcorr::Status work_on_cpu(GstCudaXCorrField* self) {
-  const auto cpu = xcorr::open_device(xcorr::Backend::cpu);
+  auto cpu = xcorr::open_devices(xcorr::Backend::cpu);
   if (!cpu.ok()) return cpu.status();
-  work_on(self, cpu.value(), {});
+  work_on(self, Devices(std::move(cpu.value())), {});
   set_active_backend(self, BackendChoice::cpu);
   return {};
 }
 
-/// Whether work can begin there.
-xcorr::Result<xcorr::Device> open_gpu(const PipelineContext& context, int cuda_device_id) {
-  auto gpu = find_gpu(context, cuda_device_id);
+/// Where work can begin.
+xcorr::Result<Devices> open_gpu(GstCudaXCorrField* self, PipelineContext& context,
+                                const DeviceSettings& settings) {
+  auto gpu = find_gpus(GST_ELEMENT(self), context, settings);
   if (!gpu.ok()) return gpu;
-  const CurrentContext current(gpu.value(), context);
+  const CurrentContext current(gpu.value().first(), context);
   if (!current.status().ok()) return current.status();
   return gpu;
 }
@@ -62,10 +63,9 @@ void warn_of_stand_in(GstCudaXCorrField* self, const xcorr::Status& failure) {
 xcorr::Status open_backend(GstCudaXCorrField* self, const DeviceSettings& settings) {
   if (settings.backend == BackendChoice::cpu) return work_on_cpu(self);
   PipelineContext& context = self->element->context;
-  context.ensure(GST_ELEMENT(self), settings.cuda_device_id);
-  const auto gpu = open_gpu(context, settings.cuda_device_id);
+  auto gpu = open_gpu(self, context, settings);
   if (gpu.ok()) {
-    work_on(self, gpu.value(), context);
+    work_on(self, std::move(gpu.value()), context);
     set_active_backend(self, BackendChoice::cuda);
     return {};
   }
@@ -85,10 +85,12 @@ void close_backend(GstCudaXCorrField* self) {
   set_active_backend(self, BackendChoice::automatic);
 }
 
-void work_in(GstCudaXCorrField* self, const PipelineContext& context) {
+xcorr::Status work_in(GstCudaXCorrField* self, const PipelineContext& context) {
+  auto device = devices_for(context, {self->element->meter->device()});
+  if (!device.ok()) return device.status();
   GST_INFO_OBJECT(self, "working in the CUDA context of the frames");
-  const xcorr::Device device = self->element->meter->device();
-  work_on(self, device, context);
+  work_on(self, std::move(device.value()), context);
+  return {};
 }
 
 bool stand_in_for_gpu(GstCudaXCorrField* self, const DeviceSettings& settings,

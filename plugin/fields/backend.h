@@ -14,7 +14,7 @@ xcorr::Status open_backend(GstCudaXCorrField* self, const DeviceSettings& settin
 /// At the end.
 void close_backend(GstCudaXCorrField* self);
 /// Goes on in another CUDA context of the pipeline, without what was prepared.
-void work_in(GstCudaXCorrField* self, const PipelineContext& context);
+xcorr::Status work_in(GstCudaXCorrField* self, const PipelineContext& context);
 /// After a failure: whether the CPU has taken over, so that the frame can be measured again.
 bool stand_in_for_gpu(GstCudaXCorrField* self, const DeviceSettings& settings,
                       const xcorr::Status& failure);

@@ -26,7 +26,7 @@ xcorr::Status check_size(const char* what, const Picture& picture, xcorr::Size f
 
 }  // namespace
 
-Meter::Meter(xcorr::Device device, const PipelineContext& context)
+Meter::Meter(Devices device, const PipelineContext& context)
     : device_(std::move(device)), context_(context) {
   gst_video_info_init(&format_);
 }
@@ -34,12 +34,12 @@ Meter::Meter(xcorr::Device device, const PipelineContext& context)
 Meter::~Meter() {
   // Whichever thread stops the element releases the memory. If this fails, an earlier call has
   // reported it.
-  const CurrentContext current(device_, context_);
+  const CurrentContext current(device(), context_);
   matcher_.reset();
 }
 
 void Meter::set_format(const GstVideoInfo& format) {
-  const CurrentContext current(device_, context_);
+  const CurrentContext current(device(), context_);
   format_ = format;
   matcher_.reset();
   has_reference_ = false;
@@ -66,10 +66,10 @@ xcorr::Status Meter::configure(const Task& task) {
       return unusable("Cannot convert the reference file '" + files.reference->file +
                       "' to the frames' format");
   }
-  const CurrentContext current(device_, context_);
+  const CurrentContext current(device(), context_);
   if (!current.status().ok()) return current.status();
   auto made = xcorr::FieldMatcher::make(
-      device_, frame, task.field,
+      device(), frame, task.field,
       mask.empty() ? xcorr::MatrixView{}
                    : xcorr::MatrixView{mask.data(), xcorr::ElementType::u8, frame, frame.width});
   if (!made.ok()) return made.status();
@@ -82,7 +82,7 @@ xcorr::Status Meter::configure(const Task& task) {
 }
 
 xcorr::Status Meter::set_reference(const xcorr::MatrixView& picture) {
-  const CurrentContext current(device_, context_);
+  const CurrentContext current(device(), context_);
   if (!current.status().ok()) return current.status();
   const auto status = matcher_->set_reference(picture);
   has_reference_ = status.ok();
@@ -91,7 +91,7 @@ xcorr::Status Meter::set_reference(const xcorr::MatrixView& picture) {
 
 xcorr::Status Meter::measure(const xcorr::MatrixView& frame,
                              std::vector<xcorr::FieldVector>& vectors) {
-  const CurrentContext current(device_, context_);
+  const CurrentContext current(device(), context_);
   if (!current.status().ok()) return current.status();
   if (auto status = matcher_->enqueue(frame); !status.ok()) return status;
   return matcher_->collect(vectors);

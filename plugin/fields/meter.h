@@ -12,17 +12,18 @@
 #include <xcorr/field.hpp>
 
 #include "fields/task.h"
+#include "matching/devices.h"
 #include "matching/pipeline_context.h"
 
 namespace cudaxcorr::fields {
 
 class Meter {
  public:
-  Meter(xcorr::Device device, const PipelineContext& context);
+  Meter(Devices device, const PipelineContext& context);
   ~Meter();
   Meter(const Meter&) = delete;
 
-  const xcorr::Device& device() const { return device_; }
+  const xcorr::Device& device() const { return device_.first(); }
 
   void set_format(const GstVideoInfo& format);
   /// Whether configure() has succeeded for this task and the present format.
@@ -43,7 +44,7 @@ class Meter {
   xcorr::Size grid() const { return matcher_->grid(); }
 
  private:
-  xcorr::Device device_;
+  Devices device_;  ///< one
   PipelineContext context_;
   GstVideoInfo format_;
   std::optional<xcorr::FieldMatcher> matcher_;

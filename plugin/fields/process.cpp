@@ -162,7 +162,8 @@ xcorr::Status measure(GstCudaXCorrField* self, GstBuffer* buffer, Request& reque
                           std::string("A frame passes unmeasured: ") + mapped.fault()});
     return {};
   }
-  if (on_gpu && context != element.context) work_in(self, context);
+  if (on_gpu && context != element.context)
+    if (auto status = work_in(self, context); !status.ok()) return status;
   if (auto status = configure(self, request.task); !status.ok()) return status;
   if (element.unable == request.task) return {};
   if (on_gpu) wait_for_writers(buffer);

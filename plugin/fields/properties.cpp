@@ -170,8 +170,9 @@ FieldProperties<State> make_table() {
                          static_cast<int>(BackendChoice::automatic), readable),
        nullptr, [](const State& s, GValue* value) { put(s.report.active_backend, value); }},
       field<State>(
-          g_param_spec_int("cuda-device-id", "CUDA device ID", "CUDA's number of the GPU (-1: any)",
-                           -1, INT_MAX, initial.device.cuda_device_id, ready),
+          g_param_spec_int("cuda-device-id", "CUDA device ID",
+                           "CUDA's number of the GPU (-1: any, by the pipeline and by load)", -1,
+                           INT_MAX, initial.device.cuda_device_id, ready),
           [](auto& s) -> auto& { return s.settings.device.cuda_device_id; }),
       {g_param_spec_boxed("stats", "Statistics",
                           "Since the start: frames, measured, cuts (of these), in-gpu-memory (of "

@@ -56,12 +56,11 @@ std::string files_of(const Bank& bank) {
 
 }  // namespace
 
-xcorr::Result<Analyser> Analyser::open(const xcorr::Device& device,
-                                       const xcorr::MatchSettings& match,
+xcorr::Result<Analyser> Analyser::open(Devices devices, const xcorr::MatchSettings& match,
                                        const PipelineContext& context) {
-  const CurrentContext current(device, context);
+  const CurrentContext current(devices.first(), context);
   if (!current.status().ok()) return current.status();
-  auto matcher = xcorr::Matcher::create(device);
+  auto matcher = xcorr::MultiMatcher::create(devices.all);
   if (!matcher.ok()) return matcher.status();
   // Any size of frame will tell whether the kernel exists, before the first frame arrives. Whether
   // poses can be searched depends on the templates.
@@ -69,13 +68,13 @@ xcorr::Result<Analyser> Analyser::open(const xcorr::Device& device,
   upright.poses = {};
   if (auto status = matcher.value().prepare(xcorr::ElementType::u8, {1, 1}, upright); !status.ok())
     return status;
-  return Analyser(device, context, std::move(matcher.value()));
+  return Analyser(std::move(devices), context, std::move(matcher.value()));
 }
 
-Analyser::Analyser(xcorr::Device device, const PipelineContext& context, xcorr::Matcher matcher)
-    : device_(std::move(device)),
+Analyser::Analyser(Devices devices, const PipelineContext& context, xcorr::MultiMatcher matcher)
+    : devices_(std::move(devices)),
       context_(context),
-      windows_(device_),
+      windows_(device()),
       images_(std::make_shared<std::vector<LumaImage>>()),
       followed_(images_) {
   matchers_.push_back(std::move(matcher));
@@ -85,7 +84,7 @@ Analyser::Analyser(xcorr::Device device, const PipelineContext& context, xcorr::
 Analyser::~Analyser() {
   // Whichever thread stops the element releases the memory. If this fails, an earlier call has
   // reported it.
-  const CurrentContext current(device_, context_);
+  const CurrentContext current(device(), context_);
   windows_.reset();
   matchers_.clear();
   live_.clear();
@@ -96,7 +95,7 @@ void Analyser::set_format(const GstVideoInfo& format) {
   follower_.replace_templates({});
   followed_ = std::make_shared<std::vector<LumaImage>>();
   loaded_.reset();
-  const CurrentContext current(device_, context_);  // may release the last reference to them
+  const CurrentContext current(device(), context_);  // may release the last reference to them
   std::ranges::fill(live_, nullptr);
   ready_ = false;
   told_.clear();
@@ -111,12 +110,12 @@ void Analyser::keep_tracks_of(const Analyser& other) {
 xcorr::Status Analyser::configure(const Task& asked) try {
   if (is_ready_for(asked)) return {};
   const Task task = possible(asked);
-  const CurrentContext current(device_, context_);
+  const CurrentContext current(device(), context_);
   if (!current.status().ok()) return current.status();
   ready_ = false;
   if (auto status = provide(task.search.max_in_flight()); !status.ok()) return status;
   if (task.search.tracking.by_filter() && !filters_) {
-    auto filters = xcorr::Tracker::create(device_);
+    auto filters = xcorr::Tracker::create(device());
     if (!filters.ok()) return filters.status();
     filters_ = std::make_shared<xcorr::Tracker>(std::move(filters.value()));
   }
@@ -157,7 +156,7 @@ xcorr::Status Analyser::provide(std::size_t matchers) {
   loaded_.reset();  // not all matchers have those templates
   while (matchers_.size() > matchers) matchers_.pop_back();
   while (matchers_.size() < matchers) {
-    auto matcher = xcorr::Matcher::create(device_);
+    auto matcher = xcorr::MultiMatcher::create(devices_.all);
     if (!matcher.ok()) return matcher.status();
     matchers_.push_back(std::move(matcher.value()));
   }
@@ -169,7 +168,7 @@ xcorr::Status Analyser::prepare(const Task& task) {
   const TrackSettings& tracking = task.search.tracking;
   const xcorr::MatchSettings match =
       tracking.enabled ? search_for_tracks(task.search.match) : task.search.match;
-  for (xcorr::Matcher& matcher : matchers_)
+  for (xcorr::MultiMatcher& matcher : matchers_)
     if (auto status = matcher.prepare(luma_type(format_), frame, match); !status.ok())
       return status;
   return tracking.enabled ? windows_->prepare(frame, match, tracking) : xcorr::Status();
@@ -202,11 +201,11 @@ xcorr::Status Analyser::load(const Task& task) {
   };
   LiveTemplates live(images.size());
   if (shall_be_live(task)) {
-    auto made = live_templates(device_, images, *images_, live_);
+    auto made = live_templates(device(), images, *images_, live_);
     if (!made.ok()) return told(made.status());
     live = std::move(made.value());
   }
-  for (xcorr::Matcher& matcher : matchers_) {
+  for (xcorr::MultiMatcher& matcher : matchers_) {
     const auto status = set_templates_of(matcher, images, live);
     if (status.ok()) continue;
     if (&matcher != &matchers_.front()) loaded_.reset();  // the first ones have the new bank
@@ -221,6 +220,10 @@ xcorr::Status Analyser::load(const Task& task) {
 }
 
 void Analyser::check(const Task& task) {
+  if (live() && devices_.all.size() > 1 && images_->size() > 1)
+    warn(
+        "'devices': templates that change, by 'template-update', are all searched by the first of "
+        "them; with template-update=0 from the start on they are shared out");
   const xcorr::Size area =
       xcorr::searched_region({format_.width, format_.height}, task.search.match.search_region)
           .size();
@@ -262,7 +265,7 @@ std::string Analyser::take_tuning() {
 
 xcorr::Status Analyser::begin(const MappedFrame& frame, xcorr::Memory memory,
                               std::uint64_t number) {
-  const CurrentContext current(device_, context_);
+  const CurrentContext current(device(), context_);
   if (!current.status().ok()) return current.status();
   const xcorr::MatrixView view = luma_view(frame, memory);
   const auto status = task_->search.tracking.enabled
@@ -274,14 +277,14 @@ xcorr::Status Analyser::begin(const MappedFrame& frame, xcorr::Memory memory,
 
 xcorr::Status Analyser::finish(std::vector<Target>& targets) {
   targets.clear();
-  xcorr::Matcher& matcher = matchers_[finished_++ % matchers_.size()];
-  const CurrentContext current(device_, context_);
+  xcorr::MultiMatcher& matcher = matchers_[finished_++ % matchers_.size()];
+  const CurrentContext current(device(), context_);
   if (!current.status().ok()) return current.status();
   return task_->search.tracking.enabled ? finish_following(matcher, targets)
                                         : finish_search(matcher, targets);
 }
 
-xcorr::Status Analyser::finish_search(xcorr::Matcher& matcher, std::vector<Target>& targets) {
+xcorr::Status Analyser::finish_search(xcorr::MultiMatcher& matcher, std::vector<Target>& targets) {
   if (auto status = matcher.collect(peaks_); !status.ok()) return status;
   for (const xcorr::Peak& peak : peaks_)
     targets.push_back({peak, 0, TrackState::none, false, std::clamp(peak.closeness, 0.0, 1.0)});
@@ -291,7 +294,7 @@ xcorr::Status Analyser::finish_search(xcorr::Matcher& matcher, std::vector<Targe
 
 bool Analyser::respond(const MappedFrame& frame, xcorr::Memory memory, std::uint32_t template_index,
                        xcorr::Response& response) {
-  const CurrentContext current(device_, context_);
+  const CurrentContext current(device(), context_);
   const auto status = current.status().ok() ? matchers_.front().respond(luma_view(frame, memory),
                                                                         template_index, response)
                                             : current.status();
@@ -307,7 +310,8 @@ xcorr::Status Analyser::begin_to_follow(const xcorr::MatrixView& frame, std::uin
   return windows_->enqueue(frame, follower_.expectations(number));
 }
 
-xcorr::Status Analyser::finish_following(xcorr::Matcher& matcher, std::vector<Target>& targets) {
+xcorr::Status Analyser::finish_following(xcorr::MultiMatcher& matcher,
+                                         std::vector<Target>& targets) {
   peaks_.clear();
   const bool whole = follower_.whole_frame_due();
   if (whole)

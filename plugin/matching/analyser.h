@@ -12,10 +12,11 @@
 
 #include <gst/video/video.h>
 
-#include <xcorr/match.hpp>
+#include <xcorr/multi_matcher.hpp>
 #include <xcorr/tracker.hpp>
 
 #include "common/mapped_frame.h"
+#include "matching/devices.h"
 #include "matching/live_templates.h"
 #include "matching/pipeline_context.h"
 #include "matching/search_settings.h"
@@ -36,15 +37,16 @@ struct Task {
 
 class Analyser {
  public:
-  /// Checks that the device has the requested kernel.
-  static xcorr::Result<Analyser> open(const xcorr::Device& device,
-                                      const xcorr::MatchSettings& match,
+  /// Checks that the devices have the requested kernel. They share whole frames' searches; all
+  /// else is the first one's.
+  static xcorr::Result<Analyser> open(Devices devices, const xcorr::MatchSettings& match,
                                       const PipelineContext& context);
   Analyser(Analyser&&) = default;
   Analyser& operator=(Analyser&&) = delete;
   ~Analyser();
 
-  const xcorr::Device& device() const { return device_; }
+  const xcorr::Device& device() const { return devices_.first(); }
+  const std::vector<xcorr::Device>& devices() const { return devices_.all; }
   /// The kernel that searched the frame finished last.
   const std::string& kernel() const { return kernel_; }
 
@@ -88,7 +90,7 @@ class Analyser {
                xcorr::Response& response);
 
  private:
-  Analyser(xcorr::Device device, const PipelineContext& context, xcorr::Matcher matcher);
+  Analyser(Devices devices, const PipelineContext& context, xcorr::MultiMatcher matcher);
   Task possible(Task task) const;
   xcorr::Status provide(std::size_t matchers);
   bool live() const { return !live_.empty() && live_.front(); }
@@ -100,16 +102,16 @@ class Analyser {
   void check(const Task& task);
   void check_depth(const Task& asked);
   xcorr::Status begin_to_follow(const xcorr::MatrixView& frame, std::uint64_t number);
-  xcorr::Status finish_search(xcorr::Matcher& matcher, std::vector<Target>& targets);
-  xcorr::Status finish_following(xcorr::Matcher& matcher, std::vector<Target>& targets);
+  xcorr::Status finish_search(xcorr::MultiMatcher& matcher, std::vector<Target>& targets);
+  xcorr::Status finish_following(xcorr::MultiMatcher& matcher, std::vector<Target>& targets);
   xcorr::Status update_templates();
   xcorr::Status ask_filters(std::vector<Sighting>& sightings);
   xcorr::Status teach_filters();
 
-  xcorr::Device device_;
+  Devices devices_;
   PipelineContext context_;
-  std::vector<xcorr::Matcher> matchers_;  ///< of whole frames, used in turn
-  std::size_t begun_ = 0, finished_ = 0;  ///< frames, since matchers_ changed
+  std::vector<xcorr::MultiMatcher> matchers_;  ///< of whole frames, used in turn
+  std::size_t begun_ = 0, finished_ = 0;       ///< frames, since matchers_ changed
   std::optional<Windows> windows_;
   std::shared_ptr<xcorr::Tracker> filters_;  ///< of targets by their ids; with tracker=filter
   Follower follower_;

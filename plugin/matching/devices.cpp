@@ -1,7 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "matching/devices.h"
 
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <string>
+#include <utility>
+
 namespace cudaxcorr {
+namespace {
+
+/// The numbers of `devices`, or of `cuda-device-id`.
+std::vector<int> asked_for(const DeviceSettings& settings) {
+  if (!settings.devices.ordinals.empty()) return settings.devices.ordinals;
+  return {settings.cuda_device_id};
+}
+
+}  // namespace
 
 GType backend_type() {
   static const GType type = [] {
@@ -16,9 +31,104 @@ GType backend_type() {
   return type;
 }
 
-xcorr::Result<xcorr::Device> find_gpu(const PipelineContext& context, int cuda_device_id) {
-  return xcorr::open_device(xcorr::Backend::cuda,
-                            context.exists() ? context.ordinal() : cuda_device_id);
+bool assign(DeviceList& field, const GValue* value) {
+  const gchar* text = g_value_get_string(value);
+  std::vector<int> ordinals;
+  for (const char *at = text, *end = at ? at + std::strlen(at) : at; at != end;) {
+    int ordinal = -1;
+    const auto [next, error] = std::from_chars(at, end, ordinal);
+    if (error != std::errc() || ordinal < 0 || std::ranges::count(ordinals, ordinal) > 0)
+      return false;
+    ordinals.push_back(ordinal);
+    at = next;
+    if (at != end && (*at++ != ',' || at == end)) return false;
+  }
+  field.ordinals = std::move(ordinals);
+  return true;
+}
+
+void put(const DeviceList& field, GValue* value) {
+  std::string text;
+  for (const int ordinal : field.ordinals)
+    text.append(text.empty() ? "" : ",").append(std::to_string(ordinal));
+  g_value_set_string(value, text.empty() ? nullptr : text.c_str());
+}
+
+int first_of(const DeviceSettings& settings) { return asked_for(settings).front(); }
+
+Devices::Devices(std::vector<xcorr::Device> devices) : all(std::move(devices)) {
+  std::vector<int> gpus;
+  for (const xcorr::Device& device : all)
+    if (device.backend == xcorr::Backend::cuda) gpus.push_back(device.ordinal);
+  claim = DeviceClaim(std::move(gpus));
+}
+
+namespace {
+
+xcorr::Result<Devices> open_gpus(const std::vector<int>& ordinals) {
+  std::vector<xcorr::Device> devices;
+  for (const int ordinal : ordinals) {
+    auto device = xcorr::open_device(xcorr::Backend::cuda, ordinal);
+    if (!device.ok()) return device.status();
+    devices.push_back(std::move(device.value()));
+  }
+  return Devices(std::move(devices));
+}
+
+/// CUDA's numbers of all GPUs, if there are several.
+std::vector<int> several_gpus() {
+  std::vector<int> ordinals;
+  const auto gpus = xcorr::open_devices(xcorr::Backend::cuda);
+  if (gpus.ok() && gpus.value().size() > 1)
+    for (const xcorr::Device& gpu : gpus.value()) ordinals.push_back(gpu.ordinal);
+  return ordinals;
+}
+
+}  // namespace
+
+xcorr::Result<Devices> find_gpus(GstElement* element, PipelineContext& context,
+                                 const DeviceSettings& settings) {
+  std::vector<int> ordinals = asked_for(settings);
+  DeviceClaim claim;  // until the devices have their own
+  if (ordinals.front() < 0)
+    if (const auto gpus = several_gpus(); !gpus.empty() && !context.find(element))
+      claim = DeviceClaim::on_least_loaded(gpus);
+  if (!claim.ordinals().empty()) {
+    ordinals = claim.ordinals();
+    context = PipelineContext::shared(ordinals.front());
+  } else {
+    context.ensure(element, ordinals.front());
+    if (context.exists()) ordinals.front() = context.ordinal();
+  }
+  return open_gpus(ordinals);
+}
+
+xcorr::Result<Devices> find_gpus_anew(PipelineContext& context, const DeviceSettings& settings) {
+  std::vector<int> ordinals = asked_for(settings);
+  DeviceClaim claim;
+  if (ordinals.front() < 0)
+    if (const auto gpus = several_gpus(); !gpus.empty()) {
+      claim = DeviceClaim::on_least_loaded(gpus);
+      ordinals = claim.ordinals();
+    }
+  auto devices = open_gpus(ordinals);
+  if (devices.ok()) context = PipelineContext::create(devices.value().first().ordinal);
+  return devices;
+}
+
+xcorr::Result<Devices> devices_for(const PipelineContext& context,
+                                   const std::vector<xcorr::Device>& present) {
+  if (present.size() == 1) return open_gpus({context.ordinal()});
+  std::vector<xcorr::Device> devices = present;
+  std::ranges::stable_partition(
+      devices, [&](int i) { return i == context.ordinal(); }, &xcorr::Device::ordinal);
+  return Devices(std::move(devices));
+}
+
+bool can_read_in(const std::vector<xcorr::Device>& devices, const PipelineContext& context) {
+  return devices.front().backend == xcorr::Backend::cuda && context.exists() &&
+         (devices.size() == 1 ||
+          std::ranges::find(devices, context.ordinal(), &xcorr::Device::ordinal) != devices.end());
 }
 
 bool is_absent(const xcorr::Status& status) {

@@ -19,17 +19,4 @@ xcorr::Result<LiveTemplates> live_templates(const xcorr::Device& device,
   return live;
 }
 
-xcorr::Status set_templates_of(xcorr::Matcher& matcher, std::span<const LumaImage> images,
-                               std::span<const std::shared_ptr<xcorr::LiveTemplate>> live) {
-  std::vector<xcorr::MatrixView> views, masks;
-  for (const LumaImage& image : images) {
-    views.push_back(image.view());
-    masks.push_back(image.mask_view());
-  }
-  if (!live.empty() && live.front())
-    return matcher.set_templates(
-        std::vector<std::shared_ptr<const xcorr::LiveTemplate>>(live.begin(), live.end()), masks);
-  return matcher.set_templates(views, masks);
-}
-
 }  // namespace cudaxcorr

@@ -26,7 +26,17 @@ xcorr::Result<LiveTemplates> live_templates(const xcorr::Device& device,
                                             const LiveTemplates& before);
 
 /// Gives a matcher the live templates or, where there are none, the pictures; with their masks.
-xcorr::Status set_templates_of(xcorr::Matcher& matcher, std::span<const LumaImage> images,
-                               std::span<const std::shared_ptr<xcorr::LiveTemplate>> live);
+xcorr::Status set_templates_of(auto& matcher, std::span<const LumaImage> images,
+                               std::span<const std::shared_ptr<xcorr::LiveTemplate>> live) {
+  std::vector<xcorr::MatrixView> views, masks;
+  for (const LumaImage& image : images) {
+    views.push_back(image.view());
+    masks.push_back(image.mask_view());
+  }
+  if (!live.empty() && live.front())
+    return matcher.set_templates(
+        std::vector<std::shared_ptr<const xcorr::LiveTemplate>>(live.begin(), live.end()), masks);
+  return matcher.set_templates(views, masks);
+}
 
 }  // namespace cudaxcorr

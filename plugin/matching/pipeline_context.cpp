@@ -2,6 +2,8 @@
 #include "matching/pipeline_context.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 
 #define GST_USE_UNSTABLE_API
 #include <gst/cuda/gstcudaloader.h>
@@ -32,6 +34,41 @@ PipelineContext PipelineContext::create(int cuda_device_id) {
   if (gst_cuda_load_library())
     made.context_ = gst_cuda_context_new(static_cast<guint>(std::max(cuda_device_id, 0)));
   return made;
+}
+
+/// Contexts take turns on a GPU, so elements that could have any context have the same. It is not
+/// told to the pipeline's bins: they would hand it to elements that are to work on another GPU.
+PipelineContext PipelineContext::shared(int cuda_device_id) {
+  static std::mutex mutex;
+  static std::map<int, GWeakRef> contexts;
+  const std::lock_guard lock(mutex);
+  GWeakRef& known = contexts[cuda_device_id];  // all zeros: of nothing
+  PipelineContext found;
+  found.context_ = static_cast<GstCudaContext*>(g_weak_ref_get(&known));
+  if (found.exists()) return found;
+  found = create(cuda_device_id);
+  g_weak_ref_set(&known, found.context_);
+  return found;
+}
+
+bool PipelineContext::find(GstElement* element) {
+  if (context_) return true;
+  if (!gst_cuda_load_library()) return false;
+  GstQuery* query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
+  const auto ask = +[](GstElement* asking, GstPad* pad, gpointer asked) -> gboolean {
+    GstContext* context = nullptr;
+    if (gst_pad_peer_query(pad, static_cast<GstQuery*>(asked)))
+      gst_query_parse_context(static_cast<GstQuery*>(asked), &context);
+    if (context) gst_element_set_context(asking, context);  // which comes to set_context()
+    return context == nullptr;                              // go on
+  };
+  if (gst_element_foreach_src_pad(element, ask, query))
+    gst_element_foreach_sink_pad(element, ask, query);
+  gst_query_unref(query);
+  if (!context_)
+    gst_element_post_message(
+        element, gst_message_new_need_context(GST_OBJECT(element), GST_CUDA_CONTEXT_TYPE));
+  return context_ != nullptr;
 }
 
 bool PipelineContext::ensure(GstElement* element, int cuda_device_id) {

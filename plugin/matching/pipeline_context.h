@@ -34,6 +34,13 @@ class PipelineContext {
   /// A new one, which nobody shares yet; none if that is not possible.
   static PipelineContext create(int cuda_device_id);
 
+  /// The one that elements without a neighbour share on a GPU among several. None if that is not
+  /// possible.
+  static PipelineContext shared(int cuda_device_id);
+
+  /// Takes the context of a neighbour or the application, of any GPU. False if there is none.
+  bool find(GstElement* element);
+
   /// Takes the context of a neighbour or the application, or else creates one. False if that is not
   /// possible: no library, no driver, no such device.
   bool ensure(GstElement* element, int cuda_device_id);

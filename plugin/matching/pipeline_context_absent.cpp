@@ -7,6 +7,8 @@ namespace cudaxcorr {
 
 PipelineContext PipelineContext::of(GstBuffer*) { return {}; }
 PipelineContext PipelineContext::create(int) { return {}; }
+PipelineContext PipelineContext::shared(int) { return {}; }
+bool PipelineContext::find(GstElement*) { return false; }
 bool PipelineContext::ensure(GstElement*, int) { return false; }
 void PipelineContext::release() {}
 int PipelineContext::ordinal() const { return -1; }

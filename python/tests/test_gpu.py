@@ -220,6 +220,8 @@ def test_what_lies_elsewhere_is_refused(library):
         xcorr.match_template(image, template, out=numpy.empty((105, 127), "f4"))
     with pytest.raises(ValueError, match="the frame is on cuda:0, the matcher on cpu"):
         xcorr.Matcher([TEMPLATE], device="cpu").match(image)
+    with pytest.raises(ValueError, match="the frame is on cuda:0, the template on cpu"):
+        xcorr.LiveTemplate(TEMPLATE, device="cpu").blend(image, 0, 0, 1.0)
     with pytest.raises(ValueError, match="image is on cuda:0, which 'cpu' is not"):
         xcorr.match_template(image, template, device="cpu")
     with pytest.raises(TypeError, match="in host memory"):
@@ -235,5 +237,12 @@ def test_several_gpus(library):
     numpy.testing.assert_array_equal(library.get(xcorr.match_template(image, template)),
                                      xcorr.match_template(IMAGE, TEMPLATE))
     assert library.current() == 0
+    with pytest.raises(ValueError, match="the frame is on cuda:1, the matcher on cuda:0"):
+        xcorr.Matcher([TEMPLATE], device="cuda:0").match(image)
+    live = xcorr.LiveTemplate(TEMPLATE, device="cuda:0")
+    with pytest.raises(ValueError, match="the frame is on cuda:1, the template on cuda:0"):
+        live.blend(image, 0, 0, 1.0)
+    with pytest.raises(ValueError, match="template 0 lives on another device"):
+        xcorr.Matcher([live], device="cuda:1")
     with pytest.raises(ValueError, match="template is on cuda:0, other arrays are on cuda:1"):
         xcorr.match_template(image, library.put(TEMPLATE, 0))

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _xcorr
 from ._arrays import MATCHED, host_picture, place_of
-from ._devices import open_device
+from ._devices import name_of, open_device
 
 
 class LiveTemplate:
@@ -37,8 +37,8 @@ class LiveTemplate:
             0 to 1. The average is kept in float32; for uint8 and uint16 the template is that average, rounded.
         """
         place = place_of(frame, "frame", None)
-        if place.device.is_gpu and not self._device.is_gpu:
-            raise ValueError("the frame is on a GPU, the template on the CPU")
+        if place.device.is_gpu and place.device.ordinal != self._device.ordinal:
+            raise ValueError(f"the frame is on {name_of(place.device)}, the template on {name_of(self._device)}")
         with place.current():
             self._live.blend(place.picture(frame, "frame", MATCHED), x, y, weight)
 

@@ -162,6 +162,7 @@ PROPERTIES = {
     'max-lateness': ('-1', '0', '9223372036854775807'), 'response-template': ('4294967295',),
     'post-messages': ('false',), 'attach-roi-meta': ('false',), 'enable-capture': ('true',),
     'kernel': KERNELS + ('', 'none'), 'backend': ('cpu', 'auto', 'cuda'), 'cuda-device-id': ('-1', '2147483647'),
+    'devices': ('0,1', '', '7', '0,0', ',', '-1', '0,99999999999'),
     'overlay.line-width': ('1', '100'), 'overlay.color': ('0xffff0000',), 'overlay.font-desc': ('Sans 12', '', '9' * 40),
     'overlay.show-label': ('false',), 'overlay.trail-length': ('0', '10000'), 'overlay.hide-lost': ('true',),
     'json.location': ('', '/tmp/none.jsonl', '\xc3\x28'),

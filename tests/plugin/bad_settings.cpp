@@ -24,6 +24,51 @@ GST_START_TEST(no_such_gpu) {
 }
 GST_END_TEST
 
+/// Not numbers, negative, too large, doubled, with something between or behind: nothing changes.
+GST_START_TEST(malformed_devices) {
+  Finder finder("devices=2,0");
+  for (const char* value : {"a", "-1", "0,-1", "0,,1", "0,", ",0", "0 1", "0, 1", "0,1x", "1.5",
+                            "0,1,0", "99999999999"}) {
+    finder.set("devices", value);
+    assert_contains(
+        text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS),
+        "'devices' cannot be");
+    assert_text(finder.get("devices"), "2,0");
+  }
+  for (const char* value : {"0", "3,1,2"}) {
+    finder.set("devices", value);
+    assert_text(finder.get("devices"), value);
+  }
+  g_object_set(finder.element, "devices", nullptr, nullptr);
+  gchar* text = nullptr;
+  g_object_get(finder.element, "devices", &text, nullptr);
+  fail_unless(text == nullptr);
+  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "a warning about what it took");
+}
+GST_END_TEST
+
+/// Whether the first or the second is missing, or there is no CUDA at all.
+GST_START_TEST(no_such_devices) {
+  for (const char* devices : {"4095", "4095,0", "0,4095"}) {
+    refused_at_start({{"backend", "cuda"}, {"devices", devices}}, GST_RESOURCE_ERROR,
+                     GST_RESOURCE_ERROR_NOT_FOUND);
+    for (const char* backend : {"auto", "cpu"}) {
+      const Gray scene = texture(60, 40);
+      Finder finder(std::string("backend=") + backend + " devices=" + devices +
+                    " template=" + save(crop(scene, 9, 9, 16, 12), "patch.png"));
+      gst_element_set_state(finder.element, GST_STATE_READY);  // it started before it had a bus
+      gst_element_set_state(finder.element, GST_STATE_PLAYING);
+      assert_text(finder.get("active-backend"), "cpu");
+      assert_contains(text_of(finder.message(GST_MESSAGE_WARNING), GST_LIBRARY_ERROR,
+                              GST_LIBRARY_ERROR_SETTINGS),
+                      "'devices' has no effect, the CPU works: ");
+      assert_equals_int(finder.find(scene).peaks.size(), 1);
+      fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "a second warning");
+    }
+  }
+}
+GST_END_TEST
+
 GST_START_TEST(caps_it_cannot_take) {
   for (const char* caps :
        {"video/x-raw,format=GRAY16_BE", "video/x-raw,format=P012_LE", "video/x-raw,format=Y410",
@@ -133,6 +178,8 @@ Suite* suite() {
   TCase* cases = tcase_create("bad settings");
   suite_add_tcase(suite, cases);
   tcase_add_test(cases, no_such_gpu);
+  tcase_add_test(cases, malformed_devices);
+  tcase_add_test(cases, no_such_devices);
   tcase_add_test(cases, caps_it_cannot_take);
   tcase_add_test(cases, unknown_kernel_at_start);
   tcase_add_test(cases, unknown_kernel_while_playing);

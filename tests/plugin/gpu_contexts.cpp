@@ -4,6 +4,8 @@
 // kinds of memory.
 #include "gpu_frames.hpp"
 
+#include <memory>
+
 namespace {
 
 /// The element's CUDA context, as a neighbour would get it; only for comparison.
@@ -109,11 +111,114 @@ GST_START_TEST(contexts_take_turns) {
 }
 GST_END_TEST
 
-GST_START_TEST(frames_of_another_gpu) {
-  if (!g_file_test("/dev/nvidia1", G_FILE_TEST_EXISTS)) {
-    std::printf("not checked: there is no second GPU\n");
-    return;
+bool has_second_gpu() {
+  const bool has = g_file_test("/dev/nvidia1", G_FILE_TEST_EXISTS);
+  if (!has) std::printf("not checked: there is no second GPU\n");
+  return has;
+}
+
+/// CUDA's number of the GPU on which an element works.
+guint gpu_of(GstElement* element) {
+  guint id = G_MAXUINT;
+  g_object_get(context_of(element), "cuda-device-id", &id, nullptr);
+  return id;
+}
+
+/// Any GPU will do, so the one with the least work is taken; what has ended does not count.
+GST_START_TEST(elements_spread) {
+  if (!has_second_gpu()) return;
+  const World world;
+  const auto make = [&] {
+    return std::make_unique<Finder>("subpixel=false template=" + world.file);
+  };
+  const auto first = make();
+  auto second = make();
+  assert_equals_int(gpu_of(first->element), 0);
+  assert_equals_int(gpu_of(second->element), 1);
+  second = nullptr;
+  const auto third = make();
+  assert_equals_int(gpu_of(third->element), 1);
+  for (Finder* finder : {first.get(), third.get()}) {
+    assert_at(only(finder->find(world.frame({{70, 50}}))), 70, 50);
+    assert_text(finder->get("active-backend"), "cuda");
   }
+}
+GST_END_TEST
+
+/// Frames in the memory of a GPU decide, not the load.
+GST_START_TEST(elements_go_where_frames_are) {
+  if (!has_second_gpu()) return;
+  const World world;
+  std::unique_ptr<Finder> finders[3];
+  Uploader uploader("cuda-device-id=1");
+  for (auto& finder : finders) {
+    finder = std::make_unique<Finder>("subpixel=false template=" + world.file);
+    GstBuffer* frame = uploader.upload(world.frame({{70, 50}}));
+    gst_harness_set_src_caps(finder->harness, uploader.caps());
+    assert_at(only(finder->find(frame)), 70, 50);
+    assert_equals_int(gpu_of(finder->element), 1);
+    assert_equals_uint64(stat_of(finder->element, "in-gpu-memory"), 1);
+  }
+}
+GST_END_TEST
+
+/// Frames in host memory and in each GPU's: what two find is what one finds, bit for bit.
+GST_START_TEST(one_element_on_several_gpus) {
+  if (!has_second_gpu()) return;
+  const World world;
+  const Gray picture = world.frame({{70, 50}, {200, 133}});
+  std::vector<std::string> files = {world.file};
+  for (int i = 0; i < 7; ++i)
+    files.push_back(save(crop(picture, 9 + 31 * i, 20 + 11 * i, 12 + i % 3, 14),
+                         "part" + std::to_string(i) + ".png"));
+  const std::string settings =
+      "backend=cuda max-peaks=3 threshold=0.3 templates=\"" + array_of(files) + "\" ";
+  Finder one(settings + "cuda-device-id=0");
+  one.set_format(GST_VIDEO_FORMAT_NV12, frame_width, frame_height);
+  const Found expected = one.find(picture);
+  fail_unless(expected.peaks.size() > files.size());
+  const auto check = [&](const Found& found) {
+    assert_equals_int(found.peaks.size(), expected.peaks.size());
+    for (std::size_t i = 0; i < found.peaks.size(); ++i) {
+      const Peak &peak = found.peaks[i], &same = expected.peaks[i];
+      assert_text(peak.label, same.label);
+      fail_unless(peak.x == same.x && peak.y == same.y && peak.score == same.score, "peak %zu", i);
+    }
+  };
+  for (const char* devices : {"0,1", "1,0", "0"}) {
+    Finder host(settings + "async-depth=1 devices=" + devices);
+    host.set_format(GST_VIDEO_FORMAT_NV12, frame_width, frame_height);
+    for (int i = 0; i < 3; ++i) check(host.find(picture));
+    for (const char* gpu : {"0", "1"}) {
+      Finder finder(settings + "devices=" + devices);
+      Uploader uploader(std::string("cuda-device-id=") + gpu);
+      GstBuffer* frame = uploader.upload(picture);
+      gst_harness_set_src_caps(finder.harness, uploader.caps());
+      check(finder.find(frame));
+      check(finder.find(uploader.upload(picture)));
+      assert_equals_uint64(stat_of(finder.element, "in-gpu-memory"), 2);
+    }
+  }
+}
+GST_END_TEST
+
+/// Which is told, and the targets are followed.
+GST_START_TEST(changing_templates_on_several_gpus) {
+  if (!has_second_gpu()) return;
+  const World world;
+  const std::string other = save(texture(14, 13, 7), "other.png");
+  Finder finder("backend=cuda track=true devices=0,1 templates=\"" + array_of({world.file, other}) +
+                "\"");
+  for (int i = 0; i < 5; ++i) finder.find(world.frame({{70, 50}}));
+  assert_at(only(finder.find(world.frame({{70, 50}}))), 70, 50, 0.1);
+  const std::string text =
+      text_of(finder.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
+  fail_unless(text.find("'devices': templates that change") == 0, "%s", text.c_str());
+}
+GST_END_TEST
+
+GST_START_TEST(frames_of_another_gpu) {
+  if (!has_second_gpu()) return;
   const World world;
   Finder element("subpixel=false cuda-device-id=0 template=" + world.file);
   Uploader uploader("cuda-device-id=1");
@@ -145,6 +250,10 @@ Suite* suite() {
   tcase_add_test(cases, neighbours_share_one_context);
   tcase_add_test(cases, kind_of_memory_changes_while_playing);
   tcase_add_test(cases, contexts_take_turns);
+  tcase_add_test(cases, elements_spread);
+  tcase_add_test(cases, elements_go_where_frames_are);
+  tcase_add_test(cases, one_element_on_several_gpus);
+  tcase_add_test(cases, changing_templates_on_several_gpus);
   tcase_add_test(cases, frames_of_another_gpu);
   tcase_add_test(cases, elements_come_and_go);
   return suite;

@@ -188,5 +188,16 @@ TEST(Launch, SharedMemoryPast48KiBMustBeAskedFor) {
   EXPECT_EQ(cudaLaunchKernelEx(&config, wants_much), cudaSuccess);
 }
 
+__global__ void wants_more_or_less() {}
+
+/// Of two threads that launch one kernel, that with less must not take from the other one.
+TEST(Launch, LimitOfSharedMemoryIsNotLowered) {
+  cudaLaunchConfig_t config;
+  config.dynamicSmemBytes = 100 * 1024;
+  EXPECT_TRUE(enqueue("more", wants_more_or_less, 1, 1, config.dynamicSmemBytes, {}).ok());
+  EXPECT_TRUE(enqueue("less", wants_more_or_less, 1, 1, 49 * 1024, {}).ok());
+  EXPECT_EQ(cudaLaunchKernelEx(&config, wants_more_or_less), cudaSuccess);
+}
+
 }  // namespace
 }  // namespace xcorr::cuda

@@ -268,6 +268,7 @@ cudaError_t cudaFreeHost(void* pointer) { return cudaFree(pointer); }
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
   return call([&] {
     attributes->type = memory().holds(pointer) ? cudaMemoryTypeHost : cudaMemoryTypeUnregistered;
+    attributes->device = 0;
     return cudaSuccess;
   });
 }

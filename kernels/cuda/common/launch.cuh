@@ -44,9 +44,7 @@ Status enqueue_kernel(bool early, const char* name, void (*kernel)(Parameters...
                       dim3 block, std::size_t shared_bytes, Stream stream,
                       Arguments&&... arguments) {
   if (shared_bytes > 48 * 1024)
-    if (Status s = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                              static_cast<int>(shared_bytes)),
-                         name);
+    if (Status s = raise_shared_limit(reinterpret_cast<const void*>(kernel), shared_bytes, name);
         !s.ok())
       return s;
   cudaLaunchConfig_t config{};

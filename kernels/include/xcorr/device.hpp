@@ -3,6 +3,8 @@
 // Where work runs: devices, streams, and host memory for fast copies to a device.
 #pragma once
 
+#include <vector>
+
 #include <xcorr/export.hpp>
 #include <xcorr/types.hpp>
 
@@ -23,12 +25,17 @@ struct Device {
   int driver = 0;
 };
 
-/// Opens a backend. `ordinal` is CUDA's device number, -1 for any. Errors: not_found when there
-/// is no driver or no such device, unsupported when the library was built without the backend.
+/// Opens a backend. `ordinal` is CUDA's device number; -1: the first device that the library can
+/// work on. Errors: not_found when there is no driver or no such device, unsupported when the
+/// library was built without the backend.
 ///
 /// The library works in the CUDA context that is current in the calling thread or, if there is
 /// none, in the device's primary one; see make_current.
 XCORR_API Result<Device> open_device(Backend backend, int ordinal = -1);
+
+/// All devices of a backend that the library can work on, by their numbers. Errors: as
+/// open_device()'s, if there is none.
+XCORR_API Result<std::vector<Device>> open_devices(Backend backend);
 
 /// Makes the device's primary CUDA context current in the calling thread: needed once in each
 /// thread that calls the library and has no context of its own. Does nothing on the CPU.

@@ -46,7 +46,8 @@ class XCORR_API LiveTemplate {
   /// Waits, then copies the pixels to dense host memory.
   Status read(void* pixels) const;
 
-  Backend backend() const;
+  /// Where it lives.
+  const Device& device() const;
   /// The pixels in device memory, dense.
   MatrixView view() const;
   /// How often it was blended.

@@ -144,7 +144,7 @@ class XCORR_API Matcher {
   /// Errors: invalid_argument for a mask of another size or type, or one that leaves no pixel.
   Status set_templates(std::span<const MatrixView> templates,
                        std::span<const MatrixView> masks = {});
-  /// Shares templates that may change and belong to the matcher's backend: each frame is matched
+  /// Shares templates that may change and belong to the matcher's device: each frame is matched
   /// with their state when it is enqueued. enqueue() then updates on the device what is derived
   /// from changed templates; it still neither allocates nor waits. On an error the previous bank is
   /// kept.
@@ -174,7 +174,8 @@ class XCORR_API Matcher {
   /// neither allocates nor waits for the device; a frame in ordinary host memory has been read when
   /// it returns. A frame in device memory or in memory from allocate_host() must stay valid until
   /// collect() has returned. Without a stream the matcher uses its own. The first frame in ordinary
-  /// host memory allocates pinned memory, through which such frames are uploaded to a GPU.
+  /// host memory allocates pinned memory, through which such frames are uploaded to a GPU. A frame
+  /// in another GPU's memory is copied to the matcher's.
   ///
   /// A u8 frame may have any PixelLayout. Where pixels are more than luma, the luma of the searched
   /// part is computed on the device; the first such frame allocates memory for it. Errors:

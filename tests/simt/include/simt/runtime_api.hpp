@@ -67,6 +67,7 @@ enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemory
 
 struct cudaPointerAttributes {
   cudaMemoryType type;
+  int device;
 };
 
 cudaError_t cudaGetLastError();
@@ -149,10 +150,9 @@ cudaError_t cudaMalloc(T** pointer, std::size_t bytes) {
   return simt::malloc_as(pointer, bytes);
 }
 
-template <class... Parameters>
-cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute,
-                                 int value) {
-  return simt::set_function_attribute(reinterpret_cast<const void*>(kernel), attribute, value);
+inline cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute,
+                                        int value) {
+  return simt::set_function_attribute(kernel, attribute, value);
 }
 
 namespace simt {

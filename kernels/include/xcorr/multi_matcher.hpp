@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Template matching on several devices at once, for banks that keep one of them busy.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <xcorr/export.hpp>
+#include <xcorr/match.hpp>
+
+namespace xcorr {
+
+/// A Matcher over several devices: the templates are shared out by their pixels, each device gets
+/// the frame once, and the peaks are merged. For u8 they are those of one Matcher bit for bit; for
+/// f32 as far as kernels agree, since which is chosen depends on the number of templates.
+///
+/// The first device works in the calling thread and the CUDA context that is current there, as a
+/// Matcher does, each other one in a thread of its own and in its primary context. With one device
+/// this is a Matcher and nothing else. Not for use by several threads at once.
+class XCORR_API MultiMatcher {
+ public:
+  /// Errors: invalid_argument for no devices and for a GPU that is named twice; device_error.
+  static Result<MultiMatcher> create(std::span<const Device> devices);
+  MultiMatcher(MultiMatcher&&) noexcept;
+  MultiMatcher& operator=(MultiMatcher&&) noexcept;
+  ~MultiMatcher();
+
+  /// As Matcher::set_templates(). Where memory runs out there are no templates afterwards.
+  Status set_templates(std::span<const MatrixView> templates,
+                       std::span<const MatrixView> masks = {});
+  /// Live templates are of the first device, which searches all of them; the others idle.
+  Status set_templates(std::span<const std::shared_ptr<const LiveTemplate>> templates,
+                       std::span<const MatrixView> masks = {});
+
+  /// As Matcher::prepare(), for each device that has templates, one after the other, so that none
+  /// disturbs what another measures. After an error it must succeed before the next frame.
+  Status prepare(ElementType type, Size frame, const MatchSettings& settings);
+
+  /// As Matcher::enqueue() and collect(). A frame in device memory is best the first device's: the
+  /// others copy it from there.
+  Status enqueue(const MatrixView& frame);
+  Status collect(std::vector<Peak>& peaks);
+
+  /// As Matcher::respond(), by the device that has the template.
+  Status respond(const MatrixView& frame, std::uint32_t template_index, Response& response);
+
+  /// As Matcher::kernel(), of the first device.
+  std::string kernel() const;
+  /// As Matcher::tuning(), of all devices.
+  const std::string& tuning() const;
+
+ private:
+  struct Impl;
+  explicit MultiMatcher(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace xcorr
