@@ -82,6 +82,7 @@ Analyser::Analyser(Devices devices, const PipelineContext& context, xcorr::Multi
 }
 
 Analyser::~Analyser() {
+  if (devices_.all.empty()) return;  // moved from
   // Whichever thread stops the element releases the memory. If this fails, an earlier call has
   // reported it.
   const CurrentContext current(device(), context_);

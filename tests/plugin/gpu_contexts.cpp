@@ -2,9 +2,9 @@
 //
 // The CUDA context that elements share and that frames belong to; changes between contexts and
 // kinds of memory.
-#include "gpu_frames.hpp"
-
 #include <memory>
+
+#include "gpu_frames.hpp"
 
 namespace {
 
@@ -131,14 +131,14 @@ GST_START_TEST(elements_spread) {
   const auto make = [&] {
     return std::make_unique<Finder>("subpixel=false template=" + world.file);
   };
-  const auto first = make();
-  auto second = make();
-  assert_equals_int(gpu_of(first->element), 0);
-  assert_equals_int(gpu_of(second->element), 1);
-  second = nullptr;
+  const auto one = make();
+  auto other = make();
+  assert_equals_int(gpu_of(one->element), 0);
+  assert_equals_int(gpu_of(other->element), 1);
+  other = nullptr;
   const auto third = make();
   assert_equals_int(gpu_of(third->element), 1);
-  for (Finder* finder : {first.get(), third.get()}) {
+  for (Finder* finder : {one.get(), third.get()}) {
     assert_at(only(finder->find(world.frame({{70, 50}}))), 70, 50);
     assert_text(finder->get("active-backend"), "cuda");
   }
