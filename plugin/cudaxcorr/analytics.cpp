@@ -9,15 +9,12 @@
 namespace cudaxcorr {
 namespace {
 
-/// The time of the first detection is not known here.
-void add_tracking(GstAnalyticsRelationMeta* relations, const Target& target, GstClockTime now,
-                  GstAnalyticsTrackingMtd& tracking) {
-  gst_analytics_relation_meta_add_tracking_mtd(relations, target.id, GST_CLOCK_TIME_NONE,
-                                               &tracking);
-  if (target.lost)
-    gst_analytics_tracking_mtd_set_lost(&tracking);
-  else
-    gst_analytics_tracking_mtd_update_last_seen(&tracking, now);
+/// Times are running times, as those of GStreamer's own trackers.
+void add_tracking(GstAnalyticsRelationMeta* relations, const Target& target,
+                  const TrackTimes::Seen& seen, GstAnalyticsTrackingMtd& tracking) {
+  gst_analytics_relation_meta_add_tracking_mtd(relations, target.id, seen.first, &tracking);
+  gst_analytics_tracking_mtd_update_last_seen(&tracking, seen.last);
+  if (target.lost) gst_analytics_tracking_mtd_set_lost(&tracking);
 }
 
 gint whole(double number) { return static_cast<gint>(std::lround(number)); }
@@ -43,21 +40,25 @@ void add_detection(GstAnalyticsRelationMeta* relations, const xcorr::Peak& peak,
 
 }  // namespace
 
-void attach_analytics(GstBuffer* buffer, const FrameResult& result) {
-  if (result.targets.empty()) return;
+std::vector<gint> attach_analytics(GstBuffer* buffer, const FrameResult& result,
+                                   const TrackTimes& times) {
+  std::vector<gint> detections;
+  if (result.targets.empty()) return detections;
   // A buffer has at most one, possibly another element's; this returns it.
   GstAnalyticsRelationMeta* const relations = gst_buffer_add_analytics_relation_meta(buffer);
   for (const Target& target : result.targets) {
     GstAnalyticsTrackingMtd tracking;
     GstAnalyticsODMtd detection;
-    if (target.id) add_tracking(relations, target, result.pts, tracking);
+    if (target.id) add_tracking(relations, target, times.of(target.id), tracking);
     if (target.lost) continue;
     add_detection(relations, target.peak, result.bank[target.peak.template_index].label,
                   static_cast<float>(target.confidence), detection);
+    detections.push_back(static_cast<gint>(detection.id));
     if (target.id)
       gst_analytics_relation_meta_set_relation(relations, GST_ANALYTICS_REL_TYPE_RELATE_TO,
                                                detection.id, tracking.id);
   }
+  return detections;
 }
 
 }  // namespace cudaxcorr

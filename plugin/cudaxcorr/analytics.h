@@ -5,13 +5,18 @@
 // (analytics_absent.cpp).
 #pragma once
 
+#include <vector>
+
 #include <gst/gst.h>
 
 #include "cudaxcorr/results.h"
+#include "cudaxcorr/track_times.h"
 
 namespace cudaxcorr {
 
-/// The buffer must be writable.
-void attach_analytics(GstBuffer* buffer, const FrameResult& result);
+/// The buffer must be writable. Gives the ids of the detections: of targets that are not lost, in
+/// their order, or none in builds that attach nothing.
+std::vector<gint> attach_analytics(GstBuffer* buffer, const FrameResult& result,
+                                   const TrackTimes& times);
 
 }  // namespace cudaxcorr

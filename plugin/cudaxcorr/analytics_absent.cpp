@@ -5,6 +5,6 @@
 
 namespace cudaxcorr {
 
-void attach_analytics(GstBuffer*, const FrameResult&) {}
+std::vector<gint> attach_analytics(GstBuffer*, const FrameResult&, const TrackTimes&) { return {}; }
 
 }  // namespace cudaxcorr

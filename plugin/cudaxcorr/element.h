@@ -24,6 +24,7 @@
 #include "cudaxcorr/properties.h"
 #include "cudaxcorr/punctuality.h"
 #include "cudaxcorr/response.h"
+#include "cudaxcorr/track_times.h"
 #include "matching/analyser.h"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_cuda_xcorr_debug);
@@ -54,6 +55,7 @@ struct Element {
   Task working;  ///< the last that frames passed with, at first what the element started with
   std::deque<FrameInFlight> frames;  ///< oldest first
   Punctuality punctuality;
+  TrackTimes times;
   bool warned_of_no_templates = false;
   bool warned_of_bad_frame = false;  ///< since the start or the last caps
   guint waited =

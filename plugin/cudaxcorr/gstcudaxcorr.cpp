@@ -143,6 +143,7 @@ gboolean start(GstBaseTransform* base) {
     element.warned_of_bad_frame = false;
     element.waited = G_MAXUINT;
     element.punctuality = {};
+    element.times = {};
     element.response.restart();
   }
   return TRUE;

@@ -249,8 +249,9 @@ void record(GstCudaXCorr* self, const FrameInFlight& frame) {
 }
 
 void publish(GstCudaXCorr* self, const FrameInFlight& frame) {
-  const Element& element = *self->element;
+  Element& element = *self->element;
   GstBuffer* buffer = frame.buffer.get();
+  const GstSegment& segment = GST_BASE_TRANSFORM(self)->segment;
   const Settings& settings = frame.requested.settings;
   const FrameResult result{{element.format.width, element.format.height},
                            settings.camera_id,
@@ -264,14 +265,14 @@ void publish(GstCudaXCorr* self, const FrameInFlight& frame) {
                            frame.targets};
   GST_LOG_OBJECT(self, "%" G_GSIZE_FORMAT " peaks in %" GST_TIME_FORMAT, frame.targets.size(),
                  GST_TIME_ARGS(frame.processing_ns));
-  if (frame.due) record(self, frame);
-  attach_meta(buffer, result);
-  if (settings.attach_roi_meta) {
-    attach_roi_metas(buffer, result);
-    attach_analytics(buffer, result);
+  if (frame.due) {
+    record(self, frame);
+    element.times.update(frame.targets, running_time_of(segment, result.pts));
   }
+  attach_meta(buffer, result);
+  if (settings.attach_roi_meta)
+    attach_roi_metas(buffer, result, attach_analytics(buffer, result, element.times));
   if (!settings.post_messages || !frame.due) return;
-  const GstSegment& segment = GST_BASE_TRANSFORM(self)->segment;
   for (const TargetEvent& event : frame.events)
     gst_element_post_message(GST_ELEMENT(self),
                              make_message(GST_OBJECT(self), segment, buffer, result, event));

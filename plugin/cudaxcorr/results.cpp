@@ -120,9 +120,12 @@ GstStructure* detection_of(const FrameResult& result, const Target& target) {
       "y_max", G_TYPE_DOUBLE, share(peak.y + peak.height, result.frame.height), nullptr);
 }
 
-/// The same; a track's number.
-GstStructure* object_id_of(gint id) {
-  return gst_structure_new("object_id", "id", G_TYPE_INT, id, nullptr);
+/// The number of a track, for what has 31 bits for it.
+gint track_number(const Target& target) { return static_cast<gint>(target.id & G_MAXINT); }
+
+/// As DL Streamer's elements read it.
+GstStructure* object_id_of(const Target& target) {
+  return gst_structure_new("object_id", "id", G_TYPE_INT, track_number(target), nullptr);
 }
 
 }  // namespace
@@ -134,7 +137,9 @@ void attach_meta(GstBuffer* buffer, const FrameResult& result) {
   fill(gst_custom_meta_get_structure(meta), result);
 }
 
-void attach_roi_metas(GstBuffer* buffer, const FrameResult& result) {
+void attach_roi_metas(GstBuffer* buffer, const FrameResult& result,
+                      std::span<const gint> detections) {
+  auto detection = detections.begin();
   for (const Target& target : result.targets) {
     if (target.lost) continue;
     const xcorr::Peak& peak = target.peak;
@@ -143,10 +148,10 @@ void attach_roi_metas(GstBuffer* buffer, const FrameResult& result) {
         clamp_corner(peak.x, peak.width, result.frame.width),
         clamp_corner(peak.y, peak.height, result.frame.height), static_cast<guint>(peak.width),
         static_cast<guint>(peak.height));
-    roi->id = static_cast<gint>(target.id & G_MAXINT);
+    roi->id = detection == detections.end() ? track_number(target) : *detection++;
     gst_video_region_of_interest_meta_add_param(roi, describe("cudaxcorr", result, target));
     gst_video_region_of_interest_meta_add_param(roi, detection_of(result, target));
-    if (target.id) gst_video_region_of_interest_meta_add_param(roi, object_id_of(roi->id));
+    if (target.id) gst_video_region_of_interest_meta_add_param(roi, object_id_of(target));
   }
 }
 

@@ -37,8 +37,11 @@ void register_meta();
 
 /// The buffer must be writable (its memory need not be).
 void attach_meta(GstBuffer* buffer, const FrameResult& result);
-/// Only of targets detected in this frame: readers of these metas know nothing of lost ones.
-void attach_roi_metas(GstBuffer* buffer, const FrameResult& result);
+/// Only of targets detected in this frame: readers of these metas know nothing of lost ones. The
+/// number of a meta is that of the target's detection among GstAnalytics metas, if there are any,
+/// else that of its track.
+void attach_roi_metas(GstBuffer* buffer, const FrameResult& result,
+                      std::span<const gint> detections);
 
 /// The element message `cudaxcorr` for a buffer in that segment.
 GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer* buffer,

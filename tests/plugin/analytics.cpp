@@ -13,6 +13,7 @@ namespace {
 constexpr int frame_width = 96, frame_height = 64;
 
 struct Detection {
+  guint id;
   std::string label;
   gint x, y, width, height;
   gfloat confidence;
@@ -50,6 +51,7 @@ Analytics analytics_of(GstBuffer* buffer) {
   while (gst_analytics_relation_meta_iterate(relations, &state, gst_analytics_od_mtd_get_mtd_type(),
                                              &mtd)) {
     Detection detection{};
+    detection.id = mtd.id;
     fail_unless(gst_analytics_od_mtd_get_location(&mtd, &detection.x, &detection.y,
                                                   &detection.width, &detection.height,
                                                   &detection.confidence));
@@ -139,6 +141,104 @@ GST_START_TEST(turned_detection) {
 }
 GST_END_TEST
 
+/// Of every method, also of those whose scores are plain sums, and of what is hardly alike.
+GST_START_TEST(confidence_of_every_method) {
+  for (const char* method :
+       {"sqdiff", "sqdiff-normed", "ccorr", "ccorr-normed", "ccoeff", "ccoeff-normed"}) {
+    for (const char* threshold : {"0.05", "0.5", "1"}) {
+      Example example(std::string("max-peaks=50 min-peak-distance=1 method=") + method +
+                      " threshold=" + threshold);
+      Gray bright = example.scene;  // brighter than the template: sums are greater than its own
+      for (std::uint8_t& pixel : bright.pixels) pixel = static_cast<std::uint8_t>(128 + pixel / 2);
+      for (const Gray& scene : {example.scene, bright, texture(frame_width, frame_height, 9)}) {
+        const Analytics found = example.look(scene);
+        for (const Detection& one : found.detections)
+          fail_unless(one.confidence >= 0 && one.confidence <= 1, "%s: %g", method, one.confidence);
+        if (&scene == &example.scene) fail_unless(!found.detections.empty(), "%s", method);
+      }
+    }
+  }
+}
+GST_END_TEST
+
+/// DL Streamer pairs a detection with the ROI meta of the same number, and makes another one where
+/// there is none.
+GST_START_TEST(numbers_of_roi_metas) {
+  for (const char* properties : {"", "track=true"}) {
+    Example example(std::string("max-peaks=2 templates=\"<") +
+                    save(texture(16, 12, 5), "right.png") + ">\" " + properties);
+    Gray scene = example.scene;
+    paste(scene, texture(16, 12, 5), 70, 40);
+    GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, scene);
+    GstAnalyticsRelationMeta* relations = gst_buffer_add_analytics_relation_meta(frame);
+    GstAnalyticsODMtd others;  // so that ours do not begin with 0
+    gst_analytics_relation_meta_add_od_mtd(relations, g_quark_from_string("other"), 1, 2, 3, 4, 0.5,
+                                           &others);
+    GstBuffer* out = example.finder.pass(frame);
+    const Analytics found = analytics_of(out);
+    assert_equals_int(found.detections.size(), 3);
+    assert_equals_int(gst_buffer_get_n_meta(out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE), 2);
+    for (const Detection& one : found.detections) {
+      if (one.label == "other") continue;
+      GstVideoRegionOfInterestMeta* roi =
+          gst_buffer_get_video_region_of_interest_meta_id(out, static_cast<gint>(one.id));
+      fail_unless(roi != nullptr, "no ROI meta of number %u", one.id);
+      assert_text(g_quark_to_string(roi->roi_type), one.label);
+      assert_equals_int(roi->x, one.x);
+      assert_equals_int(roi->y, one.y);
+      gint track = 0;
+      if (GstStructure* object = gst_video_region_of_interest_meta_get_param(roi, "object_id"))
+        gst_structure_get_int(object, "id", &track);
+      assert_equals_uint64(track, one.tracked_as);
+    }
+    gst_buffer_unref(out);
+  }
+}
+GST_END_TEST
+
+/// Running times of the frames in which a target was seen first and last, whether it is lost or
+/// not, and not those of frames that are not analysed.
+GST_START_TEST(first_and_last_seen) {
+  Example example("track=true interval=2 post-messages=false");
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  segment.start = segment.time = segment.position = 100 * GST_SECOND;
+  const Gray empty(frame_width, frame_height, 100);
+  gst_harness_push_event(example.finder.harness, gst_event_new_segment(&segment));
+  // Two frames a second, every other one is analysed: seen at 0 to 3 s, then at 6 s again.
+  for (int second = 0; second < 10; ++second) {
+    const GstClockTime time = 100 * GST_SECOND + second * GST_SECOND;
+    const bool there = second < 4 || second == 6;
+    const Analytics found = example.look(there ? example.scene : empty, time);
+    const GstClockTime last = second < 4 ? second : second < 6 ? 3 : 6;
+    assert_equals_int(found.trackings.size(), 1);
+    assert_equals_uint64(found.trackings[0].first_seen, 0);
+    assert_equals_uint64(found.trackings[0].last_seen, last * GST_SECOND);
+    assert_equals_int(found.trackings[0].lost, !there);
+    const Analytics skipped = example.look(there ? example.scene : empty, time + GST_SECOND / 2);
+    fail_unless(skipped.trackings.empty() && skipped.detections.empty());
+  }
+}
+GST_END_TEST
+
+/// Times of a stream say nothing of the next one.
+GST_START_TEST(seen_after_a_restart) {
+  Example example("track=true");
+  example.look(example.scene, GST_SECOND);
+  gst_element_set_state(example.finder.harness->element, GST_STATE_READY);
+  gst_element_set_state(example.finder.harness->element, GST_STATE_PLAYING);
+  gst_harness_push_event(example.finder.harness, gst_event_new_stream_start("again"));
+  example.finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(example.finder.harness, gst_event_new_segment(&segment));
+  const Analytics found = example.look(example.scene, 5 * GST_SECOND);
+  assert_equals_int(found.trackings.size(), 1);
+  assert_equals_uint64(found.trackings[0].id, 1);
+  assert_equals_uint64(found.trackings[0].first_seen, 5 * GST_SECOND);
+}
+GST_END_TEST
+
 GST_START_TEST(tracking_and_its_loss) {
   Example example("track=true");
   const Analytics found = example.look(example.scene, GST_SECOND);
@@ -183,8 +283,8 @@ GST_START_TEST(two_targets) {
   for (const Tracking& one : found.trackings) {
     fail_unless(one.id == left || one.id == right);
     fail_unless(one.lost == (one.id == right), "of %d", int(one.id));
-    assert_equals_uint64(one.last_seen, one.lost ? GST_CLOCK_TIME_NONE : 9 * GST_SECOND);
-    assert_equals_uint64(one.first_seen, GST_CLOCK_TIME_NONE);
+    assert_equals_uint64(one.last_seen, (one.lost ? 3 : 9) * GST_SECOND);
+    assert_equals_uint64(one.first_seen, 0);
   }
 }
 GST_END_TEST
@@ -222,6 +322,10 @@ Suite* suite() {
   suite_add_tcase(suite, cases);
   tcase_add_test(cases, detection);
   tcase_add_test(cases, turned_detection);
+  tcase_add_test(cases, confidence_of_every_method);
+  tcase_add_test(cases, numbers_of_roi_metas);
+  tcase_add_test(cases, first_and_last_seen);
+  tcase_add_test(cases, seen_after_a_restart);
   tcase_add_test(cases, tracking_and_its_loss);
   tcase_add_test(cases, two_targets);
   tcase_add_test(cases, nothing_where_nothing_is);
