@@ -12,27 +12,33 @@
 
 namespace {
 
-/// The element in a harness, with these properties as in a launch line.
+/// The element in a harness, with these properties as in a launch line. It has its bus before it
+/// starts: what a server answers at once is told once.
 class Publisher {
  public:
-  explicit Publisher(const std::string& properties) {
-    harness = gst_harness_new_parse(("xcorrredis " + properties).c_str());
-    bus_ = gst_bus_new();
-    GstElement* bin = harness->element;
-    gst_element_set_bus(bin, bus_);
-    element = gst_bin_get_by_name(GST_BIN(bin), "publisher");
+  explicit Publisher(const std::string& properties)
+      : harness(gst_harness_new_empty()),
+        element(GST_ELEMENT(
+            gst_object_ref_sink(gst_parse_launch(("xcorrredis " + properties).c_str(), nullptr)))),
+        bus_(gst_bus_new()) {
+    gst_element_set_bus(element, bus_);
+    static GstStaticPadTemplate source =
+        GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+    static GstStaticPadTemplate sink =
+        GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+    gst_harness_add_element_full(harness, element, &source, "sink", &sink, "src");
     gst_harness_set_src_caps_str(harness, "video/x-raw");
   }
   ~Publisher() {
     stop();
-    gst_element_set_bus(harness->element, nullptr);
+    gst_element_set_bus(element, nullptr);
     gst_object_unref(bus_);
-    gst_object_unref(element);
     gst_harness_teardown(harness);
+    gst_object_unref(element);
   }
   Publisher(const Publisher&) = delete;
 
-  void stop() { gst_element_set_state(harness->element, GST_STATE_NULL); }
+  void stop() { gst_element_set_state(element, GST_STATE_NULL); }
 
   /// Frames of these numbers; each comes out at once and unchanged.
   void pass(int first, int last) {
@@ -63,15 +69,15 @@ class Publisher {
         if (text.find(part) != std::string::npos) return text;
   }
 
-  GstHarness* harness;
-  GstElement* element;
+  GstHarness* const harness;
+  GstElement* const element;
 
  private:
-  GstBus* bus_;
+  GstBus* const bus_;
 };
 
 std::string on(const RedisServer& server, const std::string& more = "") {
-  return "name=publisher address=" + server.address() + " " + more;
+  return "address=" + server.address() + " " + more;
 }
 
 /// That the stream has exactly the frames of these numbers, in order.
@@ -203,6 +209,19 @@ GST_START_TEST(same_frames_twice) {
 }
 GST_END_TEST
 
+/// The sender is awake in time, whatever it did when an entry came: each is there before the next.
+GST_START_TEST(one_by_one) {
+  RedisServer server;
+  server.start();
+  Publisher publisher(on(server));
+  for (int number = 1; number <= 300; ++number) {
+    publisher.pass(number, number);
+    publisher.wait_until("sent", static_cast<guint64>(number));
+  }
+  assert_frames(server, "places", 1, 300);
+}
+GST_END_TEST
+
 // ---- a server that fails --------------------------------------------------------------------
 
 GST_START_TEST(down_at_the_start) {
@@ -293,6 +312,27 @@ GST_START_TEST(out_of_memory) {
 }
 GST_END_TEST
 
+/// The same when more come than the queue holds: what is dropped is counted and told, and the
+/// frames that come when there is room are there.
+GST_START_TEST(out_of_memory_for_long) {
+  RedisServer server;
+  server.start();
+  server.tell({"CONFIG", "SET", "maxmemory", "1"});
+  Publisher publisher(on(server, "queue-size=20"));
+  publisher.pass(1, 100);
+  publisher.wait_for_warning("memory > 'maxmemory'.; 80 were dropped so far");
+  assert_equals_uint64(publisher.count("frames"), 100);
+  assert_equals_uint64(publisher.count("dropped"), 80);
+  server.tell({"CONFIG", "SET", "maxmemory", "0"});
+  publisher.wait_until("sent", 20);
+  publisher.pass(101, 110);
+  publisher.wait_until("sent", 30);
+  const auto entries = server.entries("places");
+  assert_equals_int(entries.size(), 30);
+  assert_text(entries.back().field("timestamp"), std::to_string(110 * GST_MSECOND));
+}
+GST_END_TEST
+
 /// Of a key that is no stream nothing becomes one; when it is gone all goes on.
 GST_START_TEST(key_of_another_type) {
   RedisServer server;
@@ -329,6 +369,45 @@ GST_START_TEST(passwords) {
   of_environment.pass(3, 4);
   of_environment.wait_until("sent", 2);
   assert_frames(server, "places", 1, 4);
+
+  server.tell({"CONFIG", "SET", "requirepass", "wrong"});  // which then is the right one
+  server.password = "wrong";
+  wrong.pass(5, 5);
+  wrong.wait_until("sent", 1);  // its first frame is older than what others have sent
+  assert_frames(server, "places", 1, 5);
+}
+GST_END_TEST
+
+/// The certificate must be for the server's host, and one that this machine trusts.
+GST_START_TEST(tls) {
+#ifdef XCORR_REDIS_TLS
+  const Certificate own("localhost"), other("another.example");
+  if (!g_file_test(own.key.c_str(), G_FILE_TEST_EXISTS)) return;  // there is no openssl
+  RedisServer server;
+  const std::string port = std::to_string(server.start_with_tls(own));
+  g_setenv("SSL_CERT_FILE", own.certificate.c_str(), TRUE);
+  {
+    Publisher publisher("address=rediss://localhost:" + port);
+    publisher.pass(1, 100);
+    publisher.wait_until("sent", 100);
+  }
+  const auto assert_refused = [](const std::string& address, const char* reason) {
+    Publisher publisher("address=" + address);
+    publisher.pass(101, 101);
+    publisher.wait_for_warning(reason);
+  };
+  assert_refused("rediss://127.0.0.1:" + port, "mismatch");
+  assert_refused("redis://localhost:" + port, "does not take results");
+  g_setenv("SSL_CERT_FILE", other.certificate.c_str(), TRUE);
+  assert_refused("rediss://localhost:" + port, "self-signed certificate");
+  assert_frames(server, "places", 1, 100);
+#else
+  GstElement* element = gst_element_factory_make("xcorrredis", nullptr);
+  g_object_set(element, "address", "rediss://localhost", nullptr);
+  assert_text(refused_at_start(element, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS),
+              "Cannot use the address 'rediss://localhost': this build has no TLS, for which "
+              "hiredis 1.0 or newer is needed");
+#endif
 }
 GST_END_TEST
 
@@ -405,13 +484,16 @@ Suite* suite() {
   tcase_add_test(cases, ids);
   tcase_add_test(cases, maximum_length);
   tcase_add_test(cases, same_frames_twice);
+  tcase_add_test(cases, one_by_one);
   tcase_add_test(cases, down_at_the_start);
   tcase_add_test(cases, killed_and_back);
   tcase_add_test(cases, stalled);
   tcase_add_test(cases, more_than_the_queue_holds);
   tcase_add_test(cases, out_of_memory);
+  tcase_add_test(cases, out_of_memory_for_long);
   tcase_add_test(cases, key_of_another_type);
   tcase_add_test(cases, passwords);
+  tcase_add_test(cases, tls);
   tcase_add_test(cases, warnings_and_the_end);
   tcase_add_test(cases, end_of_a_short_stream);
   tcase_add_test(cases, bad_addresses);

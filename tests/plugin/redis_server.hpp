@@ -12,11 +12,27 @@
 
 #include <fcntl.h>
 #include <hiredis.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "support.hpp"
+
+/// A key and a certificate that nobody has signed but itself.
+struct Certificate {
+  std::string certificate, key;  ///< files
+
+  /// For that host; without `openssl` there are no files.
+  explicit Certificate(const std::string& host)
+      : certificate(temporary(host + ".crt")), key(temporary(host + ".key")) {
+    const std::string command =
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=" +
+        host + " -addext subjectAltName=DNS:" + host + " -out " + certificate + " -keyout " + key;
+    g_spawn_command_line_sync(command.c_str(), nullptr, nullptr, nullptr, nullptr);
+  }
+};
 
 /// An entry of a stream.
 struct StreamEntry {
@@ -48,14 +64,30 @@ class RedisServer {
   std::string address() const { return "unix:" + socket(); }
 
   /// What it confirms it has on disk.
-  void start() {
+  void start(const std::vector<std::string>& options = {}) {
+    std::vector<std::string> words = {"redis-server",
+                                      "--port",
+                                      "0",
+                                      "--unixsocket",
+                                      socket(),
+                                      "--dir",
+                                      folder_,
+                                      "--appendonly",
+                                      "yes",
+                                      "--appendfsync",
+                                      "always",
+                                      "--save",
+                                      ""};
+    words.insert(words.end(), options.begin(), options.end());
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
     process_ = fork();
     if (process_ == 0) {
+      unsetenv("LD_PRELOAD");  // a sanitizer's runtime is for this program
       const int null = open("/dev/null", O_RDWR);
       dup2(null, STDOUT_FILENO);
-      execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", socket().c_str(),
-             "--dir", folder_.c_str(), "--appendonly", "yes", "--appendfsync", "always", "--save",
-             "", static_cast<char*>(nullptr));
+      execvp(arguments[0], arguments.data());
       _exit(127);
     }
     while (!ask({"PING"}, false)) g_usleep(10000);
@@ -65,6 +97,13 @@ class RedisServer {
     signal(SIGKILL);
     waitpid(process_, nullptr, 0);
     process_ = -1;
+  }
+  /// Besides, takes connections by TLS. Gives the port.
+  int start_with_tls(const Certificate& own) {
+    const int port = free_port();
+    start({"--tls-port", std::to_string(port), "--tls-auth-clients", "no", "--tls-cert-file",
+           own.certificate, "--tls-key-file", own.key});
+    return port;
   }
   void signal(int number) const { ::kill(process_, number); }
 
@@ -92,6 +131,19 @@ class RedisServer {
   using Reply = std::unique_ptr<redisReply, Free>;
 
   std::string socket() const { return folder_ + "/socket"; }
+
+  /// One that nobody uses now.
+  static int free_port() {
+    const int probe = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    fail_unless(bind(probe, reinterpret_cast<sockaddr*>(&address), size) == 0);
+    getsockname(probe, reinterpret_cast<sockaddr*>(&address), &size);
+    close(probe);
+    return ntohs(address.sin_port);
+  }
 
   /// Null if it does not answer, or fails the test then.
   Reply ask(std::vector<const char*> words, bool must) {
