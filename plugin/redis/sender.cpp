@@ -7,6 +7,8 @@
 #include <utility>
 
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -26,6 +28,13 @@ void block_sigpipe() {
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);
   pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+}
+
+/// When this thread is woken, the one that woke it goes on first, even if there is one core for
+/// both. Where that is not permitted it is as others.
+void give_way() {
+  const sched_param none{};
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
 }
 
 /// The stream has an entry of this ID or a later one.
@@ -54,20 +63,25 @@ Sender::~Sender() {
 
 void Sender::push(RedisEntry entry) {
   ++counts_.pushed;
+  RedisEntry oldest;  // ends outside the lock
+  bool wake = false;
   {
     const std::lock_guard lock(mutex_);
     if (waiting_.size() + in_flight_size_ >= options_.queue_size) {
       ++counts_.dropped;
       if (waiting_.empty()) return;  // what is in flight cannot be taken back
+      oldest = std::move(waiting_.front());
       waiting_.pop_front();
     }
     waiting_.push_back(std::move(entry));
+    wake = std::exchange(waits_for_entries_, false);
   }
-  eventfd_write(waker_, 1);
+  if (wake) eventfd_write(waker_, 1);
 }
 
 void Sender::run() {
   block_sigpipe();
+  give_way();
   heard_ = Clock::now();
   while (!is_done()) try {
       if (!connection_.is_open() && Clock::now() >= next_try_) connect();
@@ -134,6 +148,7 @@ void Sender::send() {
     for (; in_flight_.size() < window && !waiting_.empty(); waiting_.pop_front())
       in_flight_.push_back(std::move(waiting_.front()));
     in_flight_size_ = in_flight_.size();
+    waits_for_entries_ = in_flight_.size() < window;
   }
   if (written_ == 0) heard_ = Clock::now();
   for (; written_ < in_flight_.size(); ++written_)

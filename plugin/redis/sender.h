@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Hands entries to streams of a Redis server, from a thread of its own: the one that has them waits
-// for nothing. What does not fit its queue is dropped, the oldest first. Entries that a server has
-// not confirmed are sent again by the next connection; their IDs keep them from being doubled.
+// for nothing, and wakes this one only when they can be sent at once. What does not fit the queue
+// is dropped, the oldest first. Entries that a server has not confirmed are sent again by the next
+// connection; their IDs keep them from being doubled.
 #pragma once
 
 #include <atomic>
@@ -70,10 +71,11 @@ class Sender {
   const SenderOptions options_;
   SenderCounts& counts_;
   const std::function<void(std::string)> tell_;
-  const int waker_;  ///< readable when something was pushed, or at the end
+  const int waker_;  ///< readable when there is an entry that it waits for, or at the end
 
-  std::mutex mutex_;  ///< of the next three
+  std::mutex mutex_;  ///< of the next four; never held while something may wait
   std::deque<RedisEntry> waiting_;
+  bool waits_for_entries_ = false;  ///< those that come can be sent at once
   std::size_t in_flight_size_ = 0;
   Clock::time_point deadline_ = Clock::time_point::max();  ///< after which it ends
 
