@@ -15,8 +15,8 @@
  * An object has `schema`, the version of what follows (1), and the fields of the element message
  * `cudaxcorr`, by the same names: `timestamp`, `stream-time`, `running-time` and `duration` of the
  * frame (nanoseconds, null where unknown), then all of the frame's meta. A frame without that meta
- * has the first five only. What #cudaxcorrfield measured is an object `field` in it, in which arrays
- * are lists of numbers.
+ * has the first five only. What #cudaxcorrfield measured is an object `field` in it, in which
+ * arrays are lists of numbers.
  *
  * With format=npz the fields of #cudaxcorrfield become a file that `numpy.load` reads: a record for
  * each frame.

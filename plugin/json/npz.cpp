@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <stdexcept>
+#include <string_view>
 
 #include <zlib.h>
 
@@ -46,7 +46,8 @@ gboolean add_field(GQuark quark, const GValue* value, gpointer data) {
   } else if (G_VALUE_HOLDS_STRING(value) && g_value_get_string(value)) {
     // A fixed length, so that the records of a file have one type.
     std::array<char, 16> text{};
-    std::strncpy(text.data(), g_value_get_string(value), text.size());
+    const std::string_view all = g_value_get_string(value);
+    all.copy(text.data(), text.size());
     record.add(name, "|S" + std::to_string(text.size()), text.data(), text.size());
   } else if (G_VALUE_HOLDS(value, G_TYPE_BYTES)) {
     gsize size = 0;

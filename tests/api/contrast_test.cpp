@@ -141,7 +141,9 @@ TEST_P(ContrastTest, LittleContrast) {
     s.min_contrast = contrast;
     const auto peaks = match(frame, pattern, s);
     ASSERT_EQ(peaks.size(), count) << contrast;
-    if (count > 0) EXPECT_EQ(peaks[0].x, 20);
+    if (count > 0) {
+      EXPECT_EQ(peaks[0].x, 20);
+    }
   }
 }
 
