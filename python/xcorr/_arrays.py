@@ -17,6 +17,7 @@ arrays         are                             run on                           
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from typing import Any, ContextManager, Iterable, Sequence
 
@@ -201,7 +202,8 @@ class Torch(_Gpu):
 class CuPy(_Gpu):
     def __init__(self, array: Any) -> None:
         self._cupy: Any = sys.modules["cupy"]
-        super().__init__(array.device.id, self._cupy.cuda.get_current_stream(array.device.id).ptr)
+        ordinal = array.data.device_id  # array.device makes an object
+        super().__init__(ordinal, self._cupy.cuda.get_current_stream(ordinal).ptr)
 
     def current(self) -> ContextManager[Any]:
         same = self._cupy.cuda.runtime.getDevice() == self.ordinal
@@ -209,13 +211,15 @@ class CuPy(_Gpu):
         return context
 
     def _picture(self, array: Any, name: str, taken: Iterable[str], colours: str) -> _xcorr.Picture:
-        self._check(array.device.id, name)
-        code = array.dtype.str[1:]
+        data = array.data
+        self._check(data.device_id, name)
+        code = _code_of(array.dtype)
         check_type(code, taken, name)
-        if not _rows_are_dense(array.shape, array.strides, array.itemsize):
+        shape, strides = array.shape, array.strides
+        if not _rows_are_dense(shape, strides, array.itemsize):
             array = self._cupy.ascontiguousarray(array)
-        pitch = array.strides[0] if array.strides else 0
-        return _xcorr.Picture(array, array.data.ptr, array.shape, pitch, code, self.ordinal, name, colours)
+            data, strides = array.data, array.strides
+        return _xcorr.Picture(array, data.ptr, shape, strides[0] if strides else 0, code, self.ordinal, name, colours)
 
     def _strides(self, array: Any) -> tuple[int, ...]:
         return tuple(array.strides)
@@ -270,11 +274,21 @@ class OtherGpu(Host):
         raise TypeError("this needs arrays of NumPy, CuPy or PyTorch")
 
 
+@functools.cache
+def _code_of(type_: np.dtype) -> str:
+    return type_.str[1:]
+
+
+@functools.cache
+def _library_of(type_: type) -> str:
+    return type_.__module__.partition(".")[0]
+
+
 def kind_of(array: Any) -> type:
     """The class of the place where the array is."""
     if type(array) is np.ndarray:
         return Host
-    library = type(array).__module__.partition(".")[0]
+    library = _library_of(type(array))
     if library == "torch":
         return Torch if array.is_cuda else Host
     if library == "cupy":
