@@ -33,7 +33,7 @@ struct FramePlace {
 
 struct Alignment {
   AlignedPose pose;
-  std::int32_t is_aligned;  ///< 0: the steps led away or to a worse fit; the pose is as it was
+  std::int32_t is_aligned;  ///< 0: the steps led away or to a much worse fit; the pose is as it was
 };
 
 /// The cubic B-spline's weights of four pixels, `f` of the way from the second to the third.
@@ -265,7 +265,7 @@ class AlignSteps {
   }
 
   XCORR_HD Alignment result() const {
-    const bool is_aligned = is_aligned_ && fit_ >= fit_before_ - rounding;
+    const bool is_aligned = is_aligned_ && fit_ >= fit_before_ - margin;
     return {is_aligned ? pose_ : start_, is_aligned};
   }
 
@@ -282,8 +282,8 @@ class AlignSteps {
 
   /// How far turning and scaling may move what is at the radius: more than the steps of a search.
   static constexpr double farthest = 4;
-  /// Of fits.
-  static constexpr double rounding = 1e-6;
+  /// Where one is sharper than the other, steps end beside the best fit.
+  static constexpr double margin = 0.05;
 
   AlignedPose start_, pose_;
   AlignFreedom freedom_;

@@ -23,8 +23,18 @@ Words noise(Size size, unsigned seed, int bits = 16, int step = 1) {
   return image;
 }
 
+/// All but CUDA's `fft`, whose products are floats.
+std::vector<Target> exact_targets() {
+  auto exact = targets();
+  std::erase_if(exact, [](const Target& target) {
+    const auto* variant = find_variant<stage::Correlate>(target.backend, target.kernel);
+    return variant && !variant->exact;
+  });
+  return exact;
+}
+
 class WordsTest : public TargetTest {};
-INSTANTIATE_TEST_SUITE_P(Kernels, WordsTest, testing::ValuesIn(targets()), name_of);
+INSTANTIATE_TEST_SUITE_P(Kernels, WordsTest, testing::ValuesIn(exact_targets()), name_of);
 
 TEST_P(WordsTest, PeaksAreTheDefinitions) {
   for (const int bits : {10, 12, 16}) {

@@ -358,7 +358,7 @@ Alignment align(const stage::Align::Problem& p, const stage::Align::Buffers& b,
       return {start, 0};
     if (longest <= 1e-4L) break;
   }
-  if (fit < first_fit - 1e-6L) return {start, 0};
+  if (fit < first_fit - 0.05L) return {start, 0};
   return {pose, 1};
 }
 
