@@ -281,7 +281,7 @@ class AlignSteps {
   }
 
   /// How far turning and scaling may move what is at the radius: more than the steps of a search.
-  static constexpr double farthest = 4;
+  static constexpr double farthest = 3;
   /// Where one is sharper than the other, steps end beside the best fit.
   static constexpr double margin = 0.05;
 

@@ -353,8 +353,8 @@ Alignment align(const stage::Align::Problem& p, const stage::Align::Buffers& b,
     pose = {double(pose.x + moved[0]), double(pose.y + moved[1]), double(std::cos(angle)),
             double(std::sin(angle)), double(pose.scale * (1 + moved[3] / radius))};
     if (std::abs(pose.x - start.x) > 1 || std::abs(pose.y - start.y) > 1 ||
-        std::abs(angle - first_angle) * radius > 4 ||
-        std::abs(pose.scale / start.scale - 1) * radius > 4)
+        std::abs(angle - first_angle) * radius > 3 ||
+        std::abs(pose.scale / start.scale - 1) * radius > 3)
       return {start, 0};
     if (longest <= 1e-4L) break;
   }
