@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Frames of turned and scaled parts whose truth does not depend on any matcher's interpolation:
+// every pixel is the mean of 4 x 4 samples of functions.
+#pragma once
+
+#include <cmath>
+#include <numbers>
+
+#include "support.hpp"
+
+namespace api {
+
+using Bytes = Image<std::uint8_t>;
+inline constexpr double degree = std::numbers::pi / 180;
+
+/// A sum of waves.
+class Texture {
+ public:
+  explicit Texture(unsigned seed, double shortest = 7, double longest = 50) {
+    std::mt19937 random(seed);
+    const auto uniform = [&](double from, double to) {
+      return from + (to - from) * random() / 4294967296.0;
+    };
+    for (Wave& wave : waves_) {
+      const double length = uniform(shortest, longest), angle = uniform(0, 2 * std::numbers::pi);
+      wave = {std::cos(angle) / length, std::sin(angle) / length, uniform(0, 1)};
+    }
+  }
+  double at(double x, double y) const {
+    double sum = 0;
+    for (const Wave& w : waves_)
+      sum += std::cos(2 * std::numbers::pi * (w.x * x + w.y * y + w.phase));
+    return 128 + 14 * sum;
+  }
+
+ private:
+  struct Wave {
+    double x, y, phase;
+  };
+  Wave waves_[24];
+};
+
+/// Parts of one texture on another.
+struct Scene {
+  Size part{48, 40};
+  bool round = false;
+  std::vector<Pose> poses;
+  std::size_t positives = SIZE_MAX;  ///< the parts after these are dark where they were bright
+  Texture inside{1}, outside{2};
+
+  bool covers(double u, double v) const {
+    const double a = 2 * u / part.width, b = 2 * v / part.height;
+    return round ? a * a + b * b <= 1 : std::abs(a) <= 1 && std::abs(b) <= 1;
+  }
+  double at(double x, double y) const {
+    for (std::size_t i = 0; i < poses.size(); ++i) {
+      const Pose& pose = poses[i];
+      const double dx = x - pose.center_x, dy = y - pose.center_y;
+      const double c = std::cos(pose.angle * degree), s = std::sin(pose.angle * degree);
+      const double u = (c * dx - s * dy) / pose.scale, v = (s * dx + c * dy) / pose.scale;
+      if (covers(u, v)) return i < positives ? inside.at(u, v) : 255 - inside.at(u, v);
+    }
+    return outside.at(x, y);
+  }
+  Bytes frame(Size size) const {
+    Bytes made(size);
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) {
+        double sum = 0;
+        for (int i = 0; i < 16; ++i) sum += at(x + (i % 4 - 1.5) / 4, y + (i / 4 - 1.5) / 4);
+        made.at(x, y) = static_cast<std::uint8_t>(std::clamp(std::lround(sum / 16), 0L, 255L));
+      }
+    return made;
+  }
+  /// The part alone, upright.
+  Bytes pattern() const {
+    Scene alone = *this;
+    alone.round = false;
+    alone.part = {part.width + 2, part.height + 2};  // its rim shows nothing else
+    alone.poses = {{0.5 * (part.width - 1), 0.5 * (part.height - 1)}};
+    return alone.frame(part);
+  }
+  Bytes disc() const {
+    Bytes mask(part);
+    for (int y = 0; y < part.height; ++y)
+      for (int x = 0; x < part.width; ++x)
+        mask.at(x, y) = covers(x - 0.5 * (part.width - 1), y - 0.5 * (part.height - 1));
+    return mask;
+  }
+};
+
+}  // namespace api
