@@ -60,6 +60,10 @@ Result<TemplateGroup> TemplateGroup::make(const Device& device,
 Status TemplateGroup::choose(const std::string& kernel) {
   MatchProblem& p = problem_;
   auto chosen = select_matching(p, device_, kernel);
+  if (!chosen.ok() && p.surveyed) {  // the kernel asked for is one that leaves no products
+    p.surveyed = false;
+    chosen = select_matching(p, device_, kernel);
+  }
   if (!chosen.ok()) return chosen.status();
   kernel_ = chosen.value();
   if (kernel_.correlate) p.lay_out(*kernel_.correlate);
@@ -117,6 +121,14 @@ Status TemplateGroup::allocate() {
   return {};
 }
 
+bool TemplateGroup::prepare_survey(int first) {
+  if (!problem_.surveyed) return false;
+  first_picture_ = first;
+  const auto chosen = select_variant<stage::Survey>(problem_.surveying(first), device_);
+  if (chosen.ok()) survey_ = chosen.value();
+  return chosen.ok();
+}
+
 void TemplateGroup::add_needs(MatchScratchSizes& sizes) const {
   const MatchProblem& p = problem_;
   const auto grow = [](std::size_t& size, std::size_t bytes) { size = std::max(size, bytes); };
@@ -132,6 +144,8 @@ void TemplateGroup::add_needs(MatchScratchSizes& sizes) const {
   grow(sizes.workspace, kernel_.correlate->workspace_bytes(p.correlation(), device_));
   grow(sizes.workspace, normalise_->workspace_bytes(p.normalisation(), device_));
   grow(sizes.workspace, peaks_->workspace_bytes(p, device_));
+  if (survey_)
+    grow(sizes.workspace, survey_->workspace_bytes(p.surveying(first_picture_), device_));
 }
 
 // ---- templates ------------------------------------------------------------------------------
@@ -243,6 +257,7 @@ Status TemplateGroup::run(const MatchFrame& frame, const MatchScratch& scratch,
                           const MatchResults& results, SideStream& side, Stream stream) {
   if (searched_.empty()) return {};
   adopt(frame);
+  if (results.best) return survey(frame, scratch, results, side, stream);
   if (Status s = kernel_.search ? search(frame, scratch, results, stream)
                                 : search_in_stages(frame, scratch, results, side, stream);
       !s.ok())
@@ -299,22 +314,14 @@ Status TemplateGroup::search(const MatchFrame& frame, const MatchScratch& scratc
 }
 
 template <class Then>
-Status TemplateGroup::score_batches(const MatchFrame& frame, const MatchScratch& scratch,
-                                    float* scores, SideStream& side, Stream stream, Then then) {
+Status TemplateGroup::correlate_batches(const MatchFrame& frame, const MatchScratch& scratch,
+                                        SideStream& side, Stream stream, Then then) {
   if (Status s = side.fork(stream); !s.ok()) return s;
   if (Status s = sum_windows(frame, scratch, side.stream()); !s.ok()) return s;
 
   const LaunchOfRights launch{{scratch.workspace.data(), stream}};
   stage::Correlate::Buffers correlate{launch, frame.data, operands(), scratch.products.data()};
-  stage::Normalise::Buffers normalise{launch,
-                                      scratch.products.data(),
-                                      scratch.window_sums.data(),
-                                      scratch.window_squares.data(),
-                                      template_sums_.as<TemplateSums>(),
-                                      state_ ? state_->product_error() : nullptr,
-                                      scores};
   return for_batches(correlate, [&]() -> Status {
-    static_cast<LaunchOfRights&>(normalise) = correlate;
     if (Status s =
             kernel_.correlate->launch(problem_.correlation(), device_, correlate, state_.get());
         !s.ok())
@@ -322,11 +329,39 @@ Status TemplateGroup::score_batches(const MatchFrame& frame, const MatchScratch&
     if (correlate.new_left)
       if (Status s = side.join(stream); !s.ok()) return s;
     correlate.new_left = false;
-    if (Status s = normalise_->launch(problem_.normalisation(), device_, normalise, nullptr);
-        !s.ok())
-      return s;
     return then(correlate);
   });
+}
+
+Status TemplateGroup::survey(const MatchFrame& frame, const MatchScratch& scratch,
+                             const MatchResults& results, SideStream& side, Stream stream) {
+  const stage::Survey::Problem problem = problem_.surveying(first_picture_);
+  return correlate_batches(frame, scratch, side, stream, [&](const LaunchOfRights& batch) {
+    return survey_->launch(
+        problem, device_,
+        {batch, scratch.products.data(), scratch.window_sums.data(), scratch.window_squares.data(),
+         template_sums_.as<TemplateSums>(), results.best},
+        nullptr);
+  });
+}
+
+template <class Then>
+Status TemplateGroup::score_batches(const MatchFrame& frame, const MatchScratch& scratch,
+                                    float* scores, SideStream& side, Stream stream, Then then) {
+  return correlate_batches(
+      frame, scratch, side, stream, [&](const LaunchOfRights& batch) -> Status {
+        const stage::Normalise::Buffers normalise{batch,
+                                                  scratch.products.data(),
+                                                  scratch.window_sums.data(),
+                                                  scratch.window_squares.data(),
+                                                  template_sums_.as<TemplateSums>(),
+                                                  state_ ? state_->product_error() : nullptr,
+                                                  scores};
+        if (Status s = normalise_->launch(problem_.normalisation(), device_, normalise, nullptr);
+            !s.ok())
+          return s;
+        return then(batch);
+      });
 }
 
 Status TemplateGroup::search_in_stages(const MatchFrame& frame, const MatchScratch& scratch,

@@ -37,6 +37,7 @@ struct MatchResults {
   TemplateSums* template_sums;
   Candidate* candidates;
   std::uint32_t* counts;
+  SurveyKey* best;  ///< null: peaks are wanted
 };
 
 /// The searched part of a frame, and what may change from frame to frame.
@@ -66,6 +67,9 @@ class TemplateGroup {
   const MatchProblem& problem() const { return problem_; }
   const MatchKernel& kernel() const { return kernel_; }
   const std::vector<Member>& members() const { return members_; }
+  /// Whether it can be surveyed instead of searched for peaks. `first`: the place of its first
+  /// template among all.
+  bool prepare_survey(int first);
   /// Increases the sizes to what this group needs.
   void add_needs(MatchScratchSizes& sizes) const;
 
@@ -110,7 +114,13 @@ class TemplateGroup {
                 Stream stream);
   Status search_in_stages(const MatchFrame& frame, const MatchScratch& scratch,
                           const MatchResults& results, SideStream& side, Stream stream);
-  /// Correlates and normalises; calls `then` after each batch of templates.
+  /// Correlates; calls `then` after each batch of templates, when window sums are there, too.
+  template <class Then>
+  Status correlate_batches(const MatchFrame& frame, const MatchScratch& scratch, SideStream& side,
+                           Stream stream, Then then);
+  Status survey(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
+                SideStream& side, Stream stream);
+  /// Correlates and normalises; calls `then` after each batch.
   template <class Then>
   Status score_batches(const MatchFrame& frame, const MatchScratch& scratch, float* scores,
                        SideStream& side, Stream stream, Then then);
@@ -141,6 +151,8 @@ class TemplateGroup {
   const Variant<stage::Normalise>* normalise_ = nullptr;
   const Variant<stage::Peaks>* peaks_ = nullptr;
   const Variant<stage::Judge>* judge_ = nullptr;  ///< null where no contrast is asked for
+  const Variant<stage::Survey>* survey_ = nullptr;
+  int first_picture_ = 0;  ///< of a survey
   std::unique_ptr<PlanState> state_, window_sums_state_, refine_state_, locate_state_;
   std::vector<Member> members_;
   std::vector<std::pair<int, int>> searched_;  ///< of the members: first and past the last

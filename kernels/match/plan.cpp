@@ -49,7 +49,8 @@ MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& gro
 
 Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTemplate>& bank,
                                   ElementType type, Size frame, const MatchSettings& settings,
-                                  Stream stream, const KernelOfGroup& kernels, Memory memory) {
+                                  Stream stream, const KernelOfGroup& kernels, Memory memory,
+                                  bool surveyed) {
   MatchPlan plan;
   plan.device_ = device;
   plan.runtime_ = &runtime(device.backend);
@@ -71,20 +72,37 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
   for (const auto& [key, members] : groups_of(bank, plan.region_.size())) {
     const auto own = kernels.find(key);
     const int count = static_cast<int>(members.size());
-    auto group = TemplateGroup::make(
-        device, bank, members, problem_of_group(type, plan.region_.size(), key, count, settings),
-        own == kernels.end() ? settings.kernel : own->second, settings.prefilter_sigma);
+    MatchProblem problem = problem_of_group(type, plan.region_.size(), key, count, settings);
+    problem.surveyed = surveyed;
+    auto group = TemplateGroup::make(device, bank, members, problem,
+                                     own == kernels.end() ? settings.kernel : own->second,
+                                     settings.prefilter_sigma);
     if (!group.ok()) return group.status();
     plan.groups_.push_back(std::move(group.value()));
     plan.firsts_.push_back(plan.matched_);
     plan.matched_ += members.size();
   }
+  if (surveyed)
+    if (Status status = plan.prepare_survey(stream); !status.ok()) return status;
   if (Status status = plan.allocate(memory); !status.ok()) return status;
   for (std::size_t i = 0; i < plan.groups_.size(); ++i)
     if (Status status = plan.groups_[i].load(bank, plan.results_of(i), stream); !status.ok())
       return status;
   if (Status status = plan.runtime_->wait(stream); !status.ok()) return status;
   return plan;
+}
+
+Status MatchPlan::prepare_survey(Stream stream) {
+  for (std::size_t i = 0; i < groups_.size(); ++i)
+    if (!groups_[i].prepare_survey(static_cast<int>(firsts_[i]))) return {};
+  const std::size_t keys = matched_ * SurveyCells(region_.size()).count();
+  if (Status s =
+          make_blocks(device_.backend, {{&best_, keys * sizeof(SurveyKey)}, {&wanted_, matched_}});
+      !s.ok())
+    return s;
+  const std::vector<std::uint8_t> all(matched_, 1);
+  return runtime_->copy(bytes_copy(wanted_.data(), all.data(), matched_), Memory::host,
+                        Memory::device, stream);
 }
 
 Status MatchPlan::allocate(Memory memory) {
@@ -109,9 +127,14 @@ Status MatchPlan::allocate(Memory memory) {
 
 MatchResults MatchPlan::results_of(std::size_t group) const {
   const std::size_t first = firsts_[group], first_peak = first * settings_.max_peaks;
-  return {sizes_.peaks_in(results_) + first_peak,   sizes_.fits_in(results_) + first_peak,
-          sizes_.counts_in(results_) + first,       sizes_.sums_in(results_) + first,
-          candidates_.as<Candidate>() + first_peak, counts_.as<std::uint32_t>() + first};
+  return {
+      sizes_.peaks_in(results_) + first_peak,
+      sizes_.fits_in(results_) + first_peak,
+      sizes_.counts_in(results_) + first,
+      sizes_.sums_in(results_) + first,
+      candidates_.as<Candidate>() + first_peak,
+      counts_.as<std::uint32_t>() + first,
+      best_.data() ? best_.as<SurveyKey>() + first * SurveyCells(region_.size()).count() : nullptr};
 }
 
 bool MatchPlan::adopt(const MatchSettings& settings) {
@@ -135,6 +158,12 @@ Status MatchPlan::select(const std::vector<bool>& wanted, Stream stream) {
   bool changed = false;
   for (TemplateGroup& group : groups_) changed |= group.select(wanted);
   if (!changed) return {};
+  if (best_.data()) {
+    std::vector<std::uint8_t> searched;
+    for (const Slot& slot : slots()) searched.push_back(wanted[slot.index]);
+    return runtime_->copy(bytes_copy(wanted_.data(), searched.data(), matched_), Memory::host,
+                          Memory::device, stream);
+  }
   const std::vector<std::uint32_t> none(matched_);
   for (std::uint32_t* counts : {counts_.as<std::uint32_t>(), sizes_.counts_in(results_)})
     if (Status s = runtime_->copy(bytes_copy(counts, none.data(), matched_ * sizeof none[0]),
@@ -214,7 +243,8 @@ std::vector<MatchPlan::Slot> MatchPlan::slots() const {
 }
 
 TemplateResults MatchPlan::results() const {
-  return {sizes_.peaks_in(results_), sizes_.counts_in(results_)};
+  return {sizes_.peaks_in(results_), sizes_.counts_in(results_), best_.as<SurveyKey>(),
+          wanted_.as<std::uint8_t>()};
 }
 
 void MatchPlan::collect(std::vector<Peak>& peaks) const {

@@ -25,10 +25,13 @@ using KernelOfGroup = std::map<GroupKey, std::string>;
 MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& group, int count,
                               const MatchSettings& settings);
 
-/// What a plan writes for the device itself to read.
+/// What a plan writes for the device itself to read, of each slot.
 struct TemplateResults {
-  const RefinedPeak* peaks;  ///< max_peaks a slot
+  const RefinedPeak* peaks;  ///< max_peaks
   const std::uint32_t* peak_counts;
+  // Of a survey instead, see stage::Shortlist; else null.
+  const SurveyKey* best;
+  const std::uint8_t* searched;
 };
 
 /// Where a template of that size can lie in the region.
@@ -38,10 +41,11 @@ class MatchPlan {
  public:
   /// Groups that are not in `kernels` use the kernel in the settings.
   /// \param memory  of the results; on the device, only what is enqueued behind reads them
+  /// \param surveyed  not peaks are wanted but what the stage survey makes, if all groups can
   static Result<MatchPlan> make(const Device& device, const std::vector<BankTemplate>& bank,
                                 ElementType type, Size frame, const MatchSettings& settings,
                                 Stream stream, const KernelOfGroup& kernels = {},
-                                Memory memory = Memory::host);
+                                Memory memory = Memory::host, bool surveyed = false);
 
   /// Adopts settings that need no new plan; false if others differ, too.
   bool adopt(const MatchSettings& settings);
@@ -83,6 +87,8 @@ class MatchPlan {
 
  private:
   Status allocate(Memory memory);
+  /// Where all groups can be surveyed, makes the memory for it.
+  Status prepare_survey(Stream stream);
   Status enqueue_groups(const MatrixView& frame, Stream stream);
   Status enqueue_scores(const MatrixView& frame, const ScoreMap& scores, Stream stream);
   /// Waits after an error: the device may still be reading the frame.
@@ -111,6 +117,7 @@ class MatchPlan {
   std::optional<Prefilter> prefilter_;
   MatchScratch scratch_;
   Block candidates_, counts_;
+  Block best_, wanted_;  ///< of a survey: the best of cells, and which templates are searched
   /// In memory that the device writes: peaks and their places by least squares, then sums and
   /// counts of peaks of each template.
   struct Results {

@@ -6,6 +6,7 @@
 #include "stages/judge.hpp"
 #include "stages/locate.hpp"
 #include "stages/peaks.hpp"
+#include "stages/survey.hpp"
 #include "stages/templates.hpp"
 #include "stages/window_sums.hpp"
 
@@ -15,6 +16,8 @@ struct MatchProblem : stage::Search::Problem {
   /// See stage::Correlate::Problem, also for the next three.
   ElementType products = ElementType::f32;
   std::int64_t product_pitch = 0, product_stride = 0;
+  /// The best places of cells are wanted, not peaks.
+  bool surveyed = false;
 
   constexpr stage::Correlate::Problem correlation() const {
     return {{correlate, batch}, products, product_pitch, product_stride};
@@ -25,6 +28,9 @@ struct MatchProblem : stage::Search::Problem {
   }
   constexpr stage::Judge::Problem judging() const {
     return {{correlate, batch}, method, contrast, masking};
+  }
+  constexpr stage::Survey::Problem surveying(int first_picture) const {
+    return {correlation(), method, masking, contrast.polarity, first_picture};
   }
   constexpr stage::Refine::Problem refinement() const {
     return {correlate, method, max_peaks, subpixel, masking, contrast.polarity};

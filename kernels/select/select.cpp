@@ -82,8 +82,9 @@ std::optional<MatchKernel> matching_choice(const Problem& problem, Backend backe
 std::optional<ElementType> products_by(const MatchKernel& kernel, MatchProblem problem,
                                        const Device& device) {
   if (kernel.search)
-    return kernel.search->able(problem, device) ? std::optional(problem.correlate.output_type())
-                                                : std::nullopt;
+    return !problem.surveyed && kernel.search->able(problem, device)
+               ? std::optional(problem.correlate.output_type())
+               : std::nullopt;
   for (const ElementType products : {problem.correlate.output_type(), ElementType::f32}) {
     problem.products = products;
     // Approximate products of u8 are of templates less the mean of all their pixels.

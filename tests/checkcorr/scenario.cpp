@@ -43,8 +43,8 @@ void Scenario::set_method(xcorr::Method method, bool with_error) {
   problem.method = method;
   with_error_ = with_error;
   set_polarity();
-  for (const char* later :
-       {stage::Normalise::name, stage::Judge::name, stage::Peaks::name, stage::Refine::name})
+  for (const char* later : {stage::Normalise::name, stage::Judge::name, stage::Peaks::name,
+                            stage::Refine::name, stage::Survey::name})
     made_.erase(later);
 }
 

@@ -11,7 +11,7 @@
 #include "stages/halve.hpp"
 #include "stages/locate.hpp"
 #include "stages/score.hpp"
-#include "stages/sift.hpp"
+#include "stages/survey.hpp"
 
 namespace xcorr::cpu {
 namespace {
@@ -245,6 +245,18 @@ Status gather(const stage::Gather::Problem& p, const Device&, const stage::Gathe
   return {};
 }
 
+Status shortlist(const stage::Shortlist::Problem& p, const Device&,
+                 const stage::Shortlist::Buffers& b, PlanState*) {
+  const SurveyCells cells = p.cells();
+  std::vector<PoseCandidate> all;
+  for (std::int64_t i = 0; i < p.keys(); ++i)
+    if (b.best[i] && b.searched[i / cells.count()])
+      all.push_back(stage::Shortlist::candidate_of(b.best[i], cells, b.sources));
+  choose(p.choice, p.steps, p.level, std::move(all), {},
+         {b.candidates, b.candidate_count, nullptr});
+  return {};
+}
+
 Status sift(const stage::Sift::Problem& p, const Device&, const stage::Sift::Buffers& b,
             PlanState*) {
   std::vector<PoseCandidate> all;
@@ -453,6 +465,9 @@ constexpr Variant<stage::Probe> probe_table[] = {
 constexpr Variant<stage::Gather> gather_table[] = {
     {{"reference", Backend::cpu, u8 | Feature::contrast, reference_rank}, supports_all, gather},
 };
+constexpr Variant<stage::Shortlist> shortlist_table[] = {
+    {{"reference", Backend::cpu, u8, reference_rank}, supports_all, shortlist},
+};
 constexpr Variant<stage::Sift> sift_table[] = {
     {{"reference", Backend::cpu, u8 | Feature::contrast, reference_rank}, supports_all, sift},
 };
@@ -470,8 +485,8 @@ constexpr Variant<stage::Locate> locate_table[] = {
 }  // namespace
 
 Family reference_poses_family() {
-  return Family(halve_table, turn_table, probe_table, gather_table, sift_table, align_table,
-                locate_table);
+  return Family(halve_table, turn_table, probe_table, gather_table, shortlist_table, sift_table,
+                align_table, locate_table);
 }
 
 }  // namespace xcorr::cpu

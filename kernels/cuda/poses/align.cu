@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Least squares on the GPU, a launch a step: some blocks share a pose's pixels, and the last one to
-// finish takes the step from their sums. These are in double precision and added in a fixed order,
-// which keeps the solution independent of it to well below what is asked. One block that took all
-// steps by itself was slower, since it has but one multiprocessor.
+// Least squares on the GPU, a launch a step but for the last ones: some blocks share a pose's
+// pixels, and the last one to finish takes the step from their sums. These are in double precision
+// and added in a fixed order, which keeps the solution independent of it to well below what is
+// asked. One block that took all steps by itself was slower, since it has but one multiprocessor.
 #include <algorithm>
 
 #include "cuda/common/tickets.cuh"
@@ -15,9 +15,10 @@ namespace {
 
 constexpr int threads = 128, warps = threads / 32;
 
-/// Blocks that share a pose: so that a thread has two pixels, but of a large template more.
+/// Blocks that share a pose: so that a thread has two pixels, but of a large template more, or the
+/// sums of so many blocks would take longer than what they save.
 int parts_of(const stage::Align::Problem& p) {
-  constexpr std::int64_t pixels = 2 * threads, most = 512;
+  constexpr std::int64_t pixels = 2 * threads, most = 192;
   return static_cast<int>(std::min(ceil_div(p.size.area(), pixels), most));
 }
 
@@ -66,55 +67,62 @@ __device__ bool add_parts(const AlignSums* parts, unsigned* ticket, AlignSums& a
   __threadfence();
   __syncthreads();
   if (!is_last_block(ticket, gridDim.x)) return false;
-  for (int k = threadIdx.x; k < AlignSums::count; k += threads) {
+  // Some lanes a sum, so that more loads are in flight together.
+  constexpr int lanes = 4;
+  for (int k = threadIdx.x / lanes; k < AlignSums::count; k += threads / lanes) {
     double sum = 0;
-    for (int part = 0; part < static_cast<int>(gridDim.x); ++part)
+#pragma unroll 4
+    for (int part = threadIdx.x % lanes; part < static_cast<int>(gridDim.x); part += lanes)
       sum += __ldcg(&parts[part].of[k]);
-    all.of[k] = sum;
+    const unsigned together = ((1u << lanes) - 1) << (threadIdx.x % 32 / lanes * lanes);
+    for (int step = lanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(together, sum, step);
+    if (threadIdx.x % lanes == 0) all.of[k] = sum;
   }
   return true;
 }
 
-/// Grid: the blocks that share a pose, poses. `parts`: memory for the sums of each block.
+/// Grid: the blocks that share a pose, poses. Several steps are taken only by one block a pose.
+/// `parts`: memory for the sums of each block.
 __global__ void __launch_bounds__(threads)
-    align(stage::Align::Problem p, stage::Align::Buffers b, int step, Progress* progress,
-          AlignSums* parts, unsigned* tickets) {
+    align(stage::Align::Problem p, stage::Align::Buffers b, int first_step, int end_step,
+          Progress* progress, AlignSums* parts, unsigned* tickets) {
   __shared__ AlignSums all;
   __shared__ AlignedPose pose;
   __shared__ double radius;
   wait_for_previous();
-  for (int i = blockIdx.y; i < p.count; i += gridDim.y) {
-    const bool is_first = step == 0;
-    if (is_first && b.starts[i].scale == 0) {
-      if (blockIdx.x == 0 && threadIdx.x == 0) {
-        b.alignments[i] = {};
-        progress[i].goes_on = false;
+  for (int i = blockIdx.y; i < p.count; i += gridDim.y)
+    for (int step = first_step; step < end_step; ++step) {
+      const bool is_first = step == 0;
+      if (is_first && b.starts[i].scale == 0) {
+        if (blockIdx.x == 0 && threadIdx.x == 0) {
+          b.alignments[i] = {};
+          progress[i].goes_on = false;
+        }
+        break;
       }
-      continue;
-    }
-    if (!is_first && !progress[i].goes_on) continue;
-    const auto steps_so_far = [&] {
-      return is_first ? AlignSteps(b.starts[i], p.freedom, p.radius()) : progress[i].steps;
-    };
-    if (threadIdx.x == 0) {
-      const AlignSteps steps = steps_so_far();
-      pose = steps.pose();
-      radius = steps.radius();
-    }
-    __syncthreads();
-    AlignSums* const shares = parts + std::int64_t{i} * gridDim.x;
-    add_pixels(p, b, pose, radius, shares[blockIdx.x]);
-    if (add_parts(shares, &tickets[i], all)) {
-      __syncthreads();
+      if (!is_first && !progress[i].goes_on) break;
+      const auto steps_so_far = [&] {
+        return is_first ? AlignSteps(b.starts[i], p.freedom, p.radius()) : progress[i].steps;
+      };
       if (threadIdx.x == 0) {
-        AlignSteps steps = steps_so_far();
-        const bool goes_on = steps.step(all) && step + 1 < AlignSteps::most;
-        progress[i] = {steps, goes_on};
-        if (!goes_on) b.alignments[i] = steps.result();
+        const AlignSteps steps = steps_so_far();
+        pose = steps.pose();
+        radius = steps.radius();
       }
+      __syncthreads();
+      AlignSums* const shares = parts + std::int64_t{i} * gridDim.x;
+      add_pixels(p, b, pose, radius, shares[blockIdx.x]);
+      if (add_parts(shares, &tickets[i], all)) {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+          AlignSteps steps = steps_so_far();
+          const bool goes_on = steps.step(all) && step + 1 < AlignSteps::most;
+          progress[i] = {steps, goes_on};
+          if (!goes_on) b.alignments[i] = steps.result();
+        }
+      }
+      __syncthreads();  // the next step or pose overwrites what is shared
     }
-    __syncthreads();  // the next pose overwrites what is shared
-  }
 }
 
 /// Sums of all blocks, then the progress of each pose.
@@ -131,17 +139,20 @@ Result<std::unique_ptr<PlanState>> plan(const stage::Align::Problem& p, const De
 
 Status launch(const stage::Align::Problem& p, const Device& device, const stage::Align::Buffers& b,
               PlanState* state) {
-  auto* const parts = static_cast<AlignSums*>(b.workspace);
+  auto* const sums = static_cast<AlignSums*>(b.workspace);
   auto* const progress =
       reinterpret_cast<Progress*>(static_cast<std::byte*>(b.workspace) + sums_bytes(p));
-  const dim3 grid(parts_of(p), grid_extent(p.count));
-  for (int step = 0; step < AlignSteps::most; ++step)
-    if (Status s =
-            enqueue_early(device, "align", align, grid, dim3(threads), 0, b.stream, p, b, step,
-                          progress, parts, static_cast<const Tickets*>(state)->counters());
-        !s.ok())
-      return s;
-  return {};
+  const auto take_steps = [&](int blocks, int first, int end) {
+    return enqueue_early(device, "align", align, dim3(blocks, grid_extent(p.count)), dim3(threads),
+                         0, b.stream, p, b, first, end, progress, sums,
+                         static_cast<const Tickets*>(state)->counters());
+  };
+  // Few poses need more steps than six, and a launch that has nothing to do takes its time, too.
+  // But of a large template one block would be much slower.
+  const int parts = parts_of(p), shared_steps = parts <= 32 ? 6 : AlignSteps::most;
+  for (int step = 0; step < shared_steps; ++step)
+    if (Status s = take_steps(parts, step, step + 1); !s.ok()) return s;
+  return shared_steps < AlignSteps::most ? take_steps(1, shared_steps, AlignSteps::most) : Status();
 }
 
 constexpr Variant<stage::Align> table[] = {

@@ -1,114 +1,66 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The choice of candidates on the GPU, by one block: they are few, and each that is kept decides on
-// the others.
-#include "cuda/common/launch.cuh"
+// The choice among few candidates on the GPU, by one block.
 #include "cuda/common/shared_memory.cuh"
-#include "stages/sift.hpp"
+#include "cuda/poses/choice.cuh"
 
 namespace xcorr::cuda {
 namespace {
 
-constexpr int threads = 256, warps = threads / 32;
+constexpr int threads = 256;
 
-/// One of the candidates, by its place in the list.
-struct Pick {
-  double closeness;
-  int index;
+/// Where a block has its list, what its walk needs, what was probed, and the list's order: in
+/// shared memory if they fit, else in a workspace.
+struct Lists {
+  int count, most, probed_count;
+  void* workspace;
 
-  __device__ bool before(const Pick& other) const {
-    return closeness != other.closeness ? closeness > other.closeness : index < other.index;
+  __host__ __device__ std::size_t bytes() const {
+    return count * sizeof(PoseCandidate) + PoseWalk::bytes(most) +
+           probed_count * sizeof(ProbedPlace) + power_of_two_above(count) * sizeof(int);
   }
+  __host__ __device__ bool fit() const { return bytes() <= 46 * 1024; }
+
+  __device__ PoseCandidate* list() const {
+    return fit() ? dynamic_shared<PoseCandidate>() : static_cast<PoseCandidate*>(workspace);
+  }
+  __device__ PoseCandidate* of_walk() const { return list() + count; }
+  __device__ ProbedPlace* probed() const {
+    return reinterpret_cast<ProbedPlace*>(of_walk() + 2 * most);
+  }
+  __device__ int* order() const { return reinterpret_cast<int*>(probed() + probed_count); }
 };
 
-/// The best of each group of so many lanes.
-template <int lanes>
-__device__ Pick best_of_lanes(Pick mine) {
-#pragma unroll
-  for (int step = lanes / 2; step > 0; step /= 2) {
-    const Pick other{__shfl_xor_sync(~0u, mine.closeness, step),
-                     __shfl_xor_sync(~0u, mine.index, step)};
-    if (other.before(mine)) mine = other;
-  }
-  return mine;
-}
-
-/// The best of the block's, for all threads. Calls must be separated by a barrier.
-__device__ Pick best_of_block(Pick mine) {
-  __shared__ Pick of_warps[warps];
-  mine = best_of_lanes<32>(mine);
-  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = mine;
-  __syncthreads();
-  return best_of_lanes<warps>(of_warps[threadIdx.x % warps]);
-}
-
-/// What is kept of a list, which is destroyed. `apart`: memory for choice.most.
+/// What is kept of a list of candidates.
 struct Chooser {
   PoseChoice choice;
   PoseSteps steps;
   int level;
   PoseTables tables;
-  PoseCandidate* kept;
-  std::int32_t* kept_count;
-  AlignedPose* starts;
-  PoseCandidate* apart;
+  PoseWalk::Output to;
 
-  __device__ void choose(PoseCandidate* list, int count) const {
-    double least = choice.least;
-    int done = 0, apart_count = 0;
-    while (done < choice.most) {
-      Pick mine{no_closeness, count};
-      for (int i = threadIdx.x; i < count; i += threads) {
-        const Pick other{list[i].closeness, i};
-        if (other.before(mine)) mine = other;
-      }
-      const Pick best = best_of_block(mine);
-      if (best.closeness <= no_closeness || best.closeness < least) break;
-      const PoseCandidate one = list[best.index];
-      bool is_apart = true;
-      for (int i = threadIdx.x; i < apart_count; i += threads)
-        if (!choice.apart(one, apart[i])) is_apart = false;
-      is_apart = __syncthreads_and(is_apart);  // all have read what the next lines change
-      for (int i = threadIdx.x; i < count; i += threads)
-        if (i == best.index || choice.same(steps, level, one, list[i]))
-          list[i].closeness = no_closeness;
-      if (threadIdx.x == 0) {
-        kept[done] = level > 0 ? one_level_down(one) : one;
-        if (level == 0) starts[done] = start_of(one, tables);
-        if (is_apart) apart[apart_count] = one;
-      }
-      apart_count += is_apart;
-      if (is_apart && apart_count == choice.wanted && one.closeness - choice.margin > least)
-        least = one.closeness - choice.margin;
-      ++done;
-      __syncthreads();
-    }
-    if (threadIdx.x == 0) *kept_count = done;
-    if (level == 0)
-      for (int i = done + threadIdx.x; i < choice.most; i += threads) starts[i] = {};
+  /// The first `count` of the list.
+  __device__ void choose(const Lists& lists, int count) const {
+    const PoseCandidate* const list = lists.list();
+    int* const order = lists.order();
+    const int length = power_of_two_above(count);
+    for (int i = threadIdx.x; i < length; i += threads) order[i] = i;
+    sort_by_block(order, length, [&](int a, int b) {
+      if (a >= count || b >= count) return a < b;
+      const double left = list[a].closeness, right = list[b].closeness;
+      return left != right ? left > right : a < b;
+    });
+    if (threadIdx.x >= 32) return;
+    PoseWalk walk(choice, steps, level, lists.of_walk());
+    walk.go_on(
+        count, [&](int i) { return list[order[i]]; }, tables, to);
+    walk.end(to);
   }
 };
-
-/// The list, and what lies apart: in shared memory if they fit, else in a workspace.
-struct Lists {
-  std::size_t bytes;
-
-  Lists(std::int64_t count, int most) : bytes((count + most) * sizeof(PoseCandidate)) {}
-  bool fit() const { return bytes <= 46 * 1024; }
-  std::size_t workspace() const { return fit() ? 0 : bytes; }
-  std::size_t shared() const { return fit() ? bytes : 0; }
-  PoseCandidate* in(void* workspace) const {
-    return fit() ? nullptr : static_cast<PoseCandidate*>(workspace);
-  }
-};
-
-__device__ PoseCandidate* list_in(PoseCandidate* workspace) {
-  return workspace ? workspace : dynamic_shared<PoseCandidate>();
-}
 
 __global__ void __launch_bounds__(threads, 1)
-    gather(stage::Gather::Problem p, stage::Gather::Buffers b, PoseCandidate* workspace) {
-  PoseCandidate* const list = list_in(workspace);
+    gather(stage::Gather::Problem p, stage::Gather::Buffers b, Lists lists) {
+  PoseCandidate* const list = lists.list();
   wait_for_previous();
   const int slots = static_cast<int>(p.slots());
   for (int i = threadIdx.x; i < slots; i += threads) {
@@ -129,42 +81,59 @@ __global__ void __launch_bounds__(threads, 1)
     list[i] = one;
   }
   __syncthreads();
-  Chooser{p.choice,     p.steps,           p.level,  {b.angles, b.inverse_scales},
-          b.candidates, b.candidate_count, b.starts, list + slots}
-      .choose(list, slots);
+  Chooser{p.choice,
+          p.steps,
+          p.level,
+          {b.angles, b.inverse_scales},
+          {b.candidates, b.candidate_count, b.starts}}
+      .choose(lists, slots);
 }
 
 __global__ void __launch_bounds__(threads, 1)
-    sift(stage::Sift::Problem p, stage::Sift::Buffers b, PoseCandidate* workspace) {
-  PoseCandidate* const list = list_in(workspace);
+    sift(stage::Sift::Problem p, stage::Sift::Buffers b, Lists lists) {
+  PoseCandidate* const list = lists.list();
+  ProbedPlace* const probed = lists.probed();
   wait_for_previous();
   const int count = *b.candidate_count;
+  // All at once: a thread that has a candidate would wait for one after the other.
+  for (int i = threadIdx.x; i < count * p.tries(); i += threads) probed[i] = b.found[i];
+  __syncthreads();
+  b.found = probed;
   for (int i = threadIdx.x; i < count; i += threads) list[i] = stage::Sift::best_of(p, b, i);
   __syncthreads();
-  Chooser{p.choice, p.steps,      p.level,  {b.angles, b.inverse_scales},
-          b.kept,   b.kept_count, b.starts, list + p.count}
-      .choose(list, count);
+  Chooser{
+      p.choice, p.steps, p.level, {b.angles, b.inverse_scales}, {b.kept, b.kept_count, b.starts}}
+      .choose(lists, count);
 }
 
-Lists lists_of(const stage::Gather::Problem& p) { return {p.slots(), p.choice.most}; }
-Lists lists_of(const stage::Sift::Problem& p) { return {p.count, p.choice.most}; }
+Lists lists_of(const stage::Gather::Problem& p, void* workspace) {
+  return {static_cast<int>(p.slots()), p.choice.most, 0, workspace};
+}
+Lists lists_of(const stage::Sift::Problem& p, void* workspace) {
+  return {p.count, p.choice.most, p.count * p.tries(), workspace};
+}
 
 template <class Problem>
 std::size_t workspace(const Problem& p, const Device&) {
-  return lists_of(p).workspace();
+  const Lists lists = lists_of(p, nullptr);
+  return lists.fit() ? 0 : lists.bytes();
+}
+
+template <class Problem, class Buffers>
+Status launch_as(const char* name, void (*kernel)(Problem, Buffers, Lists), const Problem& p,
+                 const Device& device, const Buffers& b) {
+  const Lists lists = lists_of(p, b.workspace);
+  return enqueue_early(device, name, kernel, dim3(1), dim3(threads),
+                       lists.fit() ? lists.bytes() : 0, b.stream, p, b, lists);
 }
 
 Status launch_gather(const stage::Gather::Problem& p, const Device& device,
                      const stage::Gather::Buffers& b, PlanState*) {
-  const Lists lists = lists_of(p);
-  return enqueue_early(device, "gather", gather, dim3(1), dim3(threads), lists.shared(), b.stream,
-                       p, b, lists.in(b.workspace));
+  return launch_as("gather", gather, p, device, b);
 }
 Status launch_sift(const stage::Sift::Problem& p, const Device& device,
                    const stage::Sift::Buffers& b, PlanState*) {
-  const Lists lists = lists_of(p);
-  return enqueue_early(device, "sift", sift, dim3(1), dim3(threads), lists.shared(), b.stream, p, b,
-                       lists.in(b.workspace));
+  return launch_as("sift", sift, p, device, b);
 }
 
 constexpr Variant<stage::Gather> gather_table[] = {

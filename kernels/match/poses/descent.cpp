@@ -88,14 +88,12 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
   const PoseGrid& grid = templ.grid();
   const bool minimum = info(settings.method).minimum;
   most_ = most_candidates(settings.max_peaks);
-  const auto slots = top.slots();
-  gather_.problem = {minimum,
-                     static_cast<int>(slots.size()),
-                     top.settings().max_peaks,
-                     grid.steps(),
-                     grid.top(),
-                     choice_at(templ, settings, grid.top(), most_),
-                     settings.polarity};
+  found_at_top_ = top.results();
+  const int pictures = static_cast<int>(top.slots().size());
+  const PoseChoice first = choice_at(templ, settings, grid.top(), most_);
+  shortlist_.problem = {frames[grid.top()], pictures, grid.steps(), grid.top(), first};
+  gather_.problem = {minimum,    pictures, top.settings().max_peaks, grid.steps(),
+                     grid.top(), first,    settings.polarity};
   const auto add = [&](int level, int most) {
     probes_.push_back(
         {{frames[level], 0, settings.method, templ.pyramid(), templ.masking(), grid.steps(), level,
@@ -124,7 +122,8 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
 }
 
 Status PoseDescent::choose_all() {
-  if (Status s = gather_.choose(device_); !s.ok()) return s;
+  if (Status s = found_at_top_.best ? shortlist_.choose(device_) : gather_.choose(device_); !s.ok())
+    return s;
   for (auto& step : probes_)
     if (Status s = step.choose(device_); !s.ok()) return s;
   for (auto& step : sifts_)
@@ -164,9 +163,6 @@ Status PoseDescent::allocate(const PoseTemplate& templ, std::span<const PoseInde
         {candidates, reinterpret_cast<std::int32_t*>(candidates + gather_.problem.choice.most)});
   }
   lists_.push_back(results_in(results_).list);
-  const TemplateResults from = top.results();
-  peaks_ = from.peaks;
-  peak_counts_ = from.peak_counts;
   return r.wait(stream);
 }
 
@@ -199,21 +195,33 @@ stage::Probe::Buffers PoseDescent::probe_buffers(const PyramidLevel& frame,
           found_.as<ProbedPlace>()};
 }
 
-Status PoseDescent::enqueue_choices(const PoseTemplate& templ,
-                                    std::span<const PyramidLevel> pyramid, double threshold,
-                                    Stream stream) {
-  const int top = templ.grid().top();
-  gather_.problem.choice.least = least_closeness(templ, threshold, top);
+Status PoseDescent::enqueue_gathering(const PoseTemplate& templ, double threshold, Stream stream) {
+  const double least = least_closeness(templ, threshold, templ.grid().top());
+  const auto& [peaks, peak_counts, best, searched] = found_at_top_;
+  const auto* sources = sources_.as<stage::Gather::Source>();
+  if (best) {
+    shortlist_.problem.choice.least = least;
+    stage::Shortlist::Buffers listed{
+        {}, best, searched, sources, lists_[0].candidates, lists_[0].count};
+    return shortlist_.launch(device_, listed, stream);
+  }
+  gather_.problem.choice.least = least;
   stage::Gather::Buffers gathered{{},
-                                  peaks_,
-                                  peak_counts_,
-                                  sources_.as<stage::Gather::Source>(),
+                                  peaks,
+                                  peak_counts,
+                                  sources,
                                   lists_[0].candidates,
                                   lists_[0].count,
                                   starts_.as<AlignedPose>(),
                                   angles_.as<AngleStep>(),
                                   inverse_scales_.as<std::int32_t>()};
-  if (Status s = gather_.launch(device_, gathered, stream); !s.ok()) return s;
+  return gather_.launch(device_, gathered, stream);
+}
+
+Status PoseDescent::enqueue_choices(const PoseTemplate& templ,
+                                    std::span<const PyramidLevel> pyramid, double threshold,
+                                    Stream stream) {
+  if (Status s = enqueue_gathering(templ, threshold, stream); !s.ok()) return s;
   for (std::size_t i = 0; i < sifts_.size(); ++i) {
     const int level = sifts_[i].problem.level;
     const PyramidLevel& frame = pyramid[level];

@@ -78,12 +78,16 @@ class PoseDescent {
   Status choose_all();
   stage::Probe::Buffers probe_buffers(const PyramidLevel& frame, const PoseTemplate& templ,
                                       const List& list) const;
+  /// The first list.
+  Status enqueue_gathering(const PoseTemplate& templ, double threshold, Stream stream);
   Status enqueue_choices(const PoseTemplate& templ, std::span<const PyramidLevel> pyramid,
                          double threshold, Stream stream);
   std::size_t result_bytes() const;
   Results results_in(const Block& block) const;
 
   Device device_;
+  /// One of the two makes the first list: of a survey of the top level, or of its peaks.
+  Step<stage::Shortlist> shortlist_;
   Step<stage::Gather> gather_;
   /// From the level below the top to level 0, where there are several.
   std::vector<Step<stage::Probe>> probes_;
@@ -91,8 +95,7 @@ class PoseDescent {
   Step<stage::Align> align_;
   Step<stage::Probe> last_probe_;
   int most_ = 1;  ///< candidates at the end
-  const RefinedPeak* peaks_ = nullptr;
-  const std::uint32_t* peak_counts_ = nullptr;
+  TemplateResults found_at_top_ = {};
   Block sources_, angles_, inverse_scales_, found_, starts_, list_blocks_[2];
   std::vector<List> lists_;  ///< of gather_ and each of sifts_
   Block results_, host_results_;

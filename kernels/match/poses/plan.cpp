@@ -134,7 +134,7 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
       level > 0 ? std::max(3, static_cast<int>(smaller / 4)) : settings_.min_peak_distance;
   coarse.subpixel = Subpixel::none;
   auto top = MatchPlan::make(device_, pictures.value().pictures, ElementType::u8,
-                             pyramid_[level].size, coarse, stream, {}, Memory::device);
+                             pyramid_[level].size, coarse, stream, {}, Memory::device, level > 0);
   if (!top.ok()) return top.status();
   auto descent = PoseDescent::make(device_, templ, top.value(), pictures.value().poses, sizes(),
                                    settings_, stream);

@@ -4,72 +4,12 @@
 // among them, lists that are full and that are empty.
 #include "stages/sift.hpp"
 
-#include "posed.hpp"
+#include "candidates.hpp"
 
 namespace checkcorr {
 namespace {
 
-using xcorr::AlignedPose;
 using xcorr::PoseCandidate;
-
-/// Made of the frame's pixels, so that scores and places repeat.
-class Draws {
- public:
-  explicit Draws(const Scenario& scenario) : bytes_(view<std::uint8_t>(scenario.values, "lefts")) {}
-  int operator()(int most) { return bytes_[next_++ % bytes_.size()] % most; }
-
- private:
-  std::span<const std::uint8_t> bytes_;
-  std::size_t next_ = 0;
-};
-
-xcorr::PoseChoice choice_of(const Case& c) {
-  xcorr::PoseChoice choice;
-  choice.most = 3 + c.right.width % 5;
-  choice.least = c.right.height % 3 == 0 ? -1 : 0.2;
-  choice.near = 2 + c.left.width % 7;
-  choice.far = 20;
-  choice.wanted = 1 + c.left.height % 3;
-  choice.margin = 0.25;
-  return choice;
-}
-
-/// Of both signs where the case asks for that.
-double score_of(const Case& c, Draws& draw) {
-  return (draw(64) - (c.polarity == xcorr::Polarity::same ? 0 : 32)) / 64.0;
-}
-
-int level_of(const Case& c) { return (c.left.width + c.right.width) % 2; }
-
-void compare_lists(Comparison& comparison, const Values& truth, const Values& got, const char* name,
-                   const char* count_name, int level) {
-  const auto count = [](const Values& values, const char* which) {
-    return view<std::int32_t>(values, which)[0];
-  };
-  const int kept = count(truth, count_name);
-  comparison.value([&] { return count_name; }, kept, count(got, count_name), 0);
-  const auto expected = view<PoseCandidate>(truth, name), actual = view<PoseCandidate>(got, name);
-  for (int i = 0; i < kept; ++i) {
-    const auto place = [&] { return name + ('[' + std::to_string(i) + ']'); };
-    comparison.value(place, expected[i].closeness, actual[i].closeness, 0);
-    comparison.value(place, expected[i].score, actual[i].score, 0);
-    comparison.value(place, expected[i].twice_x, actual[i].twice_x, 0);
-    comparison.value(place, expected[i].twice_y, actual[i].twice_y, 0);
-    comparison.value(place, expected[i].pose.angle, actual[i].pose.angle, 0);
-    comparison.value(place, expected[i].pose.scale, actual[i].pose.scale, 0);
-    comparison.value(place, expected[i].may_climb, actual[i].may_climb, 0);
-  }
-  if (level > 0) return;
-  const auto starts = view<AlignedPose>(truth, "starts"), begun = view<AlignedPose>(got, "starts");
-  for (std::size_t i = 0; i < starts.size(); ++i) {
-    const auto place = [&] { return "starts[" + std::to_string(i) + ']'; };
-    comparison.value(place, starts[i].x, begun[i].x, 0);
-    comparison.value(place, starts[i].y, begun[i].y, 0);
-    comparison.value(place, starts[i].cosine, begun[i].cosine, 0);
-    comparison.value(place, starts[i].sine, begun[i].sine, 0);
-    comparison.value(place, starts[i].scale, begun[i].scale, 0);
-  }
-}
 
 class GatherTest final : public StageTest<xcorr::stage::Gather> {
   bool concerns(const Case& c) const override { return is_posed(c); }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The oracle of the stage survey: whole numbers until the last three operations, which are those of
+// the header.
+#include <cmath>
+
+#include "stages/survey.hpp"
+
+namespace xcorr::cpu {
+namespace {
+
+/// The sums of a window or a template.
+struct Sums {
+  std::int64_t n, sum, squares;
+
+  std::int64_t energy(Method method) const {
+    return method == Method::ccoeff_normed ? n * squares - sum * sum : squares;
+  }
+  float norm(Method method) const {
+    return energy(method) > 0 ? 1 / std::sqrt(static_cast<float>(energy(method))) : 0;
+  }
+};
+
+float closeness(Method method, Polarity polarity, std::int64_t product, const Sums& window,
+                const Sums& picture) {
+  const float left = window.norm(method), right = picture.norm(method);
+  if (method == Method::sqdiff_normed) {
+    const auto difference = static_cast<float>(window.squares - 2 * product + picture.squares);
+    return left > 0 && right > 0 ? std::fma(-(difference * left), right, 1.0F) : 0;
+  }
+  const std::int64_t value =
+      method == Method::ccoeff_normed ? window.n * product - window.sum * picture.sum : product;
+  const float score = static_cast<float>(value) * left * right;
+  return polarity == Polarity::either     ? std::abs(score)
+         : polarity == Polarity::inverted ? -score
+                                          : score;
+}
+
+Status survey(const stage::Survey::Problem& p, const Device&, const stage::Survey::Buffers& b,
+              PlanState*) {
+  const Rect shifts = p.correlate.shifts;
+  const Size size = p.correlate.right;
+  const int columns = (p.correlate.left.width + 3) / 4, rows = (p.correlate.left.height + 3) / 4;
+  const auto* products = static_cast<const std::uint32_t*>(b.products);
+  for (int r = 0; r < b.right_count; ++r) {
+    const int right = b.first_right + r;
+    const TemplateSums& sums = b.template_sums[right];
+    const Sums picture{p.pixels(), std::int64_t(sums.sum), std::int64_t(sums.squares)};
+    SurveyKey* const best = b.best + std::int64_t{right} * columns * rows;
+    std::fill_n(best, std::int64_t{columns} * rows, SurveyKey{0});
+    for (int y = 0; y < shifts.height; ++y)
+      for (int x = 0; x < shifts.width; ++x) {
+        const std::int64_t at = std::int64_t{y} * shifts.width + x;
+        const Sums window{p.pixels(), static_cast<const std::uint32_t*>(b.window_sums)[at],
+                          static_cast<const std::uint32_t*>(b.window_squares)[at]};
+        const float value = closeness(
+            p.method, p.polarity, products[r * p.products_stride() + y * p.products_pitch() + x],
+            window, picture);
+        // In eighths of a cell, from twice the centre.
+        const int u = 2 * x + size.width - 1, v = 2 * y + size.height - 1;
+        const std::int64_t cell = std::int64_t{v / 8} * columns + u / 8;
+        const std::int64_t place =
+            ((p.first_picture + right) * std::int64_t{columns} * rows + cell) * 16 + v % 8 / 2 * 4 +
+            u % 8 / 2;
+        best[cell] = std::max(best[cell], survey_key(value, static_cast<std::uint32_t>(place)));
+      }
+  }
+  return {};
+}
+
+bool supports(const stage::Survey::Problem& p, const Device&) { return p.is_countable(); }
+
+constexpr Variant<stage::Survey> table[] = {
+    {{"reference",
+      Backend::cpu,
+      {Feature::u8, Feature::mask, Feature::contrast, Feature::pitched_output},
+      reference_rank},
+     supports,
+     survey},
+};
+
+}  // namespace
+
+Family reference_survey_family() { return Family(table); }
+
+}  // namespace xcorr::cpu

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The choice of candidates by one block (PoseChoice): it sorts them, then a warp walks down the
+// list, since each that is kept decides on those behind it.
+#pragma once
+
+#include "cuda/common/launch.cuh"
+#include "stages/sift.hpp"
+
+namespace xcorr::cuda {
+
+/// Sorts by the whole block (Batcher's bitonic network). `length`: a power of two.
+template <class T, class Before>
+__device__ void sort_by_block(T* items, int length, Before before) {
+  for (int run = 2; run <= length; run *= 2)
+    for (int step = run / 2; step > 0; step /= 2) {
+      __syncthreads();
+      for (int i = threadIdx.x; i < length / 2; i += blockDim.x) {
+        const int low = i / step * 2 * step + i % step, high = low + step;
+        const bool falls = (low & run) == 0;
+        if (before(items[high], items[low]) == falls) {
+          const T item = items[low];
+          items[low] = items[high];
+          items[high] = item;
+        }
+      }
+    }
+  __syncthreads();
+}
+
+__host__ __device__ constexpr int power_of_two_above(int count) {
+  int length = 1;
+  while (length < count) length *= 2;
+  return length;
+}
+
+/// A walk down a sorted list, by all lanes of one warp.
+class PoseWalk {
+ public:
+  /// Where the chosen go.
+  struct Output {
+    PoseCandidate* candidates;
+    std::int32_t* count;
+    AlignedPose* starts;  ///< at level 0
+  };
+  static __host__ __device__ constexpr std::size_t bytes(int most) {
+    return 2 * most * sizeof(PoseCandidate);
+  }
+
+  /// `memory`: of bytes() of it.
+  __device__ PoseWalk(const PoseChoice& choice, const PoseSteps& steps, int level, void* memory)
+      : choice_(choice),
+        steps_(steps),
+        level_(level),
+        kept_(static_cast<PoseCandidate*>(memory)),
+        apart_(kept_ + choice.most),
+        least_(choice.least) {}
+
+  /// Goes on with the next candidates, at(0) to at(count - 1); false: no more are wanted.
+  template <class At>
+  __device__ bool go_on(int count, At at, const PoseTables& tables, const Output& to) {
+    const int lane = threadIdx.x % 32;
+    for (int first = 0; first < count; first += 32) {
+      PoseCandidate mine{};
+      bool open = first + lane < count;
+      if (open) mine = at(first + lane);
+#pragma unroll 4
+      for (int k = 0; k < done_; ++k)
+        if (choice_.same(steps_, level_, mine, kept_[k])) open = false;
+      while (const unsigned left = __ballot_sync(~0u, open)) {
+        const int next = __ffs(static_cast<int>(left)) - 1;
+        const PoseCandidate one = from_lane(mine, next);
+        if (done_ == choice_.most || one.closeness <= no_closeness || one.closeness < least_)
+          return false;
+        keep(one, tables, to);
+        if (lane == next || choice_.same(steps_, level_, mine, one)) open = false;
+      }
+    }
+    return true;
+  }
+
+  __device__ void end(const Output& to) const {
+    const int lane = threadIdx.x % 32;
+    if (lane == 0) *to.count = done_;
+    if (level_ == 0)
+      for (int i = done_ + lane; i < choice_.most; i += 32) to.starts[i] = {};
+  }
+
+ private:
+  __device__ static PoseCandidate from_lane(const PoseCandidate& mine, int lane) {
+    PoseCandidate one{};
+    one.closeness = __shfl_sync(~0u, mine.closeness, lane);
+    one.score = __shfl_sync(~0u, mine.score, lane);
+    one.twice_x = __shfl_sync(~0u, mine.twice_x, lane);
+    one.twice_y = __shfl_sync(~0u, mine.twice_y, lane);
+    one.pose.angle = __shfl_sync(~0u, mine.pose.angle, lane);
+    one.pose.scale = __shfl_sync(~0u, mine.pose.scale, lane);
+    one.may_climb = __shfl_sync(~0u, mine.may_climb, lane);
+    return one;
+  }
+
+  __device__ void keep(const PoseCandidate& one, const PoseTables& tables, const Output& to) {
+    const int lane = threadIdx.x % 32;
+    bool is_apart = true;
+    for (int i = lane; i < apart_count_; i += 32)
+      if (!choice_.apart(one, apart_[i])) is_apart = false;
+    is_apart = __all_sync(~0u, is_apart);
+    if (lane == 0) {
+      kept_[done_] = one;
+      if (is_apart) apart_[apart_count_] = one;
+      to.candidates[done_] = level_ > 0 ? one_level_down(one) : one;
+      if (level_ == 0) to.starts[done_] = start_of(one, tables);
+    }
+    __syncwarp();
+    ++done_;
+    apart_count_ += is_apart;
+    if (is_apart && apart_count_ == choice_.wanted && one.closeness - choice_.margin > least_)
+      least_ = one.closeness - choice_.margin;
+  }
+
+  PoseChoice choice_;
+  const PoseSteps& steps_;
+  int level_;
+  PoseCandidate *kept_, *apart_;  ///< of the level
+  double least_;
+  int done_ = 0, apart_count_ = 0;
+};
+
+}  // namespace xcorr::cuda

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The shortlist on the GPU. There are many keys and few are wanted, so most are left out first, in
+// parallel: the frame is cut into tiles at least as wide as what a candidate stands for. Of tiles
+// that lie a tile apart the best keys are no two the same candidate, nor is any one candidate the
+// same as two of them. So if `most` of them reach a key, as many candidates do, and what is below
+// is not wanted. The rest is sorted and walked by one block.
+#include "cuda/common/shared_memory.cuh"
+#include "cuda/common/tickets.cuh"
+#include "cuda/poses/choice.cuh"
+#include "stages/survey.hpp"
+
+namespace xcorr::cuda {
+namespace {
+
+constexpr int tiled_threads = 256, tiles_of_block = 8, pictures_of_block = 16, most_compared = 256;
+constexpr int threads = 512, chunk = 4096;
+
+/// Squares of cells.
+struct Tiles {
+  int side, columns, rows;
+
+  explicit Tiles(const stage::Shortlist::Problem& p) : side(2) {
+    const SurveyCells cells = p.cells();
+    const auto grow = [&] {
+      columns = ceil_div(cells.columns, side);
+      rows = ceil_div(cells.rows, side);
+    };
+    // Twice a place spans 2 * SurveyCells::side in a cell.
+    for (grow(); side * SurveyCells::side < p.choice.near || compared() > most_compared; grow())
+      side *= 2;
+  }
+  __host__ __device__ int count() const { return columns * rows; }
+  /// Those in columns and rows of even number.
+  __host__ __device__ int compared() const { return ((columns + 1) / 2) * ((rows + 1) / 2); }
+  __device__ int compared_tile(int i) const {
+    const int across = (columns + 1) / 2;
+    return 2 * (i / across) * columns + 2 * (i % across);
+  }
+  dim3 grid(int pictures) const {
+    return dim3(ceil_div(columns, tiles_of_block), rows, ceil_div(pictures, pictures_of_block));
+  }
+};
+
+/// What the kernels share. The best keys of tiles and the length of the list are 0 between
+/// launches.
+struct Lists {
+  unsigned long long* of_tiles;
+  unsigned *count, *ticket;
+  SurveyKey *keys, *least;
+  void* walk;
+
+  Lists(const stage::Shortlist::Problem& p, void* workspace, unsigned* zeros)
+      : of_tiles(reinterpret_cast<unsigned long long*>(zeros)),
+        count(zeros + 2 * Tiles(p).count()),
+        ticket(count + 1),
+        keys(static_cast<SurveyKey*>(workspace)),
+        least(keys + p.keys()),
+        walk(least + 1) {}
+  static std::size_t bytes(const stage::Shortlist::Problem& p) {
+    return (p.keys() + 1) * sizeof(SurveyKey) + PoseWalk::bytes(p.choice.most);
+  }
+  static std::int64_t zeros(const stage::Shortlist::Problem& p) { return 2 * Tiles(p).count() + 2; }
+};
+
+/// Calls visit(tile of the block, key) for the keys of a block's tiles and pictures.
+template <class Visit>
+__device__ void for_keys(const stage::Shortlist::Problem& p, const stage::Shortlist::Buffers& b,
+                         const Tiles& tiles, Visit visit) {
+  const SurveyCells cells = p.cells();
+  const int width = tiles_of_block * tiles.side, within = threadIdx.x % width,
+            column = blockIdx.x * width + within;
+  if (column >= cells.columns) return;
+  const int first = blockIdx.z * pictures_of_block,
+            count = min(pictures_of_block, p.pictures - first) * tiles.side;
+#pragma unroll 4
+  for (int i = threadIdx.x / width; i < count; i += tiled_threads / width) {
+    const int picture = first + i / tiles.side, row = blockIdx.y * tiles.side + i % tiles.side;
+    if (row >= cells.rows) continue;
+    const SurveyKey key =
+        b.best[(std::int64_t{picture} * cells.rows + row) * cells.columns + column];
+    visit(within / tiles.side, b.searched[picture] ? key : 0);
+  }
+}
+
+/// Finds the least key that is wanted, by one block.
+__device__ void find_least(const PoseChoice& choice, const Tiles& tiles, const Lists& lists) {
+  __shared__ SurveyKey compared[most_compared];
+  const int count = tiles.compared(), i = threadIdx.x;
+  static_assert(most_compared <= tiled_threads);
+  if (i < count)
+    compared[i] =
+        *static_cast<volatile unsigned long long*>(&lists.of_tiles[tiles.compared_tile(i)]);
+  if (i == 0) *lists.least = 1;
+  __syncthreads();
+  if (i >= count || !compared[i]) return;
+  int better = 0;
+#pragma unroll 8
+  for (int k = 0; k < count; ++k) better += compared[k] > compared[i];
+  if (better == choice.most - 1) *lists.least = compared[i];
+}
+
+__global__ void __launch_bounds__(tiled_threads)
+    best_of_tiles(stage::Shortlist::Problem p, stage::Shortlist::Buffers b, Tiles tiles,
+                  Lists lists) {
+  __shared__ unsigned long long best[tiles_of_block];
+  if (threadIdx.x < tiles_of_block) best[threadIdx.x] = 0;
+  __syncthreads();
+  wait_for_previous();
+  unsigned long long mine = 0;
+  int tile = 0;
+  for_keys(p, b, tiles, [&](int of_block, SurveyKey key) {
+    tile = of_block;
+    if (key > mine) mine = key;
+  });
+  if (mine) atomicMax(&best[tile], mine);
+  __syncthreads();
+  const int column = blockIdx.x * tiles_of_block + threadIdx.x;
+  if (threadIdx.x < tiles_of_block && column < tiles.columns && best[threadIdx.x])
+    atomicMax(&lists.of_tiles[blockIdx.y * tiles.columns + column], best[threadIdx.x]);
+  __threadfence();
+  __syncthreads();
+  if (is_last_block(lists.ticket, gridDim.x * gridDim.y * gridDim.z))
+    find_least(p.choice, tiles, lists);
+}
+
+__global__ void __launch_bounds__(tiled_threads)
+    list_wanted(stage::Shortlist::Problem p, stage::Shortlist::Buffers b, Tiles tiles,
+                Lists lists) {
+  wait_for_previous();
+  const SurveyKey least = *lists.least;
+  const int column = blockIdx.x * tiles_of_block + threadIdx.x;
+  const bool wanted = threadIdx.x < tiles_of_block && column < tiles.columns &&
+                      lists.of_tiles[blockIdx.y * tiles.columns + column] >= least;
+  if (!__syncthreads_or(wanted)) return;
+  for_keys(p, b, tiles, [&](int, SurveyKey key) {
+    if (key >= least && closeness_of(key) >= p.choice.least)
+      lists.keys[atomicAdd(lists.count, 1u)] = key;
+  });
+}
+
+/// The least key so that no more than `chunk` of the list are from it up to below `end`: by the
+/// digits of the keys, the highest first. Called by the whole block.
+__device__ SurveyKey begin_of_chunk(const SurveyKey* keys, int count, SurveyKey end) {
+  constexpr int bits = 8, digits = 1 << bits;
+  __shared__ int histogram[digits];
+  __shared__ int digit, taken;
+  SurveyKey prefix = 0;
+  for (int shift = 64 - bits;; shift -= bits) {
+    for (int i = threadIdx.x; i < digits; i += threads) histogram[i] = 0;
+    __syncthreads();
+    for (int i = threadIdx.x; i < count; i += threads) {
+      const SurveyKey key = keys[i];
+      const bool has_prefix = shift + bits == 64 || key >> (shift + bits) == prefix;
+      if (key < end && has_prefix) atomicAdd(&histogram[key >> shift & (digits - 1)], 1);
+    }
+    __syncthreads();
+    // Of the keys from each digit up, how many there are.
+    int upto = 0;
+    for (int i = threadIdx.x; i < digits; ++i) upto += histogram[i];
+    if (threadIdx.x == 0) {
+      digit = digits;
+      taken = 0;
+    }
+    __syncthreads();
+    if (threadIdx.x < digits && upto <= chunk &&
+        (threadIdx.x == 0 || upto + histogram[threadIdx.x - 1] > chunk)) {
+      digit = threadIdx.x;
+      taken = upto;
+    }
+    __syncthreads();
+    // Keys differ, so a single one ends it at the latest.
+    const SurveyKey begin = (prefix << bits) + digit;
+    if (digit == 0 || taken > 0) return begin << shift;
+    prefix = begin - 1;
+    __syncthreads();  // all have read what is overwritten
+  }
+}
+
+/// Whether there is shared memory for what the walk needs.
+__host__ __device__ bool has_shared_walk(const stage::Shortlist::Problem& p) {
+  return PoseWalk::bytes(p.choice.most) <= 16 * 1024;
+}
+
+__global__ void __launch_bounds__(threads, 1)
+    shortlist(stage::Shortlist::Problem p, stage::Shortlist::Buffers b, int tiles, Lists lists) {
+  SurveyKey* const sorted = dynamic_shared<SurveyKey>();
+  __shared__ int sorted_count;
+  wait_for_previous();
+  const int count = static_cast<int>(*lists.count);
+  const SurveyCells cells = p.cells();
+  const PoseWalk::Output to{b.candidates, b.candidate_count, nullptr};
+  PoseWalk walk(p.choice, p.steps, p.level, has_shared_walk(p) ? sorted + chunk : lists.walk);
+  SurveyKey end = ~SurveyKey{0};
+  for (int left = count; left > 0;) {
+    const SurveyKey begin = left <= chunk ? 0 : begin_of_chunk(lists.keys, count, end);
+    if (threadIdx.x == 0) sorted_count = 0;
+    __syncthreads();
+    for (int i = threadIdx.x; i < count; i += threads)
+      if (const SurveyKey key = lists.keys[i]; key >= begin && key < end)
+        sorted[atomicAdd(&sorted_count, 1)] = key;
+    __syncthreads();
+    const int length = power_of_two_above(sorted_count);
+    for (int i = sorted_count + threadIdx.x; i < length; i += threads) sorted[i] = 0;
+    sort_by_block(sorted, length, [](SurveyKey a, SurveyKey b) { return a > b; });
+    bool goes_on = false;
+    if (threadIdx.x < 32)
+      goes_on = walk.go_on(
+          sorted_count,
+          [&](int i) { return stage::Shortlist::candidate_of(sorted[i], cells, b.sources); }, {},
+          to);
+    if (!__syncthreads_or(goes_on)) break;
+    left -= sorted_count;
+    end = begin;
+    __syncthreads();  // all have read the count
+  }
+  if (threadIdx.x < 32) walk.end(to);
+  if (threadIdx.x == 0) *lists.count = 0;
+  for (int i = threadIdx.x; i < tiles; i += threads) lists.of_tiles[i] = 0;
+}
+
+std::size_t workspace(const stage::Shortlist::Problem& p, const Device&) { return Lists::bytes(p); }
+
+Result<std::unique_ptr<PlanState>> plan(const stage::Shortlist::Problem& p, const Device&) {
+  return Tickets::make(Lists::zeros(p));
+}
+
+Status launch(const stage::Shortlist::Problem& p, const Device& device,
+              const stage::Shortlist::Buffers& b, PlanState* state) {
+  const Tiles tiles(p);
+  const Lists lists(p, b.workspace, static_cast<const Tickets*>(state)->counters());
+  if (Status s = enqueue_early(device, "best_of_tiles", best_of_tiles, tiles.grid(p.pictures),
+                               dim3(tiled_threads), 0, b.stream, p, b, tiles, lists);
+      !s.ok())
+    return s;
+  if (Status s = enqueue_early(device, "list_wanted", list_wanted, tiles.grid(p.pictures),
+                               dim3(tiled_threads), 0, b.stream, p, b, tiles, lists);
+      !s.ok())
+    return s;
+  const std::size_t bytes =
+      chunk * sizeof(SurveyKey) + (has_shared_walk(p) ? PoseWalk::bytes(p.choice.most) : 0);
+  return enqueue_early(device, "shortlist", shortlist, dim3(1), dim3(threads), bytes, b.stream, p,
+                       b, tiles.count(), lists);
+}
+
+/// A block's tiles are at most as wide as it has threads.
+bool supports(const stage::Shortlist::Problem& p, const Device&) {
+  const Tiles tiles(p);
+  return tiles_of_block * tiles.side <= tiled_threads && tiles.rows <= 65535 &&
+         p.keys() < INT32_MAX;
+}
+
+constexpr Variant<stage::Shortlist> table[] = {
+    {{"shortlist", Backend::cuda, Feature::u8}, supports, launch, workspace, plan},
+};
+
+}  // namespace
+
+Family shortlist_family() { return Family(table); }
+
+}  // namespace xcorr::cuda

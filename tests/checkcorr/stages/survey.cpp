@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stages survey and shortlist: bit for bit, and the same candidates in the same order.
+#include "stages/survey.hpp"
+
+#include "candidates.hpp"
+#include "norms.hpp"
+
+namespace checkcorr {
+namespace {
+
+using xcorr::SurveyKey;
+
+class SurveyTest final : public StageTest<xcorr::stage::Survey> {
+  bool concerns(const Case& c) const override {
+    return !c.filter && c.type == ElementType::u8 && is_matching(c);
+  }
+  bool takes(const Case& c, const Trial& trial) const override {
+    return concerns(c) && trial.method && xcorr::info(*trial.method).normed && is_usual(c, trial);
+  }
+  Problem problem(const Scenario& scenario) const override {
+    return scenario.problem.surveying(scenario.test.right.width % 5);
+  }
+  xcorr::Status prepare(Scenario& scenario) const override {
+    if (auto s = scenario.make_products(); !s.ok()) return s;
+    return scenario.make_window_sums();
+  }
+  xcorr::Status make_truth(Scenario& scenario) const override {
+    if (auto s = prepare(scenario); !s.ok()) return s;
+    return scenario.make<Stage>(problem(scenario));
+  }
+  std::optional<Problem> other_layout(const Variant&, const Scenario&, Problem p) const override {
+    p.product_pitch = p.correlate.shifts.width + 5;
+    p.product_stride = p.product_pitch * p.correlate.shifts.height + 3;
+    return p;
+  }
+  void lay_out_inputs(const Problem& p, Values& values) const override {
+    values["products"] = spread(rows_of(p), values["products"]);
+  }
+  void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
+    const auto expected = view<SurveyKey>(t.scenario.values, "best"),
+               actual = view<SurveyKey>(got, "best");
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const auto place = [&] { return "best[" + std::to_string(i) + ']'; };
+      // Where there is no place both halves are 0; doubles hold them.
+      comparison.value(place, double(expected[i] >> 32), double(actual[i] >> 32), 0);
+      comparison.value(place, xcorr::place_of(expected[i]), xcorr::place_of(actual[i]), 0);
+    }
+  }
+} const survey_test;
+
+class ShortlistTest final : public StageTest<xcorr::stage::Shortlist> {
+  bool concerns(const Case& c) const override { return is_posed(c); }
+  bool takes(const Case& c, const Trial& trial) const override { return is_posed(c, trial); }
+  Problem problem(const Scenario& scenario) const override {
+    const Case& c = scenario.test;
+    // Many pictures of few cells, or few of many.
+    const bool many = c.right.width % 3 == 0;
+    Problem p{many ? Size{21, 18} : Size{150, 90}, many ? 300 : 7, pose_grid(c).steps(), 1,
+              choice_of(c)};
+    if (c.right.width % 2 == 0) p.choice.most *= 20;
+    return p;
+  }
+  xcorr::Status prepare(Scenario& scenario) const override {
+    const Problem p = problem(scenario);
+    const xcorr::PoseGrid grid = pose_grid(scenario.test);
+    Draws draw(scenario);
+    std::vector<SurveyKey> best(p.keys());
+    std::vector<std::uint8_t> searched;
+    std::vector<xcorr::stage::Gather::Source> sources;
+    for (std::size_t i = 0; i < best.size(); ++i)
+      if (draw(8) > 0)
+        best[i] = xcorr::survey_key(static_cast<float>(score_of(scenario.test, draw)),
+                                    static_cast<std::uint32_t>(16 * i + draw(16)));
+    for (int i = 0; i < p.pictures; ++i) {
+      searched.push_back(draw(16) > 0);
+      sources.push_back(
+          {{draw(grid.angles(p.level)), draw(grid.scales(p.level))}, 5 + draw(3), 6 + draw(2)});
+    }
+    set(scenario.values, "best", best);
+    set(scenario.values, "searched", searched);
+    set(scenario.values, "sources", sources);
+    return {};
+  }
+  xcorr::Status make_truth(Scenario& scenario) const override {
+    if (auto s = prepare(scenario); !s.ok()) return s;
+    return scenario.make<Stage>(problem(scenario));
+  }
+  void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
+    compare_lists(comparison, t.scenario.values, got, "candidates", "candidate_count",
+                  problem(t.scenario).level);
+  }
+} const shortlist_test;
+
+}  // namespace
+}  // namespace checkcorr
