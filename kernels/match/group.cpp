@@ -282,7 +282,9 @@ bool TemplateGroup::kernel_refines() const {
 
 Status TemplateGroup::sum_windows(const MatchFrame& frame, const MatchScratch& scratch,
                                   Stream stream) const {
-  return window_sums_->launch(problem_.window_sums(), device_,
+  stage::WindowSums::Problem problem = problem_.window_sums();
+  problem.correlate.rights = searched_end();
+  return window_sums_->launch(problem, device_,
                               {{scratch.side_workspace.data(), stream},
                                frame.data,
                                mask(),
@@ -389,13 +391,13 @@ Status TemplateGroup::refine(const MatchFrame& frame, const MatchScratch& scratc
                              const MatchResults& results, Stream stream) {
   stage::Refine::Buffers buffers{window_inputs(frame, scratch, stream), results.candidates,
                                  results.counts, results.peaks, results.peak_counts};
-  buffers.right_count = problem_.correlate.rights;
+  buffers.right_count = searched_end();
   return refine_->launch(problem_.refinement(), device_, buffers, refine_state_.get());
 }
 
 Status TemplateGroup::locate(const MatchFrame& frame, const MatchScratch& scratch,
                              const MatchResults& results, Stream stream) {
-  const LaunchOfRights all{{scratch.workspace.data(), stream}, 0, problem_.correlate.rights};
+  const LaunchOfRights all{{scratch.workspace.data(), stream}, 0, searched_end()};
   return locate_->launch(problem_.locating(), device_,
                          {all, static_cast<const std::uint8_t*>(frame.data),
                           static_cast<const std::uint8_t*>(operands()),

@@ -80,6 +80,8 @@ class TemplateGroup {
 
   /// Searches only those templates of the bank from now on; whether that changes anything.
   bool select(const std::vector<bool>& wanted);
+  /// Searches only its first ones from now on.
+  void search_first(int count) { searched_ = {{0, count}}; }
 
   /// Enqueues the match of a frame.
   Status run(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
@@ -99,6 +101,8 @@ class TemplateGroup {
   Status sum_up(int first, int count, const MatchResults& results, Stream stream);
 
   void adopt(const MatchFrame& frame);
+  /// How many of the first templates have all that are searched.
+  int searched_end() const { return searched_.back().second; }
   bool kernel_refines() const;
   /// The operands of the products, see stage::Correlate::Buffers::rights.
   const void* operands() const {

@@ -11,35 +11,11 @@
 #include "match/image.hpp"
 #include "match/plan.hpp"
 #include "match/poses/plan.hpp"
+#include "match/task.hpp"
 #include "match/tune.hpp"
 
 namespace xcorr {
 namespace {
-
-Status check_settings(const MatchSettings& s) {
-  const auto bad = [](const char* what) { return Status(Code::invalid_argument, what); };
-  if (static_cast<std::size_t>(s.method) >= methods().size()) return bad("no such method");
-  if (s.subpixel > Subpixel::least_squares) return bad("no such way to find sub-pixel places");
-  if (!(s.threshold >= -1 && s.threshold <= 1)) return bad("the threshold must be in [-1, 1]");
-  if (s.polarity > Polarity::either) return bad("no such polarity");
-  if (s.polarity != Polarity::same && !info(s.method).centred)
-    return {Code::unsupported, std::string("polarity: the sign of scores by ") +
-                                   info(s.method).name +
-                                   " says nothing; it does by ccoeff and ccoeff-normed"};
-  if (!(s.min_contrast >= 0 && std::isfinite(s.min_contrast)))
-    return bad("min_contrast must be finite and not negative");
-  if (s.max_peaks < 1 || s.max_peaks > 1024) return bad("max_peaks must be in [1, 1024]");
-  if (s.min_peak_distance < 0) return bad("min_peak_distance must not be negative");
-  if (!(s.poses.max_overlap >= 0 && s.poses.max_overlap <= 1))
-    return bad("max_overlap must be in [0, 1]");
-  if (const auto& near = s.poses.vicinity;
-      near && !(std::isfinite(near->angle) && near->turn >= 0 && near->scale > 0 &&
-                std::isfinite(near->scale) && near->growth >= 0))
-    return bad("the vicinity of poses must have a finite angle and scale and no negative reach");
-  if (!(s.prefilter_sigma >= 0 && s.prefilter_sigma <= 10))
-    return bad("prefilter_sigma must be in [0, 10]");
-  return {};
-}
 
 /// Of upright templates, or of those at several poses.
 using AnyPlan = std::variant<MatchPlan, PosePlan>;
@@ -63,24 +39,10 @@ Rect places(const AnyPlan& plan, Size size) {
 /// Checks that the frame is what prepare() was called for.
 Status check_frame(const std::optional<AnyPlan>& plan, const MatrixView& frame) {
   if (!plan) return {Code::invalid_argument, "prepare() has not been called"};
-  if (frame.type != type_of(*plan) || frame.size != frame_of(*plan))
-    return {Code::invalid_argument, "the frame is not of the prepared type and size"};
-  if (!frame.data) return {Code::invalid_argument, "the frame has no data"};
-  return check_rows(frame, "the frame");
+  return check_frame(frame, type_of(*plan), frame_of(*plan));
 }
 
 }  // namespace
-
-Rect searched_region(Size frame, const Rect& region) {
-  if (region.empty()) return {0, 0, frame.width, frame.height};
-  const int x = std::clamp(region.x, 0, frame.width), y = std::clamp(region.y, 0, frame.height);
-  // The end may exceed an int.
-  const auto end = [](std::int64_t start, int length, int limit) {
-    return static_cast<int>(std::clamp<std::int64_t>(start + length, 0, limit));
-  };
-  return {x, y, end(region.x, region.width, frame.width) - x,
-          end(region.y, region.height, frame.height) - y};
-}
 
 struct __attribute__((visibility("hidden"))) Matcher::Impl {
   Device device;
@@ -160,11 +122,7 @@ Result<AnyPlan> Matcher::Impl::make_plan(ElementType type, Size frame,
 }
 
 Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& settings) try {
-  if (Status status = check_settings(settings); !status.ok()) return status;
-  if (frame.empty()) return {Code::invalid_argument, "the frame is empty"};
-  if (!is_matched(type))
-    return {Code::invalid_argument,
-            std::string("frames of type ") + name_of(type) + "; frames are of " + matched_types};
+  if (Status status = check_task(type, frame, settings); !status.ok()) return status;
   if (!impl_->bank.empty() && impl_->bank.front().type != type)
     return {Code::invalid_argument, std::string("frames of ") + name_of(type) + ", templates of " +
                                         name_of(impl_->bank.front().type)};

@@ -2,6 +2,7 @@
 #include "match/plan.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 namespace xcorr {
@@ -47,17 +48,20 @@ MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& gro
   return p;
 }
 
+MatchPlan::MatchPlan(const Device& device, ElementType type, Size frame,
+                     const MatchSettings& settings)
+    : device_(device),
+      runtime_(&runtime(device.backend)),
+      type_(type),
+      frame_(frame),
+      settings_(settings),
+      region_(searched_region(frame, settings.search_region)) {}
+
 Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTemplate>& bank,
                                   ElementType type, Size frame, const MatchSettings& settings,
                                   Stream stream, const KernelOfGroup& kernels, Memory memory,
                                   bool surveyed) {
-  MatchPlan plan;
-  plan.device_ = device;
-  plan.runtime_ = &runtime(device.backend);
-  plan.type_ = type;
-  plan.frame_ = frame;
-  plan.settings_ = settings;
-  plan.region_ = searched_region(frame, settings.search_region);
+  MatchPlan plan(device, type, frame, settings);
   if (settings.prefilter_sigma > 0 && !plan.region_.empty()) {
     auto filter =
         Prefilter::make(device, type, frame, plan.region_.size(), settings.prefilter_sigma);
@@ -74,22 +78,54 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
     const int count = static_cast<int>(members.size());
     MatchProblem problem = problem_of_group(type, plan.region_.size(), key, count, settings);
     problem.surveyed = surveyed;
-    auto group = TemplateGroup::make(device, bank, members, problem,
-                                     own == kernels.end() ? settings.kernel : own->second,
-                                     settings.prefilter_sigma);
-    if (!group.ok()) return group.status();
-    plan.groups_.push_back(std::move(group.value()));
-    plan.firsts_.push_back(plan.matched_);
-    plan.matched_ += members.size();
+    if (Status s = plan.add_group(bank, members, problem,
+                                  own == kernels.end() ? settings.kernel : own->second);
+        !s.ok())
+      return s;
   }
   if (surveyed)
-    if (Status status = plan.prepare_survey(stream); !status.ok()) return status;
-  if (Status status = plan.allocate(memory); !status.ok()) return status;
-  for (std::size_t i = 0; i < plan.groups_.size(); ++i)
-    if (Status status = plan.groups_[i].load(bank, plan.results_of(i), stream); !status.ok())
-      return status;
-  if (Status status = plan.runtime_->wait(stream); !status.ok()) return status;
+    if (Status s = plan.prepare_survey(stream); !s.ok()) return s;
+  auto reader = FrameReader::make(
+      device, type, plan.prefilter_ ? plan.prefilter_->max_read() : plan.region_.size());
+  if (!reader.ok()) return reader.status();
+  plan.reader_ = std::move(reader.value());
+  if (Status s = plan.finish(bank, stream, memory); !s.ok()) return s;
   return plan;
+}
+
+Result<MatchPlan> MatchPlan::make_for_windows(const Device& device,
+                                              const std::vector<BankTemplate>& bank, Size frame,
+                                              const MatchSettings& settings, Stream stream) {
+  if (device.backend == Backend::cpu || settings.prefilter_sigma > 0)
+    return unable_kernel(stage::Search::name, "", device.backend);
+  MatchPlan plan(device, bank.front().type, frame, settings);
+  const Size window = plan.region_.size();
+  const int count = static_cast<int>(bank.size());
+  std::vector<std::uint32_t> members(bank.size());
+  std::iota(members.begin(), members.end(), 0);
+  MatchProblem problem =
+      problem_of_group(plan.type_, window, GroupKey(bank.front()), count, settings);
+  problem.correlate.own_lefts = true;
+  problem.correlate.left_pitch = padded_pitch(window.width);
+  problem.correlate.left_stride = problem.correlate.left_pitch * window.height;
+  if (Status s = plan.add_group(bank, members, problem, settings.kernel); !s.ok()) return s;
+  auto reader = WindowReader::make(device, window, count);
+  if (!reader.ok()) return reader.status();
+  plan.windows_ = std::move(reader.value());
+  if (Status s = plan.finish(bank, stream); !s.ok()) return s;
+  return plan;
+}
+
+Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
+                            const std::vector<std::uint32_t>& members, const MatchProblem& problem,
+                            const std::string& kernel) {
+  auto group =
+      TemplateGroup::make(device_, bank, members, problem, kernel, settings_.prefilter_sigma);
+  if (!group.ok()) return group.status();
+  groups_.push_back(std::move(group.value()));
+  firsts_.push_back(matched_);
+  matched_ += members.size();
+  return {};
 }
 
 Status MatchPlan::prepare_survey(Stream stream) {
@@ -105,11 +141,14 @@ Status MatchPlan::prepare_survey(Stream stream) {
                         Memory::device, stream);
 }
 
+Status MatchPlan::finish(const std::vector<BankTemplate>& bank, Stream stream, Memory memory) {
+  if (Status s = allocate(memory); !s.ok()) return s;
+  for (std::size_t i = 0; i < groups_.size(); ++i)
+    if (Status s = groups_[i].load(bank, results_of(i), stream); !s.ok()) return s;
+  return runtime_->wait(stream);
+}
+
 Status MatchPlan::allocate(Memory memory) {
-  auto reader =
-      FrameReader::make(device_, type_, prefilter_ ? prefilter_->max_read() : region_.size());
-  if (!reader.ok()) return reader.status();
-  reader_ = std::move(reader.value());
   MatchScratchSizes sizes;
   for (const TemplateGroup& group : groups_) group.add_needs(sizes);
   sizes_.peaks = matched_ * settings_.max_peaks;
@@ -181,11 +220,8 @@ Result<Rows> MatchPlan::read(const MatrixView& frame, Stream stream) {
   return Rows{static_cast<const std::uint8_t*>(prefilter_->data()), prefilter_->pitch()};
 }
 
-Result<MatchFrame> MatchPlan::searched(const MatrixView& frame, Stream stream) {
-  const auto rows = read(frame, stream);
-  if (!rows.ok()) return rows.status();
-  return MatchFrame{rows.value().data, rows.value().pitch, settings_.method, settings_.threshold,
-                    settings_.subpixel};
+MatchFrame MatchPlan::searched(const Rows& rows) const {
+  return {rows.data, rows.pitch, settings_.method, settings_.threshold, settings_.subpixel};
 }
 
 Status MatchPlan::settled(Status status, Stream stream) {
@@ -196,30 +232,36 @@ Status MatchPlan::settled(Status status, Stream stream) {
 }
 
 Status MatchPlan::enqueue(const MatrixView& frame, Stream stream) {
-  return settled(enqueue_groups(frame, stream), stream);
+  if (groups_.empty()) return {};
+  return settled(enqueue_groups(read(frame, stream), stream), stream);
+}
+
+Status MatchPlan::enqueue(const MatrixView& frame, std::span<const PartCorner> corners,
+                          Stream stream) {
+  corners_.assign(corners.begin(), corners.end());
+  groups_.front().search_first(static_cast<int>(corners.size()));
+  return settled(enqueue_groups(windows_->read(frame, corners_, stream), stream), stream);
 }
 
 Status MatchPlan::score(const MatrixView& frame, const ScoreMap& scores, Stream stream) {
   return settled(enqueue_scores(frame, scores, stream), stream);
 }
 
-Status MatchPlan::enqueue_groups(const MatrixView& frame, Stream stream) {
-  if (groups_.empty()) return {};
-  const auto searched = this->searched(frame, stream);
-  if (!searched.ok()) return searched.status();
+Status MatchPlan::enqueue_groups(const Result<Rows>& rows, Stream stream) {
+  if (!rows.ok()) return rows.status();
+  const MatchFrame searched = this->searched(rows.value());
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const MatchResults results = results_of(i);
     if (Status s = groups_[i].refresh(results, stream); !s.ok()) return s;
-    if (Status s = groups_[i].run(searched.value(), scratch_, results, side_, stream); !s.ok())
-      return s;
+    if (Status s = groups_[i].run(searched, scratch_, results, side_, stream); !s.ok()) return s;
   }
   return {};
 }
 
 Status MatchPlan::enqueue_scores(const MatrixView& frame, const ScoreMap& to, Stream stream) {
   if (groups_.empty()) return {};
-  const auto searched = this->searched(frame, stream);
-  if (!searched.ok()) return searched.status();
+  const auto rows = read(frame, stream);
+  if (!rows.ok()) return rows.status();
   TemplateGroup& group = groups_.front();
   const Size size = group.problem().correlate.shifts.size();
   const std::ptrdiff_t row = size.width * std::ptrdiff_t{sizeof(float)};
@@ -227,7 +269,8 @@ Status MatchPlan::enqueue_scores(const MatrixView& frame, const ScoreMap& to, St
   const bool in_place = reached && to.pitch == row;
   float* scores = in_place ? to.data : scratch_.scores.as<float>();
   if (Status s = group.refresh(results_of(0), stream); !s.ok()) return s;
-  if (Status s = group.score(searched.value(), scratch_, scores, side_, stream); !s.ok()) return s;
+  if (Status s = group.score(searched(rows.value()), scratch_, scores, side_, stream); !s.ok())
+    return s;
   if (in_place) return {};
   return runtime_->copy(
       {to.data, to.pitch, scores, row, std::size_t(row), std::size_t(size.height)}, Memory::device,
@@ -249,8 +292,10 @@ TemplateResults MatchPlan::results() const {
 
 void MatchPlan::collect(std::vector<Peak>& peaks) const {
   peaks.clear();
-  for (std::size_t group = 0; group < groups_.size(); ++group)
-    for (std::size_t i = 0; i < groups_[group].members().size(); ++i) append_peaks(group, i, peaks);
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    const std::size_t count = windows_ ? corners_.size() : groups_[group].members().size();
+    for (std::size_t i = 0; i < count; ++i) append_peaks(group, i, peaks);
+  }
   std::stable_sort(peaks.begin(), peaks.end(), [](const Peak& a, const Peak& b) {
     return a.template_index < b.template_index;
   });
@@ -278,6 +323,10 @@ Closeness MatchPlan::closeness_of(std::size_t group, std::size_t member) const {
   return {settings_.method, double(groups_[group].problem().pixels()), sums_of(group, member)};
 }
 
+PartCorner MatchPlan::origin_of(std::size_t member) const {
+  return windows_ ? corners_[member] : PartCorner{region_.x, region_.y};
+}
+
 void MatchPlan::append_peaks(std::size_t group, std::size_t member,
                              std::vector<Peak>& peaks) const {
   const bool minimum = info(settings_.method).minimum;
@@ -294,6 +343,7 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
     for (std::size_t i = 0; i < refined.size(); ++i)
       if (const FittedPlace& fit = results.fits[first + i]; fit.is_fitted)
         std::tie(refined[i].dx, refined[i].dy) = std::pair(fit.dx, fit.dy);
+  const PartCorner origin = origin_of(member);
   const Polarity polarity = settings_.polarity;
   // Exact scores may reorder close candidates.
   std::sort(refined.begin(), refined.end(), [&](const RefinedPeak& a, const RefinedPeak& b) {
@@ -304,7 +354,7 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
   for (const RefinedPeak& r : refined) {
     const double score = oriented(polarity, r.score);
     if (minimum ? score > limit : score < limit) break;
-    const double x = region_.x + r.x + r.dx, y = region_.y + r.y + r.dy;
+    const double x = origin.x + r.x + r.dx, y = origin.y + r.y + r.dy;
     peaks.push_back({groups_[group].members()[member].index,
                      x,
                      y,

@@ -14,6 +14,7 @@
 
 #include "match/frame_reader.hpp"
 #include "match/group.hpp"
+#include "match/window_reader.hpp"
 #include "stages/score.hpp"
 
 namespace xcorr {
@@ -47,11 +48,22 @@ class MatchPlan {
                                 Stream stream, const KernelOfGroup& kernels = {},
                                 Memory memory = Memory::host, bool surveyed = false);
 
+  /// For windows of the size of the settings' search region, each with one template of the bank,
+  /// which all have one size and mask. Errors: as of make(); unsupported where only windows one by
+  /// one can be searched.
+  static Result<MatchPlan> make_for_windows(const Device& device,
+                                            const std::vector<BankTemplate>& bank, Size frame,
+                                            const MatchSettings& settings, Stream stream);
+
   /// Adopts settings that need no new plan; false if others differ, too.
   bool adopt(const MatchSettings& settings);
 
   /// Uses the current state of the live templates. After an error nothing reads the frame.
   Status enqueue(const MatrixView& frame, Stream stream);
+
+  /// The same for the windows that begin there, inside the frame: the first one's template is the
+  /// bank's first. For plans for windows.
+  Status enqueue(const MatrixView& frame, std::span<const PartCorner> corners, Stream stream);
 
   /// Enqueues that from now on only those templates of the bank are searched, the others have no
   /// peaks. For plans whose results are in device memory.
@@ -86,10 +98,15 @@ class MatchPlan {
   Size region() const { return region_.size(); }
 
  private:
+  MatchPlan(const Device& device, ElementType type, Size frame, const MatchSettings& settings);
+  Status add_group(const std::vector<BankTemplate>& bank, const std::vector<std::uint32_t>& members,
+                   const MatchProblem& problem, const std::string& kernel);
+  /// Allocates what all groups share, and loads the templates.
+  Status finish(const std::vector<BankTemplate>& bank, Stream stream, Memory memory = Memory::host);
   Status allocate(Memory memory);
   /// Where all groups can be surveyed, makes the memory for it.
   Status prepare_survey(Stream stream);
-  Status enqueue_groups(const MatrixView& frame, Stream stream);
+  Status enqueue_groups(const Result<Rows>& rows, Stream stream);
   Status enqueue_scores(const MatrixView& frame, const ScoreMap& scores, Stream stream);
   /// Waits after an error: the device may still be reading the frame.
   Status settled(Status status, Stream stream);
@@ -98,8 +115,10 @@ class MatchPlan {
   void append_peaks(std::size_t group, std::size_t member, std::vector<Peak>& peaks) const;
   /// The searched part of a frame where kernels read it.
   Result<Rows> read(const MatrixView& frame, Stream stream);
-  /// The same, and the settings that it is matched by.
-  Result<MatchFrame> searched(const MatrixView& frame, Stream stream);
+  /// The settings that what has been read is matched by.
+  MatchFrame searched(const Rows& rows) const;
+  /// Where the region begins that a template is searched in.
+  PartCorner origin_of(std::size_t member) const;
   MatchResults results_of(std::size_t group) const;
 
   Device device_;
@@ -114,6 +133,8 @@ class MatchPlan {
 
   SideStream side_;  ///< window sums run beside the correlation
   FrameReader reader_;
+  std::optional<WindowReader> windows_;  ///< instead
+  std::vector<PartCorner> corners_;      ///< of the windows enqueued
   std::optional<Prefilter> prefilter_;
   MatchScratch scratch_;
   Block candidates_, counts_;

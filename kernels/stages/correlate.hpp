@@ -24,11 +24,12 @@ constexpr Features features_of(const Problem& p) {
   return feature_of(p.type)
       .with(Feature::several_pictures, p.lefts > 1)
       .with(Feature::overhang, !inside)
+      .with(Feature::own_lefts, p.own_lefts)
       .with(Feature::wide_sums, p.output_type() == ElementType::u64);
 }
 
 constexpr Extent lefts_of(const Problem& p) {
-  return matrices(p.type, p.left, p.left_pitch, p.left_stride, p.lefts);
+  return matrices(p.type, p.left, p.left_pitch, p.left_stride, p.total_lefts());
 }
 constexpr Extent rights_of(const Problem& p) {
   return matrices(p.type, p.right, p.right_pitch, p.right_stride, p.total_rights());

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The stage luma: packed pixels (see PixelLayout) -> their luma, by one formula for the CPU and the
-// GPU.
+// GPU: of a picture, or of several parts of it, each of which becomes a picture.
 #pragma once
+
+#include <algorithm>
 
 #include "stages/host_device.hpp"
 #include "stages/stage.hpp"
@@ -17,32 +19,46 @@ XCORR_HD inline std::uint8_t luma_of(const PixelLayout& layout, const std::uint8
   return static_cast<std::uint8_t>(sum >> 8);
 }
 
+/// Of a part of a picture: its first pixel.
+struct PartCorner {
+  std::int32_t x, y;
+};
+
 namespace stage {
 
 struct Luma {
   static constexpr const char* name = "luma";
 
   struct Problem {
-    Size size;
+    Size size;  ///< of the luma: the picture's, or each part's
     PixelLayout layout;
     std::int64_t pitch = 0;       ///< bytes from row to row of the pixels
     std::int64_t luma_pitch = 0;  ///< of the luma: a multiple of 4, at least the width
 
-    constexpr Features features() const { return Feature::u8; }
+    int parts = 0;                 ///< 0: the whole picture
+    Size picture = {};             ///< where there are parts
+    std::int64_t luma_stride = 0;  ///< bytes from one part's luma to the next: a multiple of 4
+
+    constexpr Features features() const {
+      return Features(Feature::u8).with(Feature::several_pictures, parts > 0);
+    }
   };
 
   struct Buffers : Launch {
     const std::uint8_t* pixels = nullptr;
     /// On a 4-byte boundary. Up to three bytes of a row's pitch past the width are overwritten.
     std::uint8_t* luma = nullptr;
+    const PartCorner* corners = nullptr;  ///< of the parts; they lie inside the picture
   };
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    const std::int64_t rows = p.size.height - 1;
+    const Size read = p.parts ? p.picture : p.size;
     visit("pixels", &Buffers::pixels,
-          Extent{rows * p.pitch + std::int64_t{p.size.width} * p.layout.bytes, 1});
-    visit("luma", &Buffers::luma, Extent{(rows + 1) * p.luma_pitch});
+          Extent{(read.height - 1) * p.pitch + std::int64_t{read.width} * p.layout.bytes, 1});
+    visit("corners", &Buffers::corners, records<PartCorner>(p.parts));
+    visit("luma", &Buffers::luma,
+          Extent{std::max(p.parts - 1, 0) * p.luma_stride + p.size.height * p.luma_pitch});
   }
 
   using Extra = NoExtra;

@@ -37,8 +37,9 @@ enum class Feature : std::uint8_t {
   several_peaks,     ///< of a template
   mask,              ///< not all pixels of a template count
   contrast,          ///< windows are asked for a contrast of some sign or amount
+  own_lefts,         ///< each right has a left of its own
 };
-inline constexpr int feature_count = 13;
+inline constexpr int feature_count = 14;
 
 /// A set of features.
 class Features {

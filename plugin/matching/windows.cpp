@@ -26,18 +26,25 @@ int moved_inside(double begin, int length, int area_begin, int area_length) {
 }  // namespace
 
 void Windows::set_templates(Images images, LiveTemplates live) {
-  decltype(matchers_) matchers(images->size());
-  const auto origins = origins_of(*images, *images_);
-  for (std::size_t i = 0; i < origins.size(); ++i)
-    if (origins[i] && (*images)[i] == (*images_)[*origins[i]] && live[i] == live_[*origins[i]])
-      matchers[i] = std::move(matchers_[*origins[i]]);
   images_ = std::move(images);
   live_ = std::move(live);
-  matchers_ = std::move(matchers);
+  loaded_ = false;
   poses_.clear();
   of_pictures_.clear();
-  of_pictures_.resize(matchers_.size());
+  of_pictures_.resize(images_->size());
   enqueued_.clear();
+}
+
+xcorr::Status Windows::provide_matcher() {
+  if (!matcher_) {
+    auto made = xcorr::WindowMatcher::create(device_);
+    if (!made.ok()) return made.status();
+    matcher_ = std::move(made.value());
+  }
+  if (loaded_) return {};
+  const auto status = set_templates_of(*matcher_, *images_, live_);
+  loaded_ = status.ok();
+  return status;
 }
 
 xcorr::Status Windows::prepare(xcorr::Size frame, const xcorr::MatchSettings& settings,
@@ -51,20 +58,24 @@ xcorr::Status Windows::prepare(xcorr::Size frame, const xcorr::MatchSettings& se
   margin_ = tracking.search_margin;
   following_ = {settings.poses, tracking};
   poses_.clear();
-  for (std::uint32_t i = 0; i < matchers_.size(); ++i) {
-    if (!fits(i)) continue;
-    auto matcher = matcher_of(i, 0);
-    if (!matcher.ok()) return matcher.status();
-    TemplatePlace anywhere{i, {}};
-    anywhere.seen.pose = following_.usual();
-    auto region = prepare(*matcher.value(), anywhere);
-    if (region.status().code() == xcorr::Code::invalid_argument) {
-      following_.give_up();
-      region = prepare(*matcher.value(), anywhere);
+  if (images_->empty()) return {};
+  if (auto status = provide_matcher(); !status.ok()) return status;
+  if (auto status = matcher_->prepare(images_->front().type, frame_, settings_); !status.ok())
+    return status;
+  const auto provide = [this] {
+    std::vector<xcorr::SearchWindow> windows;
+    for (std::uint32_t i = 0; i < images_->size(); ++i) {
+      if (!fits(i)) continue;
+      TemplatePlace anywhere{i, {}};
+      anywhere.seen.pose = following_.usual();
+      windows.push_back(window_around(anywhere, 0));
     }
-    if (!region.ok()) return region.status();
-  }
-  return {};
+    return matcher_->provide(windows);
+  };
+  const auto status = provide();
+  if (status.code() != xcorr::Code::invalid_argument) return status;
+  following_.give_up();
+  return provide();
 }
 
 bool Windows::fits(std::uint32_t index) const {
@@ -86,59 +97,35 @@ xcorr::Rect Windows::region_around(const TemplatePlace& expected, xcorr::Size ex
           moved_inside(y, height, area_.y, area_.height), width, height};
 }
 
-xcorr::Result<xcorr::Matcher*> Windows::matcher_of(std::uint32_t index, std::size_t which) {
-  auto& matchers = matchers_[index];
-  if (which == matchers.size()) {
-    auto matcher = xcorr::Matcher::create(device_);
-    if (!matcher.ok()) return matcher.status();
-    if (auto status =
-            set_templates_of(matcher.value(), {&(*images_)[index], 1}, {&live_[index], 1});
-        !status.ok())
-      return status;
-    matchers.push_back(std::make_unique<xcorr::Matcher>(std::move(matcher.value())));
-  }
-  return matchers[which].get();
-}
-
-xcorr::Result<xcorr::Rect> Windows::prepare(xcorr::Matcher& matcher,
-                                            const TemplatePlace& expected) {
-  const xcorr::Size size = (*images_)[expected.template_index].size;
-  xcorr::PoseRange& poses = poses_[&matcher];
+xcorr::SearchWindow Windows::window_around(const TemplatePlace& expected, std::size_t which) {
+  const std::uint32_t index = expected.template_index;
+  const xcorr::Size size = (*images_)[index].size;
+  xcorr::PoseRange& poses = poses_[{index, which}];
   poses = following_.around(size, expected.seen.pose, expected.frames, poses);
-  xcorr::MatchSettings settings = settings_;
-  settings.poses = poses;
-  settings.search_region = region_around(expected, bounds_of(size, poses));
-  if (auto s = matcher.prepare((*images_)[expected.template_index].type, frame_, settings); !s.ok())
-    return s;
-  return settings.search_region;
+  return {index, region_around(expected, bounds_of(size, poses)), poses};
 }
 
 xcorr::Status Windows::enqueue(const xcorr::MatrixView& frame,
                                std::span<const TemplatePlace> expectations) {
   enqueued_.clear();
-  std::vector<std::size_t> used(matchers_.size());
-  for (const TemplatePlace& expected : expectations) {
-    const std::uint32_t index = expected.template_index;
-    if (!fits(index)) continue;
-    auto matcher = matcher_of(index, used[index]++);
-    if (!matcher.ok()) return matcher.status();
-    const auto region = prepare(*matcher.value(), expected);
-    if (!region.ok()) return region.status();
-    if (auto status = matcher.value()->enqueue(frame); !status.ok()) return status;
-    enqueued_.push_back({index, region.value(), matcher.value()});
-  }
+  std::vector<std::size_t> used(images_->size());
+  std::vector<xcorr::SearchWindow> windows;
+  for (const TemplatePlace& expected : expectations)
+    if (const std::uint32_t index = expected.template_index; fits(index))
+      windows.push_back(window_around(expected, used[index]++));
+  if (windows.empty()) return {};
+  if (auto status = matcher_->enqueue(frame, windows); !status.ok()) return status;
+  enqueued_ = std::move(windows);
   return {};
 }
 
 xcorr::Status Windows::collect(std::vector<xcorr::Peak>& peaks) {
-  std::vector<xcorr::Peak> found;
-  for (const Window& window : enqueued_) {
-    if (auto status = window.matcher->collect(found); !status.ok()) return status;
-    for (xcorr::Peak& peak : found) {
-      if (at_inner_edge(peak, window.region)) continue;
-      peak.template_index = window.template_index;
-      peaks.push_back(peak);
-    }
+  if (!enqueued_.empty()) {
+    std::vector<std::vector<xcorr::Peak>> found;
+    if (auto status = matcher_->collect(found); !status.ok()) return status;
+    for (std::size_t i = 0; i < found.size(); ++i)
+      for (const xcorr::Peak& peak : found[i])
+        if (!at_inner_edge(peak, enqueued_[i].region)) peaks.push_back(peak);
   }
   if (settings_.best_template) xcorr::keep_best_templates(peaks, settings_.poses.max_overlap);
   return {};

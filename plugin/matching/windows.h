@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Searches small windows of a frame, each for one template with a Matcher of its own. A window is
-// its template's size plus the margin on each side. Near an edge of the frame it is shifted inwards
-// rather than clipped: moving a prepared matcher is free, resizing it is not.
+// Searches small windows of a frame, each for one template, all at once. A window is its template's
+// size plus the margin on each side. Near an edge of the frame it is shifted inwards rather than
+// clipped: moving a window is free, another size has to be prepared for.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <xcorr/match.hpp>
+#include <xcorr/window_matcher.hpp>
 
 #include "matching/live_templates.h"
 #include "matching/luma_image.h"
@@ -26,7 +29,7 @@ class Windows {
  public:
   explicit Windows(xcorr::Device device) : device_(std::move(device)) {}
 
-  /// Matchers of templates whose pixels and masks are unchanged are kept.
+  /// They are loaded by prepare().
   void set_templates(Images images, LiveTemplates live);
 
   /// Prepares one window per template; further ones are made as needed. The margin is in pixels.
@@ -34,7 +37,7 @@ class Windows {
   xcorr::Status prepare(xcorr::Size frame, const xcorr::MatchSettings& settings,
                         const TrackSettings& tracking);
 
-  /// Enqueues the search of all windows, so that a GPU works on them concurrently.
+  /// Enqueues the search of all windows.
   xcorr::Status enqueue(const xcorr::MatrixView& frame,
                         std::span<const TemplatePlace> expectations);
 
@@ -47,21 +50,15 @@ class Windows {
 
   /// Whether the last enqueue() had any windows, and the kernel of the first of them.
   bool any() const { return !enqueued_.empty(); }
-  std::string kernel() const { return enqueued_.front().matcher->kernel(); }
+  std::string kernel() const { return matcher_->kernel(); }
 
  private:
-  struct Window {
-    std::uint32_t template_index;
-    xcorr::Rect region;
-    xcorr::Matcher* matcher;
-  };
-
   bool fits(std::uint32_t index) const;
   /// \param extent  of what is expected there
   xcorr::Rect region_around(const TemplatePlace& expected, xcorr::Size extent) const;
-  xcorr::Result<xcorr::Matcher*> matcher_of(std::uint32_t index, std::size_t which);
-  /// Prepares the window there.
-  xcorr::Result<xcorr::Rect> prepare(xcorr::Matcher& matcher, const TemplatePlace& expected);
+  xcorr::Status provide_matcher();
+  /// \param which  of the template's windows
+  xcorr::SearchWindow window_around(const TemplatePlace& expected, std::size_t which);
   bool at_inner_edge(const xcorr::Peak& peak, const xcorr::Rect& region) const;
 
   xcorr::Device device_;
@@ -72,10 +69,12 @@ class Windows {
   xcorr::MatchSettings settings_;
   int margin_ = 0;
   PoseFollowing following_;
-  std::map<const xcorr::Matcher*, xcorr::PoseRange> poses_;  ///< that matchers are prepared for
-  std::vector<std::vector<std::unique_ptr<xcorr::Matcher>>> matchers_;  ///< by template
-  std::vector<std::unique_ptr<xcorr::Matcher>> of_pictures_;            ///< made as needed
-  std::vector<Window> enqueued_;
+  /// That windows were last searched for, by template and which of its windows.
+  std::map<std::pair<std::uint32_t, std::size_t>, xcorr::PoseRange> poses_;
+  std::optional<xcorr::WindowMatcher> matcher_;               ///< made when needed
+  bool loaded_ = false;                                       ///< it has the templates
+  std::vector<std::unique_ptr<xcorr::Matcher>> of_pictures_;  ///< made as needed
+  std::vector<xcorr::SearchWindow> enqueued_;
 };
 
 }  // namespace cudaxcorr

@@ -123,6 +123,15 @@ constexpr Case table[] = {
     {.name = "one-pixel-mask", .type = u8, .left = {33, 31}, .right = {9, 7}, .mask = Mask::pixel},
     {.name = "one-pixel-mask", .type = f32, .left = {33, 31}, .right = {9, 7}, .mask = Mask::pixel},
 
+    // ---- rights that each have a left of their own ----
+    {.name = "own-lefts", .type = u8, .left = {40, 36}, .right = {8, 8}, .form = one_to_many, .rights = 5, .own_lefts = true},
+    {.name = "own-lefts-small", .type = u8, .left = {12, 9}, .right = {5, 4}, .form = one_to_many, .rights = 3, .own_lefts = true},
+    {.name = "own-lefts-one-peak", .type = u8, .left = {83, 61}, .right = {32, 32}, .form = one_to_many, .rights = 3, .own_lefts = true, .pad = 3, .misalign = 1, .max_peaks = 1},
+    {.name = "own-lefts-words", .type = u8, .left = {96, 64}, .right = {33, 31}, .form = one_to_many, .rights = 3, .own_lefts = true, .pad = 16, .max_peaks = 20, .distance = 9, .threshold = -1},
+    {.name = "own-lefts-copies", .type = u8, .left = {127, 113}, .right = {64, 64}, .fill = copies, .form = one_to_many, .rights = 3, .own_lefts = true, .threshold = 1},
+    {.name = "own-lefts-disc", .type = u8, .left = {64, 48}, .right = {16, 16}, .form = one_to_many, .rights = 4, .own_lefts = true, .max_peaks = 9, .mask = Mask::disc},
+    {.name = "own-lefts-wide", .type = u8, .left = {270, 261}, .right = {257, 258}, .form = one_to_many, .rights = 2, .own_lefts = true},
+
     // ---- contrast that is asked for ----
     {.name = "either-small", .type = u8, .left = {12, 9}, .right = {5, 4}, .polarity = Polarity::either, .min_contrast = 70.3},
     {.name = "either-small", .type = f32, .left = {12, 9}, .right = {5, 4}, .polarity = Polarity::either, .min_contrast = 0.51},
@@ -424,6 +433,7 @@ xcorr::Problem problem_of(const Case& c) {
                                                  : c.rectangle;
   xcorr::Problem p =
       xcorr::dense_problem(c.type, c.form, c.left, c.right, c.lefts, c.rights, shifts);
+  p.own_lefts = c.own_lefts;
   const auto pad = static_cast<std::int64_t>(xcorr::size_of(c.type)) * c.pad;
   p.left_pitch += pad;
   p.right_pitch += pad;

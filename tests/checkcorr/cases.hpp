@@ -31,7 +31,7 @@ enum class Fill : std::uint8_t {
   flat_left,     ///< a random right in a constant left
   near_flat,     ///< f32: 0.5 + 1e-9 N(0, 1); u8, u16: one pixel in 97 differs by 1
   low_contrast,  ///< f32: 100 + 0.01 N(0, 1); u8, u16: 199 or 200
-  copies,        ///< each right is cut out of the first left
+  copies,        ///< each right is cut out of the first left, or its own
 };
 
 /// Which pixels of the rights count.
@@ -53,9 +53,10 @@ struct Case {
   Fill fill = Fill::reals;
   Form form = Form::one_to_one;
   int lefts = 1, rights = 1;
-  Rect rectangle = {};  ///< for Shifts::rectangle
-  int pad = 0;          ///< elements after each row; also a row's worth between matrices
-  int misalign = 0;     ///< elements by which pointers miss the alignment of an allocation
+  bool own_lefts = false;  ///< of each right
+  Rect rectangle = {};     ///< for Shifts::rectangle
+  int pad = 0;             ///< elements after each row; also a row's worth between matrices
+  int misalign = 0;        ///< elements by which pointers miss the alignment of an allocation
   int max_peaks = 4;
   int distance = 0;  ///< as MatchSettings::min_peak_distance
   double threshold = 0;

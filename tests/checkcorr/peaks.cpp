@@ -45,7 +45,8 @@ template <class T>
 double exact_score_at(const Truth& t, std::size_t right, int x, int y) {
   namespace plain = xcorr::cpu::plain;
   const Problem& p = t.scenario.problem.correlate;
-  auto window = plain::left_of<T>(p, view<std::byte>(t.scenario.values, "lefts").data(), 0);
+  auto window = plain::left_of_right<T>(p, view<std::byte>(t.scenario.values, "lefts").data(),
+                                        static_cast<std::int64_t>(right));
   window.data += (p.shifts.y + y) * p.left_pitch + (p.shifts.x + x) * std::int64_t{sizeof(T)};
   window.size = p.right;
   const auto mask = view<std::uint8_t>(t.scenario.values, "mask");

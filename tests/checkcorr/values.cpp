@@ -113,21 +113,22 @@ void for_each_element(std::vector<std::byte>& bytes, Size size, std::int64_t pit
 template <class T>
 void fill_sides(const Case& c, const Problem& p, Random& random, std::vector<std::byte>& lefts,
                 std::vector<std::byte>& rights) {
-  for_each_element<T>(lefts, p.left, p.left_pitch, p.left_stride, p.lefts,
+  for_each_element<T>(lefts, p.left, p.left_pitch, p.left_stride, p.total_lefts(),
                       [&](std::int64_t, int, int, T& v) {
                         v = draw(c.fill, c.fill == Fill::flat_left, T{}, random);
                       });
   const int room_x = p.left.width - p.right.width + 1, room_y = p.left.height - p.right.height + 1;
-  for_each_element<T>(
-      rights, p.right, p.right_pitch, p.right_stride, p.total_rights(),
-      [&](std::int64_t m, int x, int y, T& v) {
-        if (c.fill == Fill::copies) {
-          const auto from_x = x + (5 + 17 * m) % room_x, from_y = y + (3 + 7 * m) % room_y;
-          v = reinterpret_cast<const T*>(lefts.data() + from_y * p.left_pitch)[from_x];
-        } else {
-          v = draw(c.fill, c.fill == Fill::flat_right, T{}, random);
-        }
-      });
+  for_each_element<T>(rights, p.right, p.right_pitch, p.right_stride, p.total_rights(),
+                      [&](std::int64_t m, int x, int y, T& v) {
+                        if (c.fill == Fill::copies) {
+                          const auto from_x = x + (5 + 17 * m) % room_x,
+                                     from_y = y + (3 + 7 * m) % room_y;
+                          v = reinterpret_cast<const T*>(lefts.data() + p.left_offset(m) +
+                                                         from_y * p.left_pitch)[from_x];
+                        } else {
+                          v = draw(c.fill, c.fill == Fill::flat_right, T{}, random);
+                        }
+                      });
 }
 
 bool counts(Mask mask, Size size, int x, int y, Random& random) {
@@ -292,7 +293,8 @@ Values absolute(const Case& c, const Values& inputs) {
   const Problem p = problem_of(c);
   with_pixels(c.type, [&]<class T>() {
     const auto positive = [](std::int64_t, int, int, T& v) { v = v < 0 ? -v : v; };
-    for_each_element<T>(values["lefts"], p.left, p.left_pitch, p.left_stride, p.lefts, positive);
+    for_each_element<T>(values["lefts"], p.left, p.left_pitch, p.left_stride, p.total_lefts(),
+                        positive);
     for_each_element<T>(values["rights"], p.right, p.right_pitch, p.right_stride, p.total_rights(),
                         positive);
   });

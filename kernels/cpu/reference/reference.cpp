@@ -39,8 +39,8 @@ void correlate_as(const stage::Correlate::Problem& problem, const stage::Correla
   const Problem& p = problem.correlate;
   Out* out = static_cast<Out*>(b.products);
   for (int l = 0; l < p.lefts; ++l) {
-    const auto left = left_of<T>(p, b.lefts, l);
     for (int r = b.first_right; r < b.first_right + b.right_count; ++r) {
+      const auto left = left_of<T>(p, b.lefts, p.own_lefts ? r : l);
       const auto index = p.right_of(std::int64_t{l} * p.rights + r);
       const auto right = right_of<T>(p, b.rights, index);
       const Sum offset = centred ? static_cast<Sum>(mean_of(right)) : Sum{0};
@@ -79,20 +79,22 @@ Mask mask_of(const Problem& p, const std::uint8_t* bytes) { return {bytes, p.rig
 
 template <class T, class Sum, class Squares>
 void window_sums_as(const Problem& p, const stage::WindowSums::Buffers& b) {
-  const auto left = left_of<T>(p, b.lefts, 0);
   Sum* sums = static_cast<Sum*>(b.window_sums);
   Squares* squares = static_cast<Squares*>(b.window_squares);
-  for (int y = 0; y < p.shifts.height; ++y)
-    for (int x = 0; x < p.shifts.width; ++x) {
-      Wide<T> sum = 0, square = 0;
-      for_counted(p.right, mask_of(p, b.mask), [&](int i, int j) {
-        const Wide<T> f = left.at(p.shifts.x + x + i, p.shifts.y + y + j);
-        sum += f;
-        square += f * f;
-      });
-      *sums++ = static_cast<Sum>(sum);
-      *squares++ = static_cast<Squares>(square);
-    }
+  for (std::int64_t l = 0; l < p.total_lefts(); ++l) {
+    const auto left = left_of<T>(p, b.lefts, l);
+    for (int y = 0; y < p.shifts.height; ++y)
+      for (int x = 0; x < p.shifts.width; ++x) {
+        Wide<T> sum = 0, square = 0;
+        for_counted(p.right, mask_of(p, b.mask), [&](int i, int j) {
+          const Wide<T> f = left.at(p.shifts.x + x + i, p.shifts.y + y + j);
+          sum += f;
+          square += f * f;
+        });
+        *sums++ = static_cast<Sum>(sum);
+        *squares++ = static_cast<Squares>(square);
+      }
+  }
 }
 
 Status window_sums(const stage::WindowSums::Problem& problem, const Device&,
@@ -161,7 +163,7 @@ void normalise_as(const stage::Normalise::Problem& problem, const stage::Normali
   for (int r = b.first_right; r < b.first_right + b.right_count; ++r) {
     for (int y = 0; y < p.shifts.height; ++y)
       for (int x = 0; x < p.shifts.width; ++x) {
-        const std::int64_t place = std::int64_t{y} * p.shifts.width + x;
+        const std::int64_t place = first_window(p, r) + std::int64_t{y} * p.shifts.width + x;
         const Terms terms =
             Normaliser::terms(problem.pixels(), product[y * problem.products_pitch() + x],
                               sums[place], squares[place], b.template_sums[r], product_error);
@@ -284,7 +286,7 @@ std::vector<double> deviations(const stage::Judge::Problem& problem,
                                const stage::Judge::Buffers& b) {
   using Exact = std::conditional_t<std::is_integral_v<Sum>, Int128, double>;
   const auto n = static_cast<Exact>(problem.pixels());
-  std::vector<double> each(problem.correlate.shifts.size().area());
+  std::vector<double> each(windows_of(problem.correlate));
   for (std::size_t i = 0; i < each.size(); ++i) {
     const auto sum = static_cast<Exact>(static_cast<const Sum*>(b.window_sums)[i]);
     const auto squares = static_cast<Exact>(static_cast<const Squares*>(b.window_squares)[i]);
@@ -303,10 +305,11 @@ Status judge(const stage::Judge::Problem& problem, const Device&, const stage::J
       : p.output_type() == ElementType::u64 ? deviations<u32, std::uint64_t>(problem, b)
                                             : deviations<u32, u32>(problem, b);
   const double least = problem.contrast.least * static_cast<double>(problem.pixels());
-  const std::size_t area = deviation.size();
+  const std::size_t area = p.shifts.size().area();
   for (std::size_t i = 0; i < b.right_count * area; ++i) {
     const float score = b.scores[i];
-    if (problem.contrast.least > 0 && deviation[i % area] < least)
+    const auto right = b.first_right + static_cast<std::int64_t>(i / area);
+    if (problem.contrast.least > 0 && deviation[first_window(p, right) + i % area] < least)
       b.judged[i] = info(problem.method).minimum ? HUGE_VALF : -HUGE_VALF;
     else if (problem.contrast.polarity == Polarity::inverted)
       b.judged[i] = -score;
@@ -373,12 +376,12 @@ RefinedPeak refined(const stage::Refine::Problem& problem, const Matrix<T>& left
 template <class T>
 void refine_as(const stage::Refine::Problem& problem, const stage::Refine::Buffers& b) {
   const Problem& p = problem.correlate;
-  const auto left = left_of<T>(p, b.lefts, 0);
   for (int r = b.first_right; r < b.first_right + b.right_count; ++r)
     for (std::uint32_t i = 0; i < b.counts[r]; ++i) {
       const std::int64_t index = std::int64_t{r} * problem.max_peaks + i;
-      b.peaks[index] = refined(problem, left, right_of<T>(p, b.templates, r), mask_of(p, b.mask),
-                               b.candidates[index]);
+      b.peaks[index] =
+          refined(problem, left_of_right<T>(p, b.lefts, r), right_of<T>(p, b.templates, r),
+                  mask_of(p, b.mask), b.candidates[index]);
     }
 }
 
@@ -399,7 +402,7 @@ Status refine(const stage::Refine::Problem& problem, const Device&, const stage:
 
 constexpr Features match_features{Feature::u8,        Feature::u16,           Feature::f32,
                                   Feature::wide_sums, Feature::several_peaks, Feature::mask,
-                                  Feature::contrast};
+                                  Feature::contrast,  Feature::own_lefts};
 constexpr Features surface_features =
     match_features | Features(Feature::float_products, Feature::pitched_output);
 

@@ -8,18 +8,25 @@ namespace {
 
 Status luma(const stage::Luma::Problem& p, const Device&, const stage::Luma::Buffers& b,
             PlanState*) {
-  for (int y = 0; y < p.size.height; ++y)
-    for (int x = 0; x < p.size.width; ++x) {
-      int sum = 0;
-      for (int i = 0; i < p.layout.bytes; ++i)
-        sum += p.layout.weights[i] * b.pixels[y * p.pitch + x * p.layout.bytes + i];
-      b.luma[y * p.luma_pitch + x] = static_cast<std::uint8_t>((sum + 128) / 256);
-    }
+  for (int part = 0; part < std::max(p.parts, 1); ++part) {
+    const auto [left, top] = p.parts ? b.corners[part] : PartCorner{0, 0};
+    for (int y = 0; y < p.size.height; ++y)
+      for (int x = 0; x < p.size.width; ++x) {
+        int sum = 0;
+        for (int i = 0; i < p.layout.bytes; ++i)
+          sum +=
+              p.layout.weights[i] * b.pixels[(top + y) * p.pitch + (left + x) * p.layout.bytes + i];
+        b.luma[part * p.luma_stride + y * p.luma_pitch + x] =
+            static_cast<std::uint8_t>((sum + 128) / 256);
+      }
+  }
   return {};
 }
 
 constexpr Variant<stage::Luma> table[] = {
-    {{"reference", Backend::cpu, Feature::u8, reference_rank}, supports_all, luma},
+    {{"reference", Backend::cpu, {Feature::u8, Feature::several_pictures}, reference_rank},
+     supports_all,
+     luma},
 };
 
 }  // namespace

@@ -34,6 +34,12 @@ Matrix<T> left_of(const Problem& p, const void* lefts, std::int64_t index) {
   return {static_cast<const std::byte*>(lefts) + index * p.left_stride, p.left_pitch, p.left};
 }
 
+/// The left that the right meets among those of one left.
+template <class T>
+Matrix<T> left_of_right(const Problem& p, const void* lefts, std::int64_t right) {
+  return left_of<T>(p, lefts, p.own_lefts ? right : 0);
+}
+
 template <class T>
 Matrix<T> right_of(const Problem& p, const void* rights, std::int64_t index) {
   return {static_cast<const std::byte*>(rights) + index * p.right_stride, p.right_pitch, p.right};

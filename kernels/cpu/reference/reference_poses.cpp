@@ -437,7 +437,7 @@ Status locate_all(const stage::Locate::Problem& problem, const Device&,
     for (std::uint32_t i = 0; i < b.counts[r]; ++i) {
       const std::int64_t index = std::int64_t{r} * problem.max_peaks + i;
       const auto [score, x, y] = b.candidates[index];
-      auto window = plain::left_of<std::uint8_t>(p, b.lefts, 0);
+      auto window = plain::left_of_right<std::uint8_t>(p, b.lefts, r);
       window.data += (p.shifts.y + y) * p.left_pitch + p.shifts.x + x;
       const bool inside = x > 0 && y > 0 && x + 1 < p.shifts.width && y + 1 < p.shifts.height;
       b.fits[index] = inside ? locate(window, plain::right_of<std::uint8_t>(p, b.templates, r),
@@ -476,7 +476,8 @@ constexpr Variant<stage::Align> align_table[] = {
 };
 constexpr Variant<stage::Locate> locate_table[] = {
     {{"reference", Backend::cpu,
-      u8 | Features(Feature::wide_sums, Feature::several_peaks, Feature::mask, Feature::contrast),
+      u8 | Features(Feature::wide_sums, Feature::several_peaks, Feature::mask, Feature::contrast,
+                    Feature::own_lefts),
       reference_rank},
      supports_all,
      locate_all},

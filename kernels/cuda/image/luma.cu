@@ -4,6 +4,7 @@
 // the widest words that the picture's alignment allows and writes them as one word. Like a copy, it
 // is bound by memory.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -33,7 +34,13 @@ __device__ void read_group(const std::uint8_t* from, int pixels, std::uint8_t* g
 }
 
 template <int bytes, class Word>
-__global__ void convert(stage::Luma::Problem p, const std::uint8_t* from, std::uint8_t* to) {
+__global__ void convert(stage::Luma::Problem p, const std::uint8_t* from, const PartCorner* corners,
+                        std::uint8_t* to) {
+  if (corners) {
+    const PartCorner corner = corners[blockIdx.z];
+    from += corner.y * p.pitch + corner.x * bytes;
+    to += blockIdx.z * p.luma_stride;
+  }
   const int x = (blockIdx.x * threads_x + threadIdx.x) * in_group;
   if (x >= p.size.width) return;
   for (int y = blockIdx.y * threads_y + threadIdx.y; y < p.size.height;
@@ -51,13 +58,14 @@ __global__ void convert(stage::Luma::Problem p, const std::uint8_t* from, std::u
 template <int bytes, class Word>
 Status launch_as(const stage::Luma::Problem& p, const stage::Luma::Buffers& b) {
   const dim3 grid(ceil_div(p.size.width, threads_x * in_group),
-                  grid_extent(ceil_div(p.size.height, threads_y)));
+                  grid_extent(ceil_div(p.size.height, threads_y)), std::max(p.parts, 1));
   return enqueue("luma", convert<bytes, Word>, grid, dim3(threads_x, threads_y), 0, b.stream, p,
-                 b.pixels, b.luma);
+                 b.pixels, p.parts ? b.corners : nullptr, b.luma);
 }
 
 template <int bytes>
 Status launch_of(const stage::Luma::Problem& p, const stage::Luma::Buffers& b) {
+  if (p.parts) return launch_as<bytes, std::uint8_t>(p, b);  // which begin anywhere
   const auto place = reinterpret_cast<std::uintptr_t>(b.pixels) | p.pitch;
   if constexpr (bytes == 4)
     if (place % sizeof(uint4) == 0) return launch_as<bytes, uint4>(p, b);
@@ -72,8 +80,10 @@ Status launch(const stage::Luma::Problem& p, const Device&, const stage::Luma::B
   return of_bytes[p.layout.bytes - 1](p, b);
 }
 
+bool supports(const stage::Luma::Problem& p, const Device&) { return p.parts <= 65535; }
+
 constexpr Variant<stage::Luma> table[] = {
-    {{"luma", Backend::cuda, Feature::u8}, supports_all, launch},
+    {{"luma", Backend::cuda, {Feature::u8, Feature::several_pictures}}, supports, launch},
 };
 
 }  // namespace

@@ -120,7 +120,9 @@ struct CellInputs {
   Cells cells;
 
   __device__ Scorer scorer(int right) const {
-    return {problem, minimum, template_sums[first_right + right], window_sums, window_squares};
+    const std::int64_t window = first_window(problem.correlate, first_right + right);
+    return {problem, minimum, template_sums[first_right + right], window_sums + window,
+            window_squares + window};
   }
 };
 
@@ -145,7 +147,8 @@ __device__ inline Key best_in_cell(const CellInputs& from, int right, int column
     if (y >= 0 && y < p.shifts.height)
       for (int j = 0; j < p.right.height; ++j) {
         const auto* of_left = reinterpret_cast<const std::uint8_t*>(
-            from.left + (p.shifts.y + y + j) * p.left_pitch + p.shifts.x);
+            from.left + p.left_offset(from.first_right + right) +
+            (p.shifts.y + y + j) * p.left_pitch + p.shifts.x);
         const auto* of_right = reinterpret_cast<const std::uint8_t*>(
             reinterpret_cast<const std::byte*>(pixels) + j * p.right_pitch);
         for (int i = lane; i < p.right.width; i += 32)

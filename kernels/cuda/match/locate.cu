@@ -155,12 +155,13 @@ __global__ void __launch_bounds__(threads, 1)
     }
     if (threadIdx.x < PlaceSums::count) shared[threadIdx.x] = 0;
     __syncthreads();
-    const Pixels pixels{left + (c.shifts.y + at.y) * c.left_pitch + c.shifts.x + at.x,
-                        templates + r * c.right_stride,
-                        inset,
-                        c.left_pitch,
-                        c.right_pitch,
-                        c.right};
+    const Pixels pixels{
+        left + c.left_offset(r) + (c.shifts.y + at.y) * c.left_pitch + c.shifts.x + at.x,
+        templates + r * c.right_stride,
+        inset,
+        c.left_pitch,
+        c.right_pitch,
+        c.right};
     const int begin = max(static_cast<int>(blockIdx.x) * rows_of_block, PlaceSums::reach);
     const int end =
         min(static_cast<int>(blockIdx.x + 1) * rows_of_block, c.right.height - PlaceSums::reach);
@@ -198,7 +199,8 @@ Status launch(const stage::Locate::Problem& p, const Device& device,
 constexpr Variant<stage::Locate> table[] = {
     {{"locate",
       Backend::cuda,
-      {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask, Feature::contrast}},
+      {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask, Feature::contrast,
+       Feature::own_lefts}},
      supports_all,
      launch,
      nullptr,

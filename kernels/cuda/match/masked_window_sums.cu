@@ -133,6 +133,9 @@ __device__ T write_row(T first, const int (&gains)[share], T* to, int count) {
 template <class Squares>
 __global__ void __launch_bounds__(threads, 2)
     sums_of_bytes(Problem p, RunsOfBytes from, u32* sums, Squares* squares) {
+  from.first += p.left_offset(blockIdx.y);
+  sums += first_window(p, blockIdx.y);
+  squares += first_window(p, blockIdx.y);
   for (int y = blockIdx.x; y < p.shifts.height; y += gridDim.x) {
     const std::int64_t place = std::int64_t{y} * p.shifts.width;
     u64 first[2];
@@ -217,7 +220,8 @@ template <class Squares>
 Status launch_bytes(const Problem& p, const stage::WindowSums::Buffers& b, const Runs& runs) {
   const auto* pixels = static_cast<const std::uint8_t*>(b.lefts);
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(pixels) % 4 == 0 &&
-                          p.left_pitch % 4 == 0 && p.left.width % 4 == 0;
+                          p.left_pitch % 4 == 0 && p.left_offset(1) % 4 == 0 &&
+                          p.left.width % 4 == 0;
   const RunsOfBytes from{pixels + p.shifts.y * p.left_pitch + p.shifts.x,
                          p.left_pitch,
                          p.shifts.x,
@@ -225,9 +229,9 @@ Status launch_bytes(const Problem& p, const stage::WindowSums::Buffers& b, const
                          is_aligned,
                          runs.runs(),
                          runs.count()};
-  return enqueue("sums_of_bytes", sums_of_bytes<Squares>, grid_extent(p.shifts.height), threads, 0,
-                 b.stream, p, from, static_cast<u32*>(b.window_sums),
-                 static_cast<Squares*>(b.window_squares));
+  const dim3 grid(grid_extent(p.shifts.height), static_cast<unsigned>(p.total_lefts()));
+  return enqueue("sums_of_bytes", sums_of_bytes<Squares>, grid, threads, 0, b.stream, p, from,
+                 static_cast<u32*>(b.window_sums), static_cast<Squares*>(b.window_squares));
 }
 
 template <class In, class Sum>
@@ -253,13 +257,15 @@ Result<std::unique_ptr<PlanState>> plan(const stage::WindowSums::Problem& proble
 }
 
 bool supports(const stage::WindowSums::Problem& problem, const Device&) {
-  return bool(problem.masking);
+  const Problem& p = problem.correlate;
+  return problem.masking && p.total_lefts() <= 65535 && (p.type == ElementType::u8 || !p.own_lefts);
 }
 
 constexpr Variant<stage::WindowSums> table[] = {
     {{"masked_window_sums",
       Backend::cuda,
-      {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums, Feature::mask}},
+      {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums, Feature::mask,
+       Feature::own_lefts}},
      supports,
      launch,
      nullptr,

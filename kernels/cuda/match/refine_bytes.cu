@@ -96,7 +96,8 @@ bool supports(const stage::Refine::Problem& p, const Device&) {
 constexpr Variant<stage::Refine> table[] = {
     {{"refine_bytes",
       Backend::cuda,
-      {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask, Feature::contrast},
+      {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask, Feature::contrast,
+       Feature::own_lefts},
       1},
      supports,
      launch,

@@ -58,11 +58,13 @@ class Refinement {
     const int t = threadIdx.x, dx = t % 3 - 1, dy = t / 3 - 1;
     has_place_ = t < places && (!dx || there_.x) && (!dy || there_.y);
     const std::int64_t window =
-        has_place_ ? std::int64_t{at.y + dy} * p.shifts.width + at.x + dx : 0;
+        first_window(p, right) +
+        (has_place_ ? std::int64_t{at.y + dy} * p.shifts.width + at.x + dx : 0);
     window_sum_ = from.window_sums[window];
     window_square_ = from.window_squares[window];
     right_ = from.template_sums[right];
-    window_ = from.left + (p.shifts.y + at.y) * p.left_pitch + p.shifts.x + at.x;
+    window_ =
+        from.left + p.left_offset(right) + (p.shifts.y + at.y) * p.left_pitch + p.shifts.x + at.x;
     template_ = from.templates + right * p.right_stride;
   }
 

@@ -105,11 +105,12 @@ __global__ void __launch_bounds__(T::threads(), T::blocks)
   const Corner corner{int(blockIdx.x) * T::columns() - cells.skew, int(blockIdx.y) * T::rows()};
   const int right = blockIdx.z;
   let_next_begin();
-  sum_products(T(), p, from.left, first_right + right, laid_out, corner, {0, p.right.height},
-               aligned);
+  sum_products(T(), p, from.left + p.left_offset(first_right + right), first_right + right,
+               laid_out, corner, {0, p.right.height}, aligned);
 
-  Scorer scorer(problem, minimum, from.template_sums[first_right + right], from.window_sums,
-                from.window_squares);
+  const std::int64_t window = first_window(p, first_right + right);
+  Scorer scorer(problem, minimum, from.template_sums[first_right + right],
+                from.window_sums + window, from.window_squares + window);
   const BlockSums<T> sums(corner);
   const int x = sums.x(), lane = threadIdx.x % 32;
   const bool inside = x >= 0 && x < p.shifts.width;
@@ -289,7 +290,7 @@ Status launch(const stage::Search::Problem& problem, const Device& device,
   return enqueue_take_peaks(problem, device, b, lists, CellShifts{inputs}, b.candidates, b.counts);
 }
 
-constexpr Features features{Feature::u8, Feature::several_peaks, Feature::mask};
+constexpr Features features{Feature::u8, Feature::several_peaks, Feature::mask, Feature::own_lefts};
 
 /// With several peaks a peak must suppress the rest of its cell.
 template <class T>

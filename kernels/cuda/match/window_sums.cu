@@ -38,6 +38,9 @@ __global__ void __launch_bounds__(columns)
     window_sums(Problem p, const std::byte* left, Sum* sums, Squares* squares) {
   using M = Moments<Sum, Squares>;
   let_next_begin();
+  left += p.left_offset(blockIdx.z);
+  sums += first_window(p, blockIdx.z);
+  squares += first_window(p, blockIdx.z);
   __shared__ Sum row_sums[warps][padded_columns];
   __shared__ Squares row_squares[warps][padded_columns];
   __shared__ M first_window[warps][warps];  // for each row, what each warp adds to it
@@ -135,7 +138,8 @@ __global__ void __launch_bounds__(columns)
 
 template <class In, class Sum, class Squares>
 Status launch_as(const Problem& p, const stage::WindowSums::Buffers& b) {
-  const dim3 grid(ceil_div(p.shifts.width, columns), ceil_div(p.shifts.height, rows_per_block));
+  const dim3 grid(ceil_div(p.shifts.width, columns), ceil_div(p.shifts.height, rows_per_block),
+                  static_cast<unsigned>(p.total_lefts()));
   return enqueue("window_sums", window_sums<In, Sum, Squares>, grid, columns, 0, b.stream, p,
                  static_cast<const std::byte*>(b.lefts), static_cast<Sum*>(b.window_sums),
                  static_cast<Squares*>(b.window_squares));
@@ -154,11 +158,14 @@ Status launch(const stage::WindowSums::Problem& p, const Device&,
 }
 
 bool supports(const stage::WindowSums::Problem& p, const Device&) {
-  return p.correlate.shifts.height <= 65535LL * rows_per_block;
+  return p.correlate.shifts.height <= 65535LL * rows_per_block &&
+         p.correlate.total_lefts() <= 65535;
 }
 
 constexpr Variant<stage::WindowSums> table[] = {
-    {{"window_sums", Backend::cuda, {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums}},
+    {{"window_sums",
+      Backend::cuda,
+      {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums, Feature::own_lefts}},
      supports,
      launch},
 };

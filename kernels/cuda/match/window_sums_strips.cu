@@ -210,6 +210,9 @@ __device__ inline void write(const u32* line, int width, const Plan& plan, int o
 
 __global__ void __launch_bounds__(max_threads)
     strips(Problem p, Plan plan, const std::byte* __restrict__ left, u32* sums, u32* squares) {
+  left += p.left_offset(blockIdx.z);
+  sums += first_window(p, blockIdx.z);
+  squares += first_window(p, blockIdx.z);
   const int h = p.right.height, w = p.right.width;
   const int x0 = blockIdx.y * plan.outputs;                            // the strip's first shift
   const int y0 = (blockIdx.x * blockDim.y + threadIdx.y) * plan.rows;  // the band's first one
@@ -261,7 +264,8 @@ __global__ void __launch_bounds__(max_threads)
 /// measured.
 Plan plan_of(const Problem& p, const Device& device, int first_byte) {
   Plan best{};
-  best.unit = p.left_pitch % max_unit == 0 ? max_unit : p.left_pitch % 4 == 0 ? 4 : 1;
+  const std::int64_t steps = p.left_pitch | p.left_offset(1);
+  best.unit = steps % max_unit == 0 ? max_unit : steps % 4 == 0 ? 4 : 1;
   best.shift = first_byte % best.unit;
   for (int across = 1; across <= max_across; ++across) {
     const int outputs = (across * warp_columns - p.right.width - best.shift) / share * share;
@@ -272,8 +276,8 @@ Plan plan_of(const Problem& p, const Device& device, int first_byte) {
     best.outputs = outputs;
     best.strips = strips;
   }
-  const bool fills =
-      ceil_div(p.shifts.height, 8) * best.strips * best.across >= 2 * device.multiprocessors;
+  const bool fills = p.total_lefts() * ceil_div(p.shifts.height, 8) * best.strips * best.across >=
+                     2 * device.multiprocessors;
   best.rows = fills ? 8 : 4;
   best.down = fills || 2 * best.across > max_across ? 1 : 2;
   return best;
@@ -292,7 +296,8 @@ Status launch_window_sums_strips(const stage::WindowSums::Problem& problem, cons
   const auto first =
       reinterpret_cast<std::uintptr_t>(left) + p.shifts.y * p.left_pitch + p.shifts.x;
   const Plan plan = plan_of(p, device, static_cast<int>(first % max_unit));
-  const dim3 grid(ceil_div(p.shifts.height, plan.rows * plan.down), plan.strips);
+  const dim3 grid(ceil_div(p.shifts.height, plan.rows * plan.down), plan.strips,
+                  static_cast<unsigned>(p.total_lefts()));
   return enqueue("strips", strips, grid, dim3(32 * plan.across, plan.down), shared_bytes(p, plan),
                  b.stream, p, plan, left, static_cast<u32*>(b.window_sums),
                  static_cast<u32*>(b.window_squares));
@@ -300,6 +305,7 @@ Status launch_window_sums_strips(const stage::WindowSums::Problem& problem, cons
 
 bool supports_window_sums_strips(const stage::WindowSums::Problem& problem, const Device& device) {
   const Problem& p = problem.correlate;
+  if (p.total_lefts() > 65535) return false;
   for (int first = 0; first < max_unit; ++first) {  // for every alignment of the search region
     const Plan plan = plan_of(p, device, first);
     if (plan.strips < 1 || plan.strips > 65535 || shared_bytes(p, plan) > max_shared_bytes(device))
@@ -310,7 +316,7 @@ bool supports_window_sums_strips(const stage::WindowSums::Problem& problem, cons
 
 Family window_sums_strips_family() {
   static constexpr Variant<stage::WindowSums> table[] = {
-      {{"strips", Backend::cuda, Feature::u8, 1},
+      {{"strips", Backend::cuda, {Feature::u8, Feature::own_lefts}, 1},
        supports_window_sums_strips,
        launch_window_sums_strips},
   };

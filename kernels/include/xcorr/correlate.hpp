@@ -45,11 +45,20 @@ struct Problem {
   std::int64_t right_pitch = 0;
   std::int64_t left_stride = 0;  ///< bytes from one left to the next
   std::int64_t right_stride = 0;
+  /// With one left: each right has a left of its own, `left_stride` bytes from one to the next, and
+  /// meets no other. For stages of matches: no Correlator does it.
+  bool own_lefts = false;
 
   constexpr bool operator==(const Problem&) const = default;
 
   /// Number of output matrices; that of left l and its right r has number l * rights + r.
   constexpr std::int64_t outputs() const { return std::int64_t{lefts} * rights; }
+  /// Total number of left matrices.
+  constexpr std::int64_t total_lefts() const { return own_lefts ? rights : lefts; }
+  /// Bytes from the first left to that of a right among those of one left.
+  constexpr std::int64_t left_offset(std::int64_t right) const {
+    return own_lefts ? right * left_stride : 0;
+  }
   /// Total number of right matrices.
   constexpr std::int64_t total_rights() const { return form == Form::n_to_mn ? outputs() : rights; }
   /// The right matrix that output `index` uses.

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Times the search of many windows of a frame in the device's memory, as a tracker does: frame to
+// peaks on the host, by a WindowMatcher and by a Matcher a window. One CSV line a case on standard
+// output; it fails if they find something else.
+//
+//   window_bench [--backend=cpu|cuda] [--seconds=S] [--host] [--max-peaks=N]
+//
+// The frame is 1920x1080 random bytes, windows are 192x192 with a target of 64x64 in the middle,
+// all of them different or with copies of one. --host: the frame is in the host's memory, pinned.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <xcorr/window_matcher.hpp>
+
+#include "match_pictures.hpp"
+
+namespace {
+
+using namespace xcorr;
+using Clock = std::chrono::steady_clock;
+
+constexpr Size frame_size{1920, 1080};
+constexpr int side = 64, window_side = 192, margin = (window_side - side) / 2;
+
+struct Options {
+  Backend backend = Backend::cuda;
+  double seconds = 0.5;
+  Memory memory = Memory::device;
+  int max_peaks = 8;
+};
+
+/// Milliseconds, median.
+template <class Turn>
+double timed(double seconds, Turn turn) {
+  turn();  // warm-up
+  std::vector<double> times;
+  const auto begin = Clock::now();
+  do {
+    const auto start = Clock::now();
+    turn();
+    times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+  } while (std::chrono::duration<double>(Clock::now() - begin).count() < seconds);
+  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+  return times[times.size() / 2];
+}
+
+/// The middle of a window.
+Rect target(int i) {
+  return {margin + (5 + 401 * i) % (frame_size.width - window_side),
+          margin + (11 + 173 * i) % (frame_size.height - window_side), side, side};
+}
+
+MatrixView part_of(const Picture& picture, const Rect& part) {
+  MatrixView view = picture.view();
+  view.data = picture.pixels.data() + part.y * view.pitch + part.x;
+  view.size = part.size();
+  return view;
+}
+
+/// The first target is copied to the places of the others.
+void make_same(Picture& picture, int count) {
+  const auto row = [&](const Rect& part, int y) {
+    return picture.pixels.begin() + (part.y + y) * frame_size.width + part.x;
+  };
+  for (int i = 1; i < count; ++i)
+    for (int y = 0; y < side; ++y) std::copy_n(row(target(0), y), side, row(target(i), y));
+}
+
+void bench(const Device& device, const Options& options, int count, bool same) {
+  Picture picture = random_picture(frame_size);
+  if (same) make_same(picture, count);
+  const UploadedFrame frame = upload(device, picture, options.memory);
+  std::vector<MatrixView> templates;
+  for (int i = 0; i < (same ? 1 : count); ++i) templates.push_back(part_of(picture, target(i)));
+  MatchSettings settings;
+  settings.max_peaks = options.max_peaks;
+  settings.threshold = 0.2;
+
+  std::vector<SearchWindow> windows;
+  std::vector<Matcher> matchers;
+  for (int i = 0; i < count; ++i) {
+    const auto index = static_cast<std::uint32_t>(same ? 0 : i);
+    const auto [x, y, width, height] = target(i);
+    windows.push_back({index, {x - margin, y - margin, window_side, window_side}});
+    settings.search_region = windows.back().region;
+    matchers.push_back(require(Matcher::create(device)));
+    require(matchers.back().set_templates({&templates[index], 1}));
+    require(matchers.back().prepare(ElementType::u8, frame_size, settings));
+  }
+  std::vector<std::vector<Peak>> alone(windows.size()), together;
+  const double alone_ms = timed(options.seconds, [&] {
+    for (Matcher& matcher : matchers) require(matcher.enqueue(frame.view));
+    for (std::size_t i = 0; i < matchers.size(); ++i) require(matchers[i].collect(alone[i]));
+  });
+
+  WindowMatcher matcher = require(WindowMatcher::create(device));
+  require(matcher.set_templates(templates));
+  require(matcher.prepare(ElementType::u8, frame_size, settings));
+  const double together_ms = timed(options.seconds, [&] {
+    require(matcher.enqueue(frame.view, windows));
+    require(matcher.collect(together));
+  });
+
+  std::size_t peaks = 0;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    peaks += together[i].size();
+    const bool equal = std::ranges::equal(together[i], alone[i], [](const Peak& a, const Peak& b) {
+      return a.x == b.x && a.y == b.y && a.score == b.score;
+    });
+    if (!equal)
+      fail({Code::invalid_argument, "other peaks in window " + std::to_string(i) + " of " +
+                                        std::to_string(windows.size())});
+  }
+  std::printf("%s,%s,%s,%s,%d,%zu,%.4f,%.4f,%zu\n", name_of(device.backend), device.name.c_str(),
+              matcher.kernel().c_str(), options.memory == Memory::device ? "device" : "host", count,
+              templates.size(), together_ms, alone_ms, peaks);
+  std::fflush(stdout);
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string arg = argv[i];
+    if (arg == "--backend=cpu")
+      options.backend = Backend::cpu;
+    else if (arg == "--backend=cuda")
+      options.backend = Backend::cuda;
+    else if (arg.starts_with("--seconds="))
+      options.seconds = std::stod(arg.substr(10));
+    else if (arg.starts_with("--max-peaks="))
+      options.max_peaks = std::stoi(arg.substr(12));
+    else if (arg == "--host")
+      options.memory = Memory::host;
+    else
+      fail({Code::invalid_argument, "unknown argument " + arg});
+  }
+  if (options.backend == Backend::cpu) options.memory = Memory::host;
+  return options;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options options = parse(argc, argv);
+  const Device device = require(open_device(options.backend));
+  require(make_current(device));
+  std::puts("backend,device,kernel,memory,windows,templates,together_ms,alone_ms,peaks");
+  for (const bool same : {false, true})
+    for (const int count : {1, 4, 16, 64}) bench(device, options, count, same);
+}

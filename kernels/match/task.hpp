@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Checks of what matchers are asked for.
+#pragma once
+
+#include <xcorr/match.hpp>
+
+namespace xcorr {
+
+/// What frames to match, and how. Errors: as of Matcher::prepare(), but for the kernel's name.
+Status check_task(ElementType type, Size frame, const MatchSettings& settings);
+
+/// That a frame is of the type and size that were prepared for.
+Status check_frame(const MatrixView& frame, ElementType type, Size size);
+
+}  // namespace xcorr

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Many windows at once: what is found in each is, bit for bit, what a Matcher for it alone finds,
+// on every backend, whichever windows are searched together.
+#include <xcorr/window_matcher.hpp>
+
+#include "match/window_batch.hpp"
+#include "support.hpp"
+
+namespace api {
+namespace {
+
+using Bytes = Image<std::uint8_t>;
+
+constexpr Size frame_size{96, 80};
+
+class WindowMatcherTest : public testing::TestWithParam<Backend> {
+ protected:
+  void SetUp() override {
+    open(GetParam(), device);
+    if (IsSkipped()) return;
+    matcher.emplace(std::move(WindowMatcher::create(device).value()));
+    for (const Rect& place : {Rect{20, 20, 16, 16}, Rect{60, 30, 16, 16}, Rect{40, 55, 21, 17}})
+      templates.push_back(crop(frame, place));
+    settings.threshold = 0.05;
+    settings.max_peaks = 8;
+  }
+
+  static std::vector<MatrixView> views(std::span<const Bytes> images) {
+    std::vector<MatrixView> all;
+    for (const Bytes& image : images) all.push_back(image.view());
+    return all;
+  }
+  void prepare() {
+    EXPECT_TRUE(matcher->set_templates(views(templates), views(masks)).ok());
+    EXPECT_TRUE(matcher->prepare(ElementType::u8, frame_size, settings).ok());
+  }
+
+  std::vector<Peak> alone(const SearchWindow& window) {
+    Matcher one = std::move(Matcher::create(device).value());
+    MatchSettings asked = settings;
+    asked.search_region = window.region;
+    asked.poses = window.poses;
+    EXPECT_TRUE(one.set_templates(views(templates), views(masks)).ok());
+    EXPECT_TRUE(one.prepare(ElementType::u8, frame_size, asked).ok());
+    EXPECT_TRUE(one.enqueue(frame.view()).ok());
+    std::vector<Peak> all, own;
+    EXPECT_TRUE(one.collect(all).ok());
+    for (const Peak& peak : all)
+      if (peak.template_index == window.template_index) own.push_back(peak);
+    return own;
+  }
+
+  /// In that view of the frame; returns how many peaks there are.
+  std::size_t expect_as_alone(std::span<const SearchWindow> windows, const MatrixView& view) {
+    const Status enqueued = matcher->enqueue(view, windows);
+    EXPECT_TRUE(enqueued.ok()) << enqueued.message();
+    std::vector<std::vector<Peak>> found;
+    EXPECT_TRUE(matcher->collect(found).ok());
+    EXPECT_EQ(found.size(), windows.size());
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < std::min(found.size(), windows.size()); ++i) {
+      SCOPED_TRACE(i);
+      const std::vector<Peak> expected = alone(windows[i]);
+      EXPECT_EQ(found[i].size(), expected.size());
+      if (found[i].size() != expected.size()) continue;
+      count += expected.size();
+      for (std::size_t k = 0; k < expected.size(); ++k) {
+        const Peak &a = found[i][k], &b = expected[k];
+        EXPECT_EQ(std::tie(a.template_index, a.x, a.y, a.width, a.height, a.score, a.closeness),
+                  std::tie(b.template_index, b.x, b.y, b.width, b.height, b.score, b.closeness));
+        EXPECT_EQ(std::tie(a.pose.angle, a.pose.scale, a.inverted),
+                  std::tie(b.pose.angle, b.pose.scale, b.inverted));
+      }
+    }
+    return count;
+  }
+  std::size_t expect_as_alone(std::span<const SearchWindow> windows) {
+    return expect_as_alone(windows, frame.view());
+  }
+
+  const Bytes frame = random_image<std::uint8_t>(frame_size, 1);
+  std::vector<Bytes> templates, masks;
+  MatchSettings settings;
+  Device device;
+  std::optional<WindowMatcher> matcher;
+};
+
+/// Several of a template, of two sizes, at edges of the frame and past them, one without room.
+const SearchWindow some[] = {
+    {1, {50, 20, 38, 40}}, {0, {11, 9, 38, 40}}, {0, {58, 40, 38, 40}}, {2, {33, 38, 51, 37}},
+    {0, {15, 13, 33, 27}}, {0, {0, 0, 38, 40}},  {1, {80, 60, 38, 40}}, {2, {10, 10, 20, 40}},
+};
+
+TEST_P(WindowMatcherTest, FindWhatMatchersFind) {
+  prepare();
+  EXPECT_GT(expect_as_alone(some), 20u);
+}
+
+TEST_P(WindowMatcherTest, OnePeakAWindow) {
+  settings.max_peaks = 1;
+  prepare();
+  EXPECT_GE(expect_as_alone(some), 6u);
+}
+
+TEST_P(WindowMatcherTest, OtherWindowsInEachFrame) {
+  prepare();
+  expect_as_alone(std::span(some).first(2));
+  expect_as_alone(some);
+  expect_as_alone(std::span(some).last(3));
+  expect_as_alone({});
+  EXPECT_EQ(matcher->kernel(), "");
+  expect_as_alone(std::span(some).subspan(1, 1));
+  settings.threshold = 0.3;  // from now on
+  EXPECT_TRUE(matcher->prepare(ElementType::u8, frame_size, settings).ok());
+  expect_as_alone(std::span(some).first(3));
+}
+
+TEST_P(WindowMatcherTest, Masks) {
+  for (const Bytes& image : templates) {
+    masks.emplace_back(image.size, std::uint8_t{1});
+    for (int i = 0; i < 5; ++i) masks.back().at(i, 4 - i) = 0;
+  }
+  prepare();
+  EXPECT_GT(expect_as_alone(some), 20u);
+}
+
+/// What is not searched together.
+TEST_P(WindowMatcherTest, ContrastsAndSmoothing) {
+  settings.polarity = Polarity::either;
+  prepare();
+  expect_as_alone(std::span(some).first(3));
+  settings.polarity = Polarity::same;
+  settings.prefilter_sigma = 1;
+  prepare();
+  expect_as_alone(std::span(some).first(3));
+}
+
+TEST_P(WindowMatcherTest, PosesOfSomeWindows) {
+  prepare();
+  SearchWindow windows[] = {some[0], some[1], some[2]};
+  windows[1].poses.angle_extent = 20;
+  windows[1].poses.angle_start = -10;
+  expect_as_alone(windows);
+}
+
+TEST_P(WindowMatcherTest, FramesInMemoryOfTheDevice) {
+  prepare();
+  MatrixView view = frame.view();
+  const Block block = upload(device, frame.data.data(), frame.data.size());
+  view.data = block.data();
+  view.memory = device.backend == Backend::cpu ? Memory::host : Memory::device;
+  expect_as_alone(some, view);
+}
+
+TEST_P(WindowMatcherTest, FramesThatAreMoreThanLuma) {
+  prepare();
+  const auto [width, height] = frame_size;
+  Bytes packed({2 * width, height});
+  for (int y = 0; y < height; ++y)  // from the last row to the first
+    for (int x = 0; x < width; ++x) packed.at(2 * x + 1, height - 1 - y) = frame.at(x, y);
+  const Block block = upload(device, packed.data.data(), packed.data.size());
+  for (const bool on_device : {false, true}) {
+    const void* data = on_device ? block.data() : packed.data.data();
+    expect_as_alone(std::span(some).first(4),
+                    {static_cast<const std::uint8_t*>(data) + (height - 1) * 2 * width,
+                     ElementType::u8, frame_size, -2 * width,
+                     on_device && device.backend != Backend::cpu ? Memory::device : Memory::host,
+                     packed_luma(2, 1)});
+  }
+}
+
+TEST_P(WindowMatcherTest, TemplatesThatChange) {
+  auto made = LiveTemplate::create(device, templates[0].view());
+  ASSERT_TRUE(made.ok());
+  const std::shared_ptr<LiveTemplate> live = made.value();
+  const std::shared_ptr<const LiveTemplate> bank[] = {live};
+  ASSERT_TRUE(matcher->set_templates(bank).ok());
+  ASSERT_TRUE(matcher->prepare(ElementType::u8, frame_size, settings).ok());
+  const SearchWindow windows[] = {{0, {11, 9, 38, 40}}, {0, {50, 24, 38, 40}}};
+  expect_as_alone(windows);
+  ASSERT_TRUE(live->blend(frame.view(), 60, 30, 1).ok());
+  ASSERT_TRUE(live->wait().ok());
+  templates[0] = templates[1];
+  EXPECT_GT(expect_as_alone(windows), 0u);
+}
+
+TEST_P(WindowMatcherTest, OtherTemplates) {
+  prepare();
+  expect_as_alone(some);
+  std::swap(templates[0], templates[2]);
+  prepare();
+  expect_as_alone(std::span(some).first(4));
+}
+
+TEST_P(WindowMatcherTest, Errors) {
+  std::vector<std::vector<Peak>> peaks;
+  EXPECT_EQ(matcher->enqueue(frame.view(), {}).code(), Code::invalid_argument);
+  prepare();
+  EXPECT_EQ(matcher->collect(peaks).code(), Code::invalid_argument);
+  const SearchWindow none[] = {{7, {0, 0, 30, 30}}};
+  EXPECT_EQ(matcher->provide(none).message(), "there is no template 7");
+  const Bytes other({50, 50});
+  EXPECT_EQ(matcher->enqueue(other.view(), some).code(), Code::invalid_argument);
+  EXPECT_EQ(matcher->collect(peaks).code(), Code::invalid_argument);
+  MatchSettings bad = settings;
+  bad.threshold = 2;
+  EXPECT_EQ(matcher->prepare(ElementType::u8, frame_size, bad).code(), Code::invalid_argument);
+  bad = settings;
+  bad.kernel = "none of these";
+  EXPECT_EQ(matcher->prepare(ElementType::u8, frame_size, bad).code(), Code::unsupported);
+  expect_as_alone(std::span(some).first(2));
+}
+
+/// The usual windows of a tracker are searched together on a GPU.
+TEST_P(WindowMatcherTest, Together) {
+  const auto bank = make_bank(views(templates));
+  WindowBatch batch;
+  settings.search_region = {0, 0, 38, 40};
+  const BatchedWindow windows[] = {{0, {1, 2}}, {1, {3, 4}}, {0, {5, 6}}};
+  const Status status = batch.provide({device, bank.value(), frame_size, settings, {}}, windows);
+  EXPECT_EQ(status.code(), device.backend == Backend::cpu ? Code::unsupported : Code::ok)
+      << status.message();
+}
+
+INSTANTIATE_TEST_SUITE_P(, WindowMatcherTest, testing::Values(Backend::cpu, Backend::cuda),
+                         [](const auto& info) { return xcorr::name_of(info.param); });
+
+}  // namespace
+}  // namespace api
