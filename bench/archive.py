@@ -117,6 +117,7 @@ def by_workers(files, template, folder, workers, gpu):
     """now() when it began to search."""
     from xcorr._ray import connect
     from xcorr.archive import cluster, units
+    os.environ['RAY_worker_niceness'] = '0'  # that of the other rows; Ray's own is 15
     connect(None, workers)
     templates = (str(template),)
     wanted = units.Search(templates, tuple(sorted(settings(gpu).items())), digest(templates, settings(gpu)))
