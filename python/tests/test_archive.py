@@ -108,6 +108,13 @@ def test_units(archive, wanted):
     assert {unit.name for unit in units.units_of(archive / "1.mp4", wanted, 30)} == {unit.name for unit in made}
 
 
+@pytest.mark.parametrize("seek", [True, False])
+def test_only_frames_of_the_unit_are_searched(archive, wanted, seek):
+    """Not those behind it, which are decoded because frames may be stored late, nor those before it."""
+    for unit in units.units_of(archive / "4.mkv", wanted, 25):
+        assert list(search.results_of(unit, seek)[0]) == list(unit.times)
+
+
 def test_another_search_has_other_parts(archive, wanted, tmp_path):
     template = tmp_path / "part.png"
     template.write_bytes((archive / "part.png").read_bytes())

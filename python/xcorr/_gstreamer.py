@@ -53,8 +53,11 @@ def digest(templates, settings):
 
 
 @contextlib.contextmanager
-def running(launch_line, warnings=None):
-    """A pipeline, paused, that ends with the block. What it warns of is appended to a list of the caller's."""
+def running(launch_line, warnings=None, prepare=None):
+    """A pipeline, paused, that ends with the block. What it warns of is appended to a list of the caller's.
+
+    `prepare` is called with it before anything flows.
+    """
     try:
         pipeline = Gst.parse_launch(launch_line)
     except gi.repository.GLib.Error as error:
@@ -64,6 +67,8 @@ def running(launch_line, warnings=None):
         bus.enable_sync_message_emission()
         bus.connect("sync-message::warning", lambda _, message: warnings.append(
             message.parse_warning()[0].message))
+    if prepare:
+        prepare(pipeline)
     try:
         change(pipeline, Gst.State.PAUSED)
         yield pipeline

@@ -5,7 +5,7 @@ import os
 import pathlib
 import tempfile
 
-from .._gstreamer import Gst, change, matcher, play, quoted, running
+from .._gstreamer import Gst, matcher, play, quoted, running
 from . import stacks
 from .units import put_part
 
@@ -34,28 +34,51 @@ def search_unit(unit, folder):
 
 def results_of(unit, seek):
     """The line of each frame of the unit that was searched, by its time, and what GStreamer warned of."""
-    wanted, warnings = set(unit.times), []
+    warnings = []
     stack = stacks.is_stack(unit.file)
     source = ("appsrc name=source format=time block=true max-buffers=4" if stack else
               f"filesrc location={quoted(unit.file)} ! decodebin")
     with tempfile.TemporaryDirectory(prefix="xcorr-") as folder:
         lines = pathlib.Path(folder, "lines")
-        # Without waiting for the first frame of a stack, which is pushed when the pipeline plays.
-        line = (f"{source} ! videoconvert ! {matcher(unit.search.templates, dict(unit.search.settings))} ! "
-                f"xcorrjson location={quoted(lines)} ! fakesink sync=false async={not stack}")
-        with running(line, warnings) as pipeline:
+        # Without waiting for a first frame, which may be none of the unit's.
+        line = (f"{source} ! videoconvert name=decoded ! "
+                f"{matcher(unit.search.templates, dict(unit.search.settings))} ! "
+                f"xcorrjson location={quoted(lines)} ! fakesink sync=false async=false")
+
+        def prepare(pipeline):
+            let_through(pipeline.get_by_name("decoded"), set(unit.times), seek)
+
+        with running(line, warnings, prepare) as pipeline:
             if stack:
                 pipeline.set_state(Gst.State.PLAYING)
                 stacks.push(pipeline, unit)
-            elif seek:
+            elif seek and unit.first:
                 pipeline.seek(1.0, Gst.Format.TIME, Gst.SeekFlags.FLUSH | Gst.SeekFlags.ACCURATE, Gst.SeekType.SET,
                               unit.times[0], Gst.SeekType.SET, unit.times[-1] + BEHIND)
-                change(pipeline, Gst.State.PAUSED)
             play(pipeline)
         with open(lines, encoding="utf-8") as file:
             results = map(json.loads, file)
             return {result["stream-time"]: result for result in results
-                    if result["stream-time"] in wanted and result.get("analysed")}, list(dict.fromkeys(warnings))
+                    if result.get("analysed")}, list(dict.fromkeys(warnings))
+
+
+def let_through(element, times, end):
+    """Only frames with these stream times reach the element; if `end`, the first one behind them ends the stream.
+
+    Whatever else is decoded, before a unit and behind it, costs no search.
+    """
+    last = max(times)
+
+    def look(pad, info):
+        segment = pad.get_sticky_event(Gst.EventType.SEGMENT, 0).parse_segment()
+        time = segment.to_stream_time(Gst.Format.TIME, info.get_buffer().pts)
+        if time in times:
+            return Gst.PadProbeReturn.OK
+        if end and last < time != Gst.CLOCK_TIME_NONE:
+            pad.send_event(Gst.Event.new_eos())
+        return Gst.PadProbeReturn.DROP
+
+    element.get_static_pad("sink").add_probe(Gst.PadProbeType.BUFFER, look)
 
 
 def readable(file):
