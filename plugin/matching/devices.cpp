@@ -16,6 +16,26 @@ std::vector<int> asked_for(const DeviceSettings& settings) {
   return {settings.cuda_device_id};
 }
 
+xcorr::Result<Devices> open_gpus(const std::vector<int>& ordinals) {
+  std::vector<xcorr::Device> devices;
+  for (const int ordinal : ordinals) {
+    auto device = xcorr::open_device(xcorr::Backend::cuda, ordinal);
+    if (!device.ok()) return device.status();
+    devices.push_back(std::move(device.value()));
+  }
+  return Devices(std::move(devices));
+}
+
+/// CUDA's numbers of all GPUs, where any will do and there are several.
+std::vector<int> to_choose_from(const DeviceSettings& settings) {
+  std::vector<int> ordinals;
+  if (first_of(settings) >= 0) return ordinals;
+  const auto gpus = xcorr::open_devices(xcorr::Backend::cuda);
+  if (gpus.ok() && gpus.value().size() > 1)
+    for (const xcorr::Device& gpu : gpus.value()) ordinals.push_back(gpu.ordinal);
+  return ordinals;
+}
+
 }  // namespace
 
 GType backend_type() {
@@ -63,36 +83,12 @@ Devices::Devices(std::vector<xcorr::Device> devices) : all(std::move(devices)) {
   claim = DeviceClaim(std::move(gpus));
 }
 
-namespace {
-
-xcorr::Result<Devices> open_gpus(const std::vector<int>& ordinals) {
-  std::vector<xcorr::Device> devices;
-  for (const int ordinal : ordinals) {
-    auto device = xcorr::open_device(xcorr::Backend::cuda, ordinal);
-    if (!device.ok()) return device.status();
-    devices.push_back(std::move(device.value()));
-  }
-  return Devices(std::move(devices));
-}
-
-/// CUDA's numbers of all GPUs, if there are several.
-std::vector<int> several_gpus() {
-  std::vector<int> ordinals;
-  const auto gpus = xcorr::open_devices(xcorr::Backend::cuda);
-  if (gpus.ok() && gpus.value().size() > 1)
-    for (const xcorr::Device& gpu : gpus.value()) ordinals.push_back(gpu.ordinal);
-  return ordinals;
-}
-
-}  // namespace
-
 xcorr::Result<Devices> find_gpus(GstElement* element, PipelineContext& context,
                                  const DeviceSettings& settings) {
   std::vector<int> ordinals = asked_for(settings);
   DeviceClaim claim;  // until the devices have their own
-  if (ordinals.front() < 0)
-    if (const auto gpus = several_gpus(); !gpus.empty() && !context.find(element))
-      claim = DeviceClaim::on_least_loaded(gpus);
+  if (const auto gpus = to_choose_from(settings); !gpus.empty() && !context.find(element))
+    claim = DeviceClaim::on_least_loaded(gpus);
   if (!claim.ordinals().empty()) {
     ordinals = claim.ordinals();
     context = PipelineContext::shared(ordinals.front());
@@ -104,14 +100,9 @@ xcorr::Result<Devices> find_gpus(GstElement* element, PipelineContext& context,
 }
 
 xcorr::Result<Devices> find_gpus_anew(PipelineContext& context, const DeviceSettings& settings) {
-  std::vector<int> ordinals = asked_for(settings);
-  DeviceClaim claim;
-  if (ordinals.front() < 0)
-    if (const auto gpus = several_gpus(); !gpus.empty()) {
-      claim = DeviceClaim::on_least_loaded(gpus);
-      ordinals = claim.ordinals();
-    }
-  auto devices = open_gpus(ordinals);
+  const std::vector<int> gpus = to_choose_from(settings);
+  const DeviceClaim claim = gpus.empty() ? DeviceClaim() : DeviceClaim::on_least_loaded(gpus);
+  auto devices = open_gpus(gpus.empty() ? asked_for(settings) : claim.ordinals());
   if (devices.ok()) context = PipelineContext::create(devices.value().first().ordinal);
   return devices;
 }

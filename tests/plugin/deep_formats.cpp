@@ -184,46 +184,50 @@ std::string warning_of(Finder& finder) {
   return text_of(finder.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
 }
 
-GST_START_TEST(poses_need_8_bits) {
+/// An element with a template out of the frames, which are GRAY16_LE.
+struct Gray16 {
   const Deep& deep = deep_formats[0];
   const Words scene = noise(deep, deep.bits - 2);
-  Finder finder("subpixel=false angle-extent=90 template=" + cut(deep, scene));
-  finder.set_format(deep.format, width, height);
-  assert_found(finder.find(frame_of(deep, scene)), patch_x, patch_y);
-  assert_text(warning_of(finder),
+  Finder finder;
+
+  explicit Gray16(const std::string& settings)
+      : finder(settings + " subpixel=false template=" + cut(deep, scene)) {
+    finder.set_format(deep.format, width, height);
+  }
+  GstBuffer* frame() const { return frame_of(deep, scene); }
+};
+
+GST_START_TEST(poses_need_8_bits) {
+  Gray16 gray("angle-extent=90");
+  assert_found(gray.finder.find(gray.frame()), patch_x, patch_y);
+  assert_text(warning_of(gray.finder),
               "Poses need frames of 8 bits, not GRAY16_LE: templates are searched upright");
-  assert_found(finder.find(frame_of(deep, scene)), patch_x, patch_y);
-  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "said twice");
+  assert_found(gray.finder.find(gray.frame()), patch_x, patch_y);
+  fail_unless(gray.finder.message(GST_MESSAGE_WARNING) == nullptr, "said twice");
 }
 GST_END_TEST
 
 GST_START_TEST(filters_need_8_bits) {
-  const Deep& deep = deep_formats[0];
-  const Words scene = noise(deep, deep.bits - 2);
-  Finder finder("track=true tracker=filter subpixel=false template=" + cut(deep, scene));
-  finder.set_format(deep.format, width, height);
-  assert_found(finder.find(frame_of(deep, scene)), patch_x, patch_y);
-  assert_text(warning_of(finder),
+  Gray16 gray("track=true tracker=filter");
+  assert_found(gray.finder.find(gray.frame()), patch_x, patch_y);
+  assert_text(warning_of(gray.finder),
               "Filters need frames of 8 bits, not GRAY16_LE: targets are followed by templates");
 }
 GST_END_TEST
 
 /// Frames flow on, and are analysed again when they can be.
 GST_START_TEST(odd_addresses) {
-  const Deep& deep = deep_formats[0];
-  const Words scene = noise(deep, deep.bits - 2);
-  Finder finder("subpixel=false template=" + cut(deep, scene));
-  finder.set_format(deep.format, width, height);
+  Gray16 gray("");
   GstBuffer* odd = gst_buffer_new_allocate(nullptr, 2 * width * height + 1, nullptr);
   gsize offset[GST_VIDEO_MAX_PLANES] = {1};
   gint stride[GST_VIDEO_MAX_PLANES] = {2 * width};
-  gst_buffer_add_video_meta_full(odd, GST_VIDEO_FRAME_FLAG_NONE, deep.format, width, height, 1,
-                                 offset, stride);
-  gst_buffer_unref(finder.pass(odd));
+  gst_buffer_add_video_meta_full(odd, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY16_LE, width,
+                                 height, 1, offset, stride);
+  gst_buffer_unref(gray.finder.pass(odd));
   assert_text(
-      text_of(finder.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT),
+      text_of(gray.finder.message(GST_MESSAGE_WARNING), GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT),
       "A frame passes unanalysed: its 16-bit pixels begin at odd addresses");
-  assert_found(finder.find(frame_of(deep, scene)), patch_x, patch_y);
+  assert_found(gray.finder.find(gray.frame()), patch_x, patch_y);
 }
 GST_END_TEST
 
