@@ -47,7 +47,7 @@ Status launch(const stage::Turn::Problem& p, const Device&, const stage::Turn::B
     std::uint8_t* mask = b.masks + i * p.most.area();
     std::fill_n(picture, p.most.area(), std::uint8_t{0});
     std::fill_n(mask, p.most.area(), std::uint8_t{0});
-    const TurnedTemplate from(p.pyramid, b.pixels, b.mask, b.maps[i].level);
+    const TurnedTemplate from(p.pyramid, b.pixels, b.mask, b.maps[i].level, p.shift_u, p.shift_v);
     b.sums[i] = turned(from, b.maps[i], p.most.width, picture, mask);
   });
   return {};

@@ -49,6 +49,18 @@ Status check_mask(const MatrixView& mask, Size size, std::size_t index) {
   return check_rows(mask, name);
 }
 
+class SharedTemplate final : public LivePixels {
+ public:
+  explicit SharedTemplate(std::shared_ptr<const LiveTemplate> shared)
+      : shared_(std::move(shared)) {}
+  MatrixView view() const override { return shared_->view(); }
+  std::uint64_t version() const override { return shared_->version(); }
+  Status wait() const override { return shared_->wait(); }
+
+ private:
+  std::shared_ptr<const LiveTemplate> shared_;
+};
+
 /// Adds the masks, of which those without data and those of ones alone mean none.
 Status add_masks(std::vector<BankTemplate>& bank, std::span<const MatrixView> masks) {
   if (masks.empty()) return {};
@@ -92,7 +104,8 @@ Result<std::vector<BankTemplate>> make_bank(
     if (!live) return Status(Code::invalid_argument, name + " is missing");
     if (live->device().backend != device.backend || live->device().ordinal != device.ordinal)
       return Status(Code::invalid_argument, name + " lives on another device");
-    bank.push_back({live->view().type, live->view().size, {}, live});
+    bank.push_back(
+        {live->view().type, live->view().size, {}, live, std::make_shared<SharedTemplate>(live)});
   }
   if (Status status = check_types(bank); !status.ok()) return status;
   if (Status status = add_masks(bank, masks); !status.ok()) return status;

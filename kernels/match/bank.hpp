@@ -13,12 +13,24 @@
 
 namespace xcorr {
 
+/// A template in device memory, that may change.
+class LivePixels {
+ public:
+  virtual ~LivePixels() = default;
+  virtual MatrixView view() const = 0;
+  /// Another one when they have changed.
+  virtual std::uint64_t version() const = 0;
+  /// Waits for what changes them on another stream.
+  virtual Status wait() const { return {}; }
+};
+
 struct BankTemplate {
   ElementType type;
   Size size;
-  std::vector<std::byte> pixels;  ///< dense; empty: they are in `live`
+  std::vector<std::byte> pixels;  ///< dense; empty: they are in `source`
   std::shared_ptr<const LiveTemplate> live;
-  std::vector<std::uint8_t> mask = {};  ///< see stages/mask.hpp; empty: all pixels count
+  std::shared_ptr<const LivePixels> source = {};  ///< of a live template, or others on the device
+  std::vector<std::uint8_t> mask = {};            ///< see stages/mask.hpp; empty: all pixels count
 };
 
 /// Copies the views and the masks, see Matcher::set_templates(). Errors: invalid_argument.

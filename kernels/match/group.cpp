@@ -18,14 +18,6 @@ double relaxed(double threshold, ElementType products) {
   return threshold - (products == ElementType::f32 ? noise_share : 1e-6);
 }
 
-template <class Stage>
-Status choose_into(const Variant<Stage>*& slot, const typename Stage::Problem& problem,
-                   const Device& device) {
-  auto variant = select_variant<Stage>(problem, device);
-  if (variant.ok()) slot = variant.value();
-  return variant.status();
-}
-
 Status make_block(Block& block, Backend backend, std::size_t bytes) {
   auto made = Block::make(backend, bytes);
   if (made.ok()) block = std::move(made.value());
@@ -44,7 +36,7 @@ Result<TemplateGroup> TemplateGroup::make(const Device& device,
   TemplateGroup group;
   group.device_ = device;
   group.problem_ = problem;
-  for (const std::uint32_t index : members) group.members_.push_back({index, bank[index].live});
+  for (const std::uint32_t index : members) group.members_.push_back({index, bank[index].source});
   group.searched_ = {{0, static_cast<int>(members.size())}};
   if (Status s = group.choose(kernel); !s.ok()) return s;
   if (prefilter_sigma > 0) {
@@ -157,12 +149,12 @@ Status TemplateGroup::load(const std::vector<BankTemplate>& bank, const MatchRes
   for (int i = 0; i < count; ++i) {
     const BankTemplate& t = bank[members_[i].index];
     // What blends into it may still be enqueued on a stream of the caller's.
-    if (t.live)
-      if (Status s = t.live->wait(); !s.ok()) return s;
-    if (Status s =
-            t.live ? load_live(i, stream) : load_pixels(i, t.pixels.data(), Memory::host, stream);
-        !s.ok())
-      return s;
+    if (t.source)
+      if (Status s = t.source->wait(); !s.ok()) return s;
+    const auto row = static_cast<std::ptrdiff_t>(t.size.width * size_of(t.type));
+    const MatrixView pixels =
+        t.source ? t.source->view() : MatrixView{t.pixels.data(), t.type, t.size, row};
+    if (Status s = load_pixels(i, pixels, stream); !s.ok()) return s;
   }
   return sum_up(0, count, results, stream);
 }
@@ -172,7 +164,7 @@ Status TemplateGroup::refresh(const MatchResults& results, Stream stream) {
   for (int i = 0; i < static_cast<int>(members_.size()); ++i) {
     const auto& [index, live, version] = members_[i];
     if (!live || version == live->version()) continue;
-    if (Status s = load_live(i, stream); !s.ok()) return s;
+    if (Status s = load_pixels(i, live->view(), stream); !s.ok()) return s;
     if (end == 0) first = i;
     end = i + 1;
   }
@@ -193,17 +185,16 @@ Status TemplateGroup::load_mask(const std::vector<std::uint8_t>& mask, Stream st
   return window_sums_state_ ? window_sums_state_->set_rights(mask_.data(), stream) : Status();
 }
 
-Status TemplateGroup::load_live(int member, Stream stream) {
-  return load_pixels(member, members_[member].live->view().data, Memory::device, stream);
-}
-
-Status TemplateGroup::load_pixels(int member, const void* pixels, Memory memory, Stream stream) {
+Status TemplateGroup::load_pixels(int member, const MatrixView& pixels, Stream stream) {
   const Problem& p = problem_.correlate;
   const Runtime& device = runtime(device_.backend);
   auto* to = templates_.as<std::byte>() + member * p.right_stride;
   const auto row = static_cast<std::ptrdiff_t>(p.right.width * size_of(p.type));
   const auto rows = static_cast<std::size_t>(p.right.height);
-  Status s = device.copy(bytes_copy(to, pixels, row * rows), memory, Memory::device, stream);
+  const Copy copy = pixels.pitch == row
+                        ? bytes_copy(to, pixels.data, row * rows)
+                        : Copy{to, row, pixels.data, pixels.pitch, std::size_t(row), rows};
+  Status s = device.copy(copy, pixels.memory, Memory::device, stream);
   if (!s.ok() || !prefilter_) return s;
   s = prefilter_->run(to, row, {0, 0, p.right.width, p.right.height}, stream);
   if (!s.ok()) return s;

@@ -54,7 +54,7 @@ class TemplateGroup {
   /// A template of the group.
   struct Member {
     std::uint32_t index;  ///< in the bank
-    std::shared_ptr<const LiveTemplate> live;
+    std::shared_ptr<const LivePixels> live;
     std::uint64_t version = 0;  ///< the version of `live` that is loaded
   };
 
@@ -95,8 +95,7 @@ class TemplateGroup {
   Status choose(const std::string& kernel);
   Status allocate();
   Status load_mask(const std::vector<std::uint8_t>& mask, Stream stream);
-  Status load_live(int member, Stream stream);
-  Status load_pixels(int member, const void* pixels, Memory memory, Stream stream);
+  Status load_pixels(int member, const MatrixView& pixels, Stream stream);
   /// Call after loading their pixels.
   Status sum_up(int first, int count, const MatchResults& results, Stream stream);
 

@@ -3,6 +3,7 @@
 #include <xcorr/live_template.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,18 +11,24 @@
 #include "match/bank.hpp"
 #include "match/frame_reader.hpp"
 #include "match/image.hpp"
+#include "match/poses/cutter.hpp"
 #include "select/select.hpp"
 
 namespace xcorr {
 namespace {
 
-Status check_patch(const MatrixView& pixels, const MatrixView& frame, int x, int y, double weight) {
-  const auto bad = [](std::string what) { return Status(Code::invalid_argument, std::move(what)); };
+Status bad(std::string what) { return {Code::invalid_argument, std::move(what)}; }
+
+Status check_frame(const MatrixView& pixels, const MatrixView& frame) {
   if (!frame.data) return bad("the frame has no data");
   if (frame.type != pixels.type)
     return bad(std::string("a frame of ") + name_of(frame.type) + ", a template of " +
                name_of(pixels.type));
-  if (Status s = check_rows(frame, "the frame"); !s.ok()) return s;
+  return check_rows(frame, "the frame");
+}
+
+Status check_patch(const MatrixView& pixels, const MatrixView& frame, int x, int y, double weight) {
+  if (Status s = check_frame(pixels, frame); !s.ok()) return s;
   if (x < 0 || y < 0 || x > frame.size.width - pixels.size.width ||
       y > frame.size.height - pixels.size.height)
     return bad("the part at (" + std::to_string(x) + ", " + std::to_string(y) +
@@ -58,6 +65,7 @@ struct __attribute__((visibility("hidden"))) LiveTemplate::Impl {
   const Variant<stage::Blend>* variant = nullptr;
   Block averages, pixels;
   FrameReader reader;
+  std::optional<PatchCutter> cutter;
   std::uint64_t version = 0;
 
   Status allocate(const BankTemplate& t);
@@ -138,6 +146,24 @@ Status LiveTemplate::blend(const MatrixView& frame, int x, int y, double weight,
   }
   ++impl_->version;
   return {};
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
+}
+
+Result<MatrixView> LiveTemplate::cut(const MatrixView& frame, const Pose& pose, Stream stream) try {
+  if (impl_->type != ElementType::u8)
+    return Status(Code::unsupported, std::string("a template of ") + name_of(impl_->type) +
+                                         ": only those of u8 are cut out at a pose");
+  if (Status s = check_frame(view(), frame); !s.ok()) return s;
+  if (!impl_->cutter) {
+    auto made = PatchCutter::make(impl_->device, impl_->size);
+    if (!made.ok()) return made.status();
+    impl_->cutter = std::move(made.value());
+  }
+  impl_->last = stream.handle ? stream : impl_->stream;
+  auto patch = impl_->cutter->cut(frame, pose, impl_->last);
+  if (!patch.ok()) static_cast<void>(wait());  // the device may still be reading the frame
+  return patch;
 } catch (const std::exception& thrown) {
   return status_of(thrown);
 }

@@ -20,6 +20,15 @@ template <class Stage>
 Result<const Variant<Stage>*> select_variant(const typename Stage::Problem& problem,
                                              const Device& device, std::string_view name = "auto");
 
+/// The same, into a variable, which an error leaves as it is.
+template <class Stage>
+Status choose_into(const Variant<Stage>*& chosen, const typename Stage::Problem& problem,
+                   const Device& device) {
+  auto variant = select_variant<Stage>(problem, device);
+  if (variant.ok()) chosen = variant.value();
+  return variant.status();
+}
+
 /// By the measured table. The environment's XCORR_KERNEL replaces "auto".
 template <>
 Result<const Variant<stage::Correlate>*> select_variant<stage::Correlate>(

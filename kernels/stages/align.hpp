@@ -100,7 +100,7 @@ struct SmoothedPixel {
   float value = 0, by_u = 0, by_v = 0;
 
   SmoothedPixel() = default;
-  explicit SmoothedPixel(const SplinePixel& pixel)
+  XCORR_HD explicit SmoothedPixel(const SplinePixel& pixel)
       : value(float(pixel.value) / SplinePixel::value_unit),
         by_u(float(pixel.by_u) / SplinePixel::slope_unit),
         by_v(float(pixel.by_v) / SplinePixel::slope_unit) {}
@@ -293,6 +293,32 @@ class AlignSteps {
 };
 
 namespace stage {
+
+/// A template -> what the stage align reads of it.
+struct Smooth {
+  static constexpr const char* name = "smooth";
+
+  struct Problem {
+    Size size;
+
+    constexpr Features features() const { return Feature::u8; }
+  };
+
+  struct Buffers : Launch {
+    const std::uint8_t* pixels = nullptr;   ///< dense
+    const std::uint8_t* counted = nullptr;  ///< see Align; none at the rim
+    SmoothedPixel* smoothed = nullptr;      ///< 0 where they take no part
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("pixels", &Buffers::pixels, elements(ElementType::u8, p.size.area()));
+    visit("counted", &Buffers::counted, elements(ElementType::u8, p.size.area()));
+    visit("smoothed", &Buffers::smoothed, records<SmoothedPixel>(p.size.area()));
+  }
+
+  using Extra = NoExtra;
+};
 
 struct Align {
   static constexpr const char* name = "align";

@@ -81,15 +81,16 @@ struct TurnedTemplate {
   const std::uint8_t* pixels;
   const std::uint8_t* mask;
   Size size;
-  std::int64_t centre_u, centre_v;  ///< the template's, in 2^-24 pixels of the level
+  std::int64_t centre_u, centre_v;  ///< the pictures', in 2^-24 pixels of the level
 
   XCORR_HD TurnedTemplate(const TemplatePyramid& pyramid, const std::uint8_t* pixels,
-                          const std::uint8_t* mask, int level)
+                          const std::uint8_t* mask, int level, std::int64_t shift_u = 0,
+                          std::int64_t shift_v = 0)
       : pixels(pixels + pyramid.begin_of(level)),
         mask(mask ? mask + pyramid.begin_of(level) : nullptr),
         size(pyramid.size_of(level)),
-        centre_u(centre_of(pyramid.size.width, level)),
-        centre_v(centre_of(pyramid.size.height, level)) {}
+        centre_u(centre_of(pyramid.size.width, level) + shift_u),
+        centre_v(centre_of(pyramid.size.height, level) + shift_v) {}
 
   /// Pixel i covers pixels 2 i and 2 i + 1 of the level below.
   XCORR_HD static std::int64_t centre_of(int length, int level) {
@@ -164,6 +165,9 @@ struct Turn {
     Masking masking = {};  ///< the template's
     Size most;             ///< of all pictures; their rows lie most.width apart
     int count = 1;         ///< of pictures
+    /// How far from the template's centre that of the pictures lies in it, 2^-24 pixels of their
+    /// level.
+    std::int64_t shift_u = 0, shift_v = 0;
 
     constexpr Features features() const {
       return Features(Feature::u8).with(Feature::mask, bool(masking));

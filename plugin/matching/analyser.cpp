@@ -124,10 +124,8 @@ xcorr::Status Analyser::configure(const Task& asked) try {
     if (auto status = load(task); !status.ok()) return status;
   if (auto status = prepare(task); !status.ok()) return status;
   keep_tracks();
-  TrackSettings tracking = task.search.tracking;
-  if (!task.search.updates()) tracking.update = 0;
   follower_.configure(
-      tracking, task.search.match,
+      task.search.tracking, task.search.match,
       xcorr::searched_region({format_.width, format_.height}, task.search.match.search_region),
       zero_window_scores(*images_, task.search.match.method));
   asked_ = asked;
@@ -183,7 +181,7 @@ void Analyser::keep_tracks() {
 }
 
 bool Analyser::shall_be_live(const Task& task) const {
-  return task.search.updates() || (live() && !task.search.match.poses.any());
+  return task.search.tracking.updates() || live();
 }
 
 xcorr::Status Analyser::load(const Task& task) {
@@ -341,13 +339,24 @@ xcorr::Status Analyser::finish_following(xcorr::MultiMatcher& matcher,
 /// good. The frame is no longer needed when this returns.
 xcorr::Status Analyser::update_templates() {
   const std::vector<TemplatePlace> updates = follower_.template_updates();
-  for (const TemplatePlace& update : updates) {
-    const auto closeness = windows_->closeness_of_picture(frame_, update);
+  for (TemplatePlace update : updates) {
+    xcorr::LiveTemplate& live = *live_[update.template_index];
+    xcorr::MatrixView frame = frame_;
+    if (task_->search.match.poses.any()) {
+      const auto patch = live.cut(frame_, update.seen.pose);
+      // Its box may reach beyond the frame where its mask does not.
+      if (patch.status().code() == xcorr::Code::invalid_argument) continue;
+      if (!patch.ok()) return patch.status();
+      if (auto status = live.wait(); !status.ok()) return status;
+      frame = patch.value();
+      update.place = {0, 0};
+    }
+    const auto closeness = windows_->closeness_of_picture(frame, update);
     if (!closeness.ok()) return closeness.status();
     if (closeness.value() < task_->search.tracking.update_score) continue;
-    if (auto status = live_[update.template_index]->blend(
-            frame_, static_cast<int>(std::lround(update.place.x)),
-            static_cast<int>(std::lround(update.place.y)), task_->search.tracking.update);
+    if (auto status = live.blend(frame, static_cast<int>(std::lround(update.place.x)),
+                                 static_cast<int>(std::lround(update.place.y)),
+                                 task_->search.tracking.update);
         !status.ok())
       return status;
   }

@@ -15,8 +15,6 @@ struct SearchSettings {
   unsigned async_depth = 1;
 
   bool operator==(const SearchSettings&) const = default;
-  /// Whether templates are blended with what is found. Those that are turned or scaled are not.
-  bool updates() const { return tracking.updates() && !match.poses.any(); }
   /// How many frames may be in flight at once. With tracks it is one: where a track is searched
   /// depends on the frame before.
   unsigned max_in_flight() const { return tracking.enabled ? 1 : async_depth; }

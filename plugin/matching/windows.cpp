@@ -143,12 +143,14 @@ xcorr::Result<double> Windows::closeness_of_picture(const xcorr::MatrixView& fra
     matcher = std::make_unique<xcorr::Matcher>(std::move(made.value()));
   }
   xcorr::MatchSettings settings = settings_;
+  settings.poses = {};
   settings.threshold = -1;
   settings.max_peaks = 1;
   settings.search_region = {static_cast<int>(std::lround(part.place.x)),
                             static_cast<int>(std::lround(part.place.y)), picture.size.width,
                             picture.size.height};
-  if (auto status = matcher->prepare(picture.type, frame_, settings); !status.ok()) return status;
+  if (auto status = matcher->prepare(picture.type, frame.size, settings); !status.ok())
+    return status;
   if (auto status = matcher->enqueue(frame); !status.ok()) return status;
   std::vector<xcorr::Peak> peaks;
   if (auto status = matcher->collect(peaks); !status.ok()) return status;

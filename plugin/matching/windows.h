@@ -44,7 +44,7 @@ class Windows {
   /// Adds the peaks of the windows enqueued.
   xcorr::Status collect(std::vector<xcorr::Peak>& peaks);
 
-  /// How close a part of the frame is to the picture that a template started from.
+  /// How close a part of the frame is to the picture that a template started from, upright.
   xcorr::Result<double> closeness_of_picture(const xcorr::MatrixView& frame,
                                              const TemplatePlace& part);
 

@@ -178,7 +178,7 @@ std::vector<TemplatePlace> Follower::template_updates() const {
         continue;
       if (!best || peak.closeness > best->closeness) best = &peak;
     }
-    if (best) updates.push_back({i, {best->x, best->y}});
+    if (best) updates.push_back({i, {best->x, best->y}, 0, *best});
   }
   return updates;
 }

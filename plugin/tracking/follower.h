@@ -64,7 +64,7 @@ class Follower {
   std::vector<std::uint64_t> ids() const;
 
   /// Where in the frame of the last update() templates may be blended: for each, its best tracked
-  /// target, if that matches well and nothing else does nearly as well.
+  /// target, if that matches well and nothing else does nearly as well; `seen` is its peak.
   std::vector<TemplatePlace> template_updates() const;
 
   /// What has become of targets since the last call.

@@ -95,6 +95,7 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
       {.frame = {64, 64}, .pitch = 64, .pyramid = {{16, 16}}, .most = {16, 16}}, tried);
   ask_for_more<stage::Gather>({}, tried);
   ask_for_more<stage::Sift>({}, tried);
+  ask_for_more<stage::Smooth>({{16, 16}}, tried);
   ask_for_more<stage::Align>({{64, 64}, 64, {16, 16}, {}, 1}, tried);
   stage::Displace::Problem displace{{64, 64}, 64, 64};
   displace.window = 16;

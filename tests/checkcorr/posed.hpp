@@ -45,7 +45,8 @@ inline std::vector<xcorr::TurnMap> turn_maps(const Case& c) {
   for (int level = 0; level <= 2; ++level)
     for (int i = 1; i <= 3; ++i)
       maps.push_back((i == 2 ? round : grid)
-                         .map(level, {i * grid.angles(level) / 5 + i, i % grid.scales(level)}));
+                         .map(level, {(i * grid.angles(level) / 5 + i) % grid.angles(level),
+                                      i % grid.scales(level)}));
   return maps;
 }
 
@@ -55,8 +56,9 @@ inline xcorr::stage::Turn::Problem turn_problem(const Scenario& scenario) {
   xcorr::Size most;
   for (const xcorr::TurnMap& map : maps)
     most = {std::max(most.width, map.width), std::max(most.height, map.height)};
+  const bool shifted = scenario.test.left.width % 2 == 1;
   return {template_pyramid(scenario.test), scenario.problem.masking, most,
-          static_cast<int>(maps.size())};
+          static_cast<int>(maps.size()),   shifted ? 5 << 21 : 0,    shifted ? -3 << 20 : 0};
 }
 
 template <class T>

@@ -35,10 +35,11 @@ Status halve(const stage::Halve::Problem& p, const Device&, const stage::Halve::
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0); }
 
 /// A coordinate in a level of the template in 128ths of a pixel, rounded to the nearest, from twice
-/// the samples between a place and the picture's centre. `length`: the template's.
-std::int64_t place_in(int length, int level, std::int64_t by_x, std::int64_t x, std::int64_t by_y,
-                      std::int64_t y) {
-  const std::int64_t from_centre = by_x * x + by_y * y, unit = std::int64_t{1} << 24;
+/// the samples between a place and the picture's centre. `length`: the template's; `shift`: of the
+/// picture's centre.
+std::int64_t place_in(int length, int level, std::int64_t shift, std::int64_t by_x, std::int64_t x,
+                      std::int64_t by_y, std::int64_t y) {
+  const std::int64_t from_centre = by_x * x + by_y * y + shift, unit = std::int64_t{1} << 24;
   const std::int64_t twice_centre = floor_div(length * unit, std::int64_t{1} << level) - unit;
   return floor_div(2 * from_centre + twice_centre + (1 << 17), 1 << 18);
 }
@@ -98,8 +99,9 @@ Status turn(const stage::Turn::Problem& p, const Device&, const stage::Turn::Buf
           const std::int64_t down = 2 * (y * samples + k / samples) + 1 - m.height * samples;
           const Size size = p.pyramid.size;
           const Sample one =
-              sample(p, b, m.level, place_in(size.width, m.level, m.u_by_x, across, m.u_by_y, down),
-                     place_in(size.height, m.level, m.v_by_x, across, m.v_by_y, down));
+              sample(p, b, m.level,
+                     place_in(size.width, m.level, p.shift_u, m.u_by_x, across, m.u_by_y, down),
+                     place_in(size.height, m.level, p.shift_v, m.v_by_x, across, m.v_by_y, down));
           mean.counts = mean.counts && one.counts;
           mean.value += one.value;
         }
@@ -266,6 +268,27 @@ Status sift(const stage::Sift::Problem& p, const Device&, const stage::Sift::Buf
   }
   choose(p.choice, p.steps, p.level, std::move(all), {b.angles, b.inverse_scales},
          {b.kept, b.kept_count, b.starts});
+  return {};
+}
+
+// ---- smooth ---------------------------------------------------------------------------------
+
+/// Of whole numbers, which are exact in double, the quotient in single precision.
+Status smooth(const stage::Smooth::Problem& p, const Device&, const stage::Smooth::Buffers& b,
+              PlanState*) {
+  const double spline[] = {1, 4, 1}, slope[] = {-1, 0, 1};
+  for (std::int64_t i = 0; i < p.size.area(); ++i) {
+    double value = 0, by_u = 0, by_v = 0;
+    for (int k = 0; k < 9 && b.counted[i]; ++k) {
+      const double pixel = b.pixels[i + (k / 3 - 1) * p.size.width + k % 3 - 1];
+      value += spline[k % 3] * spline[k / 3] * pixel;
+      by_u += slope[k % 3] * spline[k / 3] * pixel;
+      by_v += spline[k % 3] * slope[k / 3] * pixel;
+    }
+    b.smoothed[i].value = static_cast<float>(value / 36);
+    b.smoothed[i].by_u = static_cast<float>(by_u / 12);
+    b.smoothed[i].by_v = static_cast<float>(by_v / 12);
+  }
   return {};
 }
 
@@ -471,6 +494,9 @@ constexpr Variant<stage::Shortlist> shortlist_table[] = {
 constexpr Variant<stage::Sift> sift_table[] = {
     {{"reference", Backend::cpu, u8 | Feature::contrast, reference_rank}, supports_all, sift},
 };
+constexpr Variant<stage::Smooth> smooth_table[] = {
+    {{"reference", Backend::cpu, u8, reference_rank}, supports_all, smooth},
+};
 constexpr Variant<stage::Align> align_table[] = {
     {{"reference", Backend::cpu, u8 | Feature::contrast, reference_rank}, supports_all, align_all},
 };
@@ -487,7 +513,7 @@ constexpr Variant<stage::Locate> locate_table[] = {
 
 Family reference_poses_family() {
   return Family(halve_table, turn_table, probe_table, gather_table, shortlist_table, sift_table,
-                align_table, locate_table);
+                smooth_table, align_table, locate_table);
 }
 
 }  // namespace xcorr::cpu

@@ -14,7 +14,7 @@ constexpr int threads = 256, warps = threads / 32;
 __global__ void __launch_bounds__(threads, 2) turn(stage::Turn::Problem p, stage::Turn::Buffers b) {
   for (int i = blockIdx.x; i < p.count; i += gridDim.x) {
     const TurnMap map = b.maps[i];
-    const TurnedTemplate from(p.pyramid, b.pixels, b.mask, map.level);
+    const TurnedTemplate from(p.pyramid, b.pixels, b.mask, map.level, p.shift_u, p.shift_v);
     unsigned long long totals[3] = {};
     for (int y = threadIdx.x / 32; y < p.most.height; y += warps)
       for (int x = threadIdx.x % 32; x < p.most.width; x += 32) {

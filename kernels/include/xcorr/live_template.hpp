@@ -10,6 +10,7 @@
 
 #include <xcorr/device.hpp>
 #include <xcorr/export.hpp>
+#include <xcorr/poses.hpp>
 #include <xcorr/types.hpp>
 
 namespace xcorr {
@@ -40,7 +41,20 @@ class XCORR_API LiveTemplate {
   /// [0, 1]), which leaves the template unchanged; device_error.
   Status blend(const MatrixView& frame, int x, int y, double weight, Stream stream = {});
 
-  /// Waits for the last blend, after which matchers may be used again.
+  /// Enqueues cutting out of a frame what lies at a pose as the template lies in itself: upright
+  /// and of the template's size, which is blended as a frame of its own, blend(patch, 0, 0, ...).
+  /// The pose's width and height mean nothing, its scale is 0.1 to 10. Read by cubic convolution
+  /// (Keys 1981, a = -1/2), where a pixel covers several of the frame as the mean of some places in
+  /// it; at quarter turns at the template's own size and whole pixels that is the frame's pixels.
+  ///
+  /// What is returned lies in device memory, valid until the next call, and is there when wait()
+  /// has returned or for what is enqueued on the same stream. The frame is as for blend(). The
+  /// first cut of some extent allocates. Errors: unsupported (a template that is not of u8);
+  /// invalid_argument (a pose that is not finite, or at which a pixel of the template lies outside
+  /// the frame); out_of_memory, device_error.
+  Result<MatrixView> cut(const MatrixView& frame, const Pose& pose, Stream stream = {});
+
+  /// Waits for the last blend or cut, after which matchers may be used again.
   Status wait() const;
 
   /// Waits, then copies the pixels to dense host memory.

@@ -48,8 +48,6 @@ Status check(const std::vector<BankTemplate>& bank, const MatchSettings& s) {
     if (bank[i].type != ElementType::u8)
       return {Code::unsupported, "poses of " + name + " of " + name_of(bank[i].type) +
                                      ": only those of u8 are searched"};
-    if (bank[i].live)
-      return {Code::unsupported, "poses of " + name + ": it is a live template, which may change"};
     const double shorter = std::min(bank[i].size.width, bank[i].size.height) * smallest;
     if (shorter < 4)
       return {Code::invalid_argument,
@@ -139,8 +137,9 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   auto descent = PoseDescent::make(device_, templ, top.value(), pictures.value().poses, sizes(),
                                    settings_, stream);
   if (!descent.ok()) return descent.status();
+  std::vector<bool> all(pictures.value().poses.size(), true);
   searches_.push_back({std::move(templ), std::move(top.value()), std::move(descent.value()),
-                       std::move(pictures.value().poses)});
+                       std::move(pictures.value().poses), std::move(all)});
   return {};
 }
 
@@ -212,6 +211,7 @@ Status PosePlan::enqueue_levels(const MatrixView& frame, Stream stream) {
     const PyramidLevel& top = pyramid_[search.templ.grid().top()];
     const MatrixView view{top.rows.data, ElementType::u8, top.size, top.rows.pitch, Memory::device};
     if (Status s = select(search, stream); !s.ok()) return s;
+    if (Status s = search.templ.refresh(search.wanted, stream); !s.ok()) return s;
     if (Status s = search.top.enqueue(view, stream); !s.ok()) return s;
     if (Status s = search.descent.enqueue(search.templ, pyramid_, settings_.threshold, stream);
         !s.ok())
@@ -222,11 +222,10 @@ Status PosePlan::enqueue_levels(const MatrixView& frame, Stream stream) {
 
 Status PosePlan::select(Search& search, Stream stream) {
   if (search.selected == settings_.poses.vicinity) return {};
-  const std::vector<bool> wanted =
-      settings_.poses.vicinity
-          ? near_ones(search.templ.grid(), search.poses, *settings_.poses.vicinity)
-          : std::vector<bool>(search.poses.size(), true);
-  if (Status s = search.top.select(wanted, stream); !s.ok()) return s;
+  search.wanted = settings_.poses.vicinity
+                      ? near_ones(search.templ.grid(), search.poses, *settings_.poses.vicinity)
+                      : std::vector<bool>(search.poses.size(), true);
+  if (Status s = search.top.select(search.wanted, stream); !s.ok()) return s;
   search.selected = settings_.poses.vicinity;
   return {};
 }

@@ -15,7 +15,7 @@ namespace xcorr {
 
 class PosePlan {
  public:
-  /// The templates must be of u8 and not live. Errors: invalid_argument and unsupported name what
+  /// The templates must be of u8. Errors: invalid_argument and unsupported name what
   /// cannot be done; out_of_memory, device_error.
   static Result<PosePlan> make(const Device& device, const std::vector<BankTemplate>& bank,
                                Size frame, const MatchSettings& settings, Stream stream);
@@ -46,6 +46,7 @@ class PosePlan {
     MatchPlan top;
     PoseDescent descent;
     std::vector<PoseIndex> poses;  ///< of the top's templates
+    std::vector<bool> wanted;      ///< which of them are searched
     std::optional<PoseVicinity> selected = {};
   };
   /// A template at a pose, in pixels of the searched region.

@@ -27,19 +27,15 @@ constexpr double least_likeness = 0.35;
 constexpr double least_common = 0.6, least_share = 0.3;
 constexpr int least_counted = 154;
 
-const std::uint8_t* bytes_of(const std::vector<std::byte>& pixels) {
-  return reinterpret_cast<const std::uint8_t*>(pixels.data());
-}
-
 /// Twice the distances of the farthest pixel that counts from the centre, plus 1.
-Size extent_of(const BankTemplate& t) {
-  if (t.mask.empty()) return t.size;
+Size extent_of(Size size, const std::vector<std::uint8_t>& mask) {
+  if (mask.empty()) return size;
   Size extent{1, 1};
-  for (int y = 0; y < t.size.height; ++y)
-    for (int x = 0; x < t.size.width; ++x)
-      if (t.mask[std::int64_t{y} * t.size.width + x])
-        extent = {std::max(extent.width, std::abs(2 * x - t.size.width + 1) + 1),
-                  std::max(extent.height, std::abs(2 * y - t.size.height + 1) + 1)};
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x)
+      if (mask[std::int64_t{y} * size.width + x])
+        extent = {std::max(extent.width, std::abs(2 * x - size.width + 1) + 1),
+                  std::max(extent.height, std::abs(2 * y - size.height + 1) + 1)};
   return extent;
 }
 
@@ -58,17 +54,14 @@ bool is_disc(const BankTemplate& t) {
   return farthest < nearest_outside;
 }
 
-/// What four pixels of the level become, behind it.
-template <class Halve>
-void append_halved(std::vector<std::uint8_t>& levels, const TemplatePyramid& pyramid, int level,
-                   Halve halve) {
+/// A level of a mask behind those below it: a pixel counts if all four do.
+void append_halved(std::vector<std::uint8_t>& mask, const TemplatePyramid& pyramid, int level) {
   const std::int64_t begin = pyramid.begin_of(level);
   const Size from = pyramid.size_of(level), to = pyramid.size_of(level + 1);
   for (int y = 0; y < to.height; ++y)
     for (int x = 0; x < to.width; ++x) {
       const std::int64_t at = begin + std::int64_t{2 * y} * from.width + 2 * x;
-      levels.push_back(
-          halve(levels[at], levels[at + 1], levels[at + from.width], levels[at + from.width + 1]));
+      mask.push_back(mask[at] & mask[at + 1] & mask[at + from.width] & mask[at + from.width + 1]);
     }
 }
 
@@ -96,47 +89,62 @@ Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate
   PoseTemplate made;
   made.device_ = device;
   made.pyramid_ = pyramid_of(t.size);
-  made.extent_ = extent_of(t);
+  made.extent_ = extent_of(t.size, t.mask);
   made.round_ = is_disc(t);
   made.masking_.counted = std::count(t.mask.begin(), t.mask.end(), 1);
-  auto variant = select_variant<stage::Turn>({made.pyramid_, made.masking_, t.size, 1}, device);
-  if (!variant.ok()) return variant.status();
-  made.turn_ = variant.value();
-  if (Status s = made.load(t, stream); !s.ok()) return s;
-  if (Status s = made.load_smoothed(t, stream); !s.ok()) return s;
+  if (Status s = choose_into(made.halve_, {half_of(t.size), 0, 0}, device); !s.ok()) return s;
+  if (Status s = choose_into(made.turn_, {made.pyramid_, made.masking_, t.size, 1}, device);
+      !s.ok())
+    return s;
+  if (Status s = choose_into(made.smooth_, {t.size}, device); !s.ok()) return s;
+  if (Status s = made.allocate(t, stream); !s.ok()) return s;
+  made.live_ = t.source;
+  if (t.source) {
+    // What blends into it may still be enqueued on a stream of the caller's.
+    if (Status s = t.source->wait(); !s.ok()) return s;
+    made.version_ = t.source->version();
+  }
+  const MatrixView pixels =
+      t.source ? t.source->view() : MatrixView{t.pixels.data(), t.type, t.size, t.size.width};
+  if (Status s = made.load(pixels, stream); !s.ok()) return s;
   if (Status s = made.choose_levels(range, frame, stream); !s.ok()) return s;
   return made;
 }
 
-Status PoseTemplate::load(const BankTemplate& t, Stream stream) {
-  std::vector<std::uint8_t> pixels(bytes_of(t.pixels), bytes_of(t.pixels) + t.pixels.size());
+Status PoseTemplate::allocate(const BankTemplate& t, Stream stream) {
+  const Backend backend = device_.backend;
   std::vector<std::uint8_t> mask = t.mask;
-  for (int level = 0; level < pyramid_.halvings; ++level) {
-    append_halved(pixels, pyramid_, level, mean_of_four);
-    if (masking_)
-      append_halved(mask, pyramid_, level,
-                    [](int a, int b, int c, int d) { return std::uint8_t(a & b & c & d); });
-  }
-  if (Status s = upload(device_.backend, pixels_, pixels.data(), pixels.size(), stream); !s.ok())
+  for (int level = 0; masking_ && level < pyramid_.halvings; ++level)
+    append_halved(mask, pyramid_, level);
+  const std::vector<std::uint8_t> counted = inset_mask(t.mask, t.size, align_inset);
+  if (Status s = upload(backend, mask_, mask.data(), mask.size(), stream); !s.ok()) return s;
+  if (Status s = upload(backend, counted_, counted.data(), counted.size(), stream); !s.ok())
     return s;
-  if (Status s = upload(device_.backend, mask_, mask.data(), mask.size(), stream); !s.ok())
-    return s;
-  return runtime(device_.backend).wait(stream);
+  if (Status s = pixels_.provide(backend, pyramid_.area()); !s.ok()) return s;
+  return smoothed_.provide(backend, t.size.area() * sizeof(SmoothedPixel));
 }
 
-Status PoseTemplate::load_smoothed(const BankTemplate& t, Stream stream) {
-  const int width = t.size.width;
-  const std::vector<std::uint8_t> counted = inset_mask(t.mask, t.size, align_inset);
-  std::vector<SmoothedPixel> smoothed(counted.size());
-  for (std::size_t i = 0; i < counted.size(); ++i)
-    if (counted[i]) smoothed[i] = SmoothedPixel(SplinePixel(bytes_of(t.pixels) + i, width));
-  if (Status s = upload(device_.backend, smoothed_, smoothed.data(),
-                        smoothed.size() * sizeof(SmoothedPixel), stream);
+Status PoseTemplate::load(const MatrixView& pixels, Stream stream) {
+  auto* levels = pixels_.as<std::uint8_t>();
+  if (Status s = runtime(device_.backend)
+                     .copy(bytes_copy(levels, pixels.data, pyramid_.size.area()), pixels.memory,
+                           Memory::device, stream);
       !s.ok())
     return s;
-  if (Status s = upload(device_.backend, counted_, counted.data(), counted.size(), stream); !s.ok())
-    return s;
-  return runtime(device_.backend).wait(stream);
+  for (int level = 0; level < pyramid_.halvings; ++level) {
+    const Size half = pyramid_.size_of(level + 1);
+    const stage::Halve::Buffers buffers{{nullptr, stream},
+                                        levels + pyramid_.begin_of(level),
+                                        levels + pyramid_.begin_of(level + 1)};
+    if (Status s = halve_->launch({half, pyramid_.size_of(level).width, half.width}, device_,
+                                  buffers, nullptr);
+        !s.ok())
+      return s;
+  }
+  return smooth_->launch(
+      {pyramid_.size}, device_,
+      {{nullptr, stream}, levels, counted_.as<std::uint8_t>(), smoothed_.as<SmoothedPixel>()},
+      nullptr);
 }
 
 Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream stream) {
@@ -153,7 +161,9 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
     TurnMap maps[2] = {grid.map(level, {}), grid.map(level, {})};
     ++maps[1].width;
     ++maps[1].height;
-    auto pictures = turned(maps, stream);
+    const auto made = turned(maps, stream);
+    if (!made.ok()) return made.status();
+    const auto pictures = download(made.value(), stream);
     if (!pictures.ok()) return pictures.status();
     const double like = likeness(pictures.value());
     if (level > 0 && like < least_likeness && !asked) break;
@@ -196,44 +206,55 @@ Status upload(Backend backend, Block& block, const void* from, std::size_t bytes
                                stream);
 }
 
-Status PoseTemplate::download(void* to, const Block& block, std::size_t bytes,
-                              Stream stream) const {
-  return runtime(device_.backend)
-      .copy(bytes_copy(to, block.data(), bytes), Memory::device, Memory::host, stream);
+Result<PoseTemplate::Turned> PoseTemplate::room_for(std::span<const TurnMap> maps,
+                                                    Stream stream) const {
+  const Backend backend = device_.backend;
+  Turned made;
+  made.most = most_of(maps);
+  made.count = static_cast<int>(maps.size());
+  const std::size_t bytes = maps.size() * made.most.area();
+  if (Status s = upload(backend, made.maps, maps.data(), maps.size_bytes(), stream); !s.ok())
+    return s;
+  if (Status s = made.pixels.provide(backend, bytes); !s.ok()) return s;
+  if (Status s = made.masks.provide(backend, bytes); !s.ok()) return s;
+  if (Status s = made.sums.provide(backend, maps.size() * sizeof(TurnedSums)); !s.ok()) return s;
+  return made;
 }
 
-Status PoseTemplate::turn(std::span<const TurnMap> maps, Size most, Stream stream) {
-  const std::size_t bytes = maps.size() * most.area();
-  if (Status s = upload(device_.backend, maps_, maps.data(), maps.size_bytes(), stream); !s.ok())
-    return s;
-  if (Status s = pictures_.provide(device_.backend, bytes); !s.ok()) return s;
-  if (Status s = masks_.provide(device_.backend, bytes); !s.ok()) return s;
-  if (Status s = turned_sums_.provide(device_.backend, maps.size() * sizeof(TurnedSums)); !s.ok())
-    return s;
-  return turn_->launch({pyramid_, masking_, most, static_cast<int>(maps.size())}, device_,
+Status PoseTemplate::turn(const Turned& turned, int first, int count, Stream stream) const {
+  const std::int64_t begin = first * turned.most.area();
+  return turn_->launch({pyramid_, masking_, turned.most, count}, device_,
                        {{nullptr, stream},
-                        pixels_.as<std::uint8_t>(),
-                        masking_ ? mask_.as<std::uint8_t>() : nullptr,
-                        maps_.as<TurnMap>(),
-                        pictures_.as<std::uint8_t>(),
-                        masks_.as<std::uint8_t>(),
-                        turned_sums_.as<TurnedSums>()},
+                        pixels(),
+                        mask(),
+                        turned.maps.as<TurnMap>() + first,
+                        turned.pixels.as<std::uint8_t>() + begin,
+                        turned.masks.as<std::uint8_t>() + begin,
+                        turned.sums.as<TurnedSums>() + first},
                        nullptr);
 }
 
-Result<PoseTemplate::Pictures> PoseTemplate::turned(std::span<const TurnMap> maps, Stream stream) {
-  Pictures made{most_of(maps), {}, {}, {}};
-  const std::size_t bytes = maps.size() * made.most.area();
-  if (Status s = turn(maps, made.most, stream); !s.ok()) return s;
-  made.pixels.resize(bytes);
-  made.masks.resize(bytes);
-  made.sums.resize(maps.size());
-  if (Status s = download(made.pixels.data(), pictures_, bytes, stream); !s.ok()) return s;
-  if (Status s = download(made.masks.data(), masks_, bytes, stream); !s.ok()) return s;
-  if (Status s = download(made.sums.data(), turned_sums_, maps.size() * sizeof(TurnedSums), stream);
-      !s.ok())
-    return s;
-  if (Status s = runtime(device_.backend).wait(stream); !s.ok()) return s;
+Result<PoseTemplate::Turned> PoseTemplate::turned(std::span<const TurnMap> maps,
+                                                  Stream stream) const {
+  auto made = room_for(maps, stream);
+  if (!made.ok()) return made;
+  if (Status s = turn(made.value(), 0, made.value().count, stream); !s.ok()) return s;
+  return made;
+}
+
+Result<PoseTemplate::Pictures> PoseTemplate::download(const Turned& turned, Stream stream) const {
+  const Runtime& device = runtime(device_.backend);
+  const std::size_t bytes = turned.count * turned.most.area();
+  Pictures made{turned.most, std::vector<std::uint8_t>(bytes), std::vector<std::uint8_t>(bytes),
+                std::vector<TurnedSums>(turned.count)};
+  const auto fetch = [&](auto& to, const Block& from) {
+    return device.copy(bytes_copy(to.data(), from.data(), to.size() * sizeof to[0]), Memory::device,
+                       Memory::host, stream);
+  };
+  if (Status s = fetch(made.pixels, turned.pixels); !s.ok()) return s;
+  if (Status s = fetch(made.masks, turned.masks); !s.ok()) return s;
+  if (Status s = fetch(made.sums, turned.sums); !s.ok()) return s;
+  if (Status s = device.wait(stream); !s.ok()) return s;
   return made;
 }
 
@@ -250,55 +271,77 @@ std::vector<std::uint8_t> common_mask(const std::vector<std::uint8_t>& masks, st
   return common;
 }
 
-/// The part of a picture round its centre that has the size, whose parity must be the picture's.
-template <class Pixel>
-std::vector<Pixel> middle_of(const std::uint8_t* picture, int pitch, Size whole, Size size) {
-  std::vector<Pixel> middle;
-  const int left = (whole.width - size.width) / 2, top = (whole.height - size.height) / 2;
+/// The upper left part of a mask.
+std::vector<std::uint8_t> part_of(const std::uint8_t* mask, int pitch, Size size) {
+  std::vector<std::uint8_t> part;
   for (int y = 0; y < size.height; ++y)
-    for (int x = 0; x < size.width; ++x)
-      middle.push_back(Pixel(picture[std::int64_t{top + y} * pitch + left + x]));
-  return middle;
+    part.insert(part.end(), mask + std::int64_t{y} * pitch,
+                mask + std::int64_t{y} * pitch + size.width);
+  return part;
 }
 
 }  // namespace
+
+/// The pictures' sizes become that of the part in which something counts in all of them, if they
+/// can share their masks.
+Result<bool> PoseTemplate::share_mask(std::vector<TurnMap>& maps, Stream stream) const {
+  // What full size finds is not scored again.
+  if (!round_ && grid_.top() == 0) return false;
+  // All of one size, so that they have the same centre.
+  std::vector<TurnMap> framed = maps;
+  const Size most = most_of(maps);
+  for (TurnMap& map : framed) std::tie(map.width, map.height) = std::pair(most.width, most.height);
+  const auto made = turned(framed, stream);
+  if (!made.ok()) return made.status();
+  const auto pictures = download(made.value(), stream);
+  if (!pictures.ok()) return pictures.status();
+  const auto common = common_mask(pictures.value().masks, static_cast<std::size_t>(most.area()));
+  const auto counted = static_cast<double>(std::count(common.begin(), common.end(), 1));
+  const bool shared = std::ranges::all_of(pictures.value().sums, [&](const TurnedSums& s) {
+    return counted >= (counted >= least_counted ? least_share : least_common) * s.counted;
+  });
+  const Size extent = extent_of(most, common);
+  if (shared)
+    for (TurnMap& map : maps)
+      std::tie(map.width, map.height) = std::pair(extent.width, extent.height);
+  return shared;
+}
 
 Status PoseTemplate::append_scale(int scale, PoseBank& bank, Stream stream) {
   const int level = grid_.top();
   std::vector<TurnMap> maps;
   for (int angle = 0; angle < grid_.angles(level); ++angle)
     maps.push_back(top_grid_.map(level, {angle, scale}));
-  // All of one size, so that they have the same centre.
-  std::vector<TurnMap> framed = maps;
-  const Size most = most_of(maps);
-  for (TurnMap& map : framed) std::tie(map.width, map.height) = std::pair(most.width, most.height);
-  auto pictures = turned(framed, stream);
+  const auto shared = share_mask(maps, stream);
+  if (!shared.ok()) return shared.status();
+  auto made = turned(maps, stream);
+  if (!made.ok()) return made.status();
+  const auto pictures = download(made.value(), stream);
   if (!pictures.ok()) return pictures.status();
+  TopScale top{std::move(made.value()), {}};
+  const Size most = top.turned.most;
   const auto each = static_cast<std::size_t>(most.area());
-  const std::vector<std::uint8_t> common = common_mask(pictures.value().masks, each);
-  const auto counted = static_cast<double>(std::count(common.begin(), common.end(), 1));
-  // What full size finds is not scored again.
-  const bool shared =
-      (round_ || level > 0) && std::ranges::all_of(pictures.value().sums, [&](const TurnedSums& s) {
-        return counted >= (counted >= least_counted ? least_share : least_common) * s.counted;
-      });
-  if (!shared) pictures = turned(maps, stream);
-  if (!pictures.ok()) return pictures.status();
-  const Size extent = extent_of({ElementType::u8, most, {}, nullptr, common});
+  const std::vector<std::uint8_t>& masks = pictures.value().masks;
+  std::vector<std::uint8_t> common;
+  if (shared.value()) common = common_mask(masks, each);
   for (std::size_t i = 0; i < maps.size(); ++i) {
-    const Size whole = shared ? most : Size{maps[i].width, maps[i].height};
-    const Size kept = shared ? extent : whole;
-    const std::uint8_t* mask = shared ? common.data() : pictures.value().masks.data() + i * each;
-    BankTemplate picture{
-        ElementType::u8, kept,
-        middle_of<std::byte>(pictures.value().pixels.data() + i * each, most.width, whole, kept),
-        nullptr, middle_of<std::uint8_t>(mask, most.width, whole, kept)};
-    const auto counts = std::ranges::count(picture.mask, 1);
+    const Size size{maps[i].width, maps[i].height};
+    std::vector<std::uint8_t> mask =
+        shared.value() ? common : part_of(masks.data() + i * each, most.width, size);
+    const auto counts = std::ranges::count(mask, 1);
+    top.pictures.push_back(counts > 0 ? std::make_shared<Picture>() : nullptr);
     if (counts == 0) continue;  // smaller than a pixel
-    if (counts == std::ssize(picture.mask)) picture.mask.clear();
-    bank.pictures.push_back(std::move(picture));
+    if (counts == std::ssize(mask)) mask.clear();
+    Picture& picture = *top.pictures.back();
+    picture.pixels = {top.turned.pixels.as<std::uint8_t>() + i * each, ElementType::u8, size,
+                      most.width, Memory::device};
+    picture.made = version_;
+    picture.index = bank.pictures.size();
+    bank.pictures.push_back(
+        {ElementType::u8, size, {}, nullptr, top.pictures.back(), std::move(mask)});
     bank.poses.push_back({static_cast<int>(i), scale});
   }
+  top_.push_back(std::move(top));
   return {};
 }
 
@@ -317,6 +360,37 @@ Result<PoseBank> PoseTemplate::top_bank(Stream stream) {
   for (int scale = 0; scale < grid_.scales(level); ++scale)
     if (Status s = append_scale(scale, bank, stream); !s.ok()) return s;
   return bank;
+}
+
+// ---- changes --------------------------------------------------------------------------------
+
+Status PoseTemplate::refresh(const std::vector<bool>& wanted, Stream stream) {
+  if (!live_) return {};
+  if (const std::uint64_t version = live_->version(); version != version_) {
+    if (Status s = load(live_->view(), stream); !s.ok()) return s;
+    version_ = version;
+  }
+  for (TopScale& scale : top_)
+    if (Status s = refresh(scale, wanted, stream); !s.ok()) return s;
+  return {};
+}
+
+Status PoseTemplate::refresh(TopScale& scale, const std::vector<bool>& wanted, Stream stream) {
+  const auto is_stale = [&](const auto& picture) {
+    return picture && picture->made != version_ && wanted[picture->index];
+  };
+  auto& pictures = scale.pictures;
+  auto from = std::ranges::find_if(pictures, is_stale);
+  while (from != pictures.end()) {
+    const auto to = std::find_if_not(from, pictures.end(), is_stale);
+    if (Status s = turn(scale.turned, static_cast<int>(from - pictures.begin()),
+                        static_cast<int>(to - from), stream);
+        !s.ok())
+      return s;
+    for (; from != to; ++from) (*from)->made = version_;
+    from = std::find_if(to, pictures.end(), is_stale);
+  }
+  return {};
 }
 
 }  // namespace xcorr

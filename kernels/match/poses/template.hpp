@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A template that is searched at several poses: its pixels on the device, and its pictures at the
-// poses of the first pass.
+// poses of the first pass. All that is made of its pixels is made there, so that it is made anew
+// when a live template has changed without the host's doing more than enqueue it.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "match/bank.hpp"
 #include "match/poses/grid.hpp"
 #include "stages/align.hpp"
+#include "stages/halve.hpp"
 
 namespace xcorr {
 
@@ -28,8 +31,9 @@ TemplatePyramid pyramid_of(Size size);
 
 class PoseTemplate {
  public:
-  /// For frames of that size. Errors: invalid_argument, unsupported (naming what), out_of_memory,
-  /// device_error.
+  /// For frames of that size. How many levels there are, and how much a score may lose between
+  /// pixels, is decided by what a live template shows now. Errors: invalid_argument, unsupported
+  /// (naming what), out_of_memory, device_error.
   static Result<PoseTemplate> make(const Device& device, const BankTemplate& t,
                                    const PoseRange& range, Size frame, Stream stream);
 
@@ -41,8 +45,12 @@ class PoseTemplate {
 
   /// The pictures of all poses of the top level. Where that leaves most of the template, those of a
   /// scale share the mask that they have in common, which spares sums over windows; what they find
-  /// is scored with their own masks after that.
+  /// is scored with their own masks after that. They live here, as long as this does.
   Result<PoseBank> top_bank(Stream stream);
+
+  /// Enqueues making anew what is made of a live template that has changed, of the pictures in
+  /// top_bank() only those that are wanted. An error changes nothing: it is tried again.
+  Status refresh(const std::vector<bool>& wanted, Stream stream);
 
   /// On the device: what the stages read. Pixels and mask are those of the pyramid.
   const TemplatePyramid& pyramid() const { return pyramid_; }
@@ -53,25 +61,49 @@ class PoseTemplate {
   const std::uint8_t* counted() const { return counted_.as<std::uint8_t>(); }
 
  private:
-  /// Pictures on the host, each of the size `most`.
+  /// Pictures on the device, each of the size `most`.
+  struct Turned {
+    Size most;
+    int count = 0;
+    Block maps, pixels, masks, sums;
+  };
+  /// The same on the host.
   struct Pictures {
     Size most;
     std::vector<std::uint8_t> pixels, masks;
     std::vector<TurnedSums> sums;
   };
+  /// A picture of the top level.
+  struct Picture final : LivePixels {
+    MatrixView view() const override { return pixels; }
+    std::uint64_t version() const override { return made; }
 
-  Status load(const BankTemplate& t, Stream stream);
-  Status load_smoothed(const BankTemplate& t, Stream stream);
+    MatrixView pixels;
+    std::uint64_t made = 0;  ///< of which version of the template
+    std::size_t index = 0;   ///< in the bank
+  };
+  /// All pictures of a scale; null those in which nothing counts.
+  struct TopScale {
+    Turned turned;
+    std::vector<std::shared_ptr<Picture>> pictures;
+  };
+
+  Status allocate(const BankTemplate& t, Stream stream);
+  /// Enqueues the template's pyramid and what is smoothed of it.
+  Status load(const MatrixView& pixels, Stream stream);
   /// Up to the highest one at which pictures still show the template, unless the range says how
   /// many.
   Status choose_levels(const PoseRange& range, Size frame, Stream stream);
   /// The correlation of two pictures over the pixels that count in both.
   static double likeness(const Pictures& two);
-  /// Enqueues making pictures in device memory.
-  Status turn(std::span<const TurnMap> maps, Size most, Stream stream);
-  Result<Pictures> turned(std::span<const TurnMap> maps, Stream stream);
+  Result<Turned> room_for(std::span<const TurnMap> maps, Stream stream) const;
+  /// Enqueues making some of the pictures that there is room for.
+  Status turn(const Turned& turned, int first, int count, Stream stream) const;
+  Result<Turned> turned(std::span<const TurnMap> maps, Stream stream) const;
+  Result<Pictures> download(const Turned& turned, Stream stream) const;
+  Result<bool> share_mask(std::vector<TurnMap>& maps, Stream stream) const;
   Status append_scale(int scale, PoseBank& bank, Stream stream);
-  Status download(void* to, const Block& block, std::size_t bytes, Stream stream) const;
+  Status refresh(TopScale& scale, const std::vector<bool>& wanted, Stream stream);
 
   Device device_;
   TemplatePyramid pyramid_;
@@ -80,10 +112,13 @@ class PoseTemplate {
   Masking masking_;
   PoseGrid grid_, top_grid_;
   std::vector<double> likeness_;  ///< of each level with itself half a pixel away
+  const Variant<stage::Halve>* halve_ = nullptr;
   const Variant<stage::Turn>* turn_ = nullptr;
+  const Variant<stage::Smooth>* smooth_ = nullptr;
   Block pixels_, mask_, smoothed_, counted_;
-  /// Of a call.
-  Block maps_, pictures_, masks_, turned_sums_;
+  std::vector<TopScale> top_;
+  std::shared_ptr<const LivePixels> live_;  ///< null for templates that do not change
+  std::uint64_t version_ = 0;               ///< of it, that is loaded
 };
 
 }  // namespace xcorr

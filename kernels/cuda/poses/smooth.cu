@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Smoothed templates on the GPU, a thread a pixel.
+#include "cuda/common/launch.cuh"
+#include "stages/align.hpp"
+
+namespace xcorr::cuda {
+namespace {
+
+constexpr int threads = 256;
+
+__global__ void __launch_bounds__(threads)
+    smooth(stage::Smooth::Problem p, const std::uint8_t* pixels, const std::uint8_t* counted,
+           SmoothedPixel* smoothed) {
+  const std::int64_t step = std::int64_t{gridDim.x} * threads;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x; i < p.size.area();
+       i += step)
+    smoothed[i] =
+        counted[i] ? SmoothedPixel(SplinePixel(pixels + i, p.size.width)) : SmoothedPixel{};
+}
+
+Status launch(const stage::Smooth::Problem& p, const Device&, const stage::Smooth::Buffers& b,
+              PlanState*) {
+  return enqueue("smooth", smooth, dim3(grid_extent(ceil_div(p.size.area(), threads))),
+                 dim3(threads), 0, b.stream, p, b.pixels, b.counted, b.smoothed);
+}
+
+constexpr Variant<stage::Smooth> table[] = {
+    {{"smooth", Backend::cuda, Feature::u8}, supports_all, launch},
+};
+
+}  // namespace
+
+Family smooth_family() { return Family(table); }
+
+}  // namespace xcorr::cuda

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What lies in a frame at a pose, upright and of a template's size: the stage turn with the frame
+// in the template's place and the pose undone.
+#pragma once
+
+#include <xcorr/poses.hpp>
+
+#include "match/frame_reader.hpp"
+#include "stages/turn.hpp"
+
+namespace xcorr {
+
+class PatchCutter {
+ public:
+  /// Of patches of that size, of u8.
+  static Result<PatchCutter> make(const Device& device, Size size);
+
+  /// See LiveTemplate::cut().
+  Result<MatrixView> cut(const MatrixView& frame, const Pose& pose, Stream stream);
+
+ private:
+  /// Room for parts of frames of that extent.
+  Status provide(Size part);
+
+  Device device_;
+  Size size_, room_;
+  FrameReader reader_;
+  Block part_, map_, patch_, mask_, sums_;
+};
+
+}  // namespace xcorr
