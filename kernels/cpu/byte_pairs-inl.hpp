@@ -10,6 +10,7 @@
 #endif
 
 #include <cstdint>
+#include <cstring>
 
 #include <hwy/highway.h>
 
@@ -36,6 +37,29 @@ struct BytePairs {
   static HWY_INLINE V load(const Cell* p) {
     return hn::LoadU(D(), reinterpret_cast<const std::int32_t*>(p));
   }
+  /// Cells of small numbers with a sign, such as sums and differences of pixels.
+  static HWY_INLINE V load(const std::int16_t* halves) {
+#if HWY_TARGET == HWY_SCALAR
+    return broadcast(halves);
+#else
+    return hn::BitCast(D(), hn::LoadU(hn::Repartition<std::int16_t, D>(), halves));
+#endif
+  }
+  static constexpr int pixels = 2 * hn::MaxLanes(D());  ///< that a vector has room for
+  static HWY_INLINE V load_pixels(const Pixel* p) {
+#if HWY_TARGET == HWY_SCALAR
+    return broadcast(cell(p));
+#else
+    const hn::Repartition<std::int16_t, D> d16;
+    const hn::Rebind<Pixel, decltype(d16)> d8;
+    return hn::BitCast(D(), hn::PromoteTo(d16, hn::LoadU(d8, p)));
+#endif
+  }
+  static HWY_INLINE V broadcast(const std::int16_t* halves) {
+    Cell both;
+    std::memcpy(&both, halves, sizeof both);
+    return broadcast(both);
+  }
   static HWY_INLINE V broadcast(Cell c) { return hn::Set(D(), static_cast<std::int32_t>(c)); }
   static HWY_INLINE void add(Accumulator& sum, V left, V tap) {
 #if HWY_TARGET == HWY_SCALAR  // a vector of one lane has no halves
@@ -54,6 +78,9 @@ struct BytePairs {
     hn::Store(hn::RearrangeToOddPlusEven(sum.low, sum.high), D(),
               reinterpret_cast<std::int32_t*>(lanes));
     for (std::size_t k = 0; k < hn::MaxLanes(D()); ++k) out[k] += lanes[k];
+  }
+  static HWY_INLINE std::uint32_t total(const Accumulator& sum) {
+    return static_cast<std::uint32_t>(hn::GetLane(hn::SumOfLanes(D(), hn::Add(sum.low, sum.high))));
   }
 };
 

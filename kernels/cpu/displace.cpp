@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Searches of windows on the CPU, a window a task. What it may meet of the frame is unpacked once;
-// then the products of three rows of shifts are summed at a time in registers. Sums over the
-// windows of the frame slide along.
+// Searches of windows on the CPU, a window a task. Four rows of shifts are summed at a time, by
+// nine products of rows for each four rows of the window instead of sixteen: of two rows of shifts,
+//   a0 t0 + a1 t1 = (a0 - a1) t0 + a1 (t0 + t1),   a1 t0 + a2 t1 = a1 (t0 + t1) + (a2 - a1) t1,
+// which takes three products instead of four, and once more so of these. All of it is whole numbers
+// modulo 2^32, so the sums are exact. Sums over the windows of the frame slide along.
 #include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -19,35 +21,44 @@
 
 namespace xcorr::cpu::displace {
 
-/// Sixteen registers hold the sums of that many.
-constexpr int row_group = 2;  ///< rows of shifts in registers
-constexpr int vectors = 4;    ///< of each
-constexpr int slack = 64;     ///< how far vectors may read or write past a row
+constexpr int group = 4;    ///< rows of shifts, and of the window
+constexpr int parts = 9;    ///< products of rows that a group takes
+constexpr int vectors = 4;  ///< of shifts in registers
+constexpr int slack = 64;   ///< how far vectors may read or write past a row
 
 /// Scratch memory of one slot.
 struct Scratch {
   int window, shifts;
-  int cells;    ///< from row to row of the unpacked frame
+  int cells;    ///< pairs from row to row of the unpacked frame
   int columns;  ///< from row to row of shifts
-  int taps;     ///< pairs of a row of the window
+  int taps;     ///< pairs from row to row of the window
+  int window_groups, shift_groups;
   std::size_t bytes = 0;
-  std::size_t region, tap, product, column_sums, sums, squares, scores;
+  std::size_t region, combined, tap, rows, product, column_sums, sums, squares, scores;
+
+  /// To whole vectors.
+  static int rounded(int pairs) { return static_cast<int>(ceil_div(pairs, 32)) * 32; }
 
   explicit Scratch(const stage::Displace::Problem& p)
       : window(p.window),
         shifts(p.shifts()),
-        cells(p.window + p.shifts() + slack),
+        cells(rounded(p.window + p.shifts() + slack)),
         columns(p.shifts() + slack),
-        taps((p.window + 1) / 2) {
+        taps(rounded((p.window + 1) / 2)),
+        window_groups(static_cast<int>(ceil_div(p.window, group))),
+        shift_groups(static_cast<int>(ceil_div(p.shifts(), group))) {
     const auto take = [&](std::size_t size, std::int64_t count) {
       const std::size_t at = bytes;
       bytes = SlotMemory::rounded(bytes + size * static_cast<std::size_t>(count));
       return at;
     };
-    const std::int64_t rows = window + shifts + row_group;
-    region = take(4, rows * cells);
-    tap = take(4, std::int64_t{window + 2 * (row_group - 1)} * taps);
-    product = take(4, std::int64_t{shifts + row_group} * columns);
+    const std::int64_t groups = window_groups + shift_groups - 1;
+    constexpr std::size_t pair = 2 * sizeof(std::int16_t);
+    region = take(pair, group * (groups + 1) * cells);
+    combined = take(pair, parts * groups * cells);
+    tap = take(pair, std::int64_t{parts} * window_groups * taps);
+    rows = take(sizeof(std::int16_t), std::int64_t{group} * window_groups * 2 * taps);
+    product = take(4, std::int64_t{group} * shift_groups * columns);
     column_sums = take(4, 2 * cells);
     sums = take(4, std::int64_t{shifts} * columns);
     squares = take(4, std::int64_t{shifts} * columns);
@@ -91,7 +102,9 @@ class Search {
   HWY_INLINE void run(const FieldSums& reference) {
     unpack_frame();
     unpack_window();
-    for (int y = places().from_y; y < places().until_y; y += row_group) multiply_rows(y);
+    combine_frame();
+    combine_window();
+    for (int y = places().from_y; y < places().until_y; y += group) multiply_rows(y);
     slide();
     for (int y = places().from_y; y < places().until_y; ++y) score_row(y, reference);
   }
@@ -112,38 +125,82 @@ class Search {
   int columns() const { return places().until_x - 1 + p_.window; }
   int rows() const { return places().until_y - 1 + p_.window; }
 
+  int shift_groups() const {
+    return static_cast<int>(ceil_div(places().until_y - places().from_y, group));
+  }
+  int groups() const { return shift_groups() + s_.window_groups - 1; }
+  std::int64_t row_of_pairs() const { return 2 * std::int64_t{s_.cells}; }
+
+  /// Pairs of each pixel and its right neighbour, from row from_y on.
   HWY_INLINE void unpack_frame() {
-    for (int y = places().from_y; y < places().until_y + p_.window + row_group - 2; ++y) {
-      auto* HWY_RESTRICT cells = at<std::uint32_t>(s_.region) + std::int64_t{y} * s_.cells;
-      const int from = places().from_x, until = columns();
-      if (y >= rows()) {
-        std::fill(cells + from, cells + s_.cells, 0);
-        continue;
+    const int from = places().from_x, until = columns();
+    for (int y = 0; y < group * (groups() + 1); ++y) {
+      std::int16_t* HWY_RESTRICT to = at<std::int16_t>(s_.region) + y * row_of_pairs();
+      std::fill(to, to + row_of_pairs(), 0);
+      if (places().from_y + y >= rows()) continue;
+      const std::uint8_t* HWY_RESTRICT row = frame_row(places().from_y + y);
+      for (int x = from; x < until - 1; ++x) {
+        to[2 * x] = row[x];
+        to[2 * x + 1] = row[x + 1];
       }
-      const std::uint8_t* HWY_RESTRICT row = frame_row(y);
-      for (int x = from; x < until - 1; ++x) cells[x] = row[x] | std::uint32_t{row[x + 1]} << 16;
-      cells[until - 1] = row[until - 1];
-      std::fill(cells + until, cells + s_.cells, 0);
+      to[2 * (until - 1)] = row[until - 1];
     }
   }
 
   HWY_INLINE void unpack_window() {
-    auto* HWY_RESTRICT taps = at<std::uint32_t>(s_.tap);
-    const int around = row_group - 1;
-    std::fill(taps, taps + around * s_.taps, 0);
-    std::fill(taps + (around + p_.window) * s_.taps, taps + (2 * around + p_.window) * s_.taps, 0);
+    std::int16_t* HWY_RESTRICT to = at<std::int16_t>(s_.rows);
+    std::fill(to, to + std::int64_t{group} * s_.window_groups * 2 * s_.taps, 0);
     const std::uint8_t* pixels =
         job_.buffers->reference + job_.window->y * p_.pitch + job_.window->x;
-    for (int y = 0; y < p_.window; ++y) {
-      const std::uint8_t* HWY_RESTRICT row = pixels + y * p_.pitch;
-      std::uint32_t* HWY_RESTRICT to = taps + (around + y) * s_.taps;
-      for (int i = 0; i < p_.window / 2; ++i)
-        to[i] = row[2 * i] | std::uint32_t{row[2 * i + 1]} << 16;
-      if (p_.window % 2) to[p_.window / 2] = row[p_.window - 1];
+    for (int y = 0; y < p_.window; ++y)
+      for (int x = 0; x < p_.window; ++x) to[2 * y * s_.taps + x] = pixels[y * p_.pitch + x];
+  }
+
+  /// Rows of the frame for each part, as the sums above have them: twice by two rows.
+  HWY_INLINE void combine_frame() {
+    const std::int64_t row = row_of_pairs(), part = groups() * row;
+    const hn::ScalableTag<std::int16_t> d;
+    for (int i = 0; i < groups(); ++i) {
+      const std::int16_t* a = at<std::int16_t>(s_.region) + group * i * row;
+      std::int16_t* to = at<std::int16_t>(s_.combined) + i * row;
+      for (std::int64_t x = 0; x < row; x += static_cast<std::int64_t>(hn::Lanes(d))) {
+        const auto of = [&](int k) HWY_ATTR { return hn::LoadU(d, a + x + k * row); };
+        const auto put = [&](int k, auto first, auto second, auto third) HWY_ATTR {
+          hn::StoreU(hn::Sub(first, second), d, to + x + 3 * k * part);
+          hn::StoreU(second, d, to + x + (3 * k + 1) * part);
+          hn::StoreU(hn::Sub(third, second), d, to + x + (3 * k + 2) * part);
+        };
+        const auto a1 = of(1), a2 = of(2), a3 = of(3), a4 = of(4), a5 = of(5);
+        put(0, hn::Sub(of(0), a1), hn::Sub(a2, a3), hn::Sub(a4, a5));
+        put(1, a1, a3, a5);
+        put(2, hn::Sub(a2, a1), hn::Sub(a4, a3), hn::Sub(of(6), a5));
+      }
     }
   }
 
-  /// The products of row_group rows of shifts.
+  /// Of the window.
+  HWY_INLINE void combine_window() {
+    const std::int64_t row = 2 * std::int64_t{s_.taps}, part = s_.window_groups * row;
+    const hn::ScalableTag<std::int16_t> d;
+    for (int i = 0; i < s_.window_groups; ++i) {
+      const std::int16_t* t = at<std::int16_t>(s_.rows) + group * i * row;
+      std::int16_t* to = at<std::int16_t>(s_.tap) + i * row;
+      for (std::int64_t x = 0; x < row; x += static_cast<std::int64_t>(hn::Lanes(d))) {
+        const auto of = [&](int k) HWY_ATTR { return hn::LoadU(d, t + x + k * row); };
+        const auto put = [&](int k, auto first, auto second) HWY_ATTR {
+          hn::StoreU(first, d, to + x + 3 * k * part);
+          hn::StoreU(hn::Add(first, second), d, to + x + (3 * k + 1) * part);
+          hn::StoreU(second, d, to + x + (3 * k + 2) * part);
+        };
+        const auto t0 = of(0), t1 = of(1), t2 = of(2), t3 = of(3);
+        put(0, t0, t2);
+        put(1, hn::Add(t0, t1), hn::Add(t2, t3));
+        put(2, t1, t3);
+      }
+    }
+  }
+
+  /// The products of a group of rows of shifts.
   HWY_INLINE void multiply_rows(int y) {
     constexpr int lanes = hn::MaxLanes(D());
     int x = places().from_x;
@@ -156,42 +213,81 @@ class Search {
   template <int count>
   HWY_INLINE void multiply(int x, int y) {
     constexpr int lanes = hn::MaxLanes(D());
-    BytePairs::Accumulator sums[row_group][count];
-    for (auto& row : sums)
-      for (auto& sum : row) sum = BytePairs::zero();
-    for (int j = 0; j < p_.window + row_group - 1; ++j) {
-      const auto* cells = at<std::uint32_t>(s_.region) + std::int64_t{y + j} * s_.cells + x;
-      const auto* taps = at<std::uint32_t>(s_.tap) + j * s_.taps;  // of the last row of shifts
-      for (int i = 0; i < s_.taps; ++i) {
-        V pixels[count];
-        for (int v = 0; v < count; ++v) pixels[v] = BytePairs::load(cells + 2 * i + v * lanes);
-        for (int r = 0; r < row_group; ++r) {
-          const V tap = BytePairs::broadcast(taps[(row_group - 1 - r) * s_.taps + i]);
-          for (int v = 0; v < count; ++v) BytePairs::add(sums[r][v], pixels[v], tap);
+    alignas(64) std::uint32_t m[parts][count * lanes] = {};
+    const int first = (y - places().from_y) / group;
+    for (int k = 0; k < parts; ++k) {
+      typename BytePairs::Accumulator sums[count];
+      for (auto& sum : sums) sum = BytePairs::zero();
+      const std::int16_t* pairs = at<std::int16_t>(s_.combined) +
+                                  (std::int64_t{k} * groups() + first) * row_of_pairs() + 2 * x;
+      const std::int16_t* taps =
+          at<std::int16_t>(s_.tap) + std::int64_t{k} * s_.window_groups * 2 * s_.taps;
+      for (int j = 0; j < s_.window_groups; ++j) {
+        add_row<count>(pairs, taps, sums);
+        pairs += row_of_pairs();
+        taps += 2 * s_.taps;
+      }
+      for (int v = 0; v < count; ++v) BytePairs::store_added(sums[v], m[k] + v * lanes);
+    }
+    std::uint32_t* HWY_RESTRICT to =
+        at<std::uint32_t>(s_.product) + std::int64_t{y - places().from_y} * s_.columns + x;
+    for (int i = 0; i < count * lanes; ++i) {
+      to[i] = m[0][i] + m[1][i] + m[3][i] + m[4][i];
+      to[i + s_.columns] = m[3][i] + m[4][i] + m[6][i] + m[7][i];
+      to[i + 2 * s_.columns] = m[1][i] + m[2][i] + m[4][i] + m[5][i];
+      to[i + 3 * s_.columns] = m[4][i] + m[5][i] + m[7][i] + m[8][i];
+    }
+  }
+
+  /// Taps that lie a vector of shifts apart meet the same vectors of pairs, of which some stay in
+  /// registers from tap to tap.
+  template <int count>
+  HWY_INLINE void add_row(const std::int16_t* pairs, const std::int16_t* taps,
+                          BytePairs::Accumulator (&sums)[count]) {
+    constexpr int lanes = hn::MaxLanes(D());
+    constexpr int apart = lanes > 1 ? lanes / 2 : 1, kept = lanes > 1 ? count - 1 : 0;
+    const int all = (p_.window + 1) / 2;
+    for (int r = 0; r < apart; ++r) {
+      V pixels[count + vectors - 1];
+      const auto load = [&](int v, int i) HWY_ATTR {
+        pixels[v] = BytePairs::load(pairs + 4 * i + 2 * v * lanes);
+      };
+      for (int v = 0; v < kept; ++v) load(v, r);
+      int i = r;
+      if constexpr (lanes > 1) {
+        for (; i + (vectors - 1) * apart < all; i += vectors * apart) {
+          for (int k = 0; k < vectors; ++k) {
+            load(k + kept, i);
+            const V tap = BytePairs::broadcast(taps + 2 * (i + k * apart));
+            for (int v = 0; v < count; ++v) BytePairs::add(sums[v], pixels[k + v], tap);
+          }
+          for (int v = 0; v < kept; ++v) pixels[v] = pixels[v + vectors];
         }
       }
-    }
-    for (int r = 0; r < row_group; ++r)
-      for (int v = 0; v < count; ++v) {
-        auto* to = at<std::uint32_t>(s_.product) + std::int64_t{y + r} * s_.columns + x + v * lanes;
-        std::fill_n(to, lanes, 0);
-        BytePairs::store_added(sums[r][v], to);
+      for (; i < all; i += apart) {
+        for (int v = kept; v < count; ++v) load(v, i);
+        const V tap = BytePairs::broadcast(taps + 2 * i);
+        for (int v = 0; v < count; ++v) BytePairs::add(sums[v], pixels[v], tap);
+        for (int v = 0; v < kept; ++v) pixels[v] = pixels[v + 1];
       }
+    }
   }
 
   /// A last column or two, for which whole vectors of shifts would not pay.
   HWY_INLINE void multiply_column(int x, int y) {
-    for (int r = 0; r < row_group && y + r < places().until_y; ++r) {
+    for (int r = 0; r < group && y + r < places().until_y; ++r) {
       std::uint32_t sum = 0;
+      auto of_lanes = BytePairs::zero();
       for (int j = 0; j < p_.window; ++j) {
         const std::uint8_t* HWY_RESTRICT f = frame_row(y + r + j) + x;
-        const std::uint8_t* HWY_RESTRICT t =
-            job_.buffers->reference + (job_.window->y + j) * p_.pitch + job_.window->x;
-        std::uint32_t in_row = 0;
-        for (int i = 0; i < p_.window; ++i) in_row += std::uint32_t{f[i]} * t[i];
-        sum += in_row;
+        const std::int16_t* HWY_RESTRICT t = at<std::int16_t>(s_.rows) + 2 * j * s_.taps;
+        int i = 0;
+        for (; i + BytePairs::pixels <= p_.window; i += BytePairs::pixels)
+          BytePairs::add(of_lanes, BytePairs::load_pixels(f + i), BytePairs::load(t + i));
+        for (; i < p_.window; ++i) sum += static_cast<std::uint32_t>(f[i] * t[i]);
       }
-      at<std::uint32_t>(s_.product)[std::int64_t{y + r} * s_.columns + x] = sum;
+      at<std::uint32_t>(s_.product)[std::int64_t{y + r - places().from_y} * s_.columns + x] =
+          sum + BytePairs::total(of_lanes);
     }
   }
 
@@ -244,7 +340,8 @@ class Search {
 
   HWY_INLINE void score_row(int y, const FieldSums& reference) {
     const std::int64_t row = std::int64_t{y} * s_.columns;
-    const auto* HWY_RESTRICT products = at<std::uint32_t>(s_.product) + row;
+    const auto* HWY_RESTRICT products =
+        at<std::uint32_t>(s_.product) + row - std::int64_t{places().from_y} * s_.columns;
     const auto* HWY_RESTRICT sums = at<std::uint32_t>(s_.sums) + row;
     const auto* HWY_RESTRICT squares = at<std::uint32_t>(s_.squares) + row;
     double* HWY_RESTRICT scores = at<double>(s_.scores) + row;
