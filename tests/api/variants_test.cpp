@@ -16,7 +16,6 @@
 #include "stages/luma.hpp"
 #include "stages/predict.hpp"
 #include "stages/probe.hpp"
-#include "stages/sift.hpp"
 #include "stages/spline.hpp"
 #include "stages/validate.hpp"
 
@@ -77,6 +76,7 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
       ask_for_more<stage::Correlate>(p.correlation(), tried);
       ask_for_more<stage::WindowSums>(p.window_sums(), tried);
       ask_for_more<stage::Normalise>(p.normalisation(), tried);
+      ask_for_more<stage::Survey>(p.surveying(0), tried);
       ask_for_more<stage::Peaks>(p.peaks(), tried);
       ask_for_more<stage::Refine>(p.refinement(), tried);
       ask_for_more<stage::Locate>(p.locating(), tried);
@@ -93,6 +93,7 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   ask_for_more<stage::Turn>({{{16, 16}}, {}, {16, 16}, 1}, tried);
   ask_for_more<stage::Probe>(
       {.frame = {64, 64}, .pitch = 64, .pyramid = {{16, 16}}, .most = {16, 16}}, tried);
+  ask_for_more<stage::Shortlist>({{64, 64}}, tried);
   ask_for_more<stage::Gather>({}, tried);
   ask_for_more<stage::Sift>({}, tried);
   ask_for_more<stage::Smooth>({{16, 16}}, tried);
