@@ -129,6 +129,7 @@ Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
 }
 
 Status MatchPlan::prepare_survey(Stream stream) {
+  if (groups_.empty()) return {};
   for (std::size_t i = 0; i < groups_.size(); ++i)
     if (!groups_[i].prepare_survey(static_cast<int>(firsts_[i]))) return {};
   const std::size_t keys = matched_ * SurveyCells(region_.size()).count();
