@@ -36,6 +36,12 @@ inline double score_of(const Case& c, Draws& draw) {
   return (draw(64) - (c.polarity == xcorr::Polarity::same ? 0 : 32)) / 64.0;
 }
 
+/// A picture of the level.
+inline xcorr::stage::Gather::Source draw_source(Draws& draw, const xcorr::PoseGrid& grid,
+                                                int level) {
+  return {{draw(grid.angles(level)), draw(grid.scales(level))}, 5 + draw(3), 6 + draw(2)};
+}
+
 inline int level_of(const Case& c) { return (c.left.width + c.right.width) % 2; }
 
 inline void compare_lists(Comparison& comparison, const Values& truth, const Values& got,

@@ -38,8 +38,7 @@ class GatherTest final : public StageTest<xcorr::stage::Gather> {
     }
     for (int i = 0; i < p.pictures; ++i) {
       counts.push_back(draw(p.max_peaks + 1));
-      sources.push_back(
-          {{draw(grid.angles(p.level)), draw(grid.scales(p.level))}, 5 + draw(3), 6 + draw(2)});
+      sources.push_back(draw_source(draw, grid, p.level));
     }
     set(scenario.values, "peaks", peaks);
     set(scenario.values, "peak_counts", counts);

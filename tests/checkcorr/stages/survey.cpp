@@ -74,8 +74,7 @@ class ShortlistTest final : public StageTest<xcorr::stage::Shortlist> {
                                     static_cast<std::uint32_t>(16 * i + draw(16)));
     for (int i = 0; i < p.pictures; ++i) {
       searched.push_back(draw(16) > 0);
-      sources.push_back(
-          {{draw(grid.angles(p.level)), draw(grid.scales(p.level))}, 5 + draw(3), 6 + draw(2)});
+      sources.push_back(draw_source(draw, grid, p.level));
     }
     set(scenario.values, "best", best);
     set(scenario.values, "searched", searched);
