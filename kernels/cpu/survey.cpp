@@ -105,7 +105,7 @@ void run_method(const Job& job) {
     std::fill_n(to, cells.columns, SurveyKey{0});
     if (rows.first >= rows.last) continue;
     survey_columns<method>(job, rows, r);
-    // Twice the centre of shift 0, in cells and places of them.
+    // How many places of cells the centre of shift 0 lies from the frame's edge: see shift().
     const int left = (p.correlate.right.width - 1) / 2;
     for (int x = 0; x < p.correlate.shifts.width; ++x) {
       const int column = (x + left) / SurveyCells::side, i = (x + left) % SurveyCells::side;
