@@ -11,16 +11,18 @@ AlignSums sums_of(const stage::Align::Problem& p, const stage::Align::Buffers& b
                   const AlignSteps& steps) {
   AlignSums sums;
   sums.clear();
-  const AlignedPose& pose = steps.pose();
-  for (int y = 0; y < p.size.height; ++y)
+  const AlignMap map(steps.pose(), steps.radius());
+  for (int y = 0; y < p.size.height; ++y) {
+    AlignSumsOf<float> of_row;
+    of_row.clear();
     for (int x = 0; x < p.size.width; ++x) {
       const std::int64_t at = std::int64_t{y} * p.size.width + x;
-      if (!b.counted[at]) continue;
-      const double u = x - 0.5 * (p.size.width - 1), v = y - 0.5 * (p.size.height - 1);
-      const FramePlace place(pose, u, v);
-      sums.add(pose, steps.radius(), u, v, b.smoothed[at],
-               smoothed_at(b.frame, p.pitch, p.frame, place.x, place.y));
+      if (b.counted[at])
+        of_row.add(map, b.frame, p.pitch, p.frame, x - 0.5F * float(p.size.width - 1),
+                   y - 0.5F * float(p.size.height - 1), b.smoothed[at]);
     }
+    sums.add(of_row);
+  }
   return sums;
 }
 

@@ -113,12 +113,26 @@ Status TemplateGroup::allocate() {
   return {};
 }
 
-bool TemplateGroup::prepare_survey(int first) {
-  if (!problem_.surveyed) return false;
+bool TemplateGroup::can_be_surveyed(int first) const {
+  return problem_.surveyed &&
+         select_variant<stage::Survey>(problem_.surveying(first), device_).ok();
+}
+
+Status TemplateGroup::prepare_survey(int first, bool one_kernel) {
   first_picture_ = first;
-  const auto chosen = select_variant<stage::Survey>(problem_.surveying(first), device_);
-  if (chosen.ok()) survey_ = chosen.value();
-  return chosen.ok();
+  const auto cells = select_variant<stage::SearchCells>(surveying_by_one_kernel(), device_);
+  if (!one_kernel || !cells.ok() || cells.value()->rank < 0)
+    return choose_into(survey_, problem_.surveying(first), device_);
+  cells_ = cells.value();
+  auto state = cells_->make_plan(surveying_by_one_kernel(), device_);
+  if (state.ok()) state_ = std::move(state.value());
+  return state.status();
+}
+
+stage::SearchCells::Problem TemplateGroup::surveying_by_one_kernel() const {
+  stage::SearchCells::Problem problem = problem_.surveying(first_picture_);
+  problem.product_pitch = problem.product_stride = 0;  // it has none
+  return problem;
 }
 
 void TemplateGroup::add_needs(MatchScratchSizes& sizes) const {
@@ -131,6 +145,8 @@ void TemplateGroup::add_needs(MatchScratchSizes& sizes) const {
   grow(sizes.workspace, refine_->workspace_bytes(p.refinement(), device_));
   if (locate_) grow(sizes.workspace, locate_->workspace_bytes(p.locating(), device_));
   if (kernel_.search) return grow(sizes.workspace, kernel_.search->workspace_bytes(p, device_));
+  if (cells_)
+    return grow(sizes.workspace, cells_->workspace_bytes(surveying_by_one_kernel(), device_));
   grow(sizes.products, p.batch * p.correlation().products_stride() * size_of(p.products));
   grow(sizes.scores, p.batch * shifts * sizeof(float));
   grow(sizes.workspace, kernel_.correlate->workspace_bytes(p.correlation(), device_));
@@ -329,6 +345,19 @@ Status TemplateGroup::correlate_batches(const MatchFrame& frame, const MatchScra
 Status TemplateGroup::survey(const MatchFrame& frame, const MatchScratch& scratch,
                              const MatchResults& results, SideStream& side, Stream stream) {
   const stage::Survey::Problem problem = problem_.surveying(first_picture_);
+  if (cells_) {
+    if (Status s = sum_windows(frame, scratch, stream); !s.ok()) return s;
+    stage::SearchCells::Buffers buffers{{{scratch.workspace.data(), stream}},
+                                        frame.data,
+                                        operands(),
+                                        scratch.window_sums.data(),
+                                        scratch.window_squares.data(),
+                                        template_sums_.as<TemplateSums>(),
+                                        results.best};
+    return for_batches(buffers, [&] {
+      return cells_->launch(surveying_by_one_kernel(), device_, buffers, state_.get());
+    });
+  }
   return correlate_batches(frame, scratch, side, stream, [&](const LaunchOfRights& batch) {
     return survey_->launch(
         problem, device_,

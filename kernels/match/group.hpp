@@ -15,6 +15,7 @@
 #include "match/bank.hpp"
 #include "match/prefilter.hpp"
 #include "select/select.hpp"
+#include "stages/search_cells.hpp"
 
 namespace xcorr {
 
@@ -65,11 +66,14 @@ class TemplateGroup {
                                     double prefilter_sigma);
 
   const MatchProblem& problem() const { return problem_; }
-  const MatchKernel& kernel() const { return kernel_; }
+  /// Its kernel's name.
+  const char* kernel() const { return cells_ ? cells_->name : kernel_->name; }
   const std::vector<Member>& members() const { return members_; }
   /// Whether it can be surveyed instead of searched for peaks. `first`: the place of its first
   /// template among all.
-  bool prepare_survey(int first);
+  bool can_be_surveyed(int first) const;
+  /// From now on it is; call before load(). `one_kernel`: by one that does all, if there is one.
+  Status prepare_survey(int first, bool one_kernel);
   /// Increases the sizes to what this group needs.
   void add_needs(MatchScratchSizes& sizes) const;
 
@@ -93,6 +97,7 @@ class TemplateGroup {
 
  private:
   Status choose(const std::string& kernel);
+  stage::SearchCells::Problem surveying_by_one_kernel() const;
   Status allocate();
   Status load_mask(const std::vector<std::uint8_t>& mask, Stream stream);
   Status load_pixels(int member, const MatrixView& pixels, Stream stream);
@@ -155,7 +160,8 @@ class TemplateGroup {
   const Variant<stage::Peaks>* peaks_ = nullptr;
   const Variant<stage::Judge>* judge_ = nullptr;  ///< null where no contrast is asked for
   const Variant<stage::Survey>* survey_ = nullptr;
-  int first_picture_ = 0;  ///< of a survey
+  const Variant<stage::SearchCells>* cells_ = nullptr;  ///< instead of correlate and survey
+  int first_picture_ = 0;                               ///< of a survey
   std::unique_ptr<PlanState> state_, window_sums_state_, refine_state_, locate_state_;
   std::vector<Member> members_;
   std::vector<std::pair<int, int>> searched_;  ///< of the members: first and past the last

@@ -130,8 +130,12 @@ Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
 
 Status MatchPlan::prepare_survey(Stream stream) {
   if (groups_.empty()) return {};
+  const auto first_of = [&](std::size_t group) { return static_cast<int>(firsts_[group]); };
   for (std::size_t i = 0; i < groups_.size(); ++i)
-    if (!groups_[i].prepare_survey(static_cast<int>(firsts_[i]))) return {};
+    if (!groups_[i].can_be_surveyed(first_of(i))) return {};
+  const bool one_kernel = is_choice_left(settings_.kernel);
+  for (std::size_t i = 0; i < groups_.size(); ++i)
+    if (Status s = groups_[i].prepare_survey(first_of(i), one_kernel); !s.ok()) return s;
   const std::size_t keys = matched_ * SurveyCells(region_.size()).count();
   if (Status s =
           make_blocks(device_.backend, {{&best_, keys * sizeof(SurveyKey)}, {&wanted_, matched_}});

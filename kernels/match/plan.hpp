@@ -92,7 +92,7 @@ class MatchPlan {
   Rect places(Size size) const;
   /// Whether that one fits into the searched region.
   bool fits(std::uint32_t index) const;
-  const char* kernel() const { return groups_.empty() ? "" : groups_.front().kernel()->name; }
+  const char* kernel() const { return groups_.empty() ? "" : groups_.front().kernel(); }
   ElementType type() const { return type_; }
   Size frame() const { return frame_; }
   Size region() const { return region_.size(); }

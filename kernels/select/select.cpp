@@ -127,6 +127,9 @@ Result<const Variant<stage::Correlate>*> select_variant<stage::Correlate>(
       });
 }
 
+bool is_choice_left(std::string_view name) {
+  return requested_name(name) == "auto" || requested_name(name).empty();
+}
 bool is_tuning_requested(std::string_view name) { return requested_name(name) == "tune"; }
 
 Status check_matching_name(const Device& device, std::string_view name) {

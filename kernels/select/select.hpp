@@ -59,6 +59,8 @@ Result<MatchKernel> select_matching(MatchProblem& problem, const Device& device,
 /// Whether select_matching() knows the name. Errors: unsupported, listing the known ones.
 Status check_matching_name(const Device& device, std::string_view name);
 
+/// Whether that name, or the environment, leaves the choice to the selector.
+bool is_choice_left(std::string_view name);
 /// Whether that name requests the measurements of match/tune.hpp.
 bool is_tuning_requested(std::string_view name);
 

@@ -22,15 +22,6 @@ struct AlignedPose {
   double scale;
 };
 
-/// Where a place of the template lies in the frame, (u, v) from its centre.
-struct FramePlace {
-  double x, y;
-
-  XCORR_HD FramePlace(const AlignedPose& pose, double u, double v)
-      : x(pose.x + pose.scale * (pose.cosine * u + pose.sine * v)),
-        y(pose.y + pose.scale * (pose.cosine * v - pose.sine * u)) {}
-};
-
 struct Alignment {
   AlignedPose pose;
   std::int32_t is_aligned;  ///< 0: the steps led away or to a much worse fit; the pose is as it was
@@ -43,34 +34,78 @@ struct SplineWeights {
 
   XCORR_HD explicit SplineWeights(T f) {
     const T g = 1 - f;
-    of[0] = g * g * g / 6;
-    of[1] = (3 * f * f * f - 6 * f * f + 4) / 6;
-    of[2] = (3 * g * g * g - 6 * g * g + 4) / 6;
-    of[3] = f * f * f / 6;
+    constexpr T sixth = T(1) / 6;
+    of[0] = g * g * g * sixth;
+    of[1] = (3 * f * f * f - 6 * f * f + 4) * sixth;
+    of[2] = (3 * g * g * g - 6 * g * g + 4) * sixth;
+    of[3] = f * f * f * sixth;
   }
 };
 
-/// The smoothed frame at a place. What lies outside is as the nearest pixel.
-XCORR_HD inline float smoothed_at(const std::uint8_t* frame, std::int64_t pitch, Size size,
-                                  double x, double y) {
-  // Far outside nothing is different, and whole numbers end.
-  x = x < -4 ? -4 : x > size.width + 3 ? size.width + 3 : x;
-  y = y < -4 ? -4 : y > size.height + 3 ? size.height + 3 : y;
-  const int left = static_cast<int>(floor(x)), top = static_cast<int>(floor(y));
-  const SplineWeights<float> across(static_cast<float>(x - left)),
-      down(static_cast<float>(y - top));
-  const auto clamped = [](int i, int length) { return i < 0 ? 0 : i < length ? i : length - 1; };
-  float value = 0;
-  XCORR_UNROLL
-  for (int j = 0; j < 4; ++j) {
-    const std::uint8_t* row = frame + clamped(top - 1 + j, size.height) * pitch;
-    float in_row = 0;
-    XCORR_UNROLL
-    for (int i = 0; i < 4; ++i) in_row += across.of[i] * row[clamped(left - 1 + i, size.width)];
-    value += down.of[j] * in_row;
+/// The way from a template to the frame at a pose, in single precision, which suffices from a whole
+/// pixel near the pose's place on.
+class AlignMap {
+ public:
+  AlignMap() = default;
+  /// \param radius  a distance at which turning and scaling are measured, in pixels of the frame
+  XCORR_HD AlignMap(const AlignedPose& pose, double radius)
+      : left_(whole(pose.x)),
+        top_(whole(pose.y)),
+        x_(static_cast<float>(pose.x - left_)),
+        y_(static_cast<float>(pose.y - top_)),
+        across_(static_cast<float>(pose.scale * pose.cosine)),
+        down_(static_cast<float>(pose.scale * pose.sine)),
+        by_across_(static_cast<float>(pose.cosine / pose.scale)),
+        by_down_(static_cast<float>(pose.sine / pose.scale)),
+        per_radius_(static_cast<float>(1 / radius)) {}
+
+  /// How far the place (u, v) from the template's centre lies from the pose's.
+  XCORR_HD float dx(float u, float v) const { return across_ * u + down_ * v; }
+  XCORR_HD float dy(float u, float v) const { return across_ * v - down_ * u; }
+  /// Slopes of the template along the frame's axes.
+  XCORR_HD float by_x(float by_u, float by_v) const { return by_across_ * by_u + by_down_ * by_v; }
+  XCORR_HD float by_y(float by_u, float by_v) const { return by_across_ * by_v - by_down_ * by_u; }
+  XCORR_HD float per_radius() const { return per_radius_; }
+
+  /// The smoothed frame so far from the pose's place. What lies outside is as the nearest pixel.
+  XCORR_HD float smoothed_at(const std::uint8_t* frame, std::int64_t pitch, Size size, float dx,
+                             float dy) const {
+    const float x = x_ + dx, y = y_ + dy, whole_x = floorf(x), whole_y = floorf(y);
+    const int left = left_ + static_cast<int>(whole_x), top = top_ + static_cast<int>(whole_y);
+    const SplineWeights<float> across(x - whole_x), down(y - whole_y);
+    if (left >= 1 && top >= 1 && left + 2 < size.width && top + 2 < size.height) {
+      const std::uint8_t* first = frame + (top - 1) * pitch + left - 1;
+      return weighed(across, down, [&](int i, int j) { return first[j * pitch + i]; });
+    }
+    const auto clamped = [](int i, int length) { return i < 0 ? 0 : i < length ? i : length - 1; };
+    return weighed(across, down, [&](int i, int j) {
+      return frame[clamped(top - 1 + j, size.height) * pitch + clamped(left - 1 + i, size.width)];
+    });
   }
-  return value;
-}
+
+ private:
+  template <class At>
+  XCORR_HD static float weighed(const SplineWeights<float>& across,
+                                const SplineWeights<float>& down, At at) {
+    float value = 0;
+    XCORR_UNROLL
+    for (int j = 0; j < 4; ++j) {
+      float in_row = 0;
+      XCORR_UNROLL
+      for (int i = 0; i < 4; ++i) in_row += across.of[i] * at(i, j);
+      value += down.of[j] * in_row;
+    }
+    return value;
+  }
+  /// Far outside nothing is different, and whole numbers end.
+  XCORR_HD static int whole(double x) {
+    constexpr int farthest = 1 << 24;
+    return static_cast<int>(floor(x < -farthest ? -farthest : x > farthest ? farthest : x));
+  }
+
+  int left_, top_;
+  float x_, y_, across_, down_, by_across_, by_down_, per_radius_;
+};
 
 /// A pixel of the smoothed template, and its slopes, in whole numbers: 36 times the one and 12
 /// times the others. The frame's own slopes would not do: their noise makes the steps too short
@@ -112,9 +147,11 @@ inline constexpr int align_inset = 2;
 
 /// Solves the normal equations of a least-squares problem, `lower` being the lower half of their
 /// matrix, which is overwritten, and `solution` their right side. False where there is no solution.
-/// All loops have known ends: the arrays then stay in a kernel's registers.
+/// All loops have known ends: the arrays then stay in a kernel's registers. `lost`: what may be
+/// left of a pivot by rounding.
 template <int n>
-XCORR_HD bool solve_least_squares(double (&lower)[n][n], double (&solution)[n]) {
+XCORR_HD bool solve_least_squares(double (&lower)[n][n], double (&solution)[n],
+                                  double lost = 1e-9) {
   double inverse[n];
   // L D L', a pivot that is lost in rounding leaves an unknown undetermined.
   bool determined = true;
@@ -128,7 +165,7 @@ XCORR_HD bool solve_least_squares(double (&lower)[n][n], double (&solution)[n]) 
       lower[i][m] = scaled * inverse[m];
       rest -= scaled * lower[i][m];
     }
-    determined = determined && rest > 1e-9 * whole;
+    determined = determined && rest > lost * whole;
     inverse[i] = 1 / rest;
     XCORR_UNROLL
     for (int j = i + 1; j < n; ++j) {
@@ -154,31 +191,42 @@ struct AlignFreedom {
 };
 
 /// The sums of one step, over pixels; those of several parts may be added.
-struct AlignSums {
+/// T: float for some hundreds of pixels, double for all.
+template <class T>
+struct AlignSumsOf {
   /// The frame is gain * (template - slopes * (steps in x, y, angle and scale)) + offset; unknown
   /// are -gain * steps (the last two as distances at the radius), gain and offset.
   static constexpr int unknowns = 6;
   static constexpr int matrix = unknowns * (unknowns + 1) / 2;
   /// The lower half of the matrix, its right side, and the sum of the frame's squares.
   static constexpr int count = matrix + unknowns + 1;
-  double of[count];
+  T of[count];
 
   XCORR_HD void clear() {
-    for (double& sum : of) sum = 0;
+    XCORR_UNROLL
+    for (T& sum : of) sum = 0;
+  }
+  template <class Other>
+  XCORR_HD void add(const AlignSumsOf<Other>& others) {
+    XCORR_UNROLL
+    for (int k = 0; k < count; ++k) of[k] += others.of[k];
   }
 
   /// Adds the pixel of the template at (u, v) from its centre, and the smoothed frame there.
-  XCORR_HD void add(const AlignedPose& pose, double radius, double u, double v,
-                    const SmoothedPixel& pixel, double frame) {
-    const double cosine = pose.cosine, sine = pose.sine;
-    const double dx = pose.scale * (cosine * u + sine * v);
-    const double dy = pose.scale * (cosine * v - sine * u);
-    const double by_x = (cosine * pixel.by_u + sine * pixel.by_v) / pose.scale;
-    const double by_y = (cosine * pixel.by_v - sine * pixel.by_u) / pose.scale;
+  XCORR_HD void add(const AlignMap& map, const std::uint8_t* frame, std::int64_t pitch, Size size,
+                    float u, float v, const SmoothedPixel& pixel) {
+    // The offset takes what both are less: their sums are smaller, so they lose less.
+    constexpr float middle = 128;
+    const float dx = map.dx(u, v), dy = map.dy(u, v);
+    const float here = map.smoothed_at(frame, pitch, size, dx, dy) - middle;
+    const float by_x = map.by_x(pixel.by_u, pixel.by_v), by_y = map.by_y(pixel.by_u, pixel.by_v);
     // A turn moves (dx, dy) along (dy, -dx).
-    const double equation[unknowns] = {
-        by_x,        by_y, (by_x * dy - by_y * dx) / radius, (by_x * dx + by_y * dy) / radius,
-        pixel.value, 1};
+    const float equation[unknowns] = {by_x,
+                                      by_y,
+                                      (by_x * dy - by_y * dx) * map.per_radius(),
+                                      (by_x * dx + by_y * dy) * map.per_radius(),
+                                      pixel.value - middle,
+                                      1};
     int k = 0;
     XCORR_UNROLL
     for (int i = 0; i < unknowns; ++i) {
@@ -186,10 +234,12 @@ struct AlignSums {
       for (int j = 0; j <= i; ++j) of[k++] += equation[i] * equation[j];
     }
     XCORR_UNROLL
-    for (int i = 0; i < unknowns; ++i) of[k++] += equation[i] * frame;
-    of[k] += frame * frame;
+    for (int i = 0; i < unknowns; ++i) of[k++] += equation[i] * here;
+    of[k] += here * here;
   }
+};
 
+struct AlignSums : AlignSumsOf<double> {
   /// The coefficient of correlation of the template and the frame, where both vary.
   XCORR_HD double fit() const {
     const double *last_row = of + matrix - unknowns, *right = of + matrix;
@@ -220,7 +270,8 @@ struct AlignSums {
       }
       if (!is_free) solution[i] = 0;
     }
-    return solve_least_squares(lower, solution);
+    constexpr double lost_in_single_precision = 1e-6;
+    return solve_least_squares(lower, solution, lost_in_single_precision);
   }
 };
 

@@ -16,6 +16,7 @@
 #include "stages/luma.hpp"
 #include "stages/predict.hpp"
 #include "stages/probe.hpp"
+#include "stages/search_cells.hpp"
 #include "stages/spline.hpp"
 #include "stages/validate.hpp"
 
@@ -77,6 +78,7 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
       ask_for_more<stage::WindowSums>(p.window_sums(), tried);
       ask_for_more<stage::Normalise>(p.normalisation(), tried);
       ask_for_more<stage::Survey>(p.surveying(0), tried);
+      ask_for_more<stage::SearchCells>(p.surveying(0), tried);
       ask_for_more<stage::Peaks>(p.peaks(), tried);
       ask_for_more<stage::Refine>(p.refinement(), tried);
       ask_for_more<stage::Locate>(p.locating(), tried);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "stages/score.hpp"
+#include "stages/search_cells.hpp"
 
 namespace checkcorr {
 
@@ -44,7 +45,7 @@ void Scenario::set_method(xcorr::Method method, bool with_error) {
   with_error_ = with_error;
   set_polarity();
   for (const char* later : {stage::Normalise::name, stage::Judge::name, stage::Peaks::name,
-                            stage::Refine::name, stage::Survey::name})
+                            stage::Refine::name, stage::Survey::name, stage::SearchCells::name})
     made_.erase(later);
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The oracle of the stage survey: whole numbers until the last three operations, which are those of
-// the header.
+// The oracle of the stages survey and search_cells: whole numbers until the last three operations,
+// which are those of the header.
 #include <cmath>
+#include <vector>
 
-#include "stages/survey.hpp"
+#include "stages/search_cells.hpp"
 
 namespace xcorr::cpu {
 namespace {
@@ -68,6 +69,27 @@ Status survey(const stage::Survey::Problem& p, const Device&, const stage::Surve
   return {};
 }
 
+Status search_cells(const stage::SearchCells::Problem& p, const Device& device,
+                    const stage::SearchCells::Buffers& b, PlanState*) {
+  const Problem& c = p.correlate;
+  std::vector<std::uint32_t> products;
+  for (int right = b.first_right; right < b.first_right + b.right_count; ++right)
+    for (int y = 0; y < c.shifts.height; ++y)
+      for (int x = 0; x < c.shifts.width; ++x) {
+        std::uint32_t sum = 0;
+        for (int v = 0; v < c.right.height; ++v) {
+          const auto* l = static_cast<const std::uint8_t*>(b.lefts) + (y + v) * c.left_pitch + x;
+          const auto* r = static_cast<const std::uint8_t*>(b.rights) + right * c.right_stride +
+                          v * c.right_pitch;
+          for (int u = 0; u < c.right.width; ++u) sum += std::uint32_t{l[u]} * r[u];
+        }
+        products.push_back(sum);
+      }
+  return survey(p, device,
+                {b, products.data(), b.window_sums, b.window_squares, b.template_sums, b.best},
+                nullptr);
+}
+
 bool supports(const stage::Survey::Problem& p, const Device&) { return p.is_countable(); }
 
 constexpr Variant<stage::Survey> table[] = {
@@ -79,8 +101,14 @@ constexpr Variant<stage::Survey> table[] = {
      survey},
 };
 
+constexpr Variant<stage::SearchCells> cells_table[] = {
+    {{"reference", Backend::cpu, {Feature::u8, Feature::mask, Feature::contrast}, reference_rank},
+     supports,
+     search_cells},
+};
+
 }  // namespace
 
-Family reference_survey_family() { return Family(table); }
+Family reference_survey_family() { return Family(table, cells_table); }
 
 }  // namespace xcorr::cpu

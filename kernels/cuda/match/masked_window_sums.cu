@@ -133,6 +133,7 @@ __device__ T write_row(T first, const int (&gains)[share], T* to, int count) {
 template <class Squares>
 __global__ void __launch_bounds__(threads, 2)
     sums_of_bytes(Problem p, RunsOfBytes from, u32* sums, Squares* squares) {
+  let_next_begin();
   from.first += p.left_offset(blockIdx.y);
   sums += first_window(p, blockIdx.y);
   squares += first_window(p, blockIdx.y);
@@ -155,6 +156,7 @@ template <class In, class Sum>
 __global__ void __launch_bounds__(threads)
     sums_of_pixels(Problem p, const std::byte* left, const MaskRun* runs, int run_count, Sum* sums,
                    Sum* squares) {
+  let_next_begin();
   const int x = static_cast<int>(blockIdx.x * threads + threadIdx.x);
   if (x >= p.shifts.width) return;
   for (int y = blockIdx.y; y < p.shifts.height; y += gridDim.y) {

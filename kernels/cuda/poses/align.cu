@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Least squares on the GPU, a launch a step but for the last ones: some blocks share a pose's
-// pixels, and the last one to finish takes the step from their sums. These are in double precision
-// and added in a fixed order, which keeps the solution independent of it to well below what is
-// asked. One block that took all steps by itself was slower, since it has but one multiprocessor.
+// pixels, and the last one to finish takes the step from their sums. One block that took all steps
+// by itself was slower, since it has but one multiprocessor. Threads add up few pixels in single
+// precision; the rest is in double and in a fixed order, which keeps the solution independent of it
+// to well below what is asked.
 #include <algorithm>
 
 #include "cuda/common/tickets.cuh"
@@ -13,12 +14,12 @@
 namespace xcorr::cuda {
 namespace {
 
-constexpr int threads = 128, warps = threads / 32;
+constexpr int threads = 256, warps = threads / 32;
 
-/// Blocks that share a pose: so that a thread has two pixels, but of a large template more, or the
+/// Blocks that share a pose: so that a thread has a pixel, but of a large template more, or the
 /// sums of so many blocks would take longer than what they save.
 int parts_of(const stage::Align::Problem& p) {
-  constexpr std::int64_t pixels = 2 * threads, most = 192;
+  constexpr std::int64_t pixels = threads, most = 192;
   return static_cast<int>(std::min(ceil_div(p.size.area(), pixels), most));
 }
 
@@ -28,37 +29,66 @@ struct Progress {
   bool goes_on;
 };
 
-/// The sums over the threads of the block go to `all`. All indices are known when it is compiled:
-/// else the sums would not stay in registers.
-__device__ void add_up(const AlignSums& sums, AlignSums& all) {
-  __shared__ double partial[warps][AlignSums::count];
+/// Of sums in each lane of a warp, `step` lanes apart, the sums over the lanes. They are shared
+/// out: a lane keeps half of what it had, and at the end the one of number(). All indices are known
+/// when it is compiled: else they would not stay in registers.
+template <int count, int step>
+struct WarpSums {
+  static constexpr int half = (count + 1) / 2;
+  using Rest = WarpSums<half, step / 2>;
+
+  __device__ static void find(float* sums) {
+    const bool upper = threadIdx.x & step;
 #pragma unroll
-  for (int k = 0; k < AlignSums::count; ++k) {
-    const double sum = warp_sum(sums.of[k]);
-    if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32][k] = sum;
+    for (int k = 0; k < half; ++k) {
+      const float other = k + half < count ? sums[k + half] : 0;
+      const float theirs = __shfl_xor_sync(~0u, upper ? sums[k] : other, step);
+      sums[k] = (upper ? other : sums[k]) + theirs;
+    }
+    Rest::find(sums);
   }
+  /// At least `count` for none.
+  __device__ static int number() {
+    const int rest = Rest::number();
+    return rest >= half ? count : rest + (threadIdx.x & step ? half : 0);
+  }
+};
+template <>
+struct WarpSums<1, 0> {
+  __device__ static void find(float*) {}
+  __device__ static int number() { return 0; }
+};
+
+/// The sums over the threads of the block go to `all`.
+__device__ void add_up(AlignSumsOf<float>& sums, AlignSumsOf<double>& all) {
+  __shared__ float partial[warps][AlignSums::count];
+  static_assert(AlignSums::count <= 32, "a sum a lane");
+  using OfWarp = WarpSums<AlignSums::count, 16>;
+  OfWarp::find(sums.of);
+  if (const int k = OfWarp::number(); k < AlignSums::count)
+    partial[threadIdx.x / 32][k] = sums.of[0];
   __syncthreads();
-  for (int k = threadIdx.x; k < AlignSums::count; k += threads) {
+  if (threadIdx.x < AlignSums::count) {
     double sum = 0;
-    for (int warp = 0; warp < warps; ++warp) sum += partial[warp][k];
-    all.of[k] = sum;
+#pragma unroll
+    for (int warp = 0; warp < warps; ++warp) sum += partial[warp][threadIdx.x];
+    all.of[threadIdx.x] = sum;
   }
 }
 
 /// Of a part of the pose's pixels.
 __device__ void add_pixels(const stage::Align::Problem& p, const stage::Align::Buffers& b,
-                           const AlignedPose& pose, double radius, AlignSums& all) {
-  AlignSums sums;
+                           const AlignMap& map, AlignSumsOf<double>& all) {
+  AlignSumsOf<float> sums;
   sums.clear();
-  for (int y = blockIdx.x * warps + threadIdx.x / 32; y < p.size.height; y += gridDim.x * warps)
-    for (int x = threadIdx.x % 32; x < p.size.width; x += 32) {
-      const std::int64_t at = std::int64_t{y} * p.size.width + x;
-      if (!b.counted[at]) continue;
-      const double u = x - 0.5 * (p.size.width - 1), v = y - 0.5 * (p.size.height - 1);
-      const FramePlace place(pose, u, v);
-      sums.add(pose, radius, u, v, b.smoothed[at],
-               smoothed_at(b.frame, p.pitch, p.frame, place.x, place.y));
-    }
+  const int area = p.size.width * p.size.height;
+#pragma unroll 2
+  for (int at = blockIdx.x * threads + threadIdx.x; at < area; at += gridDim.x * threads) {
+    if (!b.counted[at]) continue;
+    const int y = at / p.size.width, x = at - y * p.size.width;
+    sums.add(map, b.frame, p.pitch, p.frame, x - 0.5F * (p.size.width - 1),
+             y - 0.5F * (p.size.height - 1), b.smoothed[at]);
+  }
   add_up(sums, all);
 }
 
@@ -87,42 +117,42 @@ __global__ void __launch_bounds__(threads)
     align(stage::Align::Problem p, stage::Align::Buffers b, int first_step, int end_step,
           Progress* progress, AlignSums* parts, unsigned* tickets) {
   __shared__ AlignSums all;
-  __shared__ AlignedPose pose;
-  __shared__ double radius;
+  __shared__ AlignMap map;
+  __shared__ bool goes_on;
   wait_for_previous();
-  for (int i = blockIdx.y; i < p.count; i += gridDim.y)
-    for (int step = first_step; step < end_step; ++step) {
-      const bool is_first = step == 0;
-      if (is_first && b.starts[i].scale == 0) {
-        if (blockIdx.x == 0 && threadIdx.x == 0) {
-          b.alignments[i] = {};
-          progress[i].goes_on = false;
-        }
-        break;
+  for (int i = blockIdx.y; i < p.count; i += gridDim.y) {
+    const auto steps_before = [&](int step) {
+      return step == 0 ? AlignSteps(b.starts[i], p.freedom, p.radius()) : progress[i].steps;
+    };
+    if (threadIdx.x == 0) {
+      goes_on = first_step > 0 ? progress[i].goes_on : b.starts[i].scale != 0;
+      if (!goes_on && first_step == 0 && blockIdx.x == 0) {
+        b.alignments[i] = {};
+        progress[i].goes_on = false;
       }
-      if (!is_first && !progress[i].goes_on) break;
-      const auto steps_so_far = [&] {
-        return is_first ? AlignSteps(b.starts[i], p.freedom, p.radius()) : progress[i].steps;
-      };
+    }
+    __syncthreads();
+    for (int step = first_step; step < end_step && goes_on; ++step) {
       if (threadIdx.x == 0) {
-        const AlignSteps steps = steps_so_far();
-        pose = steps.pose();
-        radius = steps.radius();
+        const AlignSteps steps = steps_before(step);
+        map = AlignMap(steps.pose(), steps.radius());
       }
       __syncthreads();
       AlignSums* const shares = parts + std::int64_t{i} * gridDim.x;
-      add_pixels(p, b, pose, radius, shares[blockIdx.x]);
+      add_pixels(p, b, map, shares[blockIdx.x]);
       if (add_parts(shares, &tickets[i], all)) {
         __syncthreads();
         if (threadIdx.x == 0) {
-          AlignSteps steps = steps_so_far();
-          const bool goes_on = steps.step(all) && step + 1 < AlignSteps::most;
+          AlignSteps steps = steps_before(step);
+          goes_on = steps.step(all) && step + 1 < AlignSteps::most;
           progress[i] = {steps, goes_on};
           if (!goes_on) b.alignments[i] = steps.result();
         }
       }
-      __syncthreads();  // the next step or pose overwrites what is shared
+      __syncthreads();
     }
+    __syncthreads();  // the next pose overwrites what is shared
+  }
 }
 
 /// Sums of all blocks, then the progress of each pose.

@@ -12,11 +12,13 @@ namespace xcorr::cuda {
 /// Sorts by the whole block (Batcher's bitonic network). `length`: a power of two.
 template <class T, class Before>
 __device__ void sort_by_block(T* items, int length, Before before) {
+  // Of steps up to that long a warp has all pairs of its items to itself.
+  constexpr int of_warp = 32;
+  __syncthreads();
   for (int run = 2; run <= length; run *= 2)
     for (int step = run / 2; step > 0; step /= 2) {
-      __syncthreads();
       for (int i = threadIdx.x; i < length / 2; i += blockDim.x) {
-        const int low = i / step * 2 * step + i % step, high = low + step;
+        const int low = 2 * i - (i & (step - 1)), high = low + step;
         const bool falls = (low & run) == 0;
         if (before(items[high], items[low]) == falls) {
           const T item = items[low];
@@ -24,6 +26,11 @@ __device__ void sort_by_block(T* items, int length, Before before) {
           items[high] = item;
         }
       }
+      const int next = step > 1 ? step / 2 : run;
+      if (step > of_warp || next > of_warp)
+        __syncthreads();
+      else
+        __syncwarp();
     }
   __syncthreads();
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stages survey and shortlist: bit for bit, and the same candidates in the same order.
-#include "stages/survey.hpp"
+// The stages survey, search_cells and shortlist: bit for bit, and the same candidates in the same
+// order.
+#include "stages/search_cells.hpp"
 
 #include "candidates.hpp"
 #include "norms.hpp"
@@ -11,31 +12,22 @@ namespace {
 
 using xcorr::SurveyKey;
 
-class SurveyTest final : public StageTest<xcorr::stage::Survey> {
+/// What the two stages that make a survey share.
+template <class StageOfSurvey>
+class CellsTest : public StageTest<StageOfSurvey> {
+ protected:
   bool concerns(const Case& c) const override {
     return !c.filter && c.type == ElementType::u8 && is_matching(c);
   }
   bool takes(const Case& c, const Trial& trial) const override {
     return concerns(c) && trial.method && xcorr::info(*trial.method).normed && is_usual(c, trial);
   }
-  Problem problem(const Scenario& scenario) const override {
+  xcorr::stage::Survey::Problem problem(const Scenario& scenario) const override {
     return scenario.problem.surveying(scenario.test.right.width % 5);
   }
-  xcorr::Status prepare(Scenario& scenario) const override {
-    if (auto s = scenario.make_products(); !s.ok()) return s;
-    return scenario.make_window_sums();
-  }
   xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
-  }
-  std::optional<Problem> other_layout(const Variant&, const Scenario&, Problem p) const override {
-    p.product_pitch = p.correlate.shifts.width + 5;
-    p.product_stride = p.product_pitch * p.correlate.shifts.height + 3;
-    return p;
-  }
-  void lay_out_inputs(const Problem& p, Values& values) const override {
-    values["products"] = spread(rows_of(p), values["products"]);
+    if (auto s = this->prepare(scenario); !s.ok()) return s;
+    return scenario.make<StageOfSurvey>(problem(scenario));
   }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const auto expected = view<SurveyKey>(t.scenario.values, "best"),
@@ -47,7 +39,27 @@ class SurveyTest final : public StageTest<xcorr::stage::Survey> {
       comparison.value(place, xcorr::place_of(expected[i]), xcorr::place_of(actual[i]), 0);
     }
   }
+};
+
+class SurveyTest final : public CellsTest<xcorr::stage::Survey> {
+  xcorr::Status prepare(Scenario& scenario) const override {
+    if (auto s = scenario.make_products(); !s.ok()) return s;
+    return scenario.make_window_sums();
+  }
+  std::optional<Problem> other_layout(const Variant&, const Scenario&, Problem p) const override {
+    p.product_pitch = p.correlate.shifts.width + 5;
+    p.product_stride = p.product_pitch * p.correlate.shifts.height + 3;
+    return p;
+  }
+  void lay_out_inputs(const Problem& p, Values& values) const override {
+    values["products"] = spread(rows_of(p), values["products"]);
+  }
 } const survey_test;
+
+class SearchCellsTest final : public CellsTest<xcorr::stage::SearchCells> {
+  xcorr::Status prepare(Scenario& scenario) const override { return scenario.make_window_sums(); }
+  bool keeps_something() const override { return true; }
+} const search_cells_test;
 
 class ShortlistTest final : public StageTest<xcorr::stage::Shortlist> {
   bool concerns(const Case& c) const override { return is_posed(c); }
