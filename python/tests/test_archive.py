@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Archives: every frame searched once, whatever dies; units, broken files, the commands."""
+import dataclasses
 import os
 import pathlib
 import resource
@@ -113,6 +114,17 @@ def test_only_frames_of_the_unit_are_searched(archive, wanted, seek):
     """Not those behind it, which are decoded because frames may be stored late, nor those before it."""
     for unit in units.units_of(archive / "4.mkv", wanted, 25):
         assert list(search.results_of(unit, seek)[0]) == list(unit.times)
+
+
+def test_a_context_is_kept_from_unit_to_unit(archive, wanted, tmp_path, monkeypatch):
+    """That of a GPU, here an application's without one; a unit that misses a frame leaves none."""
+    monkeypatch.setattr(search, "kept", [_gstreamer.Gst.Context.new(search.CUDA, True)])
+    for unit in units.units_of(archive / "1.mp4", wanted, 25)[:2]:
+        search.search_unit(unit, tmp_path)
+        assert [context.get_context_type() for context in search.kept] == [search.CUDA]
+    with pytest.raises(search.Incomplete):
+        search.search_unit(dataclasses.replace(unit, times=(*unit.times, 1 << 60)), tmp_path)
+    assert not search.kept
 
 
 def test_another_search_has_other_parts(archive, wanted, tmp_path):

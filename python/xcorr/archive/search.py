@@ -12,6 +12,11 @@ from .units import put_part
 # Frames just before a key frame may be stored behind it.
 BEHIND = Gst.SECOND
 
+# The context on the GPU of the search before in this process, which would else be made anew for each unit, and all its
+# kernels loaded again. A search that misses frames or warns leaves none: a fault of a GPU stays with its context.
+CUDA = "gst.cuda.context"
+kept = []
+
 
 class Incomplete(RuntimeError):
     """Not all frames of a unit could be searched."""
@@ -47,6 +52,8 @@ def results_of(unit, seek):
 
         def prepare(pipeline):
             let_through(pipeline.get_by_name("decoded"), set(unit.times), seek)
+            while kept:
+                pipeline.set_context(kept.pop())
 
         with running(line, warnings, prepare) as pipeline:
             if stack:
@@ -56,10 +63,12 @@ def results_of(unit, seek):
                 pipeline.seek(1.0, Gst.Format.TIME, Gst.SeekFlags.FLUSH | Gst.SeekFlags.ACCURATE, Gst.SeekType.SET,
                               unit.times[0], Gst.SeekType.SET, unit.times[-1] + BEHIND)
             play(pipeline)
+            context = pipeline.get_context(CUDA)
         with open(lines, encoding="utf-8") as file:
-            results = map(json.loads, file)
-            return {result["stream-time"]: result for result in results
-                    if result.get("analysed")}, list(dict.fromkeys(warnings))
+            found = {result["stream-time"]: result for result in map(json.loads, file) if result.get("analysed")}
+    if context and not warnings and len(found) == len(unit.times):
+        kept.append(context)
+    return found, list(dict.fromkeys(warnings))
 
 
 def let_through(element, times, end):
