@@ -34,7 +34,7 @@ from compare import machine
 import xcorr
 from xcorr._gstreamer import Gst, digest, matcher, play, quoted, running
 
-WIDTH, HEIGHT, SIDE, FRAMES, RATE = 1280, 720, 64, 1000, 50
+WIDTH, HEIGHT, SIDE, RATE = 1280, 720, 64, 50
 LONG_RUN = 300
 COLUMNS = 'what,cores,frames,start_s,search_s,frames_per_s,of_5_min,cpu_ms'
 MARK = 'XCORR_BENCH_RUN'
@@ -46,10 +46,14 @@ def photograph():
     return numpy.tile(gray, (2, 2))
 
 
-def views():
+def frames_of_file(gpu):
+    return 5000 if gpu else 1000
+
+
+def views(count):
     """The frames: a part of the photograph that goes round."""
     whole = photograph()
-    for number in range(FRAMES):
+    for number in range(count):
         x = int(round(600 + 500 * numpy.cos(0.02 * number)))
         y = int(round(600 + 500 * numpy.sin(0.031 * number)))
         yield whole[y:y + HEIGHT, x:x + WIDTH]
@@ -73,12 +77,12 @@ def write(images, line):
         play(pipeline)
 
 
-def make(folder):
+def make(folder, count):
     """(the video, the template)."""
     video, template = folder / 'video.mp4', folder / 'part.png'
-    write(views(), f'{gray(WIDTH, HEIGHT)} ! video/x-raw,format=I420 ! x264enc speed-preset=superfast bitrate=8000 '
+    write(views(count), f'{gray(WIDTH, HEIGHT)} ! video/x-raw,format=I420 ! x264enc speed-preset=superfast bitrate=8000 '
           f'key-int-max={RATE} ! mp4mux ! filesink location={quoted(video)}')
-    first = next(views())
+    first = next(views(1))
     write([first[300:300 + SIDE, 600:600 + SIDE]], f'{gray(SIDE, SIDE)} ! pngenc ! filesink location={quoted(template)}')
     return video, template
 
@@ -129,7 +133,7 @@ def by_workers(files, template, folder, workers, gpu):
 
     searched, failed = cluster.run([str(file) for file in files], wanted, str(folder), gpus=0.5 if gpu else 0,
                                    on_progress=report)
-    assert searched == FRAMES * len(files) and not failed, failed
+    assert searched == frames_of_file(gpu) * len(files) and not failed, failed
     return begin[0]
 
 
@@ -160,7 +164,7 @@ def timed(what, cores, template, files, gpu):
 
 
 def measure(options, folder):
-    video, template = make(folder)
+    video, template = make(folder, frames_of_file(options.gpu))
     cores = (lambda count: 0) if options.gpu else (lambda count: count)
 
     def copies(count):
@@ -178,7 +182,7 @@ def measure(options, folder):
     for what, of, on in (('decoder', count, 1), ('pipeline', count, 1), ('one worker', count, 1),
                          ('two workers', 2 * count, 2)):
         start, search, cpu = timed(what, cores(on), template, copies(of), options.gpu)
-        frames = of * FRAMES
+        frames = of * frames_of_file(options.gpu)
         rates[what], costs[what] = frames / search, 1000 * cpu / frames
         of_5_min = rates[what] * (LONG_RUN - start) / LONG_RUN
         options.output.write(f'{what},{cores(on) or "all"},{frames},{start:.1f},{search:.1f},{rates[what]:.1f},'

@@ -18,7 +18,8 @@ def arguments():
     search.add_argument("--address", help="of a Ray cluster; by default one of this machine")
     search.add_argument("--workers", type=int, help="of a cluster of this machine; by default one a core")
     search.add_argument("--gpus-per-worker", type=float, default=0, metavar="SHARE", help="by default CPUs work")
-    search.add_argument("--unit", type=int, default=500, metavar="FRAMES", help="at least so many at once")
+    search.add_argument("--unit", type=int, metavar="FRAMES",
+                        help="at least so many at once; by default 500, on GPUs 5000")
     search.add_argument("--white", type=int, default=65535, metavar="VALUE",
                         help="which of 16-bit stacks becomes 255, such as 4095; brighter ones do, too")
     commands.add_parser("summary", help="prints what was found").add_argument("folder", metavar="DIR")

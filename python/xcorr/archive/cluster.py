@@ -9,22 +9,27 @@ from .._ray import connect
 from . import search, units
 
 
+# So many frames take some seconds, beside which what a unit costs at its begin is little.
+UNIT, UNIT_ON_GPU = 500, 5000
+
+
 def units_and_warnings(*arguments):
     warnings = []
     return units.units_of(*arguments, warnings), warnings
 
 
-def run(files, wanted, folder, *, least=500, gpus=0.0, on_progress=None, on_failure=None,
+def run(files, wanted, folder, *, least=None, gpus=0.0, on_progress=None, on_failure=None,
         on_warning=None):
     """Searches files for what `wanted`, a `units.Search`, says. Returns (frames searched now, files that failed).
 
-    least: frames of a unit.
+    least: frames of a unit; None: UNIT, or on GPUs UNIT_ON_GPU.
     gpus: a worker's share of a GPU; 0: workers take one CPU each.
     on_progress: is called with the numbers of frames searched, of those that were known before, and of all so far.
     on_failure: is called with a file and what is wrong with it; the others go on.
     on_warning: is called with a file and what GStreamer warned of.
     """
     ray = connect()
+    least = least or (UNIT_ON_GPU if gpus else UNIT)
     resources = {"num_cpus": 1, "num_gpus": gpus, "max_retries": 5}
     index = ray.remote(**resources)(units_and_warnings)
     work = ray.remote(**resources)(search.search_unit)
