@@ -30,7 +30,8 @@ def run(files, wanted, folder, *, least=None, gpus=0.0, on_progress=None, on_fai
     """
     ray = connect()
     least = least or (UNIT_ON_GPU if gpus else UNIT)
-    resources = {"num_cpus": 1, "num_gpus": gpus, "max_retries": 5}
+    # max_calls: else Ray ends a process after each of its tasks on a GPU, and the next one takes seconds to begin.
+    resources = {"num_cpus": 1, "num_gpus": gpus, "max_retries": 5, "max_calls": 0}
     index = ray.remote(**resources)(units_and_warnings)
     work = ray.remote(**resources)(search.search_unit)
     total = ray.cluster_resources()
