@@ -39,30 +39,22 @@ class Locks {
 
 class LiveTemplateOf {
  public:
-  LiveTemplateOf(const Device& device, const Picture& pixels) : device_(device) {
-    const nb::gil_scoped_release unlocked;
-    check(make_current(device));
-    template_ = take(LiveTemplate::create(device, pixels.view()));
+  LiveTemplateOf(const Device& device, const Picture& pixels) : template_(device) {
+    on_device(device, [&] { template_.set(take(LiveTemplate::create(device, pixels.view()))); });
   }
 
   void blend(const Picture& frame, int x, int y, double weight, std::uintptr_t stream) {
-    const nb::gil_scoped_release unlocked;
-    const std::lock_guard lock(*mutex_);
-    check(make_current(device_));
-    check(template_->blend(frame.view(), x, y, weight, stream_of(stream)));
-    // The caller's frame may be gone after this call.
-    if (!stream) check(template_->wait());
+    locked([&](LiveTemplate& live) {
+      check(live.blend(frame.view(), x, y, weight, stream_of(stream)));
+      // The caller's frame may be gone after this call.
+      if (!stream) check(live.wait());
+    });
   }
 
   nb::object read() const {
-    const MatrixView view = template_->view();
+    const MatrixView view = get()->view();
     auto pixels = std::make_unique<std::byte[]>(view.size.area() * size_of(view.type));
-    {
-      const nb::gil_scoped_release unlocked;
-      const std::lock_guard lock(*mutex_);
-      check(make_current(device_));
-      check(template_->read(pixels.get()));
-    }
+    locked([&](const LiveTemplate& live) { check(live.read(pixels.get())); });
     const nb::capsule owner(pixels.get(),
                             [](void* p) noexcept { delete[] static_cast<std::byte*>(p); });
     const std::size_t shape[] = {static_cast<std::size_t>(view.size.height),
@@ -75,23 +67,28 @@ class LiveTemplateOf {
 
   std::uint64_t version() const {
     const std::lock_guard lock(*mutex_);
-    return template_->version();
+    return get()->version();
   }
   const Mutex& mutex() const { return mutex_; }
-  const std::shared_ptr<LiveTemplate>& get() const { return template_; }
+  const std::shared_ptr<LiveTemplate>& get() const { return *template_; }
 
  private:
-  Device device_;
-  std::shared_ptr<LiveTemplate> template_;
+  template <class Body>
+  void locked(const Body& body) const {
+    on_device(template_.device(), [&] {
+      const std::lock_guard lock(*mutex_);
+      body(*get());
+    });
+  }
+
+  OnDevice<std::shared_ptr<LiveTemplate>> template_;
   Mutex mutex_ = std::make_shared<std::mutex>();
 };
 
 class MatcherOf {
  public:
-  explicit MatcherOf(const Device& device) : device_(device) {
-    const nb::gil_scoped_release unlocked;
-    check(make_current(device));
-    matcher_.emplace(take(Matcher::create(device)));
+  explicit MatcherOf(const Device& device) : matcher_(device) {
+    on_device(device, [&] { matcher_.set(take(Matcher::create(device))); });
   }
 
   void set_templates(const std::vector<const Picture*>& pictures,
@@ -199,16 +196,15 @@ class MatcherOf {
 
   template <class Body>
   void locked(const Body& body) {
-    const nb::gil_scoped_release unlocked;
-    const std::lock_guard lock(mutex_);
-    const Locks locks(live_);
-    check(make_current(device_));
-    body();
+    on_device(matcher_.device(), [&] {
+      const std::lock_guard lock(mutex_);
+      const Locks locks(live_);
+      body();
+    });
   }
 
-  Device device_;
   nb::object enqueued_;  ///< a Picture: keeps its memory until it has been matched
-  std::optional<Matcher> matcher_;
+  OnDevice<Matcher> matcher_;
   std::mutex mutex_;
   std::vector<Mutex> live_;  ///< of the live templates in the bank
 };
