@@ -61,6 +61,9 @@ def make_video(path, seed, frames, coder="x264enc qp-min=1 qp-max=8 pass=quant q
     return path
 
 
-def make_template(path):
-    push(Gst.parse_launch(f"{source(SIZE, SIZE)} ! pngenc ! filesink location={path}"), [TARGET])
+def make_template(path, shape=None):
+    """The target, or some other texture of that height and width."""
+    image = smooth(shape, 2000) if shape else TARGET
+    height, width = image.shape
+    push(Gst.parse_launch(f"{source(width, height)} ! pngenc ! filesink location={path}"), [image])
     return path
