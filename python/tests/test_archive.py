@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("ray")
 pytest.importorskip("pyarrow")
+pytest.importorskip("gi", reason="PyGObject is missing (Debian: python3-gi)")
 from ray_workers import busy, environment, wait_for  # noqa: E402
 from videos import make_template, make_video, place  # noqa: E402
 

@@ -17,6 +17,7 @@ import pytest
 
 pytest.importorskip("ray")
 redis = pytest.importorskip("redis")
+pytest.importorskip("gi", reason="PyGObject is missing (Debian: python3-gi)")
 from ray_workers import busy, environment, wait_for  # noqa: E402
 from videos import SIZE, TARGET, make_template, smooth  # noqa: E402
 

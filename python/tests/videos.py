@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Videos with a target at places that are known, for the tests of archives and fleets."""
 import numpy
-import pytest
 
-pytest.importorskip("gi", reason="PyGObject is missing (Debian: python3-gi)")
-from xcorr._gstreamer import Gst  # noqa: E402
+from xcorr._gstreamer import Gst
 
 WIDTH, HEIGHT, SIZE, RATE = 192, 128, 24, 25
 
