@@ -35,5 +35,7 @@ const Runtime& runtime() { return no_runtime; }
 Result<int> count_devices() { return absent(); }
 Result<Device> open_device(int) { return absent(); }
 Status make_current(const Device&) { return absent(); }
+Status push_current(const Device&) { return absent(); }
+void pop_current() {}
 
 }  // namespace xcorr::cuda

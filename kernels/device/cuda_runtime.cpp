@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// CUDA's memory, streams and devices. Only make_current selects a device: a caller with its own
-// context (as GStreamer's CUDA library) makes it current, and the runtime API works in it.
+// CUDA's memory, streams and devices. Only make_current and push_current select a device: a
+// caller with its own context (as GStreamer's CUDA library) makes it current, and the runtime API
+// works in it.
 #include "device/cuda_runtime.hpp"
 
 #include <algorithm>

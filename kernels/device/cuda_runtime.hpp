@@ -13,5 +13,8 @@ Result<int> count_devices();
 /// The ordinal is that of a device.
 Result<Device> open_device(int ordinal);
 Status make_current(const Device& device);
+/// Makes the device's primary context current until pop_current(), which must follow.
+Status push_current(const Device& device);
+void pop_current();
 
 }  // namespace xcorr::cuda

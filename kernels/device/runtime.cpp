@@ -119,6 +119,16 @@ Status make_current(const Device& device) {
   return device.backend == Backend::cpu ? Status() : cuda::make_current(device);
 }
 
+CurrentDevice::CurrentDevice(const Device& device) {
+  if (device.backend == Backend::cpu) return;
+  status_ = cuda::push_current(device);
+  pushed_ = status_.ok();
+}
+
+CurrentDevice::~CurrentDevice() {
+  if (pushed_) cuda::pop_current();
+}
+
 Result<void*> allocate_host(const Device& device, std::size_t bytes) {
   return runtime(device.backend).allocate(bytes ? bytes : 1, Memory::host);
 }

@@ -4,7 +4,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
-#include <optional>
 #include <tuple>
 
 #include <xcorr/correlate.hpp>
@@ -24,7 +23,7 @@ class CorrelatorOf {
  public:
   CorrelatorOf(const Device& device, const Picture& left, const Picture& right,
                std::tuple<int, int, int, int> shifts, const std::string& kernel)
-      : device_(device) {
+      : correlator_(device) {
     const auto [x, y, width, height] = shifts;
     const MatrixView &l = left.view(), &r = right.view();
     if (l.type != r.type)
@@ -32,21 +31,21 @@ class CorrelatorOf {
     problem_ = dense_problem(l.type, Form::one_to_one, l.size, r.size, 1, 1, {x, y, width, height});
     problem_.left_pitch = l.pitch;
     problem_.right_pitch = r.pitch;
-    const nb::gil_scoped_release unlocked;
-    check(make_current(device));
-    auto made = Correlator::create(problem_, device, kernel);
-    check_value(made.status());
-    correlator_.emplace(std::move(made.value()));
+    on_device(device, [&] {
+      auto made = Correlator::create(problem_, device, kernel);
+      check_value(made.status());
+      correlator_.set(std::move(made.value()));
+    });
   }
 
   /// `out`: dense, of output_type and the shifts' shape; both in the device's memory.
   void run(const Picture& left, const Picture& right, std::uintptr_t out, std::uintptr_t workspace,
            std::uintptr_t stream) {
-    const nb::gil_scoped_release unlocked;
-    check(make_current(device_));
-    check(correlator_->set_rights(right.view().data, stream_of(stream)));
-    check(correlator_->run(left.view().data, reinterpret_cast<void*>(out),
-                           reinterpret_cast<void*>(workspace), stream_of(stream)));
+    on_device(correlator_.device(), [&] {
+      check(correlator_->set_rights(right.view().data, stream_of(stream)));
+      check(correlator_->run(left.view().data, reinterpret_cast<void*>(out),
+                             reinterpret_cast<void*>(workspace), stream_of(stream)));
+    });
   }
 
   const char* output_type() const { return numpy_type(problem_.output_type()); }
@@ -54,9 +53,8 @@ class CorrelatorOf {
   std::string kernel() const { return correlator_->kernel(); }
 
  private:
-  Device device_;
   Problem problem_;
-  std::optional<Correlator> correlator_;
+  OnDevice<Correlator> correlator_;
 };
 
 }  // namespace

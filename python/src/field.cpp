@@ -51,13 +51,13 @@ class FieldMatcherOf {
   FieldMatcherOf(const Device& device, int height, int width, const FieldSettings& settings,
                  const std::optional<const Picture*>& mask,
                  const std::vector<std::pair<float, float>>& places)
-      : device_(device) {
+      : matcher_(device) {
     std::vector<FieldPlace> centers;
     for (const auto& [x, y] : places) centers.push_back({x, y});
-    const nb::gil_scoped_release unlocked;
-    check(make_current(device));
-    matcher_.emplace(take(FieldMatcher::make(device, {width, height}, settings,
-                                             mask ? (*mask)->view() : MatrixView{}, centers)));
+    on_device(device, [&] {
+      matcher_.set(take(FieldMatcher::make(device, {width, height}, settings,
+                                           mask ? (*mask)->view() : MatrixView{}, centers)));
+    });
   }
 
   std::pair<int, int> grid() const {
@@ -90,14 +90,13 @@ class FieldMatcherOf {
  private:
   template <class Body>
   void locked(const Body& body) {
-    const nb::gil_scoped_release unlocked;
-    const std::lock_guard lock(mutex_);
-    check(make_current(device_));
-    body();
+    on_device(matcher_.device(), [&] {
+      const std::lock_guard lock(mutex_);
+      body();
+    });
   }
 
-  Device device_;
-  std::optional<FieldMatcher> matcher_;
+  OnDevice<FieldMatcher> matcher_;
   std::mutex mutex_;
 };
 

@@ -13,6 +13,8 @@
 #include <tuple>
 #include <vector>
 
+#include <xcorr/multi_matcher.hpp>
+
 #include "device.hpp"
 #include "errors.hpp"
 #include "picture.hpp"
@@ -39,30 +41,22 @@ class Locks {
 
 class LiveTemplateOf {
  public:
-  LiveTemplateOf(const Device& device, const Picture& pixels) : device_(device) {
-    const nb::gil_scoped_release unlocked;
-    check(make_current(device));
-    template_ = take(LiveTemplate::create(device, pixels.view()));
+  LiveTemplateOf(const Device& device, const Picture& pixels) : template_(device) {
+    on_device(device, [&] { template_.set(take(LiveTemplate::create(device, pixels.view()))); });
   }
 
   void blend(const Picture& frame, int x, int y, double weight, std::uintptr_t stream) {
-    const nb::gil_scoped_release unlocked;
-    const std::lock_guard lock(*mutex_);
-    check(make_current(device_));
-    check(template_->blend(frame.view(), x, y, weight, stream_of(stream)));
-    // The caller's frame may be gone after this call.
-    if (!stream) check(template_->wait());
+    locked([&](LiveTemplate& live) {
+      check(live.blend(frame.view(), x, y, weight, stream_of(stream)));
+      // The caller's frame may be gone after this call.
+      if (!stream) check(live.wait());
+    });
   }
 
   nb::object read() const {
-    const MatrixView view = template_->view();
+    const MatrixView view = get()->view();
     auto pixels = std::make_unique<std::byte[]>(view.size.area() * size_of(view.type));
-    {
-      const nb::gil_scoped_release unlocked;
-      const std::lock_guard lock(*mutex_);
-      check(make_current(device_));
-      check(template_->read(pixels.get()));
-    }
+    locked([&](const LiveTemplate& live) { check(live.read(pixels.get())); });
     const nb::capsule owner(pixels.get(),
                             [](void* p) noexcept { delete[] static_cast<std::byte*>(p); });
     const std::size_t shape[] = {static_cast<std::size_t>(view.size.height),
@@ -75,25 +69,28 @@ class LiveTemplateOf {
 
   std::uint64_t version() const {
     const std::lock_guard lock(*mutex_);
-    return template_->version();
+    return get()->version();
   }
   const Mutex& mutex() const { return mutex_; }
-  const std::shared_ptr<LiveTemplate>& get() const { return template_; }
+  const std::shared_ptr<LiveTemplate>& get() const { return *template_; }
 
  private:
-  Device device_;
-  std::shared_ptr<LiveTemplate> template_;
+  template <class Body>
+  void locked(const Body& body) const {
+    on_device(template_.device(), [&] {
+      const std::lock_guard lock(*mutex_);
+      body(*get());
+    });
+  }
+
+  OnDevice<std::shared_ptr<LiveTemplate>> template_;
   Mutex mutex_ = std::make_shared<std::mutex>();
 };
 
+/// What a Matcher and a MultiMatcher have in common.
+template <class M>
 class MatcherOf {
  public:
-  explicit MatcherOf(const Device& device) : device_(device) {
-    const nb::gil_scoped_release unlocked;
-    check(make_current(device));
-    matcher_.emplace(take(Matcher::create(device)));
-  }
-
   void set_templates(const std::vector<const Picture*>& pictures,
                      const std::vector<std::optional<const Picture*>>& masks) {
     locked([&] {
@@ -119,16 +116,6 @@ class MatcherOf {
     locked([&] { check_value(matcher_->prepare(element, {width, height}, settings)); });
   }
 
-  void all_fit() {
-    locked([&] { check(matcher_->all_fit()); });
-  }
-
-  void enqueue(nb::object picture, std::uintptr_t stream) {
-    const auto& frame = nb::cast<const Picture&>(picture);
-    locked([&] { check(matcher_->enqueue(frame.view(), stream_of(stream))); });
-    enqueued_ = std::move(picture);
-  }
-
   nb::object collect() {
     auto peaks = std::make_unique<std::vector<Peak>>();
     locked([&] { check(matcher_->collect(*peaks)); });
@@ -139,21 +126,6 @@ class MatcherOf {
                             [](void* p) noexcept { delete static_cast<std::vector<Peak>*>(p); });
     (void)peaks.release();
     return nb::ndarray<nb::numpy, std::uint8_t>(data, {bytes}, owner).cast();
-  }
-
-  std::tuple<int, int, int, int> places(std::uint32_t index) {
-    Rect r;
-    locked([&] { r = matcher_->places(index); });
-    return {r.x, r.y, r.width, r.height};
-  }
-
-  void score(const Picture& frame, std::uint32_t index, const Picture& out, std::uintptr_t stream) {
-    const ScoreMap map = out.scores();
-    locked([&] {
-      if (matcher_->places(index).size() != out.view().size)
-        check({Code::invalid_argument, "out has not the shape of the result"});
-      check(matcher_->score(frame.view(), index, map, stream_of(stream)));
-    });
   }
 
   nb::object respond(const Picture& frame, std::uint32_t index) {
@@ -181,6 +153,29 @@ class MatcherOf {
     return text;
   }
 
+ protected:
+  /// Works on that device, or on others too.
+  explicit MatcherOf(const Device& device) : matcher_(device) {}
+
+  template <class Body>
+  void locked(const Body& body) {
+    on_device(matcher_.device(), [&] {
+      const std::lock_guard lock(mutex_);
+      const Locks locks(live_);
+      body();
+    });
+  }
+
+  /// `enqueue` begins to match a frame.
+  template <class Enqueue>
+  void enqueue_by(nb::object picture, const Enqueue& enqueue) {
+    const auto& frame = nb::cast<const Picture&>(picture);
+    locked([&] { check(enqueue(frame.view())); });
+    enqueued_ = std::move(picture);
+  }
+
+  OnDevice<M>& matcher() { return matcher_; }
+
  private:
   static std::vector<MatrixView> views_of(const std::vector<std::optional<const Picture*>>& masks) {
     std::vector<MatrixView> views;
@@ -197,21 +192,69 @@ class MatcherOf {
     live_ = std::move(all);
   }
 
-  template <class Body>
-  void locked(const Body& body) {
-    const nb::gil_scoped_release unlocked;
-    const std::lock_guard lock(mutex_);
-    const Locks locks(live_);
-    check(make_current(device_));
-    body();
-  }
-
-  Device device_;
   nb::object enqueued_;  ///< a Picture: keeps its memory until it has been matched
-  std::optional<Matcher> matcher_;
+  OnDevice<M> matcher_;
   std::mutex mutex_;
   std::vector<Mutex> live_;  ///< of the live templates in the bank
 };
+
+class OneDevice : public MatcherOf<Matcher> {
+ public:
+  explicit OneDevice(const Device& device) : MatcherOf(device) {
+    on_device(device, [&] { matcher().set(take(Matcher::create(device))); });
+  }
+
+  void all_fit() {
+    locked([&] { check(matcher()->all_fit()); });
+  }
+
+  void enqueue(nb::object picture, std::uintptr_t stream) {
+    enqueue_by(std::move(picture), [&](const MatrixView& frame) {
+      return matcher()->enqueue(frame, stream_of(stream));
+    });
+  }
+
+  std::tuple<int, int, int, int> places(std::uint32_t index) {
+    Rect r;
+    locked([&] { r = matcher()->places(index); });
+    return {r.x, r.y, r.width, r.height};
+  }
+
+  void score(const Picture& frame, std::uint32_t index, const Picture& out, std::uintptr_t stream) {
+    const ScoreMap map = out.scores();
+    locked([&] {
+      if (matcher()->places(index).size() != out.view().size)
+        check({Code::invalid_argument, "out has not the shape of the result"});
+      check(matcher()->score(frame.view(), index, map, stream_of(stream)));
+    });
+  }
+};
+
+/// The first device has this thread, the others have threads of their own.
+class SeveralDevices : public MatcherOf<MultiMatcher> {
+ public:
+  explicit SeveralDevices(const std::vector<Device>& devices)
+      : MatcherOf(devices.empty() ? Device() : devices.front()) {
+    on_device(matcher().device(), [&] { matcher().set(take(MultiMatcher::create(devices))); });
+  }
+
+  void enqueue(nb::object picture) {
+    enqueue_by(std::move(picture),
+               [&](const MatrixView& frame) { return matcher()->enqueue(frame); });
+  }
+};
+
+template <class T>
+nb::class_<T> bind_matcher_of(nb::module_& module, const char* name) {
+  return nb::class_<T>(module, name)
+      .def("set_templates", &T::set_templates, "templates"_a, "masks"_a)
+      .def("set_live_templates", &T::set_live_templates, "templates"_a, "masks"_a)
+      .def("prepare", &T::prepare, "type"_a, "height"_a, "width"_a, "settings"_a)
+      .def("collect", &T::collect)
+      .def("respond", &T::respond, "frame"_a, "template_index"_a)
+      .def_prop_ro("kernel", &T::kernel)
+      .def_prop_ro("tuning", &T::tuning);
+}
 
 }  // namespace
 
@@ -221,19 +264,15 @@ void bind_matcher(nb::module_& module) {
       .def("blend", &LiveTemplateOf::blend, "frame"_a, "x"_a, "y"_a, "weight"_a, "stream"_a = 0)
       .def("read", &LiveTemplateOf::read)
       .def_prop_ro("version", &LiveTemplateOf::version);
-  nb::class_<MatcherOf>(module, "Matcher")
+  bind_matcher_of<OneDevice>(module, "Matcher")
       .def(nb::init<const Device&>(), "device"_a)
-      .def("set_templates", &MatcherOf::set_templates, "templates"_a, "masks"_a)
-      .def("set_live_templates", &MatcherOf::set_live_templates, "templates"_a, "masks"_a)
-      .def("prepare", &MatcherOf::prepare, "type"_a, "height"_a, "width"_a, "settings"_a)
-      .def("all_fit", &MatcherOf::all_fit)
-      .def("enqueue", &MatcherOf::enqueue, "frame"_a, "stream"_a = 0)
-      .def("collect", &MatcherOf::collect)
-      .def("places", &MatcherOf::places, "template_index"_a)
-      .def("score", &MatcherOf::score, "frame"_a, "template_index"_a, "out"_a, "stream"_a = 0)
-      .def("respond", &MatcherOf::respond, "frame"_a, "template_index"_a)
-      .def_prop_ro("kernel", &MatcherOf::kernel)
-      .def_prop_ro("tuning", &MatcherOf::tuning);
+      .def("all_fit", &OneDevice::all_fit)
+      .def("enqueue", &OneDevice::enqueue, "frame"_a, "stream"_a = 0)
+      .def("places", &OneDevice::places, "template_index"_a)
+      .def("score", &OneDevice::score, "frame"_a, "template_index"_a, "out"_a, "stream"_a = 0);
+  bind_matcher_of<SeveralDevices>(module, "MultiMatcher")
+      .def(nb::init<const std::vector<Device>&>(), "devices"_a)
+      .def("enqueue", &SeveralDevices::enqueue, "frame"_a);
 }
 
 }  // namespace xcorr::python

@@ -5,7 +5,7 @@
 
 namespace xcorr::python {
 
-/// Matcher and LiveTemplate, which several threads may use: calls that must not overlap wait for
+/// Matcher, MultiMatcher and LiveTemplate, which several threads may use: calls that must not overlap wait for
 /// each other, without the GIL.
 void bind_matcher(nanobind::module_& module);
 

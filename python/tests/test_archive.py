@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("ray")
 pytest.importorskip("pyarrow")
+pytest.importorskip("gi", reason="PyGObject is missing (Debian: python3-gi)")
 from ray_workers import busy, environment, wait_for  # noqa: E402
 from videos import make_template, make_video, place  # noqa: E402
 
@@ -219,6 +220,24 @@ def tried(unit, folder):
         return search.search_unit(unit, folder)[0]
     except (search.Incomplete, _gstreamer.PipelineError):
         return 0
+
+
+def test_a_template_larger_than_the_video(archive, tmp_path):
+    large = tmp_path / "large.png"
+    make_template(large, (129, 24))
+    wanted = units.Search((str(large),), tuple(SETTINGS.items()), "search")
+    searched, warnings = search.search_unit(units.units_of(archive / "4.mkv", wanted, 100)[0], tmp_path)
+    assert searched == 100 and not any(row["peaks"] for row in rows(tmp_path))
+    assert len(warnings) == 1 and "large.png' of 24x129 pixels is larger than the 192x128" in warnings[0]
+
+
+def test_a_plugin_that_is_not_there(archive, tmp_path):
+    nowhere = {**os.environ, "GST_PLUGIN_PATH_1_0": "", "GST_PLUGIN_PATH": "", "GST_PLUGIN_SYSTEM_PATH_1_0": "",
+               "GST_REGISTRY_1_0": str(tmp_path / "registry")}
+    run = subprocess.run(of_search(archive, tmp_path / "out", archive / "1.mp4"), env=nowhere, text=True,
+                         capture_output=True)
+    assert run.returncode == 1 and "Traceback" not in run.stderr
+    assert 'no element "cudaxcorr": set GST_PLUGIN_PATH_1_0 to the folder of libgstcudaxcorr.so' in run.stderr
 
 
 @pytest.mark.parametrize("options, text", [

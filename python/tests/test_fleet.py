@@ -11,11 +11,13 @@ import subprocess
 import sys
 import threading
 import time
+import types
 
 import pytest
 
 pytest.importorskip("ray")
 redis = pytest.importorskip("redis")
+pytest.importorskip("gi", reason="PyGObject is missing (Debian: python3-gi)")
 from ray_workers import busy, environment, wait_for  # noqa: E402
 from videos import SIZE, TARGET, make_template, smooth  # noqa: E402
 
@@ -197,6 +199,23 @@ def test_a_camera_that_fails_is_tried_again(server, tmp_path, monkeypatch):
     assert pauses == [0.5, 1.0, 2.0]
     reasons = [entry["gap"]["reason"] for _, entry in entries(client, "gate")[1:]]
     assert reasons[0] == "started" and len(reasons) == 3 and all("not found" in reason for reason in reasons[1:])
+
+
+def test_a_server_that_is_not_there_holds_no_camera(tmp_path):
+    """The stream is followed to its end."""
+    make_template(tmp_path / "part.png")
+    camera = config.Camera("gate", f"unix:{tmp_path}/gone", (str(tmp_path / "part.png"),),
+                           source="videotestsrc num-buffers=5 ! video/x-raw,width=64,height=64",
+                           settings={"backend": "cpu"})
+    cameras.follow(camera)
+
+
+def test_a_plugin_without_hiredis(monkeypatch):
+    camera = config.Camera("gate", "redis://a", ("part.png",), source="fakesrc")
+    monkeypatch.setattr(cameras, "Gst", types.SimpleNamespace(ElementFactory=types.SimpleNamespace(
+        find=lambda name: None)))
+    with pytest.raises(_gstreamer.PipelineError, match='no element "xcorrredis": build the plugin with hiredis'):
+        cameras.launch_line(camera)
 
 
 @pytest.mark.parametrize("text, expected", [

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Arrays on a GPU: in and out without copies, on their stream. Each test says what it needs."""
+import concurrent.futures
+
 import numpy
 import pytest
 
@@ -228,6 +230,52 @@ def test_what_lies_elsewhere_is_refused(library):
         xcorr.Matcher([OnlyInterface(template)], device="cuda:0")
     with pytest.raises(TypeError, match="image has elements of type float64; uint8 or float32"):
         xcorr.match_template(library.put(IMAGE.astype("f8")), template)
+
+
+def refused(error, call):
+    with pytest.raises(error):
+        call()
+
+
+ON_THE_SECOND = {
+    "matcher": lambda: xcorr.Matcher([TEMPLATE], device="cuda:1").match(IMAGE),
+    "scores": lambda: xcorr.Matcher([TEMPLATE], device="cuda:1").score(IMAGE),
+    "response": lambda: xcorr.Matcher([TEMPLATE], device="cuda:1").respond(IMAGE),
+    "no such kernel": lambda: refused(ValueError, lambda: xcorr.Matcher([TEMPLATE], device="cuda:1",
+                                                                        kernel="quick").match(IMAGE)),
+    "live template": lambda: xcorr.LiveTemplate(TEMPLATE, device="cuda:1").blend(IMAGE, 0, 0, 0.5),
+    "blended outside": lambda: refused(ValueError, lambda: xcorr.LiveTemplate(TEMPLATE, device="cuda:1").blend(
+        IMAGE, 149, 0, 0.5)),
+    "field": lambda: xcorr.FieldMatcher(IMAGE, windows=(16,), device="cuda:1").match(IMAGE),
+    "function": lambda: xcorr.match_template(IMAGE, TEMPLATE, device="cuda:1"),
+    "kept ready": xcorr.clear_cache,
+}
+
+
+@pytest.mark.parametrize("entry", ON_THE_SECOND)
+def test_the_current_gpu_stays(library, entry):
+    """In a thread that has used it, and in one that has used none."""
+    if library.count() < 2:
+        pytest.skip("one GPU")
+
+    def work():
+        ON_THE_SECOND[entry]()
+        assert library.current() == 0
+        numpy.testing.assert_array_equal(library.get(library.put(IMAGE)), IMAGE)
+
+    library.put(IMAGE)
+    work()
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        pool.submit(work).result()
+
+
+def test_correlations_elsewhere_leave_the_current_gpu(library):
+    if library.count() < 2:
+        pytest.skip("one GPU")
+    library.put(IMAGE)
+    result = library.get(xcorr.correlate2d(library.put(IMAGE, 1), library.put(TEMPLATE, 1), "valid"))
+    numpy.testing.assert_array_equal(result, xcorr.correlate2d(IMAGE, TEMPLATE, "valid"))
+    assert library.current() == 0
 
 
 def test_several_gpus(library):

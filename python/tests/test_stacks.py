@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("pyarrow")
 image = pytest.importorskip("PIL.Image")
 tifffile = pytest.importorskip("tifffile")
+pytest.importorskip("gi", reason="PyGObject is missing (Debian: python3-gi)")
 from videos import TARGET, picture, place  # noqa: E402
 
 from xcorr import _gstreamer  # noqa: E402

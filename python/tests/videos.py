@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Videos with a target at places that are known, for the tests of archives and fleets."""
 import numpy
-import pytest
 
-pytest.importorskip("gi", reason="PyGObject is missing (Debian: python3-gi)")
-from xcorr._gstreamer import Gst  # noqa: E402
+from xcorr._gstreamer import Gst
 
 WIDTH, HEIGHT, SIZE, RATE = 192, 128, 24, 25
 
@@ -61,6 +59,9 @@ def make_video(path, seed, frames, coder="x264enc qp-min=1 qp-max=8 pass=quant q
     return path
 
 
-def make_template(path):
-    push(Gst.parse_launch(f"{source(SIZE, SIZE)} ! pngenc ! filesink location={path}"), [TARGET])
+def make_template(path, shape=None):
+    """The target, or some other texture of that height and width."""
+    image = smooth(shape, 2000) if shape else TARGET
+    height, width = image.shape
+    push(Gst.parse_launch(f"{source(width, height)} ! pngenc ! filesink location={path}"), [image])
     return path

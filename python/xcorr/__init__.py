@@ -3,18 +3,20 @@
 
 `match_template`, `matchTemplate` and `correlate2d` take the arguments of scikit-image's, OpenCV's and SciPy's
 functions of these names and return their results. `Matcher` searches many frames for many templates, at any
-angle and size. `FieldMatcher` measures displacement fields.
+angle and size, `MultiMatcher` on several GPUs at once. `FieldMatcher` measures displacement fields.
 """
 from ._devices import devices, max_threads, set_max_threads
 from ._field import FIELD_STATUS, VECTOR, FieldMatcher, FieldSettings
 from ._functions import clear_cache, correlate2d, match_template, matchTemplate
 from ._live_template import LiveTemplate
 from ._matcher import PEAK, Matcher
+from ._multi_matcher import MultiMatcher
 from ._settings import (METHODS, TM_CCOEFF, TM_CCOEFF_NORMED, TM_CCORR, TM_CCORR_NORMED, TM_SQDIFF, TM_SQDIFF_NORMED,
                         Poses, Settings)
 
 __all__ = [
     "FIELD_STATUS", "METHODS", "PEAK", "TM_CCOEFF", "TM_CCOEFF_NORMED", "TM_CCORR", "TM_CCORR_NORMED", "TM_SQDIFF",
-    "TM_SQDIFF_NORMED", "VECTOR", "FieldMatcher", "FieldSettings", "LiveTemplate", "Matcher", "Poses", "Settings", "clear_cache", "correlate2d", "devices",
-    "matchTemplate", "match_template", "max_threads", "set_max_threads",
+    "TM_SQDIFF_NORMED", "VECTOR", "FieldMatcher", "FieldSettings", "LiveTemplate", "Matcher", "MultiMatcher",
+    "Poses", "Settings", "clear_cache", "correlate2d", "devices", "matchTemplate",
+    "match_template", "max_threads", "set_max_threads",
 ]

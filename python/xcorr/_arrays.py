@@ -80,6 +80,9 @@ class Host:
     def __init__(self, device: str = "cpu") -> None:
         self.device = _devices.open_device(device)
 
+    def wait(self) -> None:
+        """Until its arrays are what was enqueued for them."""
+
     def current(self) -> ContextManager[Any]:
         return contextlib.nullcontext()
 
@@ -164,6 +167,9 @@ class Torch(_Gpu):
         self._place = array.device
         super().__init__(self._place.index, self._torch.cuda.current_stream(self._place).cuda_stream)
 
+    def wait(self) -> None:
+        self._torch.cuda.current_stream(self._place).synchronize()
+
     def current(self) -> ContextManager[Any]:
         same = self._torch.cuda.current_device() == self.ordinal
         context: ContextManager[Any] = contextlib.nullcontext() if same else self._torch.cuda.device(self.ordinal)
@@ -204,6 +210,9 @@ class CuPy(_Gpu):
         self._cupy: Any = sys.modules["cupy"]
         ordinal = array.data.device_id  # array.device makes an object
         super().__init__(ordinal, self._cupy.cuda.get_current_stream(ordinal).ptr)
+
+    def wait(self) -> None:
+        self._cupy.cuda.get_current_stream(self.ordinal).synchronize()
 
     def current(self) -> ContextManager[Any]:
         same = self._cupy.cuda.runtime.getDevice() == self.ordinal
@@ -266,6 +275,9 @@ class OtherGpu(Host):
         if not _rows_are_dense(shape, strides, item):
             raise ValueError(f"{name} has rows whose elements are not adjacent; make a dense copy")
         return _xcorr.Picture(array, interface["data"][0], shape, strides[0], code, self.device.ordinal, name, colours)
+
+    def wait(self) -> None:
+        self.here(None)
 
     def zeros(self, shape: tuple[int, int], like: Any) -> Any:
         return self.here(like)

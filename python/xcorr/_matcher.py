@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Sequence
+from typing import Any, Generic, Sequence, TypeVar
 
 import numpy as np
 
@@ -27,44 +27,22 @@ def _dtype(fields: Any) -> np.dtype[Any]:
 PEAK = _dtype(_xcorr.peak_fields)
 
 
-class Matcher:
-    """Searches frames for templates.
+_M = TypeVar("_M", _xcorr.Matcher, _xcorr.MultiMatcher)
 
-    Parameters
-    ----------
-    templates : sequence of arrays or of LiveTemplate, optional
-        See `set_templates`.
-    masks : sequence, optional
-        See `set_templates`.
-    device : str
-        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, or ``"auto"``: a GPU, or the CPU where there is none.
-    colours : {"", "rgb", "bgr"}
-        What the channels of arrays of shape (height, width, 3 or 4) are, of which the luma is matched; "": there
-        are none.
-    settings : Settings, optional
-        How to search.
-    **changes
-        Fields of `Settings` that are different from `settings`.
 
-    Several threads may use one matcher; they wait for each other. Matchers of threads of their own work at once.
+class MatcherBase(Generic[_M]):
+    """What `Matcher` and `MultiMatcher` have in common. `matcher`: the module's; `device`: that of frames on a GPU."""
 
-    Examples
-    --------
-    >>> matcher = xcorr.Matcher([part], threshold=0.8, max_peaks=5, device="cpu")
-    >>> peaks = matcher.match(frame)
-    >>> peaks["x"], peaks["y"], peaks["score"]
-    """
-
-    def __init__(self, templates: Sequence[Any] = (), masks: Sequence[Any] | None = None, *, device: str = "auto",
-                 colours: str = "", settings: Settings | None = None, **changes: Any) -> None:
+    def __init__(self, matcher: _M, device: _xcorr.Device, templates: Sequence[Any], masks: Sequence[Any] | None,
+                 colours: str, settings: Settings) -> None:
         if colours not in ("", "rgb", "bgr"):
             raise ValueError(f"no such colours: {colours!r}; there are 'rgb', 'bgr' and ''")
-        self._device = open_device(device)
+        self._matcher: _M = matcher
+        self._device = device
         self._colours = colours
-        self._matcher = _xcorr.Matcher(self._device)
         self._prepared: tuple[str, int, int] | None = None
         self.set_templates(templates, masks)
-        self.settings = dataclasses.replace(settings or Settings(), **changes)
+        self.settings = settings
 
     def set_templates(self, templates: Sequence[Any], masks: Sequence[Any] | None = None) -> None:
         """Replace the bank. On an error the previous one stays.
@@ -105,11 +83,6 @@ class Matcher:
         self._prepared = None
 
     @property
-    def device(self) -> str:
-        """Where it works: "cpu", "cuda:0", ..."""
-        return name_of(self._device)
-
-    @property
     def kernel(self) -> str:
         """The kernel in use; empty before the first frame."""
         return self._matcher.kernel
@@ -129,7 +102,7 @@ class Matcher:
         """Where it is, and as a picture that the matcher is prepared for."""
         place = place_of(frame, "frame", None)
         if place.device.is_gpu and place.device.ordinal != self._device.ordinal:
-            raise ValueError(f"the frame is on {name_of(place.device)}, the matcher on {self.device}")
+            raise ValueError(f"the frame is on {name_of(place.device)}, the matcher on {name_of(self._device)}")
         with place.current():
             picture = place.picture(frame, "frame", MATCHED, self._colours)
             self._prepare(picture.type, picture.height, picture.width)
@@ -153,6 +126,58 @@ class Matcher:
         return self.collect()
 
     def enqueue(self, frame: Any) -> None:
+        raise NotImplementedError
+
+    def collect(self) -> np.ndarray:
+        """Wait for the enqueued frame's peaks, as `match` returns them."""
+        return self._matcher.collect().view(PEAK)
+
+    def respond(self, frame: Any, template_index: int = 0) -> np.ndarray:
+        """As `Matcher.score`, but the closeness (the threshold that is reached), 1 for a copy; in host memory."""
+        _, picture = self._frame(frame)
+        return self._matcher.respond(picture, template_index)
+
+
+class Matcher(MatcherBase[_xcorr.Matcher]):
+    """Searches frames for templates.
+
+    Parameters
+    ----------
+    templates : sequence of arrays or of LiveTemplate, optional
+        See `set_templates`.
+    masks : sequence, optional
+        See `set_templates`.
+    device : str
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, or ``"auto"``: a GPU, or the CPU where there is none.
+    colours : {"", "rgb", "bgr"}
+        What the channels of arrays of shape (height, width, 3 or 4) are, of which the luma is matched; "": there
+        are none.
+    settings : Settings, optional
+        How to search.
+    **changes
+        Fields of `Settings` that are different from `settings`.
+
+    Several threads may use one matcher; they wait for each other. Matchers of threads of their own work at once.
+
+    Examples
+    --------
+    >>> matcher = xcorr.Matcher([part], threshold=0.8, max_peaks=5, device="cpu")
+    >>> peaks = matcher.match(frame)
+    >>> peaks["x"], peaks["y"], peaks["score"]
+    """
+
+    def __init__(self, templates: Sequence[Any] = (), masks: Sequence[Any] | None = None, *, device: str = "auto",
+                 colours: str = "", settings: Settings | None = None, **changes: Any) -> None:
+        opened = open_device(device)
+        super().__init__(_xcorr.Matcher(opened), opened, templates, masks, colours,
+                         dataclasses.replace(settings or Settings(), **changes))
+
+    @property
+    def device(self) -> str:
+        """Where it works: "cpu", "cuda:0", ..."""
+        return name_of(self._device)
+
+    def enqueue(self, frame: Any) -> None:
         """Begin to match a frame. On a GPU it goes on beside what the caller does until `collect`.
 
         The frame must not be changed until then. Of frames in a row, only the last one can be collected.
@@ -160,10 +185,6 @@ class Matcher:
         place, picture = self._frame(frame)
         with place.current():
             self._matcher.enqueue(picture, place.stream)
-
-    def collect(self) -> np.ndarray:
-        """Wait for the enqueued frame's peaks, as `match` returns them."""
-        return self._matcher.collect().view(PEAK)
 
     def all_fit(self, height: int, width: int) -> None:
         """Raise ValueError, naming the first that does not, unless all templates fit into such frames."""
@@ -202,11 +223,6 @@ class Matcher:
             elif template_index >= len(self._templates):
                 raise ValueError(f"there is no template {template_index}")
         return out
-
-    def respond(self, frame: Any, template_index: int = 0) -> np.ndarray:
-        """As `score`, but the closeness (the threshold that is reached), 1 for a copy; in host memory."""
-        _, picture = self._frame(frame)
-        return self._matcher.respond(picture, template_index)
 
     def __reduce__(self) -> Any:
         """Pickles as what it was made of. Live templates do not."""

@@ -3,6 +3,7 @@
 // The errors of open_device() where there is no device.
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include <tbb/global_control.h>
 
@@ -15,6 +16,35 @@ TEST(DeviceTest, NoSuchDevice) {
   const auto device = open_device(Backend::cuda, 1000);
   ASSERT_FALSE(device.ok());
   EXPECT_FALSE(device.status().message().empty());
+}
+
+TEST(DeviceTest, NothingHasToBeCurrentOnTheCpu) {
+  const CurrentDevice current(open_device(Backend::cpu).value());
+  EXPECT_TRUE(current.status().ok());
+}
+
+/// Also in a thread for which none was current.
+TEST(DeviceTest, WhatWasCurrentIsAgain) {
+  const auto gpus = open_devices(Backend::cuda);
+  if (!gpus.ok() || gpus.value().size() < 2) GTEST_SKIP() << "there are no two GPUs";
+  const Device &first = gpus.value()[0], &second = gpus.value()[1];
+  const auto is_here = runtime(Backend::cuda).is_here;
+  const std::byte value{};
+  ASSERT_TRUE(make_current(first).ok());
+  const Block here = upload(first, &value, 1);
+  const auto work = [&] {
+    const CurrentDevice current(second);
+    EXPECT_TRUE(current.status().ok()) << current.status().message();
+    const Block there = upload(second, &value, 1);
+    EXPECT_TRUE(is_here(there.data()));
+    EXPECT_FALSE(is_here(here.data()));
+  };
+  work();
+  EXPECT_TRUE(is_here(here.data()));
+  std::thread([&] {
+    work();
+    EXPECT_TRUE(is_here(here.data())) << "the first device is that of threads that chose none";
+  }).join();
 }
 
 /// The limit is TBB's while it lasts, and matches under it are the same.

@@ -41,6 +41,22 @@ XCORR_API Result<std::vector<Device>> open_devices(Backend backend);
 /// thread that calls the library and has no context of its own. Does nothing on the CPU.
 XCORR_API Status make_current(const Device& device);
 
+/// The device's primary CUDA context is current in the calling thread as long as this lives, then
+/// again what was before: for threads that others work in too. Does nothing on the CPU.
+class XCORR_API CurrentDevice {
+ public:
+  explicit CurrentDevice(const Device& device);
+  CurrentDevice(const CurrentDevice&) = delete;
+  ~CurrentDevice();
+
+  /// Whether it is. Errors: out_of_memory, device_error.
+  const Status& status() const { return status_; }
+
+ private:
+  Status status_;
+  bool pushed_ = false;
+};
+
 /// Limits the threads on which the CPU backend works in this process, the calling one included:
 /// work that begins later uses at most so many. 0, the default: one for each core that the process
 /// may use. Errors: invalid_argument for a negative count.
