@@ -47,7 +47,7 @@ def make_clip(programs, folder, backend="cpu", frames=FRAMES):
 
 
 def gray_frames(clip, width, height):
-    """The frames of a clip, each the bytes of its luma."""
+    """The frames of a clip or a picture, each the bytes of its luma."""
     raw = clip.with_suffix(".gray")
     run(["gst-launch-1.0", "-q", "filesrc", f"location={clip}", "!", "decodebin", "!",
          "videoconvert", "!", "video/x-raw,format=GRAY8", "!", "filesink", f"location={raw}"])
@@ -58,7 +58,7 @@ def gray_frames(clip, width, height):
 
 def check_annotated(folder, truth):
     """The clips differ, in every frame that is looked at, near the target and nowhere else."""
-    width, height, near = 640, 360, 60
+    width, height, near = 640, 360, 90
     plain, drawn = (gray_frames(folder / name, width, height)
                     for name in ("clip.mp4", "annotated.mp4"))
     assert len(plain) == len(drawn) == len(truth), (len(plain), len(drawn))
@@ -70,6 +70,20 @@ def check_annotated(folder, truth):
         in_box = sum(-near < px - x < 2 * near and -near < py - y < 2 * near
                      for px, py in differing)
         assert in_box > 0.7 * len(differing), (frame, in_box, len(differing))
+
+
+def check_sheet(sheet):
+    """Tiles have their numbers, white on black, in their lower left corners; below them is the legend."""
+    picture = sheet.read_bytes()
+    assert picture.startswith(b"\x89PNG"), sheet
+    width, height, row = 1280, 752, 180
+    assert struct.unpack(">II", picture[16:24]) == (width, height)
+    (pixels,) = gray_frames(sheet, width, height)
+    for left, bottom in [(left, row + top) for left in range(0, width, 320) for top in range(0, 4 * row, row)]:
+        number = b"".join(pixels[y * width + left:y * width + left + 12] for y in range(bottom - 18, bottom - 3))
+        assert max(number) > 200 and number.count(min(number)) > 20 and min(number) < 20, (left, bottom)
+    legend = pixels[4 * row * width:]
+    assert set(legend[:width]) == {min(legend)} and sum(value > 200 for value in legend) > 1000
 
 
 def check_demo(programs, folder, backend):
@@ -86,8 +100,7 @@ def check_demo(programs, folder, backend):
     assert float(summary["max_error_px"]) <= 1 and float(summary["fps"]) > 0, lines[-1]
     assert summary["backend"] == backend, lines[-1]
     check_annotated(folder, truth)
-    sheet = (folder / "contact-sheet.png").read_bytes()
-    assert sheet.startswith(b"\x89PNG") and struct.unpack(">II", sheet[16:24]) == (1280, 720)
+    check_sheet(folder / "contact-sheet.png")
 
 
 def test_demo_cpu(programs, source, folder):
