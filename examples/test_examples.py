@@ -9,6 +9,7 @@ checkout. Exits with 77, Meson's code for a skipped test, when something of the 
 """
 import csv
 import os
+import queue
 import random
 import re
 import shlex
@@ -17,6 +18,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 from screen import Screen, have_screen
@@ -175,12 +177,16 @@ def read_tracks(lines):
             yield frame, int(number), float(x), float(y), not unseen
 
 
-def test_click_to_track(programs, source, folder):
-    """A box is dragged round the target, which is followed till the clip's end, also through the
-    second in which it hides. XCORR_SCREENSHOT=FILE keeps a picture of the screen."""
+def need_screen():
     if not have_screen() or not all(map(has_element, ("ximagesink", "ximagesrc", "cairooverlay"))):
         print("there is no Xvfb, xdotool, ximagesink, ximagesrc or cairooverlay here")
         sys.exit(SKIPPED)
+
+
+def test_click_to_track(programs, source, folder):
+    """A box is dragged round the target, which is followed till the clip's end, also through the
+    second in which it hides. XCORR_SCREENSHOT=FILE keeps a picture of the screen."""
+    need_screen()
     truth, _ = make_clip(programs, folder, frames=150)
     slow, shown = 25, 50  # where the target moves slowly, and later
     left, top = (int(place) - 3 for place in truth[slow])
@@ -214,6 +220,65 @@ def test_click_to_track(programs, source, folder):
     assert first < 40 and not seen & {90, 100, 110} and seen >= {40, shown, 140, 149}, tracks
     if "XCORR_SCREENSHOT" in os.environ:
         shutil.copy(folder / "screen.png", os.environ["XCORR_SCREENSHOT"])
+
+
+def test_click_to_track_keys(programs, source, folder):
+    """Every key does what the hint on the screen says, and the clip begins again."""
+    need_screen()
+    make_clip(programs, folder)
+    saved = folder / "saved.png"
+    with Screen(640, 360) as screen, subprocess.Popen(
+            [programs / "click-to-track", "--backend=cpu", "--loop", f"--save={saved}",
+             "--sink=ximagesink qos=false max-lateness=-1", folder / "clip.mp4"],
+            stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
+            env=screen.environment) as program:
+        lines = queue.Queue()
+        threading.Thread(target=lambda: [lines.put(line) for line in program.stdout],
+                         daemon=True).start()
+
+        def until(pattern):
+            while not re.match(pattern, lines.get(timeout=20)):
+                pass
+
+        def white_pixels():
+            """Where the hint is."""
+            return sum(min(pixel) > 200 for pixel in screen.picture(folder / "hint.png", 0, 316, 320, 44))
+
+        def rest():
+            """The lines that are there when no more come."""
+            found = []
+            try:
+                while True:
+                    found.append(lines.get(timeout=1))
+            except queue.Empty:
+                return found
+
+        try:
+            until(r"0\.2")
+            screen.mouse("mousemove", 300, 150, "key", "space")
+            rest()
+            white = white_pixels()
+            assert white > 300, white
+            screen.mouse("key", "h", "key", "period")
+            assert len(rest()) == 1
+            screen.mouse("key", "period")
+            assert len(rest()) == 1
+            assert white_pixels() < white / 4, white
+            screen.mouse("key", "plus", "key", "minus", "key", "minus", "key", "s")
+            printed = rest()
+            assert printed == ["threshold 0.55\n", "threshold 0.50\n", "threshold 0.45\n"], printed
+            assert not saved.exists()
+            screen.mouse("mousemove", 300, 150, "mousedown", 1, "mousemove", 340, 180, "mouseup", 1)
+            assert rest() == ["template 1: 40x30 at 300,150\n"]
+            screen.mouse("key", "s")
+            assert rest() == [f"saved {saved}\n"]
+            assert struct.unpack(">II", saved.read_bytes()[16:24]) == (40, 30)
+            screen.mouse("key", "space")
+            until(r"0\.0")  # after frame 10 at 0.3 s: again from the beginning
+            screen.mouse("key", "q")
+            assert program.wait(timeout=20) == 0
+        finally:
+            program.kill()
 
 
 def test_click_to_track_fails(programs, source, folder):
