@@ -135,8 +135,10 @@ static int follow_clip(const Files* files, const Options* options, Summary* summ
 }
 
 static int annotate_clip(const Files* files, const Options* options) {
-  GstElement* pipeline = following(
-      files, options, "xcorroverlay ! videoconvert ! " VIDEO_ENCODER " ! filesink name=sink");
+  GstElement* pipeline =
+      following(files, options,
+                "xcorroverlay line-width=3 font-desc=\"Sans 16px\" ! videoconvert ! " VIDEO_ENCODER
+                " ! filesink name=sink");
   if (pipeline == NULL) return EXIT_WRONG;
   pipeline_set_location(pipeline, "sink", files->annotated);
   return pipeline_run(pipeline);
@@ -146,6 +148,7 @@ static int annotate_clip(const Files* files, const Options* options) {
 
 static int make_clip(const Files* files, const Options* options) {
   Scene* scene = scene_new();
+  if (scene == NULL) return EXIT_WRONG;
   Pictures clip = {SCENE_WIDTH, SCENE_HEIGHT, options->frames, scene_draw_frame, scene};
   Pictures patch = {TARGET_WIDTH, TARGET_HEIGHT, 1, scene_draw_target, scene};
   int result = pipeline_encode(&clip, SCENE_FPS, VIDEO_ENCODER, files->clip);

@@ -99,3 +99,31 @@ int pipeline_encode(const Pictures* pictures, int fps, const char* encoder, cons
   pipeline_set_location(pipeline, "sink", file);
   return pipeline_run(pipeline);
 }
+
+typedef struct {
+  gsize bytes;
+  guint8* pixels;
+} Photograph;
+
+static GstPadProbeReturn on_picture(GstPad* pad, GstPadProbeInfo* info, gpointer user_data) {
+  Photograph* photograph = user_data;
+  (void)pad;
+  g_free(photograph->pixels);
+  photograph->pixels = g_malloc0(photograph->bytes);
+  gst_buffer_extract(GST_PAD_PROBE_INFO_BUFFER(info), 0, photograph->pixels, photograph->bytes);
+  return GST_PAD_PROBE_OK;
+}
+
+guint8* pipeline_decode(const char* photograph, int width, int height) {
+  char* description = g_strdup_printf(
+      "giosrc location=resource:///demo/%s ! jpegdec ! videoconvert ! "
+      "video/x-raw,format=RGBx,width=%d,height=%d ! fakesink name=sink",
+      photograph, width, height);
+  GstElement* pipeline = pipeline_parse(description);
+  g_free(description);
+  if (pipeline == NULL) return NULL;
+  Photograph decoded = {(gsize)4 * width * height, NULL};
+  pipeline_add_probe(pipeline, "sink", "sink", on_picture, &decoded);
+  if (pipeline_run(pipeline) != EXIT_RIGHT) g_clear_pointer(&decoded.pixels, g_free);
+  return decoded.pixels;
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The demo's pipelines: making one from a launch line, running it to its end, encoding generated
- * pictures into a file. Errors are reported in one line on stderr.
+ * pictures into a file, decoding a photograph. Errors are reported in one line on stderr.
  */
 #pragma once
 
@@ -39,5 +39,9 @@ void pipeline_add_probe(GstElement* pipeline, const char* name, const char* pad,
 
 /* Writes the pictures into a file through the elements of the launch line `encoder`. */
 int pipeline_encode(const Pictures* pictures, int fps, const char* encoder, const char* file);
+
+/* The pixels of one of the program's own photographs, which has that size: width x height of 4
+ * bytes, R G B and an unused one. NULL if it cannot be decoded. Free with g_free(). */
+guint8* pipeline_decode(const char* photograph, int width, int height);
 
 G_END_DECLS

@@ -19,21 +19,32 @@ char* play_source(const char* video) {
   return source;
 }
 
-gboolean play(GstElement* pipeline) {
+static gboolean end(GstElement* pipeline, GstMessage* message, gpointer user_data) {
+  (void)pipeline;
+  (void)message;
+  (void)user_data;
+  return FALSE;
+}
+
+gboolean play(GstElement* pipeline) { return play_until(pipeline, end, NULL); }
+
+gboolean play_until(GstElement* pipeline, PlayHandler handler, gpointer user_data) {
   GstBus* bus = gst_element_get_bus(pipeline);
   gboolean running = TRUE, right = TRUE;
   gst_element_set_state(pipeline, GST_STATE_PLAYING);
   while (running) {
     GstMessage* message = gst_bus_timed_pop_filtered(
-        bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
+        bus, GST_CLOCK_TIME_NONE,
+        GST_MESSAGE_APPLICATION | GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
     GError* error = NULL;
     char* details = NULL; /* which file it is about, for one */
     if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_WARNING) {
       gst_message_parse_warning(message, &error, &details);
+    } else if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+      gst_message_parse_error(message, &error, &details);
+      running = right = FALSE;
     } else {
-      running = FALSE;
-      right = GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS;
-      if (!right) gst_message_parse_error(message, &error, &details);
+      running = handler(pipeline, message, user_data);
     }
     if (error != NULL) g_printerr("%s: %s\n", g_get_prgname(), error->message);
     if (details != NULL) g_printerr("%s\n", details);

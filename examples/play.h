@@ -20,4 +20,10 @@ char* play_source(const char* video);
 /* Runs until the stream ends. FALSE if it ended with an error; warnings are only printed. */
 gboolean play(GstElement* pipeline);
 
+/* Decides what a message of the application, or the stream's end, means. FALSE: it is over. */
+typedef gboolean (*PlayHandler)(GstElement* pipeline, GstMessage* message, gpointer user_data);
+
+/* The same until the handler says that it is over. */
+gboolean play_until(GstElement* pipeline, PlayHandler handler, gpointer user_data);
+
 G_END_DECLS

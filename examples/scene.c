@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * All textures are value noise: random values on grids of several widths, interpolated smoothly
- * and added up, coarse grids strongest. Everything is a function of the frame's index
- * and of fixed seeds, so every run makes the same clip.
+ * Everything is a function of the frame's index, so every run makes the same clip.
  */
 #include "scene.h"
 
 #include <math.h>
 
+#include "pipeline.h"
+
 #define WORLD_WIDTH 1024
 #define WORLD_HEIGHT 640
+#define FACE_X 84 /* in the photograph */
+#define FACE_Y 22
+#define POSTER_X 41 /* on the wall */
+#define POSTER_Y 40
 #define CHANNELS 3
 
 typedef struct {
@@ -18,46 +22,41 @@ typedef struct {
 } Texture;
 
 struct _Scene {
-  Texture world, target, post;
+  Texture world, target, wall;
 };
 
-/* A fixed pseudo-random value in 0..1 for a point of a grid. */
-static float lattice(guint32 seed, int x, int y) {
-  guint32 h = seed ^ ((guint32)x * 0x9e3779b1u) ^ ((guint32)y * 0x85ebca6bu);
-  h = (h ^ (h >> 15)) * 0x2c1b3c6du;
-  h = (h ^ (h >> 12)) * 0x297a2d39u;
-  return (float)((h ^ (h >> 15)) >> 8) / (float)(1 << 24);
+/* A place beyond the end of a row of `length`, as if a mirror stood there. */
+static int reflected(int place, int length) {
+  place %= 2 * length;
+  return place < length ? place : 2 * length - 1 - place;
 }
 
-static float smooth(float t) { return t * t * (3 - 2 * t); }
-
-static float mix(float a, float b, float t) { return a + (b - a) * t; }
-
-static float noise(guint32 seed, float x, float y) {
-  int x0 = (int)floorf(x), y0 = (int)floorf(y);
-  float tx = smooth(x - (float)x0), ty = smooth(y - (float)y0);
-  float top = mix(lattice(seed, x0, y0), lattice(seed, x0 + 1, y0), tx);
-  float bottom = mix(lattice(seed, x0, y0 + 1), lattice(seed, x0 + 1, y0 + 1), tx);
-  return mix(top, bottom, ty);
-}
-
-/* `coarsest`: the widest grid in pixels; each further one is half as wide and 0.7 as strong. */
-static Texture texture_new(int width, int height, guint32 seed, float coarsest) {
-  Texture texture = {width, height, g_new(float, (gsize)width* height* CHANNELS)};
+/* The part of a photograph of that size that begins at left, top. Its mirror images go on where it
+ * ends. */
+static Texture texture_new(const char* photograph, int photograph_width, int photograph_height,
+                           int left, int top, int width, int height) {
+  Texture texture = {width, height, NULL};
+  guint8* pixels = pipeline_decode(photograph, photograph_width, photograph_height);
+  if (pixels == NULL) return texture;
+  texture.values = g_new(float, (gsize)width* height* CHANNELS);
   for (int y = 0; y < height; y++)
     for (int x = 0; x < width; x++)
       for (int c = 0; c < CHANNELS; c++) {
-        float sum = 0, strength = 1, total = 0;
-        for (float grid = coarsest; grid >= 3; grid /= 2, strength *= 0.7f) {
-          sum += strength *
-                 noise(seed + (guint32)c + (guint32)grid * 8, (float)x / grid, (float)y / grid);
-          total += strength;
-        }
-        /* Sums of noise are concentrated around the mean: stretch them. */
-        float value = 128 + (sum / total - 0.5f) * 480;
-        texture.values[((gsize)y * width + x) * CHANNELS + c] = CLAMP(value, 0, 255);
+        gsize from = (gsize)reflected(top + y, photograph_height) * photograph_width +
+                     (gsize)reflected(left + x, photograph_width);
+        texture.values[((gsize)y * width + x) * CHANNELS + c] = pixels[4 * from + c];
       }
+  g_free(pixels);
   return texture;
+}
+
+/* Something that looks like the target where it hides must not be taken for it. */
+static void hang_poster(const Texture* wall, const Texture* target) {
+  for (int y = 0; y < TARGET_HEIGHT; y++)
+    for (int x = 0; x < TARGET_WIDTH; x++)
+      for (int c = 0; c < CHANNELS; c++)
+        wall->values[((gsize)(POSTER_Y + y) * WALL_WIDTH + POSTER_X + x) * CHANNELS + c] =
+            target->values[((gsize)y * TARGET_WIDTH + TARGET_WIDTH - 1 - x) * CHANNELS + c];
 }
 
 /* Bilinear; outside it is black. Returns how much of the pixel the texture covers, 0 to 1. */
@@ -78,16 +77,22 @@ static float sample(const Texture* texture, double x, double y, float rgb[CHANNE
 
 Scene* scene_new(void) {
   Scene* scene = g_new(Scene, 1);
-  scene->world = texture_new(WORLD_WIDTH, WORLD_HEIGHT, 1, 96);
-  scene->target = texture_new(TARGET_WIDTH, TARGET_HEIGHT, 1000, 24);
-  scene->post = texture_new(POST_WIDTH, SCENE_HEIGHT, 2000, 48);
+  scene->world = texture_new("gravel.jpg", 512, 512, 0, 0, WORLD_WIDTH, WORLD_HEIGHT);
+  scene->target =
+      texture_new("astronaut.jpg", 256, 256, FACE_X, FACE_Y, TARGET_WIDTH, TARGET_HEIGHT);
+  scene->wall = texture_new("brick.jpg", WALL_WIDTH, SCENE_HEIGHT, 0, 0, WALL_WIDTH, SCENE_HEIGHT);
+  if (!scene->world.values || !scene->target.values || !scene->wall.values) {
+    scene_free(scene);
+    return NULL;
+  }
+  hang_poster(&scene->wall, &scene->target);
   return scene;
 }
 
 void scene_free(Scene* scene) {
   g_free(scene->world.values);
   g_free(scene->target.values);
-  g_free(scene->post.values);
+  g_free(scene->wall.values);
   g_free(scene);
 }
 
@@ -100,7 +105,7 @@ void scene_target_position(int index, double* x, double* y) {
 double scene_target_visible(int index) {
   double x, y;
   scene_target_position(index, &x, &y);
-  return CLAMP((x + TARGET_WIDTH - POST_WIDTH) / TARGET_WIDTH, 0, 1);
+  return CLAMP((x + TARGET_WIDTH - WALL_WIDTH) / TARGET_WIDTH, 0, 1);
 }
 
 /* The point of the world at the frame's top-left corner: a slow pan with the shake of a hand. */
@@ -124,8 +129,8 @@ void scene_draw_frame(gconstpointer data, int index, guint8* rgbx) {
   for (int y = 0; y < SCENE_HEIGHT; y++)
     for (int x = 0; x < SCENE_WIDTH; x++) {
       float back[CHANNELS], front[CHANNELS];
-      if (x < POST_WIDTH) {
-        sample(&scene->post, x, y, front);
+      if (x < WALL_WIDTH) {
+        sample(&scene->wall, x, y, front);
       } else {
         float covered = sample(&scene->target, x - target_x, y - target_y, front);
         sample(&scene->world, camera_x + x, camera_y + y, back);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The demo's scene: a textured world seen by a camera that pans, shakes and changes its exposure,
- * and a target that moves over it on its own path. For a second, in frames 85 to 114, it is hidden
- * behind a post at the picture's left edge. The target's true position is known exactly.
+ * The demo's scene, made of photographs: gravel seen by a camera that pans, shakes and changes its
+ * exposure, and a face that moves over it on its own path. For a second, in frames 85 to 114, it is
+ * hidden behind a brick wall at the picture's left edge, on which hangs its mirror image. The
+ * target's true position is known exactly.
  */
 #pragma once
 
@@ -15,17 +16,18 @@ G_BEGIN_DECLS
 #define SCENE_FPS 30
 #define TARGET_WIDTH 56
 #define TARGET_HEIGHT 44
-#define POST_WIDTH 139
+#define WALL_WIDTH 139
 
 typedef struct _Scene Scene;
 
+/* NULL if the photographs cannot be decoded. */
 Scene* scene_new(void);
 void scene_free(Scene* scene);
 
 /* The target's top-left corner in frame `index`, pixels, with a fraction. */
 void scene_target_position(int index, double* x, double* y);
 
-/* How much of the target is visible beside the post in frame `index`, 0 to 1. */
+/* How much of the target is visible beside the wall in frame `index`, 0 to 1. */
 double scene_target_visible(int index);
 
 /* Draws frame `index`: SCENE_WIDTH x SCENE_HEIGHT pixels of 4 bytes, R G B and an unused one. */

@@ -9,6 +9,7 @@ checkout. Exits with 77, Meson's code for a skipped test, when something of the 
 """
 import csv
 import os
+import queue
 import random
 import re
 import shlex
@@ -17,6 +18,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 from screen import Screen, have_screen
@@ -47,7 +49,7 @@ def make_clip(programs, folder, backend="cpu", frames=FRAMES):
 
 
 def gray_frames(clip, width, height):
-    """The frames of a clip, each the bytes of its luma."""
+    """The frames of a clip or a picture, each the bytes of its luma."""
     raw = clip.with_suffix(".gray")
     run(["gst-launch-1.0", "-q", "filesrc", f"location={clip}", "!", "decodebin", "!",
          "videoconvert", "!", "video/x-raw,format=GRAY8", "!", "filesink", f"location={raw}"])
@@ -58,7 +60,7 @@ def gray_frames(clip, width, height):
 
 def check_annotated(folder, truth):
     """The clips differ, in every frame that is looked at, near the target and nowhere else."""
-    width, height, near = 640, 360, 60
+    width, height, near = 640, 360, 90
     plain, drawn = (gray_frames(folder / name, width, height)
                     for name in ("clip.mp4", "annotated.mp4"))
     assert len(plain) == len(drawn) == len(truth), (len(plain), len(drawn))
@@ -70,6 +72,20 @@ def check_annotated(folder, truth):
         in_box = sum(-near < px - x < 2 * near and -near < py - y < 2 * near
                      for px, py in differing)
         assert in_box > 0.7 * len(differing), (frame, in_box, len(differing))
+
+
+def check_sheet(sheet):
+    """Tiles have their numbers, white on black, in their lower left corners; below them is the legend."""
+    picture = sheet.read_bytes()
+    assert picture.startswith(b"\x89PNG"), sheet
+    width, height, row = 1280, 752, 180
+    assert struct.unpack(">II", picture[16:24]) == (width, height)
+    (pixels,) = gray_frames(sheet, width, height)
+    for left, bottom in [(left, row + top) for left in range(0, width, 320) for top in range(0, 4 * row, row)]:
+        number = b"".join(pixels[y * width + left:y * width + left + 12] for y in range(bottom - 18, bottom - 3))
+        assert max(number) > 200 and number.count(min(number)) > 20 and min(number) < 20, (left, bottom)
+    legend = pixels[4 * row * width:]
+    assert set(legend[:width]) == {min(legend)} and sum(value > 200 for value in legend) > 1000
 
 
 def check_demo(programs, folder, backend):
@@ -86,8 +102,7 @@ def check_demo(programs, folder, backend):
     assert float(summary["max_error_px"]) <= 1 and float(summary["fps"]) > 0, lines[-1]
     assert summary["backend"] == backend, lines[-1]
     check_annotated(folder, truth)
-    sheet = (folder / "contact-sheet.png").read_bytes()
-    assert sheet.startswith(b"\x89PNG") and struct.unpack(">II", sheet[16:24]) == (1280, 720)
+    check_sheet(folder / "contact-sheet.png")
 
 
 def test_demo_cpu(programs, source, folder):
@@ -162,12 +177,16 @@ def read_tracks(lines):
             yield frame, int(number), float(x), float(y), not unseen
 
 
-def test_click_to_track(programs, source, folder):
-    """A box is dragged round the target, which is followed till the clip's end, also through the
-    second in which it hides. XCORR_SCREENSHOT=FILE keeps a picture of the screen."""
+def need_screen():
     if not have_screen() or not all(map(has_element, ("ximagesink", "ximagesrc", "cairooverlay"))):
         print("there is no Xvfb, xdotool, ximagesink, ximagesrc or cairooverlay here")
         sys.exit(SKIPPED)
+
+
+def test_click_to_track(programs, source, folder):
+    """A box is dragged round the target, which is followed till the clip's end, also through the
+    second in which it hides. XCORR_SCREENSHOT=FILE keeps a picture of the screen."""
+    need_screen()
     truth, _ = make_clip(programs, folder, frames=150)
     slow, shown = 25, 50  # where the target moves slowly, and later
     left, top = (int(place) - 3 for place in truth[slow])
@@ -201,6 +220,65 @@ def test_click_to_track(programs, source, folder):
     assert first < 40 and not seen & {90, 100, 110} and seen >= {40, shown, 140, 149}, tracks
     if "XCORR_SCREENSHOT" in os.environ:
         shutil.copy(folder / "screen.png", os.environ["XCORR_SCREENSHOT"])
+
+
+def test_click_to_track_keys(programs, source, folder):
+    """Every key does what the hint on the screen says, and the clip begins again."""
+    need_screen()
+    make_clip(programs, folder)
+    saved = folder / "saved.png"
+    with Screen(640, 360) as screen, subprocess.Popen(
+            [programs / "click-to-track", "--backend=cpu", "--loop", f"--save={saved}",
+             "--sink=ximagesink qos=false max-lateness=-1", folder / "clip.mp4"],
+            stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
+            env=screen.environment) as program:
+        lines = queue.Queue()
+        threading.Thread(target=lambda: [lines.put(line) for line in program.stdout],
+                         daemon=True).start()
+
+        def until(pattern):
+            while not re.match(pattern, lines.get(timeout=20)):
+                pass
+
+        def white_pixels():
+            """Where the hint is."""
+            return sum(min(pixel) > 200 for pixel in screen.picture(folder / "hint.png", 0, 316, 320, 44))
+
+        def rest():
+            """The lines that are there when no more come."""
+            found = []
+            try:
+                while True:
+                    found.append(lines.get(timeout=1))
+            except queue.Empty:
+                return found
+
+        try:
+            until(r"0\.2")
+            screen.mouse("mousemove", 300, 150, "key", "space")
+            rest()
+            white = white_pixels()
+            assert white > 300, white
+            screen.mouse("key", "h", "key", "period")
+            assert len(rest()) == 1
+            screen.mouse("key", "period")
+            assert len(rest()) == 1
+            assert white_pixels() < white / 4, white
+            screen.mouse("key", "plus", "key", "minus", "key", "minus", "key", "s")
+            printed = rest()
+            assert printed == ["threshold 0.55\n", "threshold 0.50\n", "threshold 0.45\n"], printed
+            assert not saved.exists()
+            screen.mouse("mousemove", 300, 150, "mousedown", 1, "mousemove", 340, 180, "mouseup", 1)
+            assert rest() == ["template 1: 40x30 at 300,150\n"]
+            screen.mouse("key", "s")
+            assert rest() == [f"saved {saved}\n"]
+            assert struct.unpack(">II", saved.read_bytes()[16:24]) == (40, 30)
+            screen.mouse("key", "space")
+            until(r"0\.0")  # after frame 10 at 0.3 s: again from the beginning
+            screen.mouse("key", "q")
+            assert program.wait(timeout=20) == 0
+        finally:
+            program.kill()
 
 
 def test_click_to_track_fails(programs, source, folder):

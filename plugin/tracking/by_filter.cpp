@@ -26,6 +26,11 @@ constexpr int sights_to_learn = 2;
 /// Of a whole frame, the peaks at which a lost target is sought.
 constexpr std::size_t peaks_to_try = 4;
 
+/// A filter has ten cells across a target. With less than a pixel each all is blur, which resembles
+/// any other: what is taken for the target then may be anything, and shrinks on. Pixels; a target
+/// that was small from the first may have this share of its first size.
+constexpr double least_side = 10, least_share_of_size = 0.5;
+
 /// Two targets are not at one place: the intersection over union from which they are.
 constexpr double same_place = 0.5;
 
@@ -64,6 +69,11 @@ double overlap(const xcorr::Box& a, const xcorr::Box& b) {
 bool has_middle_in(const xcorr::Box& box, const xcorr::Rect& area) {
   const double x = box.x + box.width / 2, y = box.y + box.height / 2;
   return x >= area.x && y >= area.y && x < area.x + area.width && y < area.y + area.height;
+}
+
+bool is_large_enough(const xcorr::Box& box, const Track& track) {
+  return std::sqrt(box.width * box.height) >= least_side ||
+         box.width >= least_share_of_size * track.template_width;
 }
 
 /// Of those of a target the one that is worth the most.
@@ -152,7 +162,8 @@ void Tracker::follow(std::uint64_t frame, std::span<const Sighting> sightings,
   });
   for (const auto& [track, sighting] : seen) {
     if (sighting->response < least_share * track->trace.usual ||
-        !has_middle_in(sighting->box, rules.area) || is_taken(*track, sighting->box))
+        !is_large_enough(sighting->box, *track) || !has_middle_in(sighting->box, rules.area) ||
+        is_taken(*track, sighting->box))
       continue;
     take_sight(*track, peak_of(*sighting, *track), sighting->confidence, frame, rules);
     if (!track->target.lost) track->box = sighting->box;
@@ -180,8 +191,8 @@ void Tracker::seek(Track& track, std::uint64_t frame, std::span<const Sighting> 
   std::vector<Sighting> possible;
   std::ranges::copy_if(sightings, std::back_inserter(possible), [&](const Sighting& one) {
     return one.confidence >= least && one.response >= least_share_to_find * track.trace.usual &&
-           has_middle_in(one.box, rules.area) && !is_taken(track, one.box) &&
-           !is_of_another(track, one, frame);
+           is_large_enough(one.box, track) && has_middle_in(one.box, rules.area) &&
+           !is_taken(track, one.box) && !is_of_another(track, one, frame);
   });
   const Sighting* sighting = best_of(track.target.id, possible,
                                      [&](const Sighting& one) { return worth(one, track, frame); });

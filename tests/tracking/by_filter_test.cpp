@@ -95,6 +95,27 @@ TEST_F(ByFilterTest, ALostTargetIsNotWhatTheFilterAnswersLess) {
   EXPECT_EQ(track().target.state, TrackState::lost);
 }
 
+/// Blur resembles blur: what is taken for the target shrinks to nothing, and stays sure.
+TEST_F(ByFilterTest, WhatShrinksToBlurIsNotTheTarget) {
+  see({peak(100, 50)}, {});
+  double width = 20;
+  for (; width > 2; width *= 0.98) {
+    see({}, {sighting(100, 50, 0.99, 1, width)});
+    EXPECT_EQ(track().target.lost, width < 10) << width;  // half of what it was at first
+  }
+  for (int i = 0; i < 20; ++i) see({}, {sighting(100, 50, 0.99, 1, width)});
+  EXPECT_EQ(track().target.state, TrackState::lost);
+}
+
+/// A pixel for each cell of its filter is enough, however much a target shrank.
+TEST_F(ByFilterTest, ALargeTargetMayShrinkFurther) {
+  see({{0, 100, 50, 200, 100, 0.95, 0.95}}, {});
+  for (double width = 200; width > 15; width *= 0.98) {
+    see({}, {sighting(100, 50, 0.99, 1, width)});
+    EXPECT_FALSE(track().target.lost) << width;
+  }
+}
+
 /// Their filters answer alike to both; each has gone on behind what hid them.
 TEST_F(ByFilterTest, OfTwoLostTargetsThatLookTheSameTheNearerIsFound) {
   rules_.max_targets = 2;
