@@ -67,6 +67,8 @@ const std::vector<Way>& ways() {
       {"least squares 1, cubic", least_squares(1, 3)},
       {"least squares 1, quintic", least_squares(1, 5)},
       {"least squares 1, quintic, weight 10", least_squares(1, 5, 10)},
+      {"least squares 2, quintic", least_squares(2, 5)},
+      {"least squares 2, quintic, weight 10", least_squares(2, 5, 10)},
       {"64-32-32 gauss", passes(search(32, FieldSubpixel::gauss), {64, 32, 32})},
       {"64-33 least squares 1, quintic, weight 10", passes(least_squares(1, 5, 10), {64, 33})},
   };
@@ -242,6 +244,7 @@ void measure_speed(const Options& options, const Device& device) {
       {"2048 gauss", 2048, gauss},
       {"2048 64-32-32 gauss", 2048, passes(gauss, {64, 32, 32})},
       {"2048 least squares 1, quintic", 2048, least_squares(1, 5)},
+      {"2048 least squares 2, quintic", 2048, least_squares(2, 5)},
       {"2048 least squares 1, cubic", 2048, least_squares(1, 3)},
   };
   std::printf("%-38s %8s %10s %12s %10s\n", "what", "vectors", "ms", "vectors/s", "CPU ms");

@@ -26,6 +26,9 @@ Status predict(const stage::Predict::Problem& p, const Device&, const stage::Pre
       const std::int64_t at = std::int64_t{y} * p.to.count.width + x;
       b.windows[at] = p.listed ? predicted(p, b.vectors, b.vectors[at], b.listed[at], b.links[at])
                                : predicted(p, b.vectors, b.nodes[at], x, y);
+      if (p.bent)
+        b.bends[at] =
+            p.listed ? bend_of(b.vectors, b.vectors[at], b.links[at]) : bend_of(p, b.vectors, x, y);
     }
   });
   return {};

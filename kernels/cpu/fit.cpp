@@ -101,6 +101,7 @@ class Run {
       : p_(*job.problem),
         b_(*job.buffers),
         window_(b_.windows[job.index]),
+        bend_(order == 2 ? b_.bends + job.index : nullptr),
         measured_(b_.measured[job.index]),
         s_(p_),
         axis_(job.memory),
@@ -112,8 +113,8 @@ class Run {
         by_y_(by_x_ + s_.plane) {}
 
   HWY_INLINE FieldVector run() {
-    if (!is_to_fit(p_, window_, measured_)) return measured_;
-    auto steps = FitSteps<order>::begin(window_, p_.window);
+    if (!is_to_fit<order>(p_, window_, measured_)) return measured_;
+    auto steps = FitSteps<order>::begin(window_, bend_, p_.window);
     FitWindow<order> fit;
     double sigma = 0;
     if (fit.prepare(lay_out(steps.half()))) {
@@ -161,7 +162,7 @@ class Run {
     return sums;
   }
 
-  HWY_INLINE WarpedSums<order> add_up(const FieldWarp& warp) {
+  HWY_INLINE WarpedSums<order> add_up(const FitWarp<order>& warp) {
     const D d;
     const int lanes = static_cast<int>(hn::Lanes(d));
     V frame = hn::Zero(d), squares = frame, product = frame, by[6];
@@ -181,14 +182,14 @@ class Run {
         const V by_y = hn::Mul(g, hn::LoadU(d, by_y_ + at));
         row_x = hn::Add(row_x, by_x);
         row_y = hn::Add(row_y, by_y);
-        if constexpr (order == 1) {
+        if constexpr (order > 0) {
           row_xu = hn::MulAdd(by_x, u, row_xu);
           row_yu = hn::MulAdd(by_y, u, row_yu);
         }
       }
       by[0] = hn::Add(by[0], row_x);
       by[1] = hn::Add(by[1], row_y);
-      if constexpr (order == 1) {
+      if constexpr (order > 0) {
         const V down = hn::Set(d, v);
         by[2] = hn::Add(by[2], row_xu);
         by[3] = hn::MulAdd(down, row_x, by[3]);
@@ -208,16 +209,24 @@ class Run {
   }
 
   /// The frame under the pixels of a row of the window.
-  HWY_INLINE void read_row(const FieldWarp& warp, int y) {
+  HWY_INLINE void read_row(const FitWarp<order>& warp, int y) {
     const D d;
     const int lanes = static_cast<int>(hn::Lanes(d));
     const float v = v_of(y);
-    const V one_x = hn::Set(d, warp.dx + warp.dx_by_y * v);
-    const V one_y = hn::Set(d, warp.dy + warp.dy_by_y * v);
-    const V by_x = hn::Set(d, warp.dx_by_x), by_y = hn::Set(d, warp.dy_by_x);
+    const V one_x = hn::Set(d, warp.across(0, v)), one_y = hn::Set(d, warp.down(0, v));
+    V by_x = hn::Set(d, warp.dx_by_x), by_y = hn::Set(d, warp.dy_by_x);
+    if constexpr (order == 2) {
+      by_x = hn::Set(d, warp.dx_by_x + warp.bend.dx_by_xy * v);
+      by_y = hn::Set(d, warp.dy_by_x + warp.bend.dy_by_xy * v);
+    }
     for (int x = 0; x < p_.window; x += lanes) {
       const V u = hn::LoadU(d, u_ + x);
-      const V across = hn::MulAdd(by_x, u, one_x), down = hn::MulAdd(by_y, u, one_y);
+      V across = hn::MulAdd(by_x, u, one_x), down = hn::MulAdd(by_y, u, one_y);
+      if constexpr (order == 2) {
+        const V half_square = hn::Mul(hn::Mul(u, u), hn::Set(d, 0.5F));
+        across = hn::MulAdd(hn::Set(d, warp.bend.dx_by_xx), half_square, across);
+        down = hn::MulAdd(hn::Set(d, warp.bend.dy_by_xx), half_square, down);
+      }
       const V whole_x = hn::Floor(across), whole_y = hn::Floor(down);
       const float first_x = hn::GetLane(whole_x), first_y = hn::GetLane(whole_y);
       const int px = window_.x + x + static_cast<int>(first_x);
@@ -262,6 +271,7 @@ class Run {
   const stage::Fit::Problem& p_;
   const stage::Fit::Buffers& b_;
   const FieldWindow& window_;
+  const FieldBend* bend_;
   const FieldVector& measured_;
   const Scratch s_;
   float *axis_, *u_, *frame_, *weight_, *value_, *by_x_, *by_y_;
@@ -273,8 +283,10 @@ HWY_FLATTEN void run(const Job& job) {
   const bool quintic = job.problem->degree == 5;
   if (job.problem->order == 0)
     quintic ? set(Run<0, 5>(job)) : set(Run<0, 3>(job));
-  else
+  else if (job.problem->order == 1)
     quintic ? set(Run<1, 5>(job)) : set(Run<1, 3>(job));
+  else
+    quintic ? set(Run<2, 5>(job)) : set(Run<2, 3>(job));
 }
 
 }  // namespace xcorr::cpu::fit::HWY_NAMESPACE

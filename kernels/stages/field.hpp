@@ -22,6 +22,20 @@ struct FieldSlopes {
   float dx_by_x, dx_by_y, dy_by_x, dy_by_y;
 };
 
+/// How these change from place to place, in pixels a pixel and pixel.
+struct FieldBend {
+  float dx_by_xx, dx_by_xy, dx_by_yy, dy_by_xx, dy_by_xy, dy_by_yy;
+
+  /// What it adds to a displacement at (u, v) from where that belongs to.
+  XCORR_HD float across(float u, float v) const { return bent(dx_by_xx, dx_by_xy, dx_by_yy, u, v); }
+  XCORR_HD float down(float u, float v) const { return bent(dy_by_xx, dy_by_xy, dy_by_yy, u, v); }
+
+ private:
+  XCORR_HD static float bent(float xx, float xy, float yy, float u, float v) {
+    return u * (0.5F * xx * u + xy * v) + 0.5F * yy * v * v;
+  }
+};
+
 /// A window of the reference, and what is expected of it.
 struct FieldWindow {
   std::int32_t x = 0, y = 0;  ///< its upper left corner

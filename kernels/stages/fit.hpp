@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 
 #include "stages/field.hpp"
 #include "stages/spline.hpp"
@@ -33,6 +34,19 @@ struct FieldWarp {
             p * ib + q * id,      r * ia + s * ic,      r * ib + s * id - 1};
   }
 };
+
+/// The same of a window that is bent, too, in a way that is known.
+struct BentWarp : FieldWarp {
+  FieldBend bend;
+
+  XCORR_HD float across(float u, float v) const {
+    return FieldWarp::across(u, v) + bend.across(u, v);
+  }
+  XCORR_HD float down(float u, float v) const { return FieldWarp::down(u, v) + bend.down(u, v); }
+};
+
+template <int order>
+using FitWarp = std::conditional_t<order == 2, BentWarp, FieldWarp>;
 
 /// A pixel of the reference with its slopes, less `origin`, which keeps sums small.
 struct SlopedPixel {
@@ -61,7 +75,7 @@ template <int order>
 inline constexpr int fit_unknowns = order == 0 ? 2 : 6;
 
 /// The sums over a window of the reference. \tparam order  0: windows move; 1: they are stretched
-/// and sheared, too
+/// and sheared, too; 2: the same of windows that are bent
 template <int order>
 struct FitSums {
   static constexpr int unknowns = fit_unknowns<order>;
@@ -82,7 +96,7 @@ struct FitSums {
     XCORR_HD Derivatives(const SlopedPixel& pixel, float u, float v) {
       of[0] = pixel.by_x;
       of[1] = pixel.by_y;
-      if constexpr (order == 1) {
+      if constexpr (order > 0) {
         of[2] = pixel.by_x * u;
         of[3] = pixel.by_x * v;
         of[4] = pixel.by_y * u;
@@ -229,21 +243,23 @@ class FitSteps {
   static constexpr int most = 10, unknowns = fit_unknowns<order>;
 
   /// Before the first step. Not a constructor, which what lies in shared memory cannot have.
-  XCORR_HD static FitSteps begin(const FieldWindow& window, int size) {
+  /// \param bend  the window's, with order 2
+  XCORR_HD static FitSteps begin(const FieldWindow& window, const FieldBend* bend, int size) {
     FitSteps steps;
     steps.half_ = 0.5F * static_cast<float>(size);
     steps.start_x_ = window.dx;
     steps.start_y_ = window.dy;
-    steps.warp_ = {window.dx, window.dy, 0, 0, 0, 0};
-    if constexpr (order == 1)
-      steps.warp_ = {window.dx,      window.dy,      window.dx_by_x,
-                     window.dx_by_y, window.dy_by_x, window.dy_by_y};
+    steps.affine() = {window.dx, window.dy, 0, 0, 0, 0};
+    if constexpr (order > 0)
+      steps.affine() = {window.dx,      window.dy,      window.dx_by_x,
+                        window.dx_by_y, window.dy_by_x, window.dy_by_y};
+    if constexpr (order == 2) steps.warp_.bend = *bend;
     steps.score_ = 0;
     steps.is_fitted_ = false;
     return steps;
   }
 
-  XCORR_HD const FieldWarp& warp() const { return warp_; }
+  XCORR_HD const FitWarp<order>& warp() const { return warp_; }
   /// Half the window's side.
   XCORR_HD float half() const { return half_; }
 
@@ -252,7 +268,7 @@ class FitSteps {
     score_ = static_cast<float>(score);
     FieldWarp change{static_cast<float>(found[0]), static_cast<float>(found[1]), 0, 0, 0, 0};
     double length = found[0] * found[0] + found[1] * found[1];
-    if constexpr (order == 1) {
+    if constexpr (order > 0) {
       XCORR_UNROLL
       for (int i = 2; i < unknowns; ++i) length += found[i] * found[i];
       change.dx_by_x = static_cast<float>(found[2]) / half_;
@@ -263,7 +279,7 @@ class FitSteps {
     // A step so long has left what it was made for; NaN, too, ends here.
     is_fitted_ = length < double(half_) * half_;
     if (!is_fitted_) return false;
-    warp_ = warp_.after_inverse(change);
+    affine() = warp_.after_inverse(change);
     const float far_x = fabsf(warp_.dx - start_x_), far_y = fabsf(warp_.dy - start_y_);
     is_fitted_ = far_x <= reach() && far_y <= reach();
     return is_fitted_ && length > 1e-6;
@@ -286,10 +302,16 @@ class FitSteps {
     vector.sigma = static_cast<float>(sigma);
     if (symmetric)
       move_to_node(window,
-                   order == 1
+                   order > 0
                        ? FieldSlopes{warp_.dx_by_x, warp_.dx_by_y, warp_.dy_by_x, warp_.dy_by_y}
                        : window.slopes(),
                    vector);
+    if constexpr (order == 2)
+      if (symmetric) {
+        const float x = window.node_x - 0.5F * warp_.dx, y = window.node_y - 0.5F * warp_.dy;
+        vector.dx += warp_.bend.across(x, y);
+        vector.dy += warp_.bend.down(x, y);
+      }
     return vector;
   }
 
@@ -297,8 +319,10 @@ class FitSteps {
   /// How far a window may move from where it is expected: it still overlaps what was seen there.
   XCORR_HD float reach() const { return half_ / 2 > 2 ? half_ / 2 : 2; }
 
+  XCORR_HD FieldWarp& affine() { return warp_; }
+
   float half_, start_x_, start_y_;
-  FieldWarp warp_;
+  FitWarp<order> warp_;
   float score_;
   bool is_fitted_;
 };
@@ -316,8 +340,8 @@ struct Fit {
     float weight_sigma = 0;  ///< pixels; 0: all weigh alike
     bool symmetric = false;
     bool masked = false;
-    /// Only windows whose vector was replaced are fitted, and the fit is taken if it is likely and
-    /// scores about as well as what was replaced.
+    /// Only windows whose vector was replaced are fitted, or with order 2 those that are ok, too,
+    /// and the fit is taken if it is likely and scores about as well as what there was.
     bool again = false;
     FieldPlausibility limits = {};
     int count = 1;  ///< of windows
@@ -337,6 +361,7 @@ struct Fit {
     const std::uint8_t* mask = nullptr;   ///< see Displace
     const float* coefficients = nullptr;  ///< of the frame, see Spline
     const FieldWindow* windows = nullptr;
+    const FieldBend* bends = nullptr;       ///< of the windows, with order 2
     const FieldVector* measured = nullptr;  ///< the vectors of the windows so far
     FieldVector* vectors = nullptr;
   };
@@ -348,6 +373,7 @@ struct Fit {
           elements(ElementType::u8, p.masked ? p.frame.area() : 0));
     visit("coefficients", &Buffers::coefficients, elements(ElementType::f32, p.frame.area()));
     visit("windows", &Buffers::windows, records<FieldWindow>(p.count));
+    visit("bends", &Buffers::bends, records<FieldBend>(p.order == 2 ? p.count : 0));
     visit("measured", &Buffers::measured, records<FieldVector>(p.count));
     visit("vectors", &Buffers::vectors, records<FieldVector>(p.count));
   }
@@ -358,9 +384,12 @@ struct Fit {
 }  // namespace stage
 
 /// Whether a window is fitted at all, from its vector so far.
-XCORR_HD inline bool is_to_fit(const stage::Fit::Problem& p, const FieldWindow& window,
-                               const FieldVector& measured) {
+template <int order>
+XCORR_HD bool is_to_fit(const stage::Fit::Problem& p, const FieldWindow& window,
+                        const FieldVector& measured) {
   if (window.status != FieldStatus::ok) return false;
+  if constexpr (order == 2)
+    if (p.again && measured.status == FieldStatus::ok) return true;
   return p.again ? measured.status == FieldStatus::replaced : measured.status != FieldStatus::flat;
 }
 

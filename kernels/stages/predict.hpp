@@ -3,11 +3,39 @@
 // The stage predict: a pass's field -> the windows of the next pass and what is expected of them:
 // displacements between the nodes of the field, bilinearly, and the slopes of the smoothed field.
 // Windows of a list are the same ones in each pass; slopes are those of a plane through neighbours.
+// After least squares a window may also be bent, as the slopes found change from node to node.
 #pragma once
 
 #include "stages/displace.hpp"
 
 namespace xcorr {
+
+/// The slopes of what is believed: what was replaced has none of its own.
+XCORR_HD inline bool has_slopes(const FieldVector& vector) {
+  return vector.status == FieldStatus::ok;
+}
+
+/// From how slopes change along each axis.
+XCORR_HD inline FieldBend bend_from(const FieldSlopes& by_x, const FieldSlopes& by_y) {
+  return {by_x.dx_by_x, 0.5F * (by_x.dx_by_y + by_y.dx_by_x), by_y.dx_by_y,
+          by_x.dy_by_x, 0.5F * (by_x.dy_by_y + by_y.dy_by_x), by_y.dy_by_y};
+}
+/// Adds weighted differences of slopes.
+XCORR_HD inline void add_change(float weight, const FieldVector& from, const FieldVector& to,
+                                FieldSlopes& change) {
+  change.dx_by_x += weight * (to.dx_by_x - from.dx_by_x);
+  change.dx_by_y += weight * (to.dx_by_y - from.dx_by_y);
+  change.dy_by_x += weight * (to.dy_by_x - from.dy_by_x);
+  change.dy_by_y += weight * (to.dy_by_y - from.dy_by_y);
+}
+/// Those of its vector, where it has any.
+XCORR_HD inline void take_slopes(const FieldVector& vector, FieldWindow& window) {
+  if (!has_slopes(vector)) return;
+  window.dx_by_x = vector.dx_by_x;
+  window.dx_by_y = vector.dx_by_y;
+  window.dy_by_x = vector.dy_by_x;
+  window.dy_by_y = vector.dy_by_y;
+}
 
 /// A grid of windows.
 struct FieldGrid {
@@ -60,7 +88,28 @@ struct FieldOnGrid {
     set_slopes(static_cast<int>(u + 0.5F), static_cast<int>(v + 0.5F), window);
   }
 
+  /// How slopes change at a node.
+  XCORR_HD FieldBend bend(int column, int row) const {
+    return bend_from(change(column, row, 1, 0), change(column, row, 0, 1));
+  }
+
  private:
+  /// Of slopes, a pixel, between the nodes next to one, or between one of them and that one.
+  XCORR_HD FieldSlopes change(int column, int row, int across, int down) const {
+    const auto usable = [&](int x, int y) {
+      return x >= 0 && y >= 0 && x < grid.count.width && y < grid.count.height &&
+             has_slopes(at(x, y));
+    };
+    const int before = usable(column - across, row - down) ? 1 : 0;
+    const int after = usable(column + across, row + down) ? 1 : 0;
+    FieldSlopes found{0, 0, 0, 0};
+    if (before + after == 0 || (before + after == 1 && !usable(column, row))) return found;
+    add_change(1 / static_cast<float>((before + after) * grid.spacing),
+               at(column - before * across, row - before * down),
+               at(column + after * across, row + after * down), found);
+    return found;
+  }
+
   /// Of the field smoothed by 1/4, 1/2, 1/4 in both directions, by central differences; near the
   /// grid's border those of the node next to it.
   XCORR_HD void set_slopes(int column, int row, FieldWindow& window) const {
@@ -100,6 +149,8 @@ struct Predict {
     FieldGrid from, to;
     bool symmetric = false;
     bool listed = false;  ///< windows are those of a list, and as many as vectors
+    /// `to` is `from`, its vectors have slopes, and windows take these and are bent as they change.
+    bool bent = false;
 
     constexpr Features features() const { return {}; }
   };
@@ -111,6 +162,7 @@ struct Predict {
         nullptr;                        ///< the windows of a list: where they are, and their status
     const FieldLinks* links = nullptr;  ///< of these
     FieldWindow* windows = nullptr;
+    FieldBend* bends = nullptr;  ///< of the windows, where they are bent
   };
 
   template <class Visit>
@@ -120,6 +172,7 @@ struct Predict {
     visit("listed", &Buffers::listed, records<FieldWindow>(p.listed ? p.to.count.area() : 0));
     visit("links", &Buffers::links, records<FieldLinks>(p.listed ? p.to.count.area() : 0));
     visit("windows", &Buffers::windows, records<FieldWindow>(p.to.count.area()));
+    visit("bends", &Buffers::bends, records<FieldBend>(p.bent ? p.to.count.area() : 0));
   }
 
   using Extra = NoExtra;
@@ -150,6 +203,7 @@ XCORR_HD inline FieldWindow predicted(const stage::Predict::Problem& p, const Fi
   window.status = node;
   FieldOnGrid{vectors, p.from}.expect(p.to.center_x(static_cast<float>(column)),
                                       p.to.center_y(static_cast<float>(row)), window);
+  if (p.bent) take_slopes(FieldOnGrid{vectors, p.from}.at(column, row), window);
   return halfway(p, window);
 }
 
@@ -169,7 +223,26 @@ XCORR_HD inline FieldWindow predicted(const stage::Predict::Problem& p, const Fi
     window.dy_by_x += links.by_x[i] * dy;
     window.dy_by_y += links.by_y[i] * dy;
   }
+  if (p.bent) take_slopes(own, window);
   return halfway(p, window);
+}
+
+/// How a window is bent.
+XCORR_HD inline FieldBend bend_of(const stage::Predict::Problem& p, const FieldVector* vectors,
+                                  int column, int row) {
+  return FieldOnGrid{vectors, p.from}.bend(column, row);
+}
+
+/// The same of a list.
+XCORR_HD inline FieldBend bend_of(const FieldVector* vectors, const FieldVector& own,
+                                  const FieldLinks& links) {
+  FieldSlopes by_x{0, 0, 0, 0}, by_y{0, 0, 0, 0};
+  for (int i = 0; has_slopes(own) && i < FieldLinks::most; ++i) {
+    if (links.node[i] < 0 || !has_slopes(vectors[links.node[i]])) continue;
+    add_change(links.by_x[i], own, vectors[links.node[i]], by_x);
+    add_change(links.by_y[i], own, vectors[links.node[i]], by_y);
+  }
+  return bend_from(by_x, by_y);
 }
 
 }  // namespace xcorr

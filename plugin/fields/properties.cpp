@@ -86,8 +86,8 @@ FieldProperties<State> make_table() {
       field<State>(
           g_param_spec_uint("order", "Order",
                             "With subpixel=least-squares, 0: windows move; 1: they are also "
-                            "stretched and sheared",
-                            0, 1, initial.field.order, playing),
+                            "stretched and sheared; 2: and bent",
+                            0, 2, initial.field.order, playing),
           [](auto& s) -> auto& { return s.settings.field.order; }),
       field<State>(
           g_param_spec_uint("spline-degree", "Spline degree",

@@ -18,8 +18,8 @@ _MEASURED = ("u1",)
 _SUBPIXEL = ("none", "gauss", "quadratic", "least-squares")
 
 #: A window's result: ``x``, ``y`` (its centre in the reference), ``dx``, ``dy`` (its displacement), ``dx_by_x``,
-#: ``dx_by_y``, ``dy_by_x``, ``dy_by_y`` (slopes, with least squares of order 1), ``score``, ``ratio``, ``sigma`` and
-#: ``status``, an index into `FIELD_STATUS`.
+#: ``dx_by_y``, ``dy_by_x``, ``dy_by_y`` (slopes, with least squares of order 1 or 2), ``score``, ``ratio``, ``sigma``
+#: and ``status``, an index into `FIELD_STATUS`.
 VECTOR = _dtype(_xcorr.vector_fields)
 
 #: What the numbers of ``status`` mean.
@@ -42,7 +42,8 @@ class FieldSettings:
     subpixel : str
         ``"none"``, ``"gauss"``, ``"quadratic"`` or ``"least-squares"``.
     order : int
-        Of least squares. 0: windows move; 1: they are also stretched and sheared.
+        Of least squares. 0: windows move; 1: they are also stretched and sheared; 2: and bent, as the slopes of the
+        windows around them say.
     spline_degree : int
         With least squares: 3, or 5.
     weight_sigma : float

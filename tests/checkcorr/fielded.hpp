@@ -91,7 +91,10 @@ inline std::vector<xcorr::FieldVector> made_field(Size grid) {
     v.y = 9 + 5 * y;
     v.dx = 0.3F * x - 0.1F * y + 0.2F * scattered(4 * i);
     v.dy = 2 - 0.2F * x * y / static_cast<float>(grid.width) + 0.2F * scattered(4 * i + 1);
-    v.dx_by_x = 0.06F;
+    v.dx_by_x = 0.06F + 0.01F * scattered(4 * i + 5);
+    v.dx_by_y = 0.01F * scattered(4 * i + 6);
+    v.dy_by_x = 0.01F * scattered(4 * i + 7);
+    v.dy_by_y = -0.01F * scattered(4 * i + 8);
     v.score = 0.5F + 0.5F * scattered(4 * i + 2);
     v.ratio = 1 + 3 * scattered(4 * i + 3);
     v.sigma = 0.01F;

@@ -97,12 +97,13 @@ TEST(Fields, LeastSquaresAfterTwoPasses) {
   expect_same(settings);
 }
 
-TEST(Fields, SymmetricWeightedUnderAMask) {
+TEST(Fields, SymmetricWeightedBentUnderAMask) {
   FieldSettings settings = quick();
   settings.subpixel = FieldSubpixel::least_squares;
   settings.spline_degree = 3;
   settings.weight_sigma = 5;
   settings.symmetric = true;
+  settings.order = 2;
   expect_same(settings, true);
 }
 

@@ -222,6 +222,58 @@ void move_halfway(const stage::Predict::Problem& p, FieldWindow& w) {
   w.y = y;
 }
 
+/// How slopes change; the window's own ones, where it has any.
+class Bending {
+ public:
+  Bending(const FieldVector& own, FieldWindow& window) {
+    if (!known(own)) return;
+    window.dx_by_x = own.dx_by_x;
+    window.dx_by_y = own.dx_by_y;
+    window.dy_by_x = own.dy_by_x;
+    window.dy_by_y = own.dy_by_y;
+  }
+  static bool known(const FieldVector& v) { return v.status == FieldStatus::ok; }
+
+  /// Of the change of all slopes along x and y the share of a difference of two vectors'.
+  void add(const FieldVector& from, const FieldVector& to, Wide by_x, Wide by_y) {
+    const Wide xx = Wide(to.dx_by_x) - from.dx_by_x, xy = Wide(to.dx_by_y) - from.dx_by_y;
+    const Wide yx = Wide(to.dy_by_x) - from.dy_by_x, yy = Wide(to.dy_by_y) - from.dy_by_y;
+    of_[0] += by_x * xx;
+    of_[1] += (by_x * xy + by_y * xx) / 2;
+    of_[2] += by_y * xy;
+    of_[3] += by_x * yx;
+    of_[4] += (by_x * yy + by_y * yx) / 2;
+    of_[5] += by_y * yy;
+  }
+  FieldBend result() const {
+    const auto cut = [](Wide value) { return static_cast<float>(value); };
+    return {cut(of_[0]), cut(of_[1]), cut(of_[2]), cut(of_[3]), cut(of_[4]), cut(of_[5])};
+  }
+
+ private:
+  Wide of_[6] = {};
+};
+
+/// Of a grid: of the nodes on both sides, or of one of them and the node itself.
+FieldBend bend_on_grid(const stage::Predict::Problem& p, const FieldVector* vectors, int at,
+                       FieldWindow& window) {
+  Bending bending(vectors[at], window);
+  const int column = at % p.from.count.width, row = at / p.from.count.width;
+  for (const bool down : {false, true}) {
+    const int place = down ? row : column, step = down ? p.from.count.width : 1;
+    const int last = (down ? p.from.count.height : p.from.count.width) - 1;
+    std::vector<int> nodes;
+    if (place > 0 && Bending::known(vectors[at - step])) nodes.push_back(-1);
+    if (place < last && Bending::known(vectors[at + step])) nodes.push_back(1);
+    if (nodes.size() == 1 && Bending::known(vectors[at])) nodes.push_back(0);
+    if (nodes.size() < 2) continue;
+    const Wide weight = 1.0L / ((nodes[1] - nodes[0]) * p.from.spacing);
+    bending.add(vectors[at + nodes[0] * step], vectors[at + nodes[1] * step], down ? 0 : weight,
+                down ? weight : 0);
+  }
+  return bending.result();
+}
+
 void predict_listed(const stage::Predict::Problem& p, const stage::Predict::Buffers& b) {
   for (int i = 0; i < p.to.count.area(); ++i) {
     FieldWindow w = b.listed[i];
@@ -238,6 +290,13 @@ void predict_listed(const stage::Predict::Problem& p, const stage::Predict::Buff
     w.dx_by_y = slope(&FieldVector::dx, b.links[i].by_y);
     w.dy_by_x = slope(&FieldVector::dy, b.links[i].by_x);
     w.dy_by_y = slope(&FieldVector::dy, b.links[i].by_y);
+    if (p.bent) {
+      Bending bending(b.vectors[i], w);
+      for (int k = 0; Bending::known(b.vectors[i]) && k < FieldLinks::most; ++k)
+        if (const int node = b.links[i].node[k]; node >= 0 && Bending::known(b.vectors[node]))
+          bending.add(b.vectors[i], b.vectors[node], b.links[i].by_x[k], b.links[i].by_y[k]);
+      b.bends[i] = bending.result();
+    }
     if (p.symmetric) move_halfway(p, w);
     b.windows[i] = w;
   }
@@ -286,6 +345,7 @@ Status predict(const stage::Predict::Problem& p, const Device&, const stage::Pre
       w.dy_by_x = slope(dy, 1, 0);
       w.dy_by_y = slope(dy, 0, 1);
     }
+    if (p.bent) b.bends[i] = bend_on_grid(p, b.vectors, i, w);
     if (p.symmetric) move_halfway(p, w);
     b.windows[i] = w;
   }

@@ -85,15 +85,22 @@ struct Fitted {
   bool good = false;
 };
 
+/// Half of (u, v) times the matrix of second slopes times (u, v), of each component.
+std::pair<Wide, Wide> bent(const FieldBend& b, Wide u, Wide v) {
+  return {(b.dx_by_xx * u * u + 2 * b.dx_by_xy * u * v + b.dx_by_yy * v * v) / 2,
+          (b.dy_by_xx * u * u + 2 * b.dy_by_xy * u * v + b.dy_by_yy * v * v) / 2};
+}
+
 class Fit {
  public:
-  Fit(const stage::Fit::Problem& p, const stage::Fit::Buffers& b, const FieldWindow& window)
-      : p_(p), b_(b), window_(window) {}
+  Fit(const stage::Fit::Problem& p, const stage::Fit::Buffers& b, const FieldWindow& window,
+      const FieldBend& bend)
+      : p_(p), b_(b), window_(window), bend_(bend) {}
 
   Fitted run() {
     Fitted f;
     f.warp = {window_.dx, window_.dy, 0, 0, 0, 0};
-    if (p_.order == 1)
+    if (p_.order > 0)
       f.warp = {window_.dx,      window_.dy,      window_.dx_by_x,
                 window_.dx_by_y, window_.dy_by_x, window_.dy_by_y};
     collect();
@@ -155,7 +162,7 @@ class Fit {
         };
         const Wide by_x = slope(1, 0), by_y = slope(0, 1);
         pixel.by = {by_x, by_y};
-        if (p_.order == 1)
+        if (p_.order > 0)
           for (const Wide by : {by_x, by_y})
             for (const Wide place : {pixel.u, pixel.v}) pixel.by.push_back(by * place / half);
         weight_ += pixel.weight;
@@ -171,14 +178,15 @@ class Fit {
 
   /// False where the pixels do not determine the unknowns.
   bool step(Fitted& f, std::vector<Wide>& change) {
-    const std::size_t n = p_.order == 1 ? 6 : 2;
+    const std::size_t n = p_.order > 0 ? 6 : 2;
     std::vector<Wide> seen;
     Wide mean = 0, squares = 0, product = 0;
     for (const Pixel& p : pixels_) {
+      const auto [bent_x, bent_y] = bent(bend_, p.u, p.v);
       seen.push_back(frame((window_.x + (p_.window - 1) / 2.0L) + p.u + f.warp[0] +
-                               f.warp[2] * p.u + f.warp[3] * p.v,
+                               f.warp[2] * p.u + f.warp[3] * p.v + bent_x,
                            (window_.y + (p_.window - 1) / 2.0L) + p.v + f.warp[1] +
-                               f.warp[4] * p.u + f.warp[5] * p.v));
+                               f.warp[4] * p.u + f.warp[5] * p.v + bent_y));
       mean += p.weight * seen.back() / weight_;
     }
     for (std::size_t i = 0; i < pixels_.size(); ++i) {
@@ -239,6 +247,7 @@ class Fit {
   const stage::Fit::Problem& p_;
   const stage::Fit::Buffers& b_;
   const FieldWindow& window_;
+  const FieldBend& bend_;
   std::vector<Pixel> pixels_;
   Wide weight_ = 0, variance_ = 0;
 };
@@ -246,10 +255,12 @@ class Fit {
 FieldVector fit(const stage::Fit::Problem& p, const stage::Fit::Buffers& b, int index) {
   const FieldWindow& window = b.windows[index];
   FieldVector vector = b.measured[index];
-  const bool wanted =
-      p.again ? vector.status == FieldStatus::replaced : vector.status != FieldStatus::flat;
+  const bool of_order = p.order == 2 && vector.status == FieldStatus::ok;
+  const bool wanted = p.again ? vector.status == FieldStatus::replaced || of_order
+                              : vector.status != FieldStatus::flat;
   if (window.status != FieldStatus::ok || !wanted) return vector;
-  const Fitted f = Fit(p, b, window).run();
+  const FieldBend bend = p.order == 2 ? b.bends[index] : FieldBend{};
+  const Fitted f = Fit(p, b, window, bend).run();
   if (!f.good) {
     if (!p.again && vector.status == FieldStatus::ok) vector.status = FieldStatus::replaced;
     return vector;
@@ -262,9 +273,10 @@ FieldVector fit(const stage::Fit::Problem& p, const stage::Fit::Buffers& b, int 
   std::vector<Wide> w = f.warp;
   if (p.symmetric) {
     const Wide x = window.node_x - w[0] / 2, y = window.node_y - w[1] / 2;
-    const bool own = p.order == 1;
-    w[0] += (own ? w[2] : window.dx_by_x) * x + (own ? w[3] : window.dx_by_y) * y;
-    w[1] += (own ? w[4] : window.dy_by_x) * x + (own ? w[5] : window.dy_by_y) * y;
+    const bool own = p.order > 0;
+    const auto [bent_x, bent_y] = bent(bend, x, y);
+    w[0] += (own ? w[2] : window.dx_by_x) * x + (own ? w[3] : window.dx_by_y) * y + bent_x;
+    w[1] += (own ? w[4] : window.dy_by_x) * x + (own ? w[5] : window.dy_by_y) * y + bent_y;
   }
   vector.dx = static_cast<float>(w[0]);
   vector.dy = static_cast<float>(w[1]);

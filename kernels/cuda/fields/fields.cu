@@ -35,11 +35,15 @@ __global__ void __launch_bounds__(threads_x* threads_y, 4)
 
 __global__ void __launch_bounds__(threads_x* threads_y)
     predict(stage::Predict::Problem p, const FieldVector* vectors, const FieldStatus* nodes,
-            const FieldWindow* listed, const FieldLinks* links, FieldWindow* windows) {
+            const FieldWindow* listed, const FieldLinks* links, FieldWindow* windows,
+            FieldBend* bends) {
   for_nodes(p.to.count, [&](int column, int row) {
     const std::int64_t at = std::int64_t{row} * p.to.count.width + column;
     windows[at] = p.listed ? predicted(p, vectors, vectors[at], listed[at], links[at])
                            : predicted(p, vectors, nodes[at], column, row);
+    if (p.bent)
+      bends[at] =
+          p.listed ? bend_of(vectors, vectors[at], links[at]) : bend_of(p, vectors, column, row);
   });
 }
 
@@ -52,7 +56,7 @@ Status launch_validate(const stage::Validate::Problem& p, const Device&,
 Status launch_predict(const stage::Predict::Problem& p, const Device&,
                       const stage::Predict::Buffers& b, PlanState*) {
   return enqueue("predict", predict, grid_of(p.to.count), dim3(threads_x, threads_y), 0, b.stream,
-                 p, b.vectors, b.nodes, b.listed, b.links, b.windows);
+                 p, b.vectors, b.nodes, b.listed, b.links, b.windows, b.bends);
 }
 
 constexpr Variant<stage::Validate> validate_table[] = {

@@ -151,9 +151,9 @@ class Pixels {
 };
 
 template <int order, int degree, bool staged>
-__global__ void __launch_bounds__(threads, staged ? 5 : 4)
+__global__ void __launch_bounds__(threads, staged&& order < 2 ? 5 : 4)
     fit(stage::Fit::Problem p, Pictures pictures, const FieldWindow* windows,
-        const FieldVector* measured, FieldVector* vectors) {
+        const FieldBend* bends, const FieldVector* measured, FieldVector* vectors) {
   __shared__ float axis[FieldLimits::window];
   __shared__ FitSums<order> sums_of_reference;
   __shared__ FitWindow<order> fitting;
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(threads, staged ? 5 : 4)
     axis[i] = p.weight_at(static_cast<float>(i) - 0.5F * static_cast<float>(p.window - 1));
   for (std::int64_t index = blockIdx.x; index < p.count; index += gridDim.x) {
     const FieldWindow& window = windows[index];
-    if (!is_to_fit(p, window, measured[index])) {
+    if (!is_to_fit<order>(p, window, measured[index])) {
       if (threadIdx.x == 0) vectors[index] = measured[index];
       continue;
     }
@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(threads, staged ? 5 : 4)
     const Patch<degree> patch(p, pictures.frame, memory + (staged ? 3 * layout.pixels : 0),
                               staged ? layout.side : 0, expected(window.x, window.dx),
                               expected(window.y, window.dy));
-    if (threadIdx.x == 0) steps = FitSteps<order>::begin(window, p.window);
+    if (threadIdx.x == 0) steps = FitSteps<order>::begin(window, bends + index, p.window);
     __syncthreads();
     const float unit = 1 / steps.half();
     {
@@ -200,7 +200,7 @@ __global__ void __launch_bounds__(threads, staged ? 5 : 4)
     const bool is_determined = goes_on;
     if (is_determined && lane < unknowns) fitting.invert(lane);
     for (int step = 0; goes_on && step < FitSteps<order>::most; ++step) {
-      const FieldWarp way = steps.warp();
+      const FitWarp<order> way = steps.warp();
       WarpedSums<order> sums;
       sums.clear();
       pixels.for_each([&](const SlopedPixel& pixel, float weight, float u, float v, int x, int y) {
@@ -237,15 +237,17 @@ Status launch_as(const stage::Fit::Problem& p, const Device& device, const stage
   const bool staged = 2 * (bytes + 4096) <= max_shared_bytes(device);
   return enqueue("fit", staged ? fit<order, degree, true> : fit<order, degree, false>,
                  dim3(grid_extent(p.count)), dim3(threads), staged ? bytes : 0, b.stream, p,
-                 Pictures{b.reference, b.mask, {b.coefficients, p.frame}}, b.windows, b.measured,
-                 b.vectors);
+                 Pictures{b.reference, b.mask, {b.coefficients, p.frame}}, b.windows, b.bends,
+                 b.measured, b.vectors);
 }
 
 Status launch(const stage::Fit::Problem& p, const Device& device, const stage::Fit::Buffers& b,
               PlanState*) {
   if (p.order == 0)
     return p.degree == 3 ? launch_as<0, 3>(p, device, b) : launch_as<0, 5>(p, device, b);
-  return p.degree == 3 ? launch_as<1, 3>(p, device, b) : launch_as<1, 5>(p, device, b);
+  if (p.order == 1)
+    return p.degree == 3 ? launch_as<1, 3>(p, device, b) : launch_as<1, 5>(p, device, b);
+  return p.degree == 3 ? launch_as<2, 3>(p, device, b) : launch_as<2, 5>(p, device, b);
 }
 
 constexpr Variant<stage::Fit> table[] = {

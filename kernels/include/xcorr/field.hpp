@@ -40,8 +40,8 @@ enum class FieldStatus : std::int32_t {
 struct FieldVector {
   float x = 0, y = 0;    ///< the window's centre in the reference; centres of pixels are whole
   float dx = 0, dy = 0;  ///< pixels, to where it is in the frame: right and down are positive
-  /// The displacement's slopes, in pixels a pixel: with least squares of order 1 the window's own,
-  /// else 0.
+  /// The displacement's slopes, in pixels a pixel: with least squares of order 1 or 2 the window's
+  /// own, else 0.
   float dx_by_x = 0, dx_by_y = 0, dy_by_x = 0, dy_by_y = 0;
   float score = 0;  ///< zero-normalised correlation, -1 to 1; 0 where nothing was measured
   /// The best score by that of the second peak, which is more than two pixels away: 1 to 100.
@@ -64,7 +64,9 @@ struct FieldSettings {
   int search_range = 16, later_range = 4;
 
   FieldSubpixel subpixel = FieldSubpixel::gauss;  ///< of the last pass
-  /// With least squares. 0: windows move; 1: they are also stretched and sheared.
+  /// With least squares. 0: windows move; 1: they are also stretched and sheared; 2: and bent: the
+  /// windows are fitted once more, with the slopes changing within each as they do between the
+  /// windows around it.
   int order = 1;
   int spline_degree = 5;  ///< of the B-spline between the frame's pixels with least squares: 3 or 5
   /// Pixels, 0 to 1000: the weight of a window's pixels with least squares is a Gauss bell of that

@@ -43,7 +43,7 @@ Status check_settings(Size picture, const FieldSettings& s) {
     if (range < 1 || range > FieldLimits::range)
       return bad("search_range and later_range must be in [1, 64]");
   if (s.subpixel > FieldSubpixel::least_squares) return bad("no such sub-pixel method");
-  if (s.order != 0 && s.order != 1) return bad("the order must be 0 or 1");
+  if (s.order < 0 || s.order > 2) return bad("the order must be 0, 1 or 2");
   if (s.spline_degree != 3 && s.spline_degree != 5)
     return bad("the spline's degree must be 3 or 5, not " + std::to_string(s.spline_degree));
   if (!(s.weight_sigma >= 0 && s.weight_sigma <= 1000))

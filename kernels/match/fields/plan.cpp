@@ -163,7 +163,7 @@ Status FieldPlan::allocate() {
     most = std::max(most, pass.grid.count.area());
     workspace = std::max(workspace, pass.displace->workspace_bytes(pass.problem, device_));
   }
-  std::size_t coefficients = 0;
+  std::size_t coefficients = 0, bends = 0;
   if (settings_.subpixel == FieldSubpixel::least_squares) {
     spline_problem_ = {picture_, 0, settings_.spline_degree};
     fit_problem_ = {picture_,
@@ -184,6 +184,8 @@ Status FieldPlan::allocate() {
     if (!fit.ok()) return fit.status();
     fit_ = fit.value();
     coefficients = static_cast<std::size_t>(picture_.area()) * sizeof(float);
+    if (settings_.order == 2)
+      bends = static_cast<std::size_t>(grid().count.area()) * sizeof(FieldBend);
     workspace = std::max({workspace, spline_->workspace_bytes(spline_problem_, device_),
                           fit_->workspace_bytes(fit_problem_, device_)});
   }
@@ -193,10 +195,11 @@ Status FieldPlan::allocate() {
     std::size_t bytes;
     Memory memory = Memory::device;
   };
-  for (const Request& r : {Request{&windows_, static_cast<std::size_t>(most) * sizeof(FieldWindow)},
-                           Request{&measured_, vectors}, Request{&validated_, vectors},
-                           Request{&coefficients_, coefficients}, Request{&workspace_, workspace},
-                           Request{&results_, vectors, Memory::host}})
+  for (const Request& r :
+       {Request{&windows_, static_cast<std::size_t>(most) * sizeof(FieldWindow)},
+        Request{&measured_, vectors}, Request{&validated_, vectors}, Request{&bends_, bends},
+        Request{&coefficients_, coefficients}, Request{&workspace_, workspace},
+        Request{&results_, vectors, Memory::host}})
     if (Status s = r.block->provide(device_.backend, r.bytes, r.memory); !s.ok()) return s;
   return {};
 }
@@ -216,13 +219,14 @@ Status FieldPlan::enqueue(const FieldPicture& reference, const FieldPicture& fra
   }
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     if (i > 0)
-      if (Status s = predict(passes_[i - 1].grid, passes_[i], stream); !s.ok()) return s;
+      if (Status s = predict(passes_[i - 1].grid, passes_[i], false, stream); !s.ok()) return s;
     if (Status s = search(passes_[i], reference, frame, stream); !s.ok()) return s;
     if (Status s = validate(passes_[i].grid, stream); !s.ok()) return s;
   }
   if (fits) {
     for (const bool again : {false, true}) {
-      if (Status s = predict(grid(), passes_.back(), stream); !s.ok()) return s;
+      const bool bent = again && settings_.order == 2;
+      if (Status s = predict(grid(), passes_.back(), bent, stream); !s.ok()) return s;
       if (Status s = fit(reference, again, stream); !s.ok()) return s;
       if (!again)
         if (Status s = validate(grid(), stream); !s.ok()) return s;
@@ -253,23 +257,26 @@ Status FieldPlan::validate(const FieldGrid& grid, Stream stream) {
   return validate_->launch({grid.count, limits_, listed_}, device_, buffers, nullptr);
 }
 
-Status FieldPlan::predict(const FieldGrid& from, const Pass& to, Stream stream) {
+Status FieldPlan::predict(const FieldGrid& from, const Pass& to, bool bent, Stream stream) {
   const stage::Predict::Buffers buffers{{nullptr, stream},          validated(),
                                         to.nodes.as<FieldStatus>(), to.windows.as<FieldWindow>(),
-                                        links_.as<FieldLinks>(),    windows_.as<FieldWindow>()};
-  return predict_->launch({picture_, from, to.grid, settings_.symmetric, listed_}, device_, buffers,
-                          nullptr);
+                                        links_.as<FieldLinks>(),    windows_.as<FieldWindow>(),
+                                        bends_.as<FieldBend>()};
+  return predict_->launch({picture_, from, to.grid, settings_.symmetric, listed_, bent}, device_,
+                          buffers, nullptr);
 }
 
 Status FieldPlan::fit(const FieldPicture& reference, bool again, Stream stream) {
   stage::Fit::Problem p = fit_problem_;
   p.pitch = reference.pitch;
   p.again = again;
+  if (!again) p.order = std::min(p.order, 1);
   const stage::Fit::Buffers buffers{{workspace_.data(), stream},
                                     reference.pixels,
                                     mask_.as<std::uint8_t>(),
                                     coefficients_.as<float>(),
                                     windows_.as<FieldWindow>(),
+                                    bends_.as<FieldBend>(),
                                     validated(),
                                     measured()};
   return fit_->launch(p, device_, buffers, nullptr);

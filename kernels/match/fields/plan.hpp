@@ -2,7 +2,8 @@
 //
 // The way from two pictures to a field: a search a pass, coarse to fine, each from what the one
 // before found and validated; then, where asked for, least squares, which are validated, too, and
-// repeated from the neighbours' median where they are not believed. All of it is enqueued at once.
+// repeated from the neighbours' median where they are not believed, with order 2 everywhere. All of
+// it is enqueued at once.
 #pragma once
 
 #include <span>
@@ -55,7 +56,7 @@ class FieldPlan {
                 Stream stream);
   Status validate(const FieldGrid& grid, Stream stream);
   /// The windows of a pass, from the vectors of a grid or a list.
-  Status predict(const FieldGrid& from, const Pass& to, Stream stream);
+  Status predict(const FieldGrid& from, const Pass& to, bool bent, Stream stream);
   Status fit(const FieldPicture& reference, bool again, Stream stream);
   FieldVector* measured() const { return measured_.as<FieldVector>(); }
   FieldVector* validated() const { return validated_.as<FieldVector>(); }
@@ -73,7 +74,7 @@ class FieldPlan {
   stage::Fit::Problem fit_problem_;
   const Variant<stage::Spline>* spline_ = nullptr;
   const Variant<stage::Fit>* fit_ = nullptr;
-  Block mask_, links_, windows_, measured_, validated_, coefficients_, workspace_;
+  Block mask_, links_, windows_, bends_, measured_, validated_, coefficients_, workspace_;
   Block results_;
 };
 

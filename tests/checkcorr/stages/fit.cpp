@@ -24,10 +24,10 @@ class FitTest final : public StageTest<xcorr::stage::Fit> {
     p.frame = c.left;
     p.pitch = scenario.problem.correlate.left_pitch;
     p.window = std::max(field_window(c, 11), 7);
-    p.order = which % 2;
+    p.order = which % 3;
     p.degree = spline_problem(c).degree;
     p.weight_sigma = which / 4 % 2 ? 4.F : 0.F;
-    p.symmetric = which % 3 == 1;
+    p.symmetric = which / 2 % 3 == 1;
     p.masked = has_mask(c);
     p.again = which % 5 == 2;
     p.limits.min_ratio = 1.5F;
@@ -41,6 +41,7 @@ class FitTest final : public StageTest<xcorr::stage::Fit> {
     if (auto s = scenario.make<xcorr::stage::Spline>(spline_problem(scenario.test)); !s.ok())
       return s;
     std::vector<xcorr::FieldWindow> windows;
+    std::vector<xcorr::FieldBend> bends;
     std::vector<xcorr::FieldVector> measured;
     for (int i = 0; i < p.count; ++i) {
       xcorr::FieldWindow w;
@@ -52,6 +53,10 @@ class FitTest final : public StageTest<xcorr::stage::Fit> {
       if (p.symmetric) w.node_x = 1;
       if (i == 3) w.status = xcorr::FieldStatus::masked;
       windows.push_back(w);
+      if (p.order == 2)
+        bends.push_back(i % 2 == 0
+                            ? xcorr::FieldBend{0.001F, -0.002F, 0.0015F, -0.001F, 0.0005F, 0.001F}
+                            : xcorr::FieldBend{});
       xcorr::FieldVector v;
       v.x = static_cast<float>(w.x) + 0.5F * static_cast<float>(p.window - 1) + w.node_x;
       v.y = static_cast<float>(w.y) + 0.5F * static_cast<float>(p.window - 1);
@@ -59,12 +64,13 @@ class FitTest final : public StageTest<xcorr::stage::Fit> {
       v.dy = w.dy;
       v.score = i == 4 ? 0.999F : 0.4F;
       v.ratio = i == 0 ? 1.2F : 2.F;
-      v.status = i == 1    ? xcorr::FieldStatus::flat
-                 : p.again ? xcorr::FieldStatus::replaced
-                           : xcorr::FieldStatus::ok;
+      v.status = i == 1              ? xcorr::FieldStatus::flat
+                 : p.again && i != 2 ? xcorr::FieldStatus::replaced
+                                     : xcorr::FieldStatus::ok;
       measured.push_back(v);
     }
     set(scenario.values, "windows", windows);
+    set(scenario.values, "bends", bends);
     set(scenario.values, "measured", measured);
     return {};
   }

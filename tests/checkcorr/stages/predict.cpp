@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The stage predict: where windows lie, bit for bit, and what is expected of them, but for
-// rounding; from a grid to the same one and to others, finer and reaching farther, and of lists.
+// rounding; from a grid to the same one and to others, finer and reaching farther, and of lists;
+// bent or not.
 #include "stages/predict.hpp"
 
 #include "fielded.hpp"
@@ -9,6 +10,7 @@
 namespace checkcorr {
 namespace {
 
+using xcorr::FieldBend;
 using xcorr::FieldWindow;
 
 class PredictTest final : public StageTest<xcorr::stage::Predict> {
@@ -20,8 +22,8 @@ class PredictTest final : public StageTest<xcorr::stage::Predict> {
     if (listed) grid = {static_cast<int>(grid.area()), 1};
     const xcorr::FieldGrid from{grid, 3, 1, 10, 16};
     Problem p{{300, 280}, from, from, scenario.test.left.width % 2 == 0, listed};
-    if (!listed && scenario.test.left.height % 3 != 0)
-      p.to = {{2 * grid.width + 1, 2 * grid.height}, 0, 4, 5, 9};
+    p.bent = scenario.test.left.height % 3 != 1;
+    if (!listed && !p.bent) p.to = {{2 * grid.width + 1, 2 * grid.height}, 0, 4, 5, 9};
     return p;
   }
   xcorr::Status prepare(Scenario& scenario) const override {
@@ -60,6 +62,13 @@ class PredictTest final : public StageTest<xcorr::stage::Predict> {
                                 &FieldWindow::node_x, &FieldWindow::node_y})
         comparison.value(place, right[i].*member, made[i].*member, 2e-5);
     }
+    const auto right_bends = view<FieldBend>(t.scenario.values, "bends"),
+               made_bends = view<FieldBend>(got, "bends");
+    for (std::size_t i = 0; i < right_bends.size(); ++i)
+      for (const auto member : {&FieldBend::dx_by_xx, &FieldBend::dx_by_xy, &FieldBend::dx_by_yy,
+                                &FieldBend::dy_by_xx, &FieldBend::dy_by_xy, &FieldBend::dy_by_yy})
+        comparison.value([&] { return "bends[" + std::to_string(i) + ']'; }, right_bends[i].*member,
+                         made_bends[i].*member, 1e-6);
   }
 } const predict_test;
 
