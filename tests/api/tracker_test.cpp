@@ -40,10 +40,13 @@ class Texture {
 
 constexpr Size frame_size{320, 240};
 
-class TrackerTest : public testing::Test {
+class TrackerTest : public testing::TestWithParam<Backend> {
  protected:
-  TrackerTest() {
-    auto made = Tracker::create(open_device(Backend::cpu).value());
+  void SetUp() override {
+    open(GetParam(), device_);
+    if (IsSkipped()) return;
+    auto made = Tracker::create(device_);
+    ASSERT_TRUE(made.ok()) << made.status().message();
     tracker_ = std::make_unique<Tracker>(std::move(made.value()));
   }
 
@@ -93,6 +96,7 @@ class TrackerTest : public testing::Test {
     return sights.empty() ? Sight{} : sights.front();
   }
 
+  Device device_;
   std::unique_ptr<Tracker> tracker_;
 };
 
@@ -103,7 +107,7 @@ void expect_at(const Sight& sight, const Box& box, double pixels, double share) 
   EXPECT_NEAR(sight.box.height / box.height, 1, share);
 }
 
-TEST_F(TrackerTest, FollowsWhatMoves) {
+TEST_P(TrackerTest, FollowsWhatMoves) {
   Box truth{60.3, 80.6, 40, 30}, box = truth;
   for (int i = 0; i < 25; ++i, truth.x += 6.3, truth.y += 1.7) {
     Bytes frame = background();
@@ -118,7 +122,7 @@ TEST_F(TrackerTest, FollowsWhatMoves) {
   }
 }
 
-TEST_F(TrackerTest, FollowsWhatBlursAndDarkens) {
+TEST_P(TrackerTest, FollowsWhatBlursAndDarkens) {
   const Box box{120, 90, 44, 44};
   Bytes frame = background();
   draw(frame, box);
@@ -132,7 +136,7 @@ TEST_F(TrackerTest, FollowsWhatBlursAndDarkens) {
   }
 }
 
-TEST_F(TrackerTest, IsSharpOnlyWhereTheTargetIs) {
+TEST_P(TrackerTest, IsSharpOnlyWhereTheTargetIs) {
   const Box box{120, 90, 40, 40};
   Bytes with = background(), without = background(), other = background();
   draw(with, box);
@@ -143,7 +147,7 @@ TEST_F(TrackerTest, IsSharpOnlyWhereTheTargetIs) {
   EXPECT_LT(locate(other.view(), box).sharpness, 15);
 }
 
-TEST_F(TrackerTest, TargetsOfABatchDoNotMix) {
+TEST_P(TrackerTest, TargetsOfABatchDoNotMix) {
   const Box boxes[] = {{60, 60, 30, 40}, {200, 120, 50, 36}};
   Bytes frame = background();
   draw(frame, boxes[0], 2);
@@ -161,7 +165,7 @@ TEST_F(TrackerTest, TargetsOfABatchDoNotMix) {
   EXPECT_EQ(alone.sharpness, sights[1].sharpness);
 }
 
-TEST_F(TrackerTest, TakesPackedPixelsAndRowsUpsideDown) {
+TEST_P(TrackerTest, TakesPackedPixelsAndRowsUpsideDown) {
   const Box box{120, 90, 40, 30};
   Bytes frame = background();
   draw(frame, box);
@@ -186,29 +190,66 @@ TEST_F(TrackerTest, TakesPackedPixelsAndRowsUpsideDown) {
   EXPECT_EQ(locate(view, box).response, plain.response);
 }
 
-TEST_F(TrackerTest, TakesFramesInTheDevicesMemory) {
+TEST_P(TrackerTest, TakesFramesInTheDevicesMemory) {
   const Box box{120, 90, 40, 30};
   Bytes frame = background();
   draw(frame, box);
-  for (Backend backend : {Backend::cpu, Backend::cuda}) {
-    auto device = open_device(backend);
-    if (!device.ok()) continue;
-    tracker_ = std::make_unique<Tracker>(std::move(Tracker::create(device.value()).value()));
-    train(frame, box);
-    const Runtime& runtime = xcorr::runtime(backend);
-    auto block = Block::make(backend, frame.data.size());
-    ASSERT_TRUE(block.ok());
-    const Copy copy = bytes_copy(block.value().data(), frame.data.data(), frame.data.size());
-    ASSERT_TRUE(runtime.copy(copy, Memory::host, Memory::device, {}).ok());
-    ASSERT_TRUE(runtime.wait({}).ok());
-    MatrixView view = frame.view();
-    view.data = block.value().data();
-    view.memory = Memory::device;
-    EXPECT_EQ(locate(view, box).response, locate(frame.view(), box).response);
+  train(frame, box);
+  const Backend backend = GetParam();
+  const Runtime& runtime = xcorr::runtime(backend);
+  auto block = Block::make(backend, frame.data.size());
+  ASSERT_TRUE(block.ok());
+  const Copy copy = bytes_copy(block.value().data(), frame.data.data(), frame.data.size());
+  ASSERT_TRUE(runtime.copy(copy, Memory::host, Memory::device, {}).ok());
+  ASSERT_TRUE(runtime.wait({}).ok());
+  MatrixView view = frame.view();
+  view.data = block.value().data();
+  view.memory = Memory::device;
+  EXPECT_EQ(locate(view, box).response, locate(frame.view(), box).response);
+}
+
+/// More than are looked for at a time, in an order of their own, some of them away; filters are
+/// reused.
+TEST_P(TrackerTest, FollowsManyTargets) {
+  std::vector<TargetBox> targets, asked;
+  Bytes frame = background();
+  for (int i = 0; i < 70; ++i) {
+    const Box box{4.0 + 31 * (i % 10), 4.0 + 33 * (i / 10), 22, 24};
+    draw(frame, box, 10 + i);
+    targets.push_back({static_cast<std::uint64_t>(200 - i), box});
+  }
+  for (int turn = 0; turn < 2; ++turn) {
+    ASSERT_TRUE(tracker_->train(frame.view(), targets).ok());
+    const std::uint64_t kept[] = {targets[3].target, targets[65].target};
+    asked.assign(targets.rbegin(), targets.rend());
+    std::vector<Sight> sights;
+    ASSERT_TRUE(tracker_->locate(frame.view(), asked, sights).ok());
+    ASSERT_EQ(sights.size(), asked.size());
+    for (std::size_t i = 0; i < asked.size(); ++i) expect_at(sights[i], asked[i].box, 0.5, 0.03);
+    if (turn == 0) tracker_->keep_only(kept);
   }
 }
 
-TEST_F(TrackerTest, TakesTargetsOfAnySize) {
+/// To what is agreed for single precision.
+TEST_P(TrackerTest, AgreesWithTheCpu) {
+  Tracker other = std::move(Tracker::create(open_device(Backend::cpu).value()).value());
+  Box truth{90.3, 80.6, 40, 30};
+  for (int i = 0; i < 6; ++i, truth.x += 5.3, truth.y += 2.7) {
+    Bytes frame = background();
+    draw(frame, truth);
+    const TargetBox here{1, truth}, beside{1, {truth.x - 4, truth.y + 3, 40, 30}};
+    ASSERT_TRUE(other.train(frame.view(), {&here, 1}).ok());
+    train(frame, truth);
+    std::vector<Sight> expected;
+    ASSERT_TRUE(other.locate(frame.view(), {&beside, 1}, expected).ok());
+    const Sight sight = locate(frame.view(), beside.box);
+    expect_at(sight, expected[0].box, 0.02, 1e-6);
+    EXPECT_NEAR(sight.response, expected[0].response, 0.003);
+    EXPECT_NEAR(sight.sharpness / expected[0].sharpness, 1, 0.01);
+  }
+}
+
+TEST_P(TrackerTest, TakesTargetsOfAnySize) {
   for (const Box& box : {Box{100, 100, 4, 4}, Box{0, 0, 320, 240}, Box{20, 100, 280, 6},
                          Box{-20, 200, 60, 60}, Box{0, 0, 1, 1}}) {
     Bytes frame = background();
@@ -221,7 +262,7 @@ TEST_F(TrackerTest, TakesTargetsOfAnySize) {
 }
 
 /// Nor is anything found where there is nothing to be seen.
-TEST_F(TrackerTest, AFlatTargetIsFoundNowhere) {
+TEST_P(TrackerTest, AFlatTargetIsFoundNowhere) {
   const Box box{120, 90, 40, 30};
   const Bytes flat(frame_size, 90);
   train(flat, box, 1);
@@ -233,7 +274,7 @@ TEST_F(TrackerTest, AFlatTargetIsFoundNowhere) {
   EXPECT_EQ(locate(flat.view(), box, 2).sharpness, 0);
 }
 
-TEST_F(TrackerTest, RefusesWhatItCannotLookAt) {
+TEST_P(TrackerTest, RefusesWhatItCannotLookAt) {
   const Box good{120, 90, 40, 30};
   Bytes frame = background();
   draw(frame, good);
@@ -254,12 +295,14 @@ TEST_F(TrackerTest, RefusesWhatItCannotLookAt) {
   EXPECT_EQ(status.code(), Code::invalid_argument);
   EXPECT_NE(status.message().find("target 5"), std::string::npos);
   EXPECT_EQ(tracker_->train({}, {&known, 1}).code(), Code::invalid_argument);
+  const TargetBox twice[] = {{1, {100, 70, 40, 30}}, {1, good}};
+  EXPECT_EQ(tracker_->train(frame.view(), twice).code(), Code::invalid_argument);
   EXPECT_EQ(tracker_->train(Image<float>(frame_size).view(), {&known, 1}).code(),
             Code::invalid_argument);
   EXPECT_EQ(locate(frame.view(), good).response, before.response);  // nothing was learnt
 }
 
-TEST_F(TrackerTest, ForgetsAllOthers) {
+TEST_P(TrackerTest, ForgetsAllOthers) {
   const Box box{120, 90, 40, 30};
   const Bytes frame = background();
   train(frame, box, 1);
@@ -271,6 +314,9 @@ TEST_F(TrackerTest, ForgetsAllOthers) {
   EXPECT_FALSE(tracker_->locate(frame.view(), {&first, 1}, sights).ok());
   EXPECT_TRUE(tracker_->locate(frame.view(), {&second, 1}, sights).ok());
 }
+
+INSTANTIATE_TEST_SUITE_P(Backends, TrackerTest, testing::Values(Backend::cpu, Backend::cuda),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
 
 }  // namespace
 }  // namespace api

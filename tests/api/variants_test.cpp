@@ -17,6 +17,7 @@
 #include "stages/predict.hpp"
 #include "stages/probe.hpp"
 #include "stages/search_cells.hpp"
+#include "stages/sights.hpp"
 #include "stages/spline.hpp"
 #include "stages/validate.hpp"
 
@@ -109,6 +110,11 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   ask_for_more<stage::Spline>({{64, 64}, 64}, tried);
   ask_for_more<stage::Fit>({{64, 64}, 64, 16}, tried);
   ask_for_more<stage::Luma>({{16, 16}, packed_rgb(4, 0, 1, 2), 64, 16}, tried);
+  ask_for_more<stage::Channels>({{64, 64}, {0, 0, 64, 64}, 64, {}, 1}, tried);
+  ask_for_more<stage::Spectra>({}, tried);
+  ask_for_more<stage::Learn>({}, tried);
+  ask_for_more<stage::Answer>({}, tried);
+  ask_for_more<stage::Sights>({}, tried);
   const auto axis = gaussian_weights(1).value();
   const auto weights = filter_weights(ElementType::u8, axis, axis, ElementType::f32).value();
   ask_for_more<stage::Filter>(

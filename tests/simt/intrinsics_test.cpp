@@ -57,6 +57,8 @@ TEST(Reals, Conversions) {
   EXPECT_EQ(__int_as_float(0x40000000), 2.0f);
   EXPECT_EQ(__saturatef(NAN), 0.0f);
   EXPECT_EQ(rsqrtf(4.0f), 0.5f);
+  EXPECT_DOUBLE_EQ(sinpi(0.5), 1);
+  EXPECT_DOUBLE_EQ(cospi(-1.0), -1);
 }
 
 __global__ void atomics(int* out) {

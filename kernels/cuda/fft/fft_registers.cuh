@@ -104,10 +104,29 @@ __device__ void dft(Complex<T> (&x)[4]) {
   x[3] = even_across - odd_across;
 }
 
+template <Direction D, class T>
+__device__ void dft(Complex<T> (&x)[5]) {
+  constexpr T cosine_1 = static_cast<T>(0.30901699437494742410),
+              sine_1 = static_cast<T>(0.95105651629515357212),
+              cosine_2 = static_cast<T>(-0.80901699437494742410),
+              sine_2 = static_cast<T>(0.58778525229247312917);
+  const Complex<T> outer = x[1] + x[4], inner = x[2] + x[3];
+  const Complex<T> outer_across = x[1] - x[4], inner_across = x[2] - x[3];
+  const Complex<T> first = x[0] + outer * cosine_1 + inner * cosine_2,
+                   second = x[0] + outer * cosine_2 + inner * cosine_1;
+  const Complex<T> first_across = turned<D>(outer_across * sine_1 + inner_across * sine_2),
+                   second_across = turned<D>(outer_across * sine_2 - inner_across * sine_1);
+  x[0] = x[0] + outer + inner;
+  x[1] = first + first_across;
+  x[2] = second + second_across;
+  x[3] = second - second_across;
+  x[4] = first - first_across;
+}
+
 /// In natural order, unscaled.
 template <Direction D, class T, int N>
 __device__ void dft(Complex<T> (&x)[N]) {
-  constexpr int A = N == 8 ? 2 : 4, B = N / A;
+  constexpr int A = N % 5 == 0 ? 5 : N == 8 ? 2 : 4, B = N / A;
   static_assert(A * B == N);
   constexpr Roots<T, N> roots;
   Complex<T> y[A][B];

@@ -41,8 +41,9 @@ struct Sight {
 /// The filters of any number of targets. Not for use by several threads at once.
 class XCORR_API Tracker {
  public:
-  /// The filters are computed on the CPU, whatever the device; of frames in its memory the windows
-  /// that they look at are copied.
+  /// The filters are kept and computed on the device, a megabyte or less each. Of frames in its
+  /// memory nothing is copied. Backends give nearly the same sights: their sums are in single
+  /// precision. Errors: out_of_memory, device_error.
   static Result<Tracker> create(const Device& device);
   Tracker(Tracker&&) noexcept;
   Tracker& operator=(Tracker&&) noexcept;
@@ -53,8 +54,8 @@ class XCORR_API Tracker {
   /// box's height and proportions don't count, only its area. Boxes may be partly outside the
   /// frame, whose edge pixels are then repeated. A target without any texture is learnt as one that
   /// is found nowhere. Errors: invalid_argument for a box that does not overlap the frame, is
-  /// smaller than a pixel or larger than the frame in both directions, or is not finite; no filter
-  /// is changed then. out_of_memory, device_error.
+  /// smaller than a pixel or larger than the frame in both directions, or is not finite, and for a
+  /// target that is there twice; no filter is changed then. out_of_memory, device_error.
   Status train(const MatrixView& frame, std::span<const TargetBox> targets);
 
   /// Looks for each target around the middle of its box, half the size of its box beyond each of

@@ -2,58 +2,48 @@
 #include <xcorr/exceptions.hpp>
 #include <xcorr/tracker.hpp>
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
+#include <set>
 #include <string>
 
-#include "device/runtime.hpp"
 #include "match/image.hpp"
-#include "match/tracker/channels.hpp"
-#include "match/tracker/filter.hpp"
-#include "match/tracker/window.hpp"
+#include "match/tracker/filter_store.hpp"
+#include "match/tracker/spectrum_maker.hpp"
+#include "select/select.hpp"
+#include "stages/sights.hpp"
 
 namespace xcorr {
 namespace {
+
+using tracker::Look;
+using tracker::sizes;
 
 /// The side of a window, as a multiple of the square root of the target's area; but it holds the
 /// target with a margin.
 constexpr double window_share = 4, least_share = 1.25;
 
-/// From one size to the next, and what a size that differs has to be better by.
-constexpr double size_step = 1.02, price_of_size = 0.99;
+/// How far from a look's middle a frame is read, in its sides: half of one, and where it is looked
+/// again half of one further away, at sizes that may have changed by two steps.
+constexpr double reach = 0.55, reach_again = 1.1;
 
-/// A sharpness below which other sizes need not be tried, and one below which a sight may be of a
-/// target that is faded out by the window's edge: the window is moved there, and looked at again.
-constexpr double dull = 7, sharp = 19;
+/// So many targets are looked for or taught at a time. A window takes 0.4 MB on the way.
+constexpr std::size_t at_a_time = 64;
 
+/// A target that has a filter, or gets one.
 struct Target {
-  double width, height;  ///< of the box that it was shown by
-  double side;           ///< of the window then
-  std::unique_ptr<tracker::Filter> filter;
+  tracker::Shown shown;
+  int filter;  ///< its number
 
-  explicit Target(const Box& box)
-      : width(box.width),
-        height(box.height),
-        side(std::max(window_share * std::sqrt(width * height),
-                      least_share * std::max(width, height))),
-        filter(tracker::make_filter(width / side * tracker::grid, height / side * tracker::grid)) {}
-
-  double scale_of(const Box& box) const {
-    return std::sqrt(box.width * box.height / (width * height));
+  Target(const Box& box, int number) : shown{box.width, box.height, 0}, filter(number) {
+    shown.side = std::max(window_share * std::sqrt(box.width * box.height),
+                          least_share * std::max(box.width, box.height));
+  }
+  tracker::FilterShape shape() const {
+    return {shown.width / shown.side * tracker::grid, shown.height / shown.side * tracker::grid};
   }
 };
-
-bool is_sound(const Box& box, Size frame) {
-  const bool finite = std::isfinite(box.x) && std::isfinite(box.y) && std::isfinite(box.width) &&
-                      std::isfinite(box.height);
-  return finite && box.width >= 1 && box.height >= 1 &&
-         (box.width <= frame.width || box.height <= frame.height) && box.x < frame.width &&
-         box.y < frame.height && box.x + box.width > 0 && box.y + box.height > 0;
-}
 
 Status check(const MatrixView& frame, std::span<const TargetBox> targets) {
   if (!frame.data || frame.size.empty()) return {Code::invalid_argument, "the frame has no data"};
@@ -62,37 +52,58 @@ Status check(const MatrixView& frame, std::span<const TargetBox> targets) {
             std::string("a frame of ") + name_of(frame.type) + "; filters look at frames of u8"};
   if (Status s = check_rows(frame, "the frame"); !s.ok()) return s;
   for (const auto& [target, box] : targets)
-    if (!is_sound(box, frame.size))
+    if (!tracker::is_sound(box, frame.size))
       return {Code::invalid_argument,
               "the box of target " + std::to_string(target) +
                   " is outside the frame, larger than it, smaller than a pixel or not finite"};
   return {};
 }
 
-/// Of all indexes at once; the first error, if any.
-Status for_each(std::size_t count, const std::function<Status(std::size_t)>& body) {
-  std::vector<Status> results(count);
-  tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) { results[i] = body(i); });
-  for (Status& result : results)
-    if (!result.ok()) return std::move(result);
-  return {};
-}
+/// A target to be taught, as it is at that box.
+struct Pupil {
+  Target target;
+  Box box;
+  bool first;  ///< whether it knows nothing yet
+};
+
+/// Records that the host writes, and a copy of them in the device's memory.
+template <class T>
+class Records {
+ public:
+  Status provide(Backend backend, std::size_t count) {
+    if (Status s = host_.provide(backend, count * sizeof(T), Memory::host); !s.ok()) return s;
+    return device_.provide(backend, count * sizeof(T));
+  }
+  T* host() const { return host_.as<T>(); }
+  T* device() const { return device_.as<T>(); }
+  Status upload(Backend backend, std::size_t count) const {
+    return runtime(backend).copy(bytes_copy(device(), host(), count * sizeof(T)), Memory::host,
+                                 Memory::device, {});
+  }
+
+ private:
+  Block host_, device_;
+};
 
 }  // namespace
 
 struct __attribute__((visibility("hidden"))) Tracker::Impl {
-  const Runtime* runtime;
+  Device device;
+  const Variant<stage::Sights>* sights_of = nullptr;
+  SpectrumMaker spectrum;
+  FilterStore filters;
   std::map<std::uint64_t, Target> targets;
 
-  Result<std::vector<float>> channels_of(const MatrixView& frame, const Square& part) const {
-    const auto window = window_of(frame, *runtime, part, tracker::window_size);
-    if (!window.ok()) return window.status();
-    return tracker::channels_of(window.value());
-  }
+  Records<Look> looks;
+  Records<tracker::Lesson> lessons;
+  Block next_looks, answers, first_sights;
+  Block sights;  ///< in memory that host and device reach
 
-  Result<Sight> look(const MatrixView& frame, const Target& target, const Box& box) const;
-  Result<Sight> look_at_size(const MatrixView& frame, const Target& target, const Box& box,
-                             double scale) const;
+  std::vector<int> free_numbers(std::size_t count) const;
+  Status provide(std::size_t windows);
+  Status teach(const MatrixView& frame, std::span<const Pupil> pupils);
+  Status look(Look* at, int count);
+  Status find(const MatrixView& frame, std::span<const TargetBox> asked, std::span<Sight> found);
 };
 
 Tracker::Tracker(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -102,71 +113,135 @@ Tracker::~Tracker() = default;
 
 Result<Tracker> Tracker::create(const Device& device) try {
   auto impl = std::make_unique<Impl>();
-  impl->runtime = &runtime(device.backend);
+  impl->device = device;
+  if (Status s = choose_into(impl->sights_of, {}, device); !s.ok()) return s;
+  auto spectrum = SpectrumMaker::make(device);
+  if (!spectrum.ok()) return spectrum.status();
+  impl->spectrum = std::move(spectrum.value());
+  auto filters = FilterStore::make(device);
+  if (!filters.ok()) return filters.status();
+  impl->filters = std::move(filters.value());
   return Tracker(std::move(impl));
 } catch (const std::exception& thrown) {
   return status_of(thrown);
 }
 
-Status Tracker::train(const MatrixView& frame, std::span<const TargetBox> targets) try {
-  if (Status s = check(frame, targets); !s.ok()) return s;
-  // Everything that can fail comes before the first filter changes.
-  std::vector<std::vector<float>> channels(targets.size());
-  std::map<std::uint64_t, Target> added;
-  std::vector<Target*> taught;
-  for (const auto& [number, box] : targets) {
-    const auto known = impl_->targets.find(number);
-    taught.push_back(known != impl_->targets.end() ? &known->second
-                                                   : &added.try_emplace(number, box).first->second);
+/// Numbers of filters that no target has, ascending.
+std::vector<int> Tracker::Impl::free_numbers(std::size_t count) const {
+  std::set<int> taken;
+  for (const auto& [_, target] : targets) taken.insert(target.filter);
+  std::vector<int> free;
+  for (int number = 0; free.size() < count; ++number)
+    if (!taken.contains(number)) free.push_back(number);
+  return free;
+}
+
+/// Memory for looking at so many windows.
+Status Tracker::Impl::provide(std::size_t windows) {
+  const Backend backend = device.backend;
+  if (Status s = looks.provide(backend, windows); !s.ok()) return s;
+  if (Status s = next_looks.provide(backend, windows * sizeof(Look)); !s.ok()) return s;
+  if (Status s = answers.provide(backend, windows * sizeof(tracker::Answer)); !s.ok()) return s;
+  if (Status s = first_sights.provide(backend, windows * sizeof(Sight)); !s.ok()) return s;
+  if (Status s = sights.provide(backend, windows * sizeof(Sight), Memory::host); !s.ok()) return s;
+  if (Status s = lessons.provide(backend, windows); !s.ok()) return s;
+  return spectrum.provide(static_cast<int>(windows));
+}
+
+Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> pupils) {
+  const std::size_t count = pupils.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& [target, box, first] = pupils[i];
+    looks.host()[i] = target.shown.look_at(box, 0, target.filter);
+    lessons.host()[i] = {target.filter, first};
   }
-  if (Status s = for_each(targets.size(),
-                          [&](std::size_t i) -> Status {
-                            const Box& box = targets[i].box;
-                            auto seen = impl_->channels_of(
-                                frame, {box.x + box.width / 2, box.y + box.height / 2,
-                                        taught[i]->side * taught[i]->scale_of(box)});
-                            if (!seen.ok()) return seen.status();
-                            channels[i] = std::move(seen.value());
-                            return {};
-                          });
-      !s.ok())
-    return s;
-  tbb::parallel_for(std::size_t{0}, targets.size(),
-                    [&](std::size_t i) { taught[i]->filter->train(channels[i]); });
+  if (Status s = looks.upload(device.backend, count); !s.ok()) return s;
+  if (Status s = lessons.upload(device.backend, count); !s.ok()) return s;
+  if (Status s = spectrum.take(frame, {looks.host(), count}, reach); !s.ok()) return s;
+  const int windows = static_cast<int>(count);
+  if (Status s = spectrum.enqueue(looks.device(), 0, windows); !s.ok()) return s;
+  if (Status s = filters.teach(spectrum.spectra(), lessons.device(), windows); !s.ok()) return s;
+  return runtime(device.backend).wait({});
+}
+
+Status Tracker::train(const MatrixView& frame, std::span<const TargetBox> targets) try {
+  if (Status s = check(frame, targets); !s.ok() || targets.empty()) return s;
+  const std::vector<int> free = impl_->free_numbers(targets.size());
+  std::map<std::uint64_t, Target> added;
+  std::vector<Pupil> pupils;
+  std::set<std::uint64_t> numbers;
+  int most = 0;
+  for (const auto& [number, box] : targets) {
+    if (!numbers.insert(number).second)
+      return {Code::invalid_argument, "target " + std::to_string(number) + " is there twice"};
+    auto known = impl_->targets.find(number);
+    const bool first = known == impl_->targets.end();
+    if (first) known = added.try_emplace(number, box, free[added.size()]).first;
+    pupils.push_back({known->second, box, first});
+    most = std::max(most, known->second.filter);
+  }
+  // Everything that can fail, but for the device itself, comes before the first filter changes.
+  if (Status s = impl_->provide(std::min(pupils.size(), at_a_time)); !s.ok()) return s;
+  if (Status s = impl_->filters.provide(most + 1); !s.ok()) return s;
+  for (const auto& [_, target] : added)
+    if (Status s = impl_->filters.set(target.filter, target.shape(), target.shown); !s.ok())
+      return s;
+  for (std::span<const Pupil> rest = pupils; !rest.empty();) {
+    const std::size_t count = std::min(rest.size(), at_a_time);
+    if (Status s = impl_->teach(frame, rest.first(count)); !s.ok()) return s;
+    rest = rest.subspan(count);
+  }
   impl_->targets.merge(added);
   return {};
 } catch (const std::exception& thrown) {
   return status_of(thrown);
 }
 
-Result<Sight> Tracker::Impl::look_at_size(const MatrixView& frame, const Target& target,
-                                          const Box& box, double scale) const {
-  const double side = target.side * scale;
-  const Square part{box.x + box.width / 2, box.y + box.height / 2, side};
-  const auto channels = channels_of(frame, part);
-  if (!channels.ok()) return channels.status();
-  const tracker::Answer answer = target.filter->locate(channels.value());
-  const double width = target.width * scale, height = target.height * scale;
-  const double pixels = side / tracker::grid;
-  return Sight{{part.x + answer.x * pixels - width / 2, part.y + answer.y * pixels - height / 2,
-                width, height},
-               answer.response,
-               answer.sharpness};
+/// Asks the filters of so many targets at all sizes.
+Status Tracker::Impl::look(Look* at, int count) {
+  auto* const answered = answers.as<tracker::Answer>();
+  const auto ask = [&](int first, int windows) {
+    if (Status s = spectrum.enqueue(at, first, windows); !s.ok()) return s;
+    return filters.ask(spectrum.spectra() + std::int64_t{first} * tracker::spectrum_floats,
+                       at + first, windows, answered + first);
+  };
+  if (device.backend != Backend::cpu) return ask(0, sizes * count);
+  // Where a window costs as much as the launch of all, sizes that will not count are left out.
+  if (Status s = ask(0, count); !s.ok()) return s;
+  for (int i = count; i < sizes * count; ++i)
+    if (answered[i % count].sharpness < tracker::dull) at[i].side = 0;
+  return ask(count, (sizes - 1) * count);
 }
 
-Result<Sight> Tracker::Impl::look(const MatrixView& frame, const Target& target,
-                                  const Box& box) const {
-  const double scale = target.scale_of(box);
-  auto best = look_at_size(frame, target, box, scale);
-  if (!best.ok() || best.value().sharpness < dull) return best;
-  for (double step : {1 / size_step, size_step}) {
-    auto other = look_at_size(frame, target, box, scale * step);
-    if (!other.ok()) return other;
-    if (other.value().response * price_of_size > best.value().response &&
-        is_sound(other.value().box, frame.size))
-      best = std::move(other);
+Status Tracker::Impl::find(const MatrixView& frame, std::span<const TargetBox> asked,
+                           std::span<Sight> found) {
+  const int count = static_cast<int>(asked.size());
+  for (int i = 0; i < sizes * count; ++i) {
+    const auto& [number, box] = asked[i % count];
+    const Target& target = targets.at(number);
+    looks.host()[i] = target.shown.look_at(box, i / count, target.filter);
   }
-  return best;
+  if (Status s = looks.upload(device.backend, sizes * asked.size()); !s.ok()) return s;
+  if (Status s = spectrum.take(frame, {looks.host(), asked.size()}, reach_again); !s.ok()) return s;
+  auto* const again = next_looks.as<Look>();
+  auto* const answered = answers.as<tracker::Answer>();
+  auto *const first = first_sights.as<Sight>(), *const last = sights.as<Sight>();
+  if (Status s = look(looks.device(), count); !s.ok()) return s;
+  stage::Sights::Problem problem{count, filters.count(), frame.size};
+  if (Status s = sights_of->launch(
+          problem, device, {{}, filters.shown(), looks.device(), answered, nullptr, first, again},
+          nullptr);
+      !s.ok())
+    return s;
+  if (Status s = look(again, count); !s.ok()) return s;
+  problem.again = true;
+  if (Status s = sights_of->launch(
+          problem, device, {{}, filters.shown(), again, answered, first, last, nullptr}, nullptr);
+      !s.ok())
+    return s;
+  if (Status s = runtime(device.backend).wait({}); !s.ok()) return s;
+  std::copy_n(last, count, found.begin());
+  return {};
 }
 
 Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targets,
@@ -175,23 +250,17 @@ Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targe
   for (const TargetBox& target : targets)
     if (!impl_->targets.contains(target.target))
       return {Code::invalid_argument, "target " + std::to_string(target.target) + " has no filter"};
+  const std::size_t most = sizes * std::min(targets.size(), at_a_time);
+  if (Status s = impl_->provide(most); !s.ok()) return s;
+  if (Status s = impl_->filters.provide_asking(static_cast<int>(most)); !s.ok()) return s;
   std::vector<Sight> found(targets.size());
-  if (Status s = for_each(targets.size(),
-                          [&](std::size_t i) -> Status {
-                            const Target& target = impl_->targets.at(targets[i].target);
-                            auto sight = impl_->look(frame, target, targets[i].box);
-                            if (!sight.ok()) return sight.status();
-                            found[i] = sight.value();
-                            if (found[i].sharpness >= sharp || !is_sound(found[i].box, frame.size))
-                              return {};
-                            sight = impl_->look(frame, target, found[i].box);
-                            if (!sight.ok()) return sight.status();
-                            if (sight.value().sharpness > found[i].sharpness)
-                              found[i] = sight.value();
-                            return {};
-                          });
-      !s.ok())
-    return s;
+  for (std::size_t first = 0; first < targets.size(); first += at_a_time) {
+    const std::size_t count = std::min(targets.size() - first, at_a_time);
+    if (Status s =
+            impl_->find(frame, targets.subspan(first, count), std::span(found).subspan(first));
+        !s.ok())
+      return s;
+  }
   sights = std::move(found);
   return {};
 } catch (const std::exception& thrown) {

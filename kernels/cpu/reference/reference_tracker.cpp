@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The oracle of filters that learn, in double precision: channels by their definition, transforms
+// by sums over all cells, filters by elimination, tops by as many steps as they take.
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <vector>
+
+#include "stages/luma.hpp"
+#include "stages/sights.hpp"
+
+namespace xcorr::cpu {
+namespace {
+
+using namespace xcorr::tracker;
+using Complex = std::complex<double>;
+
+// ---- channels -------------------------------------------------------------------------------
+
+double luma_at(const stage::Channels::Problem& p, const std::uint8_t* pixels, int x, int y) {
+  x = std::clamp(x, 0, p.frame.width - 1) - p.part.x;
+  y = std::clamp(y, 0, p.frame.height - 1) - p.part.y;
+  const std::uint8_t* pixel = pixels + y * p.pitch + std::int64_t{x} * p.layout.bytes;
+  int sum = 128;
+  for (int i = 0; i < p.layout.bytes; ++i) sum += p.layout.weights[i] * pixel[i];
+  return sum >> 8;
+}
+
+/// What the window's pixel i is made of in one direction: a pixel of the frame, and its weight.
+std::vector<std::pair<int, double>> weights_of(double middle, double side, int i) {
+  const double scale = side / window_size, half_width = std::max(1.0, scale);
+  const int step = std::max(1, static_cast<int>(scale / 3));
+  const double place = middle - side / 2 + (i + 0.5) * scale - 0.5;
+  std::vector<std::pair<int, double>> weights;
+  double sum = 0;
+  for (int n = static_cast<int>(std::floor((place - half_width) / step));
+       n * step < place + half_width; ++n)
+    if (const double weight = 1 - std::abs(n * step - place) / half_width; weight > 0) {
+      weights.emplace_back(n * step, weight);
+      sum += weight;
+    }
+  for (auto& [_, weight] : weights) weight /= sum;
+  return weights;
+}
+
+std::vector<double> window_of(const stage::Channels::Problem& p, const std::uint8_t* pixels,
+                              const Look& look) {
+  std::vector<double> window;
+  for (int y = 0; y < window_size; ++y)
+    for (int x = 0; x < window_size; ++x) {
+      double sum = 0;
+      for (const auto& [row, high] : weights_of(look.y, look.side, y))
+        for (const auto& [column, wide] : weights_of(look.x, look.side, x))
+          sum += high * wide * luma_at(p, pixels, column, row);
+      window.push_back(sum);
+    }
+  return window;
+}
+
+/// [cell][direction], with the cells around those of the window.
+struct Histograms {
+  std::vector<double> of = std::vector<double>((grid + 2) * (grid + 2) * directions);
+
+  double& at(int x, int y, int k) { return of[((y + 1) * (grid + 2) + x + 1) * directions + k]; }
+  double both(int x, int y, int k) { return at(x, y, k) + at(x, y, k + orientations); }
+  double energy(int x, int y) {
+    x = std::clamp(x, 0, grid - 1), y = std::clamp(y, 0, grid - 1);
+    double sum = 0;
+    for (int k = 0; k < orientations; ++k) sum += both(x, y, k) * both(x, y, k);
+    return sum;
+  }
+};
+
+Histograms histograms_of(const std::vector<double>& window) {
+  const auto at = [&](int x, int y) {
+    return window[std::clamp(y, 0, window_size - 1) * window_size +
+                  std::clamp(x, 0, window_size - 1)];
+  };
+  const auto share = [](int pixel, int in_cell) {
+    return std::max(0.0, 1 - std::abs((pixel + 0.5) / cell - (in_cell + 0.5)));
+  };
+  Histograms histograms;
+  for (int y = 0; y < window_size; ++y)
+    for (int x = 0; x < window_size; ++x) {
+      const double gx = at(x + 1, y) - at(x - 1, y), gy = at(x, y + 1) - at(x, y - 1);
+      int direction = 0;
+      double longest = 0;
+      for (int k = 0; k < orientations; ++k) {
+        const double angle = k * std::numbers::pi / orientations;
+        const double along = gx * std::cos(angle) + gy * std::sin(angle);
+        if (std::abs(along) <= longest) continue;
+        longest = std::abs(along);
+        direction = along > 0 ? k : k + orientations;
+      }
+      for (int cy = y / cell - 1; cy <= y / cell + 1; ++cy)
+        for (int cx = x / cell - 1; cx <= x / cell + 1; ++cx)
+          histograms.at(cx, cy, direction) += share(x, cx) * share(y, cy) * std::hypot(gx, gy);
+    }
+  return histograms;
+}
+
+void describe(const std::vector<double>& window, float* out, double* energies) {
+  Histograms histograms = histograms_of(window);
+  double mean = 0;
+  for (const double pixel : window) mean += pixel / static_cast<double>(window.size());
+  for (int y = 0; y < grid; ++y) {
+    energies[y] = 0;
+    for (int x = 0; x < grid; ++x) {
+      double values[channels] = {};
+      for (int i = 0; i < 4; ++i) {
+        const int nx = i & 1 ? x + 1 : x - 1, ny = i & 2 ? y + 1 : y - 1;
+        const double contrast =
+            std::sqrt(histograms.energy(x, y) + histograms.energy(nx, y) +
+                      histograms.energy(x, ny) + histograms.energy(nx, ny) + 0.1);
+        for (int k = 0; k < directions; ++k) {
+          const double value = std::min(histograms.at(x, y, k) / contrast, 0.2);
+          values[k] += value / 2;
+          values[directions + orientations + i] += 0.2357 * value;
+        }
+        for (int k = 0; k < orientations; ++k)
+          values[directions + k] += std::min(histograms.both(x, y, k) / contrast, 0.2) / 2;
+      }
+      for (int i = 0; i < cell * cell; ++i)
+        values[channels - 1] +=
+            (window[(y * cell + i / cell) * window_size + x * cell + i % cell] - mean) /
+            (cell * cell * 255);
+      const auto faded = [](int i) {
+        return 0.5 - 0.5 * std::cos(2 * std::numbers::pi * (i + 1) / (grid + 1));
+      };
+      for (int k = 0; k < channels; ++k) {
+        const double value = values[k] * faded(x) * faded(y);
+        out[(y * grid + x) * channels + k] = static_cast<float>(value);
+        energies[y] += value * value;
+      }
+    }
+  }
+}
+
+Status channels_of(const stage::Channels::Problem& p, const Device&,
+                   const stage::Channels::Buffers& b, PlanState*) {
+  for (int i = 0; i < p.windows; ++i)
+    if (b.looks[i].side != 0)
+      describe(window_of(p, b.pixels, b.looks[i]), b.channels + std::int64_t{i} * cells * channels,
+               b.energies + std::int64_t{i} * grid);
+  return {};
+}
+
+// ---- transforms -----------------------------------------------------------------------------
+
+/// e to the 2 pi i n / 40.
+Complex root(int n) { return std::polar(1.0, 2 * std::numbers::pi * (n % grid) / grid); }
+
+/// Of one channel: row by row, as it is in a spectrum.
+std::vector<Complex> transformed(const std::vector<double>& picture) {
+  std::vector<Complex> rows(half * grid), spectrum(frequencies);
+  for (int k = 0; k < half; ++k)
+    for (int y = 0; y < grid; ++y)
+      for (int x = 0; x < grid; ++x)
+        rows[k * grid + y] += picture[y * grid + x] * std::conj(root(k * x));
+  for (int k = 0; k < half; ++k)
+    for (int j = 0; j < grid; ++j)
+      for (int y = 0; y < grid; ++y)
+        spectrum[k * grid + j] += rows[k * grid + y] * std::conj(root(j * y));
+  return spectrum;
+}
+
+/// How many columns of a whole spectrum one of the half stands for.
+int columns_of(int k) { return k == 0 || 2 * k == grid ? 1 : 2; }
+
+std::vector<double> transformed_back(const std::vector<Complex>& spectrum) {
+  std::vector<Complex> rows(half * grid);
+  std::vector<double> picture(cells);
+  for (int k = 0; k < half; ++k)
+    for (int y = 0; y < grid; ++y)
+      for (int j = 0; j < grid; ++j) rows[k * grid + y] += spectrum[k * grid + j] * root(j * y);
+  for (int y = 0; y < grid; ++y)
+    for (int x = 0; x < grid; ++x)
+      for (int k = 0; k < half; ++k)
+        picture[y * grid + x] += columns_of(k) * (rows[k * grid + y] * root(k * x)).real() / cells;
+  return picture;
+}
+
+/// Of a spectrum, at a frequency.
+Complex read(const float* spectrum, int frequency, int channel) {
+  const float* parts = spectrum + frequency * 2 * channels + channel;
+  return {parts[0], parts[channels]};
+}
+void write(Complex value, float* spectrum, int frequency, int channel) {
+  float* parts = spectrum + frequency * 2 * channels + channel;
+  parts[0] = static_cast<float>(value.real());
+  parts[channels] = static_cast<float>(value.imag());
+}
+
+Status spectra(const stage::Spectra::Problem& p, const Device&, const stage::Spectra::Buffers& b,
+               PlanState*) {
+  for (std::int64_t window = 0; window < p.windows; ++window) {
+    if (b.looks[window].side == 0) continue;
+    double sum = 0;
+    for (int y = 0; y < grid; ++y) sum += b.energies[window * grid + y];
+    const double scale = sum > 1e-4 ? std::sqrt(cells * channels / sum) : 0;
+    for (int c = 0; c < channels; ++c) {
+      std::vector<double> picture;
+      for (int i = 0; i < cells; ++i)
+        picture.push_back(scale * b.channels[(window * cells + i) * channels + c]);
+      const std::vector<Complex> spectrum = transformed(picture);
+      for (int i = 0; i < frequencies; ++i)
+        write(spectrum[i], b.spectra + window * spectrum_floats, i, c);
+    }
+  }
+  return {};
+}
+
+// ---- filters --------------------------------------------------------------------------------
+
+using Vector = std::vector<Complex>;
+
+/// f of (x x* / n + pull) f = b, by elimination.
+Vector solved(const Vector& x, Vector b, double pull) {
+  std::vector<Vector> rows(channels, Vector(channels));
+  for (int i = 0; i < channels; ++i)
+    for (int j = 0; j < channels; ++j)
+      rows[i][j] = x[i] * std::conj(x[j]) / double{cells} + (i == j ? pull : 0);
+  for (int i = 0; i < channels; ++i)
+    for (int below = i + 1; below < channels; ++below) {
+      const Complex factor = rows[below][i] / rows[i][i];
+      for (int j = i; j < channels; ++j) rows[below][j] -= factor * rows[i][j];
+      b[below] -= factor * b[i];
+    }
+  for (int i = channels - 1; i >= 0; --i) {
+    for (int j = i + 1; j < channels; ++j) b[i] -= rows[i][j] * b[j];
+    b[i] /= rows[i][i];
+  }
+  return b;
+}
+
+/// [channel][frequency]
+using Filter = std::vector<Vector>;
+
+Filter cropped(const Filter& filter, const FilterShape& shape) {
+  Filter on_target;
+  for (const Vector& spectrum : filter) {
+    std::vector<double> picture = transformed_back(spectrum);
+    for (int i = 0; i < cells; ++i)
+      if (!shape.on_target(i % grid, i / grid)) picture[i] = 0;
+    on_target.push_back(transformed(picture));
+  }
+  return on_target;
+}
+
+Status learn(const stage::Learn::Problem& p, const Device&, const stage::Learn::Buffers& b,
+             PlanState*) {
+  for (std::int64_t i = 0; i < p.lessons; ++i) {
+    const auto [number, first] = b.lessons[i];
+    const FilterShape& shape = b.shapes[number];
+    const float* seen = b.seen + i * spectrum_floats;
+    const std::int64_t mean = std::int64_t{number} * spectrum_floats;
+    Filter whole(channels, Vector(frequencies)), on_target;
+    for (const bool second : {false, true}) {
+      for (int frequency = 0; frequency < frequencies; ++frequency) {
+        const double pull = second ? 10 : 1;
+        Vector x, right;
+        for (int c = 0; c < channels; ++c) {
+          const Complex now = read(seen, frequency, c), before = read(b.means + mean, frequency, c);
+          x.push_back(first ? now : 0.98 * before + 0.02 * now);
+          write(x.back(), b.next_means + mean, frequency, c);
+          right.push_back(
+              x.back() * (shape.wanted[frequency / grid] * shape.wanted[frequency % grid] / cells));
+          if (second) {
+            const Complex kept = on_target[c][frequency];
+            right.back() += pull * kept - (whole[c][frequency] - kept);
+          }
+        }
+        const Vector f = solved(x, right, pull);
+        for (int c = 0; c < channels; ++c) whole[c][frequency] = f[c];
+      }
+      on_target = cropped(whole, shape);
+    }
+    for (int c = 0; c < channels; ++c)
+      for (int frequency = 0; frequency < frequencies; ++frequency) {
+        write(whole[c][frequency], b.filters + 2 * mean, frequency, c);
+        write(on_target[c][frequency], b.filters + 2 * mean + spectrum_floats, frequency, c);
+      }
+  }
+  return {};
+}
+
+// ---- answers --------------------------------------------------------------------------------
+
+Vector answer_of(const float* seen, const float* filter) {
+  Vector spectrum(frequencies);
+  for (int i = 0; i < frequencies; ++i)
+    for (int c = 0; c < channels; ++c)
+      spectrum[i] += read(seen, i, c) * std::conj(read(filter, i, c));
+  return spectrum;
+}
+
+/// The best within a cell of one.
+double near(const std::vector<double>& surface, int place) {
+  double most = -std::numeric_limits<double>::infinity();
+  for (int i = 0; i < cells; ++i)
+    if (apart(i % grid, place % grid) <= 1 && apart(i / grid, place / grid) <= 1)
+      most = std::max(most, surface[i]);
+  return most;
+}
+
+/// Where the surface's slope is zero, by Newton's method from (x, y); (x, y) if that is not within
+/// a cell.
+void climb(const Vector& spectrum, double& x, double& y) {
+  constexpr double turn = 2 * std::numbers::pi / grid;
+  double at_x = x, at_y = y;
+  for (int step = 0; step < 20; ++step) {
+    double gx = 0, gy = 0, hxx = 0, hxy = 0, hyy = 0;
+    for (int i = 0; i < frequencies; ++i) {
+      const int k = i / grid, j = i % grid > grid / 2 ? i % grid - grid : i % grid;
+      const Complex wave =
+          double(columns_of(k)) * spectrum[i] * std::polar(1.0, turn * (k * at_x + j * at_y));
+      gx -= k * turn * wave.imag();
+      gy -= j * turn * wave.imag();
+      hxx -= k * k * turn * turn * wave.real();
+      hxy -= k * j * turn * turn * wave.real();
+      hyy -= j * j * turn * turn * wave.real();
+    }
+    const double determinant = hxx * hyy - hxy * hxy;
+    if (determinant <= 0 || hxx >= 0) return;
+    at_x -= (hyy * gx - hxy * gy) / determinant;
+    at_y -= (hxx * gy - hxy * gx) / determinant;
+    if (std::abs(at_x - x) > 1 || std::abs(at_y - y) > 1) return;
+  }
+  x = at_x;
+  y = at_y;
+}
+
+Status answer(const stage::Answer::Problem& p, const Device&, const stage::Answer::Buffers& b,
+              PlanState*) {
+  for (std::int64_t window = 0; window < p.windows; ++window) {
+    const Look& look = b.looks[window];
+    if (look.side == 0) continue;
+    const float* filter = b.filters + std::int64_t{2} * look.filter * spectrum_floats;
+    const float* seen = b.spectra + window * spectrum_floats;
+    const Vector all = answer_of(seen, filter), target = answer_of(seen, filter + spectrum_floats);
+    const auto surface = transformed_back(all), on_target = transformed_back(target);
+    const auto best_of = [](const std::vector<double>& values) {
+      return static_cast<int>(std::ranges::max_element(values) - values.begin());
+    };
+    const bool jumped = std::ranges::max(on_target) > 2 * near(on_target, best_of(surface));
+    const int best = best_of(jumped ? on_target : surface);
+    double x = best % grid, y = best / grid;
+    climb(jumped ? target : all, x, y);
+    const FilterShape& shape = b.shapes[look.filter];
+    const auto reach = [](double extent) { return std::max(2.0, std::floor(extent / 2)); };
+    std::vector<double> around;
+    for (int i = 0; i < cells; ++i)
+      if (apart(i % grid, best % grid) > reach(shape.width) ||
+          apart(i / grid, best / grid) > reach(shape.height))
+        around.push_back(on_target[i]);
+    double mean = 0, variance = 0;
+    for (const double value : around) mean += value / static_cast<double>(around.size());
+    for (const double value : around)
+      variance += (value - mean) * (value - mean) / static_cast<double>(around.size());
+    const double top = near(on_target, best);
+    b.answers[window] = {x > grid / 2 ? x - grid : x, y > grid / 2 ? y - grid : y, top,
+                         variance > 0 ? (top - mean) / std::sqrt(variance) : 0};
+  }
+  return {};
+}
+
+// ---- sights ---------------------------------------------------------------------------------
+
+Status sights(const stage::Sights::Problem& p, const Device&, const stage::Sights::Buffers& b,
+              PlanState*) {
+  for (int target = 0; target < p.targets; ++target) {
+    const Look* looks = b.looks + target;
+    const Shown& shown = b.shown[looks->filter];
+    const auto sight_at = [&](int size) {
+      const Look& look = looks[size * p.targets];
+      const Answer& answer = b.answers[size * p.targets + target];
+      Sight sight{{0, 0, shown.width * look.scale, shown.height * look.scale},
+                  answer.response,
+                  answer.sharpness};
+      sight.box.x = look.x + answer.x * look.side / grid - sight.box.width / 2;
+      sight.box.y = look.y + answer.y * look.side / grid - sight.box.height / 2;
+      return sight;
+    };
+    Sight best = sight_at(0);
+    if (best.sharpness >= 7)
+      for (const int size : {1, 2})
+        if (const Sight other = sight_at(size);
+            0.99 * other.response > best.response && is_sound(other.box, p.frame))
+          best = other;
+    if (p.again) {
+      const bool looked = looks->side != 0;
+      b.sights[target] =
+          looked && best.sharpness > b.before[target].sharpness ? best : b.before[target];
+      continue;
+    }
+    b.sights[target] = best;
+    const double scale = std::sqrt(best.box.width * best.box.height / (shown.width * shown.height));
+    constexpr double steps[] = {1, 1 / 1.02, 1.02};
+    for (int size = 0; size < 3; ++size) {
+      Look& next = b.next[size * p.targets + target];
+      next = {best.box.x + best.box.width / 2, best.box.y + best.box.height / 2, 0,
+              scale * steps[size], looks->filter};
+      if (best.sharpness < 19 && is_sound(best.box, p.frame)) next.side = shown.side * next.scale;
+    }
+  }
+  return {};
+}
+
+template <class Stage>
+constexpr Variant<Stage> oracle(Feature feature, decltype(Variant<Stage>::launch) launch) {
+  return {{"reference", Backend::cpu, feature, reference_rank}, supports_all, launch};
+}
+
+constexpr Variant<stage::Channels> channels_table[] = {
+    oracle<stage::Channels>(Feature::u8, channels_of)};
+constexpr Variant<stage::Spectra> spectra_table[] = {oracle<stage::Spectra>(Feature::f32, spectra)};
+constexpr Variant<stage::Learn> learn_table[] = {oracle<stage::Learn>(Feature::f32, learn)};
+constexpr Variant<stage::Answer> answer_table[] = {oracle<stage::Answer>(Feature::f32, answer)};
+constexpr Variant<stage::Sights> sights_table[] = {oracle<stage::Sights>(Feature::f32, sights)};
+
+}  // namespace
+
+Family reference_tracker_family() {
+  return Family(channels_table, spectra_table, learn_table, answer_table, sights_table);
+}
+
+}  // namespace xcorr::cpu

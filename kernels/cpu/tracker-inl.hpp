@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Spectra, filters and their answers, on vectors of channels, once for each of Highway's targets.
+#if defined(XCORR_CPU_TRACKER_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef XCORR_CPU_TRACKER_INL
+#undef XCORR_CPU_TRACKER_INL
+#else
+#define XCORR_CPU_TRACKER_INL
+#endif
+
+#include <array>
+#include <numbers>
+
+#include "cpu/fft_lanes-inl.hpp"
+#include "stages/answer.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace xcorr::cpu::tracker::HWY_NAMESPACE {
+using namespace xcorr::tracker;
+
+using Lanes = cpu::fft::HWY_NAMESPACE::LanesOf<float>;
+using Complex = std::complex<Lanes>;
+using Scalar = std::complex<float>;
+template <class T>
+using Fft = cpu::fft::HWY_NAMESPACE::kissfft<T>;
+
+constexpr int lanes = cpu::fft::HWY_NAMESPACE::lanes_of<float>;
+/// Two channels share a complex transform, one as the real part, the other as the imaginary part.
+constexpr int pairs = channels / 2;
+constexpr int pair_groups = pairs / lanes, groups = 2 * pair_groups;
+
+struct Transforms {
+  Fft<Lanes> forward{grid, false}, inverse{grid, true};
+  Fft<float> inverse_scalar{grid, true};
+};
+
+inline const Transforms& transforms() {
+  static const Transforms all;
+  return all;
+}
+
+/// [group of pairs][y][x]
+using Picture = std::vector<Complex>;
+
+/// A group of channels at a frequency of a spectrum.
+HWY_INLINE Complex load(const float* spectrum, int frequency, int group) {
+  const float* from = spectrum + frequency * 2 * channels + group * lanes;
+  const Lanes::D d;
+  return {Lanes(hwy::HWY_NAMESPACE::LoadU(d, from)),
+          Lanes(hwy::HWY_NAMESPACE::LoadU(d, from + channels))};
+}
+
+HWY_INLINE void store(const Complex& value, float* spectrum, int frequency, int group) {
+  float* to = spectrum + frequency * 2 * channels + group * lanes;
+  std::copy_n(value.real().v, lanes, to);
+  std::copy_n(value.imag().v, lanes, to + channels);
+}
+
+HWY_INLINE float sum(const Lanes& vector) {
+  float total = 0;
+  for (float lane : vector.v) total += lane;
+  return total;
+}
+
+/// What a thread needs on the way, kept: to allocate it costs as much as a transform.
+struct Scratch {
+  Picture picture = Picture(pair_groups * cells);
+  std::vector<Complex> columns = std::vector<Complex>(groups * half * grid);
+  std::vector<Complex> row = std::vector<Complex>(grid), column = row;
+};
+
+inline Scratch& scratch() {
+  static thread_local Scratch of_thread;
+  return of_thread;
+}
+
+HWY_INLINE void take(const float* values, float scale, Picture& picture) {
+  const Lanes factor(scale);
+  const Lanes::D d;
+  for (int g = 0; g < pair_groups; ++g)
+    for (int i = 0; i < cells; ++i) {
+      const float* from = values + i * channels + g * lanes;
+      picture[g * cells + i] = {Lanes(hwy::HWY_NAMESPACE::LoadU(d, from)) * factor,
+                                Lanes(hwy::HWY_NAMESPACE::LoadU(d, from + pairs)) * factor};
+    }
+}
+
+HWY_INLINE void forward(const Picture& picture, float* spectrum) {
+  const Fft<Lanes>& fft = transforms().forward;
+  const Lanes one_half(0.5f);
+  auto& [_, columns, row, column] = scratch();
+  for (int g = 0; g < pair_groups; ++g)
+    for (int y = 0; y < grid; ++y) {
+      fft.transform(&picture[g * cells + y * grid], row.data());
+      for (int k = 0; k < half; ++k) {  // the two parts' spectra
+        const Complex a = row[k], b = row[(grid - k) % grid];
+        columns[(g * half + k) * grid + y] = {(a.real() + b.real()) * one_half,
+                                              (a.imag() - b.imag()) * one_half};
+        columns[((pair_groups + g) * half + k) * grid + y] = {(a.imag() + b.imag()) * one_half,
+                                                              (b.real() - a.real()) * one_half};
+      }
+    }
+  for (int k = 0; k < half; ++k)
+    for (int g = 0; g < groups; ++g) {
+      fft.transform(&columns[(g * half + k) * grid], column.data());
+      for (int j = 0; j < grid; ++j) store(column[j], spectrum, k * grid + j, g);
+    }
+}
+
+/// Times the number of cells, as KissFFT leaves it.
+HWY_INLINE void inverse(const float* spectrum, Picture& picture) {
+  const Fft<Lanes>& fft = transforms().inverse;
+  auto& [_, columns, row, column] = scratch();
+  for (int k = 0; k < half; ++k)
+    for (int g = 0; g < groups; ++g) {
+      for (int j = 0; j < grid; ++j) column[j] = load(spectrum, k * grid + j, g);
+      fft.transform(column.data(), &columns[(g * half + k) * grid]);
+    }
+  for (int g = 0; g < pair_groups; ++g)
+    for (int y = 0; y < grid; ++y) {
+      for (int k = 0; k < half; ++k) {
+        const Complex a = columns[(g * half + k) * grid + y];
+        const Complex b = columns[((pair_groups + g) * half + k) * grid + y];
+        row[k] = {a.real() - b.imag(), a.imag() + b.real()};
+        if (k > 0 && 2 * k < grid) row[grid - k] = {a.real() + b.imag(), b.real() - a.imag()};
+      }
+      fft.transform(row.data(), &picture[g * cells + y * grid]);
+    }
+}
+
+inline void make_spectrum(const float* values, const double* energies, float* spectrum) {
+  take(values, scale_of(energies), scratch().picture);
+  forward(scratch().picture, spectrum);
+}
+
+// ---- learning -------------------------------------------------------------------------------
+
+/// `pull` times |f - g|^2; `pulled` adds pull * g at a frequency of a group.
+template <class Pulled>
+HWY_INLINE void solve(const FilterShape& shape, const float* means, float pull, float* filter,
+                      const Pulled& pulled) {
+  for (int i = 0; i < frequencies; ++i) {
+    const Lanes wanted(shape.wanted_at(i) / cells);
+    Lanes real(0), imag(0), energy(0);
+    for (int g = 0; g < groups; ++g) {
+      const Complex x = load(means, i, g);
+      Complex b = x * wanted;
+      pulled(b, i, g);
+      const Complex product = cpu::fft::HWY_NAMESPACE::times_conjugate(b, x);
+      real += product.real();
+      imag += product.imag();
+      energy += x.real() * x.real() + x.imag() * x.imag();
+      store(b, filter, i, g);
+    }
+    const float share = 1 / (cells * pull + sum(energy));
+    const Complex along{Lanes(sum(real) * share), Lanes(sum(imag) * share)};
+    for (int g = 0; g < groups; ++g)
+      store((load(filter, i, g) - load(means, i, g) * along) * Lanes(1 / pull), filter, i, g);
+  }
+}
+
+/// What of a filter lies on the target.
+HWY_INLINE void crop(const FilterShape& shape, const float* filter, float* cropped) {
+  Picture& picture = scratch().picture;
+  inverse(filter, picture);
+  for (int g = 0; g < pair_groups; ++g)
+    for (int i = 0; i < cells; ++i)
+      picture[g * cells + i] *= Lanes(shape.on_target(i % grid, i / grid) ? 1.0f / cells : 0.0f);
+  forward(picture, cropped);
+}
+
+inline void learn(const float* seen, bool first, const FilterShape& shape, const float* means,
+                  float* next_means, float* filter) {
+  if (first) {
+    std::copy_n(seen, spectrum_floats, next_means);
+  } else {
+    const auto weight = static_cast<float>(rate);
+    for (int i = 0; i < spectrum_floats; ++i)
+      next_means[i] = means[i] + (seen[i] - means[i]) * weight;
+  }
+  float* const on_target = filter + spectrum_floats;
+  solve(shape, next_means, first_pull, filter, [](Complex&, int, int) {});
+  crop(shape, filter, on_target);
+  // By how much the first solution did not yield counts on, as in ADMM.
+  solve(shape, next_means, second_pull, filter, [&](Complex& b, int i, int g) {
+    const Complex pulled = load(on_target, i, g);
+    b += pulled * Lanes(second_pull) - (load(filter, i, g) - pulled) * Lanes(first_pull);
+  });
+  crop(shape, filter, on_target);
+}
+
+// ---- answers --------------------------------------------------------------------------------
+
+/// The steepest way up from a cell of the answer to its top between the cells: Newton's method on
+/// the trigonometric polynomial that its spectrum is. Nothing changes if the top is not within a
+/// cell.
+inline void climb(const std::vector<Scalar>& spectrum, double& x, double& y) {
+  constexpr double turn = 2 * std::numbers::pi / grid;
+  double at_x = x, at_y = y;
+  for (int step = 0; step < climbing_steps; ++step) {
+    Slope slope;
+    std::array<std::complex<double>, grid> down;
+    for (int j = 0; j < grid; ++j)
+      down[j] = std::polar(1.0, turn * (j > grid / 2 ? j - grid : j) * at_y);
+    for (int k = 0; k < half; ++k) {
+      const double wx = turn * k;
+      const std::complex<double> across =
+          std::polar(k == 0 || 2 * k == grid ? 1.0 : 2.0, wx * at_x);
+      for (int j = 0; j < grid; ++j) {
+        const double wy = turn * (j > grid / 2 ? j - grid : j);
+        const std::complex<double> term =
+            std::complex<double>(spectrum[k * grid + j]) * across * down[j];
+        slope.add(term.real(), term.imag(), wx, wy);
+      }
+    }
+    if (!slope.climb(at_x, at_y)) return;
+    if (std::abs(at_x - x) > 1 || std::abs(at_y - y) > 1) return;
+  }
+  x = at_x;
+  y = at_y;
+}
+
+/// What a filter answers at every shift.
+struct Surface {
+  std::vector<Scalar> spectrum = std::vector<Scalar>(frequencies);
+  std::vector<float> values = std::vector<float>(cells);
+  int best;
+
+  HWY_INLINE Surface(const float* filter, const float* seen) {
+    for (int i = 0; i < frequencies; ++i) {
+      Lanes real(0.0f), imag(0.0f);
+      for (int g = 0; g < groups; ++g) {
+        const Complex product =
+            cpu::fft::HWY_NAMESPACE::times_conjugate(load(seen, i, g), load(filter, i, g));
+        real += product.real();
+        imag += product.imag();
+      }
+      spectrum[i] = {sum(real), sum(imag)};
+    }
+    const Fft<float>& fft = transforms().inverse_scalar;
+    std::vector<Scalar> columns(frequencies), row(grid), out(grid);
+    for (int k = 0; k < half; ++k) fft.transform(&spectrum[k * grid], &columns[k * grid]);
+    for (int y = 0; y < grid; ++y) {
+      for (int k = 0; k < half; ++k) {
+        row[k] = columns[k * grid + y];
+        if (k > 0 && 2 * k < grid) row[grid - k] = std::conj(row[k]);
+      }
+      fft.transform(row.data(), out.data());
+      for (int x = 0; x < grid; ++x) values[y * grid + x] = out[x].real() / cells;
+    }
+    best = static_cast<int>(std::ranges::max_element(values) - values.begin());
+  }
+
+  double top() const { return values[best]; }
+
+  /// The best within a cell of one.
+  double near(int cell) const {
+    float most = values[cell];
+    for (int y = -1; y <= 1; ++y)
+      for (int x = -1; x <= 1; ++x)
+        most = std::max(most, values[beside(cell / grid, y) * grid + beside(cell % grid, x)]);
+    return most;
+  }
+};
+
+inline double sharpness(const FilterShape& shape, const Surface& surface, int best) {
+  double sum = 0, squares = 0;
+  int count = 0;
+  for (int y = 0; y < grid; ++y)
+    for (int x = 0; x < grid; ++x) {
+      if (near_target(shape, x, y, best)) continue;
+      const double value = surface.values[y * grid + x];
+      sum += value;
+      squares += value * value;
+      ++count;
+    }
+  if (count == 0) return 0;
+  const double mean = sum / count, variance = squares / count - mean * mean;
+  return variance > 0 ? (surface.near(best) - mean) / std::sqrt(variance) : 0;
+}
+
+inline Answer answer(const float* seen, const FilterShape& shape, const float* filter) {
+  const Surface all(filter, seen), target(filter + spectrum_floats, seen);
+  // The surroundings may stay as they are while the target is gone, or jumps away.
+  const bool jumped = target.top() > most_elsewhere * target.near(all.best);
+  const Surface& chosen = jumped ? target : all;
+  const int best = chosen.best;
+  double x = best % grid, y = best / grid;
+  climb(chosen.spectrum, x, y);
+  return {from_middle(x), from_middle(y), target.near(best), sharpness(shape, target, best)};
+}
+
+}  // namespace xcorr::cpu::tracker::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Spectra of windows on the GPU: a block transforms eight channels of a window.
+#include "cuda/common/shared_memory.cuh"
+#include "cuda/tracker/window_fft.cuh"
+
+namespace xcorr::cuda {
+namespace tracker {
+namespace {
+
+__global__ void __launch_bounds__(threads_of_pairs)
+    spectra(const Look* looks, const float* channels_of, const double* energies, float* spectra) {
+  const std::int64_t window = blockIdx.y;
+  if (looks[window].side == 0) return;
+  Value* const pictures = dynamic_shared<Value>();
+  const int first = blockIdx.x * pairs_of_block;
+  const float scale = scale_of(energies + window * grid);
+  const float* const from = channels_of + window * cells * channels + first;
+  for (int i = threadIdx.x; i < cells; i += threads_of_pairs) {
+    Four re, im;
+    read_four(from + i * channels, re);
+    read_four(from + i * channels + pairs, im);
+#pragma unroll
+    for (int p = 0; p < pairs_of_block; ++p)
+      pictures[p * picture_values + i / grid * row_pitch + i % grid] = {re[p] * scale,
+                                                                        im[p] * scale};
+  }
+  transform<Direction::forward>(pictures, pairs_of_block);
+  write_spectrum(pictures, first, spectra + window * spectrum_floats);
+}
+
+bool supports(const stage::Spectra::Problem& p, const Device&) { return p.windows <= 65535; }
+
+Status launch(const stage::Spectra::Problem& p, const Device&, const stage::Spectra::Buffers& b,
+              PlanState*) {
+  return enqueue("spectra", spectra, dim3(blocks_of_window, p.windows), threads_of_pairs,
+                 bytes_of_pairs, b.stream, b.looks, b.channels, b.energies, b.spectra);
+}
+
+constexpr Variant<stage::Spectra> table[] = {
+    {{"spectra", Backend::cuda, Feature::f32}, supports, launch},
+};
+
+}  // namespace
+}  // namespace tracker
+
+Family spectra_family() { return Family(tracker::table); }
+
+}  // namespace xcorr::cuda

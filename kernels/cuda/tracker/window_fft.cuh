@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Transforms of windows of 40 x 40 cells by a block, in shared memory: two real pictures share a
+// complex one, as its real and its imaginary part. A thread transforms a row or a column in its
+// registers.
+#pragma once
+
+#include "cuda/common/launch.cuh"
+#include "cuda/fft/fft_registers.cuh"
+#include "stages/spectra.hpp"
+
+namespace xcorr::cuda::tracker {
+using namespace xcorr::tracker;
+
+using Value = Complex<float>;
+/// A picture's rows lie so far apart that the threads of a warp reach rows and columns without
+/// conflicts of banks.
+constexpr int row_pitch = grid + 1, picture_values = grid * row_pitch;
+
+constexpr int pairs = channels / 2;
+/// A block has some of the pairs: channel c and channel c + 16 for four c in a row.
+constexpr int pairs_of_block = 4, blocks_of_window = pairs / pairs_of_block;
+constexpr int threads_of_pairs = pairs_of_block * grid;
+constexpr std::size_t bytes_of_pairs = pairs_of_block * picture_values * sizeof(Value);
+
+template <Direction D>
+__device__ void transform_line(Value* first, int stride) {
+  Value line[grid];
+#pragma unroll
+  for (int i = 0; i < grid; ++i) line[i] = first[i * stride];
+  dft<D>(line);
+#pragma unroll
+  for (int i = 0; i < grid; ++i) first[i * stride] = line[i];
+}
+
+/// Transforms as many pictures, by the first 40 threads for each. Begins and ends with a barrier.
+template <Direction D>
+__device__ void transform(Value* pictures, int count) {
+  const int thread = threadIdx.x, line = thread % grid;
+  Value* const picture = pictures + thread / grid * picture_values;
+  __syncthreads();
+  if (thread < count * grid) transform_line<D>(picture + line * row_pitch, 1);
+  __syncthreads();
+  if (thread < count * grid) transform_line<D>(picture + line, row_pitch);
+  __syncthreads();
+}
+
+/// What two channels have at a frequency.
+struct TwoParts {
+  Value a, b;
+};
+
+/// ... from the transform of the picture that they share.
+__device__ inline TwoParts split(const Value* picture, int frequency) {
+  const int k = frequency / grid, j = frequency % grid;
+  const Value there = picture[j * row_pitch + k],
+              back = picture[(grid - j) % grid * row_pitch + (grid - k) % grid];
+  return {{(there.re + back.re) * 0.5f, (there.im - back.im) * 0.5f},
+          {(there.im + back.im) * 0.5f, (back.re - there.re) * 0.5f}};
+}
+
+/// The way back, of all frequencies together.
+__device__ inline void join(const TwoParts& parts, int frequency, Value* picture) {
+  const int k = frequency / grid, j = frequency % grid;
+  const auto [a, b] = parts;
+  picture[j * row_pitch + k] = {a.re - b.im, a.im + b.re};
+  if (k > 0 && 2 * k < grid)
+    picture[(grid - j) % grid * row_pitch + grid - k] = {a.re + b.im, b.re - a.im};
+}
+
+/// One of the four numbers of each pair of a block.
+using Four = float[pairs_of_block];
+
+__device__ inline void read_four(const float* from, Four& values) {
+  const float4 word = *reinterpret_cast<const float4*>(from);
+  values[0] = word.x, values[1] = word.y, values[2] = word.z, values[3] = word.w;
+}
+__device__ inline void write_four(const Four& values, float* to) {
+  *reinterpret_cast<float4*>(to) = {values[0], values[1], values[2], values[3]};
+}
+
+/// Writes a block's part of a spectrum. \param first  channel
+__device__ inline void write_spectrum(const Value* pictures, int first, float* spectrum) {
+  for (int i = threadIdx.x; i < frequencies; i += threads_of_pairs) {
+    Four a_re, a_im, b_re, b_im;
+#pragma unroll
+    for (int p = 0; p < pairs_of_block; ++p) {
+      const auto [a, b] = split(pictures + p * picture_values, i);
+      a_re[p] = a.re, a_im[p] = a.im, b_re[p] = b.re, b_im[p] = b.im;
+    }
+    float* const to = spectrum + i * 2 * channels + first;
+    write_four(a_re, to);
+    write_four(b_re, to + pairs);
+    write_four(a_im, to + channels);
+    write_four(b_im, to + channels + pairs);
+  }
+}
+
+__device__ inline void read_spectrum(const float* spectrum, int first, Value* pictures) {
+  for (int i = threadIdx.x; i < frequencies; i += threads_of_pairs) {
+    Four a_re, a_im, b_re, b_im;
+    const float* const from = spectrum + i * 2 * channels + first;
+    read_four(from, a_re);
+    read_four(from + pairs, b_re);
+    read_four(from + channels, a_im);
+    read_four(from + channels + pairs, b_im);
+#pragma unroll
+    for (int p = 0; p < pairs_of_block; ++p)
+      join({{a_re[p], a_im[p]}, {b_re[p], b_im[p]}}, i, pictures + p * picture_values);
+  }
+}
+
+}  // namespace xcorr::cuda::tracker

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "match/tracker/filter_store.hpp"
+
+#include <algorithm>
+
+#include "select/select.hpp"
+
+namespace xcorr {
+namespace {
+
+constexpr std::size_t spectrum_bytes = tracker::spectrum_floats * sizeof(float);
+
+/// A block of that size with what is in another one.
+Result<Block> enlarged(const Device& device, const Block& block, std::size_t bytes) {
+  auto larger = Block::make(device.backend, bytes);
+  if (!larger.ok() || block.bytes() == 0) return larger;
+  const Copy copy = bytes_copy(larger.value().data(), block.data(), block.bytes());
+  if (Status s = runtime(device.backend).copy(copy, Memory::device, Memory::device, {}); !s.ok())
+    return s;
+  return larger;
+}
+
+}  // namespace
+
+Result<FilterStore> FilterStore::make(const Device& device) {
+  FilterStore store;
+  store.device_ = device;
+  if (Status s = choose_into(store.learn_, {}, device); !s.ok()) return s;
+  if (Status s = choose_into(store.answer_, {}, device); !s.ok()) return s;
+  return store;
+}
+
+Status FilterStore::provide_asking(int windows) {
+  return workspace_.provide(device_.backend, answer_->workspace_bytes({windows, count_}, device_));
+}
+
+Status FilterStore::provide(int asked) {
+  if (asked <= count_) return {};
+  const int count = std::max(asked, 2 * count_);
+  Block larger[4];
+  Block* const blocks[] = {&shapes_, &shown_, &means_, &filters_};
+  constexpr std::size_t bytes[] = {sizeof(tracker::FilterShape), sizeof(tracker::Shown),
+                                   spectrum_bytes, 2 * spectrum_bytes};
+  for (int i = 0; i < 4; ++i) {
+    auto made = enlarged(device_, *blocks[i], static_cast<std::size_t>(count) * bytes[i]);
+    if (!made.ok()) return made.status();
+    larger[i] = std::move(made.value());
+  }
+  // Copies out of the smaller ones may still be under way.
+  if (Status s = runtime(device_.backend).wait({}); !s.ok()) return s;
+  for (int i = 0; i < 4; ++i) *blocks[i] = std::move(larger[i]);
+  count_ = count;
+  return {};
+}
+
+Status FilterStore::set(int number, const tracker::FilterShape& shape,
+                        const tracker::Shown& shown) {
+  const auto put = [&](const auto& value, auto* to) {
+    return runtime(device_.backend)
+        .copy(bytes_copy(to, &value, sizeof value), Memory::host, Memory::device, {});
+  };
+  if (Status s = put(shape, shapes_.as<tracker::FilterShape>() + number); !s.ok()) return s;
+  return put(shown, shown_.as<tracker::Shown>() + number);
+}
+
+Status FilterStore::teach(const float* spectra, const tracker::Lesson* lessons, int count) {
+  return learn_->launch({count, count_}, device_,
+                        {{},
+                         spectra,
+                         lessons,
+                         shapes_.as<tracker::FilterShape>(),
+                         means_.as<float>(),
+                         means_.as<float>(),
+                         filters_.as<float>()},
+                        nullptr);
+}
+
+Status FilterStore::ask(const float* spectra, const tracker::Look* looks, int count,
+                        tracker::Answer* answers) {
+  return answer_->launch({count, count_}, device_,
+                         {{workspace_.data(), {}},
+                          looks,
+                          spectra,
+                          shapes_.as<tracker::FilterShape>(),
+                          filters_.as<float>(),
+                          answers},
+                         nullptr);
+}
+
+}  // namespace xcorr

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage answer: the spectra of windows, filters -> where in each window its filter answers
+// most, and how surely.
+//
+// The surroundings help to find a target, but not to tell whether it is there: where the camera
+// stands still they answer alone. So sharpness is that of the part of the filter on the target.
+#pragma once
+
+#include "stages/learn.hpp"
+
+namespace xcorr {
+namespace tracker {
+
+/// What lies on the target decides alone where it is if it answers this many times as high there.
+constexpr double most_elsewhere = 2;
+constexpr int climbing_steps = 4;
+
+struct Answer {
+  double x = 0, y = 0;                 ///< where it is, from the window's middle, cells
+  double response = 0, sharpness = 0;  ///< as of Sight
+};
+
+/// From a row or column to another, around the window's edge if that is shorter.
+XCORR_HD inline int apart(int a, int b) {
+  const int away = a < b ? b - a : a - b;
+  return away < grid - away ? away : grid - away;
+}
+/// The row or column beside one, around the window's edge.
+XCORR_HD inline int beside(int a, int step) { return (a + step + grid) % grid; }
+
+/// Whether a cell is so near to the best one that it is still the target's.
+XCORR_HD inline bool near_target(const FilterShape& shape, int x, int y, int best) {
+  const int beside = static_cast<int>(shape.width / 2), above = static_cast<int>(shape.height / 2);
+  return apart(x, best % grid) <= (beside > 2 ? beside : 2) &&
+         apart(y, best / grid) <= (above > 2 ? above : 2);
+}
+
+XCORR_HD inline double from_middle(double at) { return at > grid / 2 ? at - grid : at; }
+
+/// The slope and the curvature of a surface.
+struct Slope {
+  double gx = 0, gy = 0, hxx = 0, hxy = 0, hyy = 0;
+
+  /// Adds those of a wave: its amplitude there, and its angle a cell.
+  XCORR_HD void add(double real, double imag, double wx, double wy) {
+    gx -= wx * imag;
+    gy -= wy * imag;
+    hxx -= wx * wx * real;
+    hxy -= wx * wy * real;
+    hyy -= wy * wy * real;
+  }
+  /// Moves a place to where the top would be; false if there is none.
+  XCORR_HD bool climb(double& x, double& y) const {
+    const double determinant = hxx * hyy - hxy * hxy;
+    if (!(determinant > 0 && hxx < 0)) return false;
+    x -= (hyy * gx - hxy * gy) / determinant;
+    y -= (hxx * gy - hxy * gx) / determinant;
+    return true;
+  }
+};
+
+}  // namespace tracker
+
+namespace stage {
+
+struct Answer {
+  static constexpr const char* name = "answer";
+
+  struct Problem {
+    int windows = 1, filters = 1;
+
+    constexpr Features features() const { return Feature::f32; }
+  };
+
+  struct Buffers : Launch {
+    const tracker::Look* looks = nullptr;
+    const float* spectra = nullptr;                ///< of the windows
+    const tracker::FilterShape* shapes = nullptr;  ///< of the filters
+    const float* filters = nullptr;                ///< as of the stage learn
+    tracker::Answer* answers = nullptr;            ///< of the windows
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    const std::int64_t spectrum = tracker::spectrum_floats;
+    visit("looks", &Buffers::looks, records<tracker::Look>(p.windows));
+    visit("spectra", &Buffers::spectra, records<float>(p.windows * spectrum));
+    visit("shapes", &Buffers::shapes, records<tracker::FilterShape>(p.filters));
+    visit("filters", &Buffers::filters, records<float>(p.filters * 2 * spectrum));
+    visit("answers", &Buffers::answers, records<tracker::Answer>(p.windows));
+  }
+
+  using Extra = NoExtra;
+};
+
+}  // namespace stage
+}  // namespace xcorr

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage channels: square parts of a frame, resampled to windows of 160 x 160 pixels -> what
+// filters see of them: 32 channels for each cell of 4 x 4 pixels. 31 are histograms of oriented
+// gradients in the form of Felzenszwalb et al. (Object Detection with Discriminatively Trained
+// Part-Based Models, 2010): 18 directions, 9 orientations, and how much gradient there is in 4
+// neighbourhoods, by whose contrast the histograms are normalised. The last one is the mean, less
+// the window's. All are faded out towards the window's edges by a Hann window.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "stages/host_device.hpp"
+#include "stages/stage.hpp"
+
+namespace xcorr {
+namespace tracker {
+
+constexpr int cell = 4;       ///< pixels
+constexpr int grid = 40;      ///< cells of a window in each direction
+constexpr int channels = 32;  ///< of a cell
+constexpr int cells = grid * grid;
+constexpr int window_size = grid * cell;
+constexpr int orientations = 9, directions = 2 * orientations;  ///< of gradients
+
+/// Longer gradients count no more than this, relative to the contrast around.
+constexpr float longest_gradient = 0.2f;
+/// What the contrast is at least, so that noise alone counts little. Pixels squared.
+constexpr float least_energy = 0.1f;
+
+/// Of a gradient, in the channels of how much there is of them: 1 / sqrt(18), as in the paper.
+constexpr float contrast_share = 0.2357f;
+
+/// Unit vectors along the orientations.
+struct Axes {
+  float of[orientations][2];
+  Axes() {
+    for (int i = 0; i < orientations; ++i) {
+      const double angle = i * std::numbers::pi / orientations;
+      of[i][0] = static_cast<float>(std::cos(angle));
+      of[i][1] = static_cast<float>(std::sin(angle));
+    }
+  }
+};
+
+/// How much of a window's rows and columns of cells is left.
+struct Fade {
+  float of[grid];
+  Fade() {
+    for (int i = 0; i < grid; ++i)
+      of[i] = static_cast<float>(0.5 - 0.5 * std::cos(2 * std::numbers::pi * (i + 1) / (grid + 1)));
+  }
+};
+
+/// In a direction, the two nearest cells of a pixel, counted from the one before the window, and
+/// the second one's share of it.
+struct NearestCells {
+  int first;
+  float second_share;
+  XCORR_HD explicit NearestCells(int pixel) {
+    const float at = (static_cast<float>(pixel) + 0.5f) / cell + 0.5f;
+    first = static_cast<int>(at);
+    second_share = at - static_cast<float>(first);
+  }
+};
+
+/// A look at a square part of a frame, pixels, with a filter.
+struct Look {
+  double x, y;   ///< of its middle
+  double side;   ///< 0: there is none, and what would be made of it stays as it is
+  double scale;  ///< the target's size there, relative to that when it was shown first
+  std::int32_t filter;
+};
+
+}  // namespace tracker
+
+/// What one direction of a window is made of: each of its pixels is a weighted mean of pixels of
+/// the frame. The weights are a triangle as wide as two pixels of the window, or of the frame where
+/// those are larger. Of large windows only every `step`-th pixel of the frame is read, at least
+/// three a side of the triangle.
+struct WindowTaps {
+  static constexpr int most = 13;  ///< of a pixel
+
+  double begin, scale, half;
+  int step, each;
+
+  XCORR_HD WindowTaps(double middle, double side)
+      : begin(middle - side / 2), scale(side / tracker::window_size) {
+    half = scale > 1 ? scale : 1;
+    step = static_cast<int>(scale / 3);
+    if (step < 1) step = 1;
+    each = 2 * static_cast<int>(std::ceil(half / step)) + 1;
+  }
+
+  /// The frame's pixels of the window's pixel i are (first(i) + k) * step, k < each.
+  XCORR_HD int first(int i) const {
+    return static_cast<int>(std::floor((middle(i) - half) / step)) + 1;
+  }
+  /// Not yet divided by their sum.
+  XCORR_HD double weight(int i, int tap) const {
+    const double away = std::abs(static_cast<double>(tap) * step - middle(i)) / half;
+    return away < 1 ? 1 - away : 0;
+  }
+  XCORR_HD double sum(int i) const {
+    const int from = first(i);
+    double sum = 0;
+    for (int k = 0; k < each; ++k) sum += weight(i, from + k);
+    return sum;
+  }
+
+ private:
+  XCORR_HD double middle(int i) const { return begin + (i + 0.5) * scale - 0.5; }
+};
+
+namespace stage {
+
+struct Channels {
+  static constexpr const char* name = "channels";
+
+  struct Problem {
+    Size frame;  ///< outside, its edge pixels are repeated
+    /// What of the frame is there: all that windows read.
+    Rect part;
+    std::int64_t pitch = 0;  ///< bytes; may be negative
+    PixelLayout layout;
+    int windows = 1;
+
+    constexpr Features features() const { return Feature::u8; }
+  };
+
+  struct Buffers : Launch {
+    const std::uint8_t* pixels = nullptr;  ///< the part's first one
+    const tracker::Look* looks = nullptr;
+    /// [window][cell, row by row][channel]
+    float* channels = nullptr;
+    /// Of the channels of each window's rows of cells, the sum of squares: [window][row]
+    double* energies = nullptr;
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("pixels", &Buffers::pixels,
+          Extent{(p.part.height - 1) * p.pitch + std::int64_t{p.part.width} * p.layout.bytes, 1});
+    visit("looks", &Buffers::looks, records<tracker::Look>(p.windows));
+    visit("channels", &Buffers::channels,
+          records<float>(std::int64_t{p.windows} * tracker::cells * tracker::channels));
+    visit("energies", &Buffers::energies, records<double>(std::int64_t{p.windows} * tracker::grid));
+  }
+
+  using Extra = NoExtra;
+};
+
+}  // namespace stage
+}  // namespace xcorr

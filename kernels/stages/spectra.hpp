@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage spectra: the channels of windows, with a mean square of 1 (or all 0) -> their discrete
+// Fourier transforms.
+#pragma once
+
+#include "stages/channels.hpp"
+
+namespace xcorr {
+namespace tracker {
+
+/// Columns of a spectrum; the others are their conjugates. [column][row], one column of frequencies
+/// after the other.
+constexpr int half = grid / 2 + 1;
+constexpr int frequencies = half * grid;
+/// Of a frequency come the real parts of all channels, then the imaginary parts.
+constexpr int spectrum_floats = frequencies * 2 * channels;
+
+/// By what the channels of a window are multiplied. \param energies  of its rows
+XCORR_HD inline float scale_of(const double* energies) {
+  constexpr double nothing = 1e-4;  // a flat window has less, but for rounding
+  double sum = 0;
+  for (int y = 0; y < grid; ++y) sum += energies[y];
+  return sum > nothing ? static_cast<float>(std::sqrt(cells * channels / sum)) : 0;
+}
+
+}  // namespace tracker
+
+namespace stage {
+
+struct Spectra {
+  static constexpr const char* name = "spectra";
+
+  struct Problem {
+    int windows = 1;
+
+    constexpr Features features() const { return Feature::f32; }
+  };
+
+  struct Buffers : Launch {
+    const tracker::Look* looks = nullptr;
+    const float* channels = nullptr;   ///< as of the stage channels
+    const double* energies = nullptr;  ///< of that, too
+    float* spectra = nullptr;          ///< [window][frequency][part][channel]
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    const std::int64_t windows = p.windows;
+    visit("looks", &Buffers::looks, records<tracker::Look>(windows));
+    visit("channels", &Buffers::channels,
+          records<float>(windows * tracker::cells * tracker::channels));
+    visit("energies", &Buffers::energies, records<double>(windows * tracker::grid));
+    visit("spectra", &Buffers::spectra, records<float>(windows * tracker::spectrum_floats));
+  }
+
+  using Extra = NoExtra;
+};
+
+}  // namespace stage
+}  // namespace xcorr
