@@ -40,7 +40,7 @@ class LiveTemplate:
         if place.device.is_gpu and place.device.ordinal != self._device.ordinal:
             raise ValueError(f"the frame is on {name_of(place.device)}, the template on {name_of(self._device)}")
         with place.current():
-            self._live.blend(place.picture(frame, "frame", MATCHED), x, y, weight)
+            self._live.blend(place.picture(frame, "frame", MATCHED), x, y, weight, place.stream)
 
     def read(self) -> np.ndarray:
         """A copy of the pixels as they are now."""

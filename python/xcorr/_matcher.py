@@ -134,7 +134,9 @@ class MatcherBase(Generic[_M]):
 
     def respond(self, frame: Any, template_index: int = 0) -> np.ndarray:
         """As `Matcher.score`, but the closeness (the threshold that is reached), 1 for a copy; in host memory."""
-        _, picture = self._frame(frame)
+        place, picture = self._frame(frame)
+        with place.current():
+            place.wait()  # the library reads it on a stream of its own
         return self._matcher.respond(picture, template_index)
 
 
