@@ -127,6 +127,13 @@ __device__ void load_frame(const Problem& p, const Words& words, const std::uint
   }
 }
 
+/// What is known of a block's pictures.
+template <int tiles>
+struct alignas(16) OfPictures {
+  TemplateSums sums[8 * tiles];
+  float norms[8 * tiles];
+};
+
 // ---- products -------------------------------------------------------------------------------
 
 template <int tiles>
@@ -270,10 +277,9 @@ template <int tiles>
 __global__ void __launch_bounds__(threads, blocks_of_processor<tiles>)
     search_cells(stage::SearchCells::Problem p, stage::SearchCells::Buffers b, SurveyCells cells,
                  Words words, const u32* laid_out, bool aligned) {
-  __shared__ TemplateSums picture_sums[8 * tiles];
-  __shared__ float picture_norms[8 * tiles];
   std::uint8_t* const stages = dynamic_shared<std::uint8_t>();
-  u32* const offsets = reinterpret_cast<u32*>(stages + 2 * stage_bytes<tiles>);
+  auto& of_pictures = *reinterpret_cast<OfPictures<tiles>*>(stages + 2 * stage_bytes<tiles>);
+  u32* const offsets = reinterpret_cast<u32*>(&of_pictures + 1);
   u32* const frame = offsets + words.padded();
   const Problem& correlate = p.correlate;
   const int first = blockIdx.z * 8 * tiles, count = min(8 * tiles, b.right_count - first);
@@ -299,8 +305,8 @@ __global__ void __launch_bounds__(threads, blocks_of_processor<tiles>)
   for (int i = threadIdx.x; i < 8 * tiles; i += threads) {
     const TemplateSums sums =
         i < count ? b.template_sums[b.first_right + first + i] : TemplateSums{};
-    picture_sums[i] = sums;
-    picture_norms[i] = SurveyScore::norm(p.method, double(p.pixels()), sums.sum, sums.squares);
+    of_pictures.sums[i] = sums;
+    of_pictures.norms[i] = SurveyScore::norm(p.method, double(p.pixels()), sums.sum, sums.squares);
   }
   if (any)
     load_frame(correlate, words, static_cast<const std::uint8_t*>(b.lefts), x, y, aligned, frame);
@@ -327,6 +333,7 @@ __global__ void __launch_bounds__(threads, blocks_of_processor<tiles>)
   }
 
   wait_for_previous();  // for window sums
+  __syncthreads();
   // The stages' memory is free now.
   auto& memory = reinterpret_cast<ScoreMemory*>(stages)[warp];
   const unsigned exist = measure_windows(p, b, x + side * cell_x, y + side * cell_y, memory);
@@ -346,8 +353,8 @@ __global__ void __launch_bounds__(threads, blocks_of_processor<tiles>)
       const int right = b.first_right + first + picture;
       const std::int64_t first_place = ((p.first_picture + right) * cells.count() + cell) * places;
       b.best[right * cells.count() + cell] = best_of_cell(
-          p, {picture_sums[picture], picture_norms[picture], static_cast<u32>(first_place)}, memory,
-          exist);
+          p, {of_pictures.sums[picture], of_pictures.norms[picture], static_cast<u32>(first_place)},
+          memory, exist);
     }
     __syncwarp();
   }
@@ -358,7 +365,8 @@ __global__ void __launch_bounds__(threads, blocks_of_processor<tiles>)
 template <int tiles>
 std::size_t shared_bytes(const Words& words) {
   static_assert(2 * stage_bytes<tiles> >= threads / 32 * sizeof(ScoreMemory));
-  return 2 * stage_bytes<tiles> + words.offsets_bytes() + words.frame_bytes();
+  return 2 * stage_bytes<tiles> + sizeof(OfPictures<tiles>) + words.offsets_bytes() +
+         words.frame_bytes();
 }
 
 template <int tiles>
@@ -398,7 +406,7 @@ Status launch(const stage::SearchCells::Problem& p, const Device& device,
 bool supports(const stage::SearchCells::Problem& p, const Device& device) {
   return device.compute_capability >= 75 && p.is_countable() &&
          p.cells().rows <= 65535 * warps_down && p.max_rights() <= 65535 &&
-         shared_bytes<most_tiles>(Words(p.correlate.right)) + 4096 <= max_shared_bytes(device);
+         shared_bytes<most_tiles>(Words(p.correlate.right)) <= max_shared_bytes(device);
 }
 
 constexpr Variant<stage::SearchCells> table[] = {
