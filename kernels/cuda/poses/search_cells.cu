@@ -224,7 +224,7 @@ __device__ unsigned measure_windows(const stage::SearchCells::Problem& p,
     memory.windows[cell][place] = window;
     exist[i] = __ballot_sync(~0u, exists);
   }
-  return exist[lane % 4 / 2] >> (lane % 2 * places) & 0xffff;
+  return (lane % 4 < 2 ? exist[0] : exist[1]) >> (lane % 2 * places) & 0xffff;
 }
 
 /// A picture that is looked for.
