@@ -23,6 +23,7 @@ TEST(Integers, BitsAndBytes) {
   EXPECT_EQ(__byte_perm(0x33221100, 0x77665544, 0x7531), 0x77553311u);
   EXPECT_EQ(__byte_perm(0x000080, 0, 0x8888), 0xffffffffu);  // the sign of byte 0
   EXPECT_EQ(__funnelshift_r(0x33221100, 0x77665544, 8), 0x44332211u);
+  EXPECT_EQ(__hiloint2double(0x43300000, -1) - 4503599627370496.0, 4294967295.0);
   EXPECT_EQ(__funnelshift_l(0x33221100, 0x77665544, 8), 0x66554433u);
 }
 

@@ -99,6 +99,11 @@ inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>((std::uint64_t{high} << 32 | low) << (shift & 31) >> 32);
 }
 
+inline double __hiloint2double(int high, int low) {
+  return std::bit_cast<double>(std::uint64_t{static_cast<unsigned>(high)} << 32 |
+                               static_cast<unsigned>(low));
+}
+
 inline int __mulhi(int a, int b) { return static_cast<int>(std::int64_t{a} * b >> 32); }
 inline unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(std::uint64_t{a} * b >> 32);
