@@ -21,7 +21,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <span>
 #include <string>
@@ -32,11 +31,11 @@
 #include <xcorr/match.hpp>
 
 #include "match_pictures.hpp"
+#include "median_time.hpp"
 
 namespace {
 
 using namespace xcorr;
-using Clock = std::chrono::steady_clock;
 
 struct Options {
   Backend backend = Backend::cuda;
@@ -52,10 +51,6 @@ struct Options {
   std::vector<std::string> templates;
   std::string peaks;
 };
-
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 /// The inscribed ellipse of each template.
 std::vector<Picture> discs_of(std::span<const MatrixView> templates) {
@@ -84,25 +79,6 @@ void write_peaks(const std::string& path, const std::vector<Peak>& peaks) {
   if (!file.flush()) fail({Code::invalid_argument, "cannot write " + path});
 }
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
-
-/// Times `frames` frames a turn until the time is up; milliseconds a frame.
-template <class Turn>
-double timed(double seconds, int frames, Turn turn) {
-  turn();  // warm-up
-  std::vector<double> times;
-  const auto begin = Clock::now();
-  do {
-    const auto start = Clock::now();
-    turn();
-    times.push_back(ms_since(start) / frames);
-  } while (ms_since(begin) < seconds * 1000);
-  return median(times);
-}
-
 void bench(const Device& device, const Options& options, const std::string& kernel,
            const Picture& picture, std::span<const MatrixView> templates) {
   const Size size = picture.size;
@@ -129,12 +105,13 @@ void bench(const Device& device, const Options& options, const std::string& kern
     require(matcher.enqueue(frame.view));
     require(matcher.collect(peaks));
   };
-  const double latency = timed(options.seconds, 1, match);
+  const double latency = median_time(options.seconds, match);
   constexpr int many = 20;
-  const double stream = timed(options.seconds, many, [&] {
+  const auto match_many = [&] {
     for (int i = 0; i < many; ++i) require(matcher.enqueue(frame.view));
     require(matcher.collect(peaks));
-  });
+  };
+  const double stream = median_time(options.seconds, match_many) / many;
   std::printf("%s,%s,%s,%d,%d,%d,%zu,%.4f,%.4f,%zu,%s,%s\n", name_of(device.backend),
               device.name.c_str(), matcher.kernel().c_str(), size.width, size.height, side,
               templates.size(), latency, stream, peaks.size(),

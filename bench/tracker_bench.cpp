@@ -9,8 +9,6 @@
 // The frame is 1920x1080 random bytes, targets are 64x64, each looked for 6 pixels beside its
 // place. `locate_ms` and `train_ms` are medians; `again_ms` is that of targets that are away, which
 // are looked for twice.
-#include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -19,29 +17,14 @@
 #include <xcorr/tracker.hpp>
 
 #include "match_pictures.hpp"
+#include "median_time.hpp"
 
 namespace {
 
 using namespace xcorr;
-using Clock = std::chrono::steady_clock;
 
 constexpr Size frame_size{1920, 1080};
 constexpr int side = 64;
-
-/// Milliseconds, median.
-template <class Turn>
-double timed(double seconds, Turn turn) {
-  turn();  // warm-up
-  std::vector<double> times;
-  const auto begin = Clock::now();
-  do {
-    const auto start = Clock::now();
-    turn();
-    times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
-  } while (std::chrono::duration<double>(Clock::now() - begin).count() < seconds);
-  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
-  return times[times.size() / 2];
-}
 
 void bench(const Device& device, double seconds, int count) {
   const UploadedFrame frame = upload(device, random_picture(frame_size));
@@ -55,12 +38,13 @@ void bench(const Device& device, double seconds, int count) {
     away.push_back({number, {x + 2 * side, y + 2 * side, side, side}});
   }
   Tracker tracker = require(Tracker::create(device));
-  const double train_ms = timed(seconds, [&] { require(tracker.train(frame.view, targets)); });
+  const double train_ms =
+      median_time(seconds, [&] { require(tracker.train(frame.view, targets)); });
   std::vector<Sight> sights;
   const double again_ms =
-      timed(seconds, [&] { require(tracker.locate(frame.view, away, sights)); });
+      median_time(seconds, [&] { require(tracker.locate(frame.view, away, sights)); });
   const double locate_ms =
-      timed(seconds, [&] { require(tracker.locate(frame.view, beside, sights)); });
+      median_time(seconds, [&] { require(tracker.locate(frame.view, beside, sights)); });
   for (int i = 0; i < count; ++i) {
     const Box &found = sights[i].box, &right = targets[i].box;
     const double x = found.x + found.width / 2 - right.x - side / 2.0;

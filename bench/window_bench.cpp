@@ -9,7 +9,6 @@
 // The frame is 1920x1080 random bytes, windows are 192x192 with a target of 64x64 in the middle,
 // all of them different or with copies of one. --host: the frame is in the host's memory, pinned.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -17,11 +16,11 @@
 #include <xcorr/window_matcher.hpp>
 
 #include "match_pictures.hpp"
+#include "median_time.hpp"
 
 namespace {
 
 using namespace xcorr;
-using Clock = std::chrono::steady_clock;
 
 constexpr Size frame_size{1920, 1080};
 constexpr int side = 64, window_side = 192, margin = (window_side - side) / 2;
@@ -32,21 +31,6 @@ struct Options {
   Memory memory = Memory::device;
   int max_peaks = 8;
 };
-
-/// Milliseconds, median.
-template <class Turn>
-double timed(double seconds, Turn turn) {
-  turn();  // warm-up
-  std::vector<double> times;
-  const auto begin = Clock::now();
-  do {
-    const auto start = Clock::now();
-    turn();
-    times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
-  } while (std::chrono::duration<double>(Clock::now() - begin).count() < seconds);
-  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
-  return times[times.size() / 2];
-}
 
 /// The middle of a window.
 Rect target(int i) {
@@ -92,7 +76,7 @@ void bench(const Device& device, const Options& options, int count, bool same) {
     require(matchers.back().prepare(ElementType::u8, frame_size, settings));
   }
   std::vector<std::vector<Peak>> alone(windows.size()), together;
-  const double alone_ms = timed(options.seconds, [&] {
+  const double alone_ms = median_time(options.seconds, [&] {
     for (Matcher& matcher : matchers) require(matcher.enqueue(frame.view));
     for (std::size_t i = 0; i < matchers.size(); ++i) require(matchers[i].collect(alone[i]));
   });
@@ -100,7 +84,7 @@ void bench(const Device& device, const Options& options, int count, bool same) {
   WindowMatcher matcher = require(WindowMatcher::create(device));
   require(matcher.set_templates(templates));
   require(matcher.prepare(ElementType::u8, frame_size, settings));
-  const double together_ms = timed(options.seconds, [&] {
+  const double together_ms = median_time(options.seconds, [&] {
     require(matcher.enqueue(frame.view, windows));
     require(matcher.collect(together));
   });
