@@ -4,8 +4,8 @@
 // matrix products: a row is one place of a cell, of which a warp's 16 rows have all, and k runs
 // over the words of a picture, row by row. The rows' words are read from four copies of the frame
 // that begin a byte apart. A warp has the products of four cells with all pictures of its block in
-// its registers, so what depends on the window alone is computed once, and a cell's best place is
-// found between its lanes.
+// its registers, so what depends on the window alone is computed once. They are scored by way of
+// shared memory, eight pictures at a time: a lane then has all places of one cell.
 #include <algorithm>
 
 #include "cuda/common/async_copy.cuh"
@@ -35,8 +35,8 @@ constexpr int stage_pitch = 4 * stage_words + 16;
 struct Words {
   int width;  ///< words of a picture's row
   int steps;  ///< of k
-  int rows, pitch,
-      copy;  ///< of the frame in shared memory: its rows, words of one, words of a copy
+  /// Of the frame in shared memory: its rows, words of one, words of a copy.
+  int rows, pitch, copy;
 
   explicit Words(Size picture)
       : width(ceil_div(picture.width, 4)),
