@@ -438,8 +438,9 @@ void search_masked(const Job& job, const std::uint8_t* mask, FieldSums& referenc
     }
 }
 
-FoundPlace best_of(const SearchedPlaces& places, const double* scores, int pitch) {
-  FoundPlace found{places.from_x, places.from_y, -1, {}};
+FoundPlace best_of(FieldSubpixel subpixel, const SearchedPlaces& places, const double* scores,
+                   int pitch) {
+  FoundPlace found{places.from_x, places.from_y, 0, -1, {}};
   const auto score_at = [&](int x, int y) { return scores[std::int64_t{y} * pitch + x]; };
   double best = -2;
   for (int y = places.from_y; y < places.until_y; ++y)
@@ -455,7 +456,7 @@ FoundPlace best_of(const SearchedPlaces& places, const double* scores, int pitch
         found.second = std::max(found.second, score_at(x, y));
   for (int i = 0; i < 9; ++i) {
     const int x = found.x + i % 3 - 1, y = found.y + i / 3 - 1;
-    if (places.contains(x, y)) found.scores[i] = score_at(x, y);
+    found.set_score(subpixel, i, places.contains(x, y) ? score_at(x, y) : 0);
   }
   return found;
 }
@@ -478,7 +479,7 @@ FieldVector measure(const stage::Displace::Problem& p, const stage::Displace::Bu
   if (!(reference.n2_variance() > 0)) return without(FieldStatus::flat);
   const Scratch s(p);
   const FoundPlace found =
-      best_of(places, reinterpret_cast<const double*>(memory + s.scores), s.columns);
+      best_of(p.subpixel, places, reinterpret_cast<const double*>(memory + s.scores), s.columns);
   return vector_of(p, window, places, found);
 }
 

@@ -27,17 +27,20 @@ XCORR_HD inline double window_score(const FieldSums& reference, double variance,
   return quotient(reference.n * product - frame.sum * reference.sum, variance, frame.n2_variance());
 }
 
-/// From the best whole-pixel place to the extremum of what lies around it; the parameters are those
-/// of subpixel_offset().
-XCORR_HD inline Offset field_offset(FieldSubpixel subpixel, const double (&scores)[9], bool whole_x,
+/// Of a score what the extremum is that of: a Gauss curve is a parabola of logarithms, which scores
+/// of nearly nothing do not have.
+XCORR_HD inline double value_of_score(FieldSubpixel subpixel, double score) {
+  return subpixel == FieldSubpixel::gauss ? log(score > 1e-3 ? score : 1e-3) : score;
+}
+
+/// From the best whole-pixel place to the extremum of what lies around it: value_of_score() of
+/// each; the other parameters are those of subpixel_offset().
+XCORR_HD inline Offset field_offset(FieldSubpixel subpixel, const double (&around)[9], bool whole_x,
                                     bool whole_y) {
   if (subpixel == FieldSubpixel::none) return {0, 0};
-  if (subpixel == FieldSubpixel::quadratic) return subpixel_offset(scores, whole_x, whole_y, false);
-  // A Gauss curve is a parabola of logarithms, which scores of nearly nothing do not have.
-  const auto log_of = [](double score) { return log(score > 1e-3 ? score : 1e-3); };
-  const double here = log_of(scores[4]);
-  return {whole_x ? parabola_offset(log_of(scores[3]), here, log_of(scores[5]), false) : 0,
-          whole_y ? parabola_offset(log_of(scores[1]), here, log_of(scores[7]), false) : 0};
+  if (subpixel == FieldSubpixel::quadratic) return subpixel_offset(around, whole_x, whole_y, false);
+  return {whole_x ? parabola_offset(around[3], around[4], around[5], false) : 0,
+          whole_y ? parabola_offset(around[1], around[4], around[7], false) : 0};
 }
 
 /// The places that a window is tried at: its upper left corner in the frame.
@@ -55,9 +58,9 @@ struct SearchedPlaces {
         until_y(least(2 * range + 1, frame.height - size - top + 1)) {}
 
   XCORR_HD bool empty() const { return until_x <= from_x || until_y <= from_y; }
-  XCORR_HD bool contains(int x, int y) const {
-    return x >= from_x && y >= from_y && x < until_x && y < until_y;
-  }
+  XCORR_HD bool contains_column(int x) const { return x >= from_x && x < until_x; }
+  XCORR_HD bool contains_row(int y) const { return y >= from_y && y < until_y; }
+  XCORR_HD bool contains(int x, int y) const { return contains_column(x) && contains_row(y); }
 
   /// The nearest whole number, halves up; of what is far away, something far away.
   XCORR_HD static int whole(float value) {
@@ -69,12 +72,18 @@ struct SearchedPlaces {
 
 /// The scores round the best place of a search.
 struct FoundPlace {
-  int x, y;          ///< shift from the first place
+  int x, y;  ///< shift from the first place
+  double score;
   double second;     ///< the best score away from there
-  double scores[9];  ///< as for subpixel_offset(), and of places inside the frame only
+  double around[9];  ///< as for field_offset()
 
   static constexpr int reach = 2;
 
+  /// Of the i-th of the nine places in and around it, row by row; 0 outside the frame.
+  XCORR_HD void set_score(FieldSubpixel subpixel, int i, double value) {
+    if (i == 4) score = value;
+    around[i] = value_of_score(subpixel, value);
+  }
   /// Whether a place is so near the best that it belongs to the same peak.
   XCORR_HD static bool is_near(int dx, int dy) {
     return dx >= -reach && dx <= reach && dy >= -reach && dy <= reach;
@@ -143,21 +152,21 @@ struct Displace {
 XCORR_HD inline FieldVector vector_of(const stage::Displace::Problem& p, const FieldWindow& window,
                                       const SearchedPlaces& places, const FoundPlace& found) {
   // Nothing there has anything in common with the window.
-  if (!(found.scores[4] > 0)) return vector_without(window, p.window, FieldStatus::flat);
+  if (!(found.score > 0)) return vector_without(window, p.window, FieldStatus::flat);
   const bool at_rim =
       found.x == 0 || found.y == 0 || found.x == 2 * p.range || found.y == 2 * p.range;
   FieldVector vector =
       vector_without(window, p.window, at_rim ? FieldStatus::out_of_range : FieldStatus::ok);
   Offset offset{0, 0};
   if (!at_rim)
-    offset = field_offset(p.subpixel, found.scores,
+    offset = field_offset(p.subpixel, found.around,
                           found.x > places.from_x &&
                               found.x<places.until_x - 1, found.y> places.from_y &&
                               found.y < places.until_y - 1);
   vector.dx = static_cast<float>(places.left + found.x - window.x + offset.dx);
   vector.dy = static_cast<float>(places.top + found.y - window.y + offset.dy);
-  vector.score = static_cast<float>(found.scores[4]);
-  vector.ratio = ratio_of(found.scores[4], found.second);
+  vector.score = static_cast<float>(found.score);
+  vector.ratio = ratio_of(found.score, found.second);
   if (p.symmetric) move_to_node(window, window.slopes(), vector);
   return vector;
 }

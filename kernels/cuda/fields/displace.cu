@@ -101,11 +101,11 @@ __device__ void write_vector(const stage::Displace::Problem& p, const FieldWindo
     vector = vector_without(window, p.window, FieldStatus::flat);
     return;
   }
-  FoundPlace found{best_x, best_y, second, {}};
+  FoundPlace found{best_x, best_y, 0, second, {}};
 #pragma unroll
   for (int i = 0; i < 9; ++i) {
     const int x = best_x + i % 3 - 1, y = best_y + i / 3 - 1;
-    found.scores[i] = places.contains(x, y) ? scores[y * across + x] : 0;
+    found.set_score(p.subpixel, i, places.contains(x, y) ? scores[y * across + x] : 0);
   }
   vector = vector_of(p, window, places, found);
 }

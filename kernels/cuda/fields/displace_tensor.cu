@@ -6,14 +6,13 @@
 // of which the sum over y is what is asked. Columns i fill the instructions' depth. Eight shifts dy
 // share a tile of B, and so do eight rows further in the frame eight shifts further: of all rows y
 // that differ by multiples of eight a warp loads each tile once. A's words begin at any byte: they
-// are read from four copies of the frame that begin a byte apart. The sums of the frame's windows,
-// which neighbours share, are those of the whole frame, from a kernel before. Single precision then
-// names the few shifts that may be the best, and only these are scored exactly.
-#include <type_traits>
-
-#include "cuda/common/async_copy.cuh"
+// are read from four copies of the frame that begin a byte apart. A warp has sixteen shifts dx and
+// all dy, so that its lanes keep the sums of their shifts. The sums of the frame's windows, which
+// neighbours share, are those of the whole frame, from a kernel before. Single precision then names
+// the few shifts that may be the best, and only these are scored exactly.
 #include "cuda/common/launch.cuh"
 #include "cuda/common/row_words.cuh"
+#include "cuda/common/warp.cuh"
 #include "cuda/fields/search.cuh"
 #include "cuda/match/window_sums_strips.hpp"
 #include "cuda/tensor/mma.cuh"
@@ -23,65 +22,57 @@ namespace {
 
 using u32 = std::uint32_t;
 
-constexpr int threads = 128, warps = threads / 32;
 /// Rows of zeros before the window's.
 constexpr int margin = 7;
 
+__host__ __device__ constexpr int min_of(int a, int b) { return a < b ? a : b; }
+__host__ __device__ constexpr int max_of(int a, int b) { return a < b ? b : a; }
+
 /// What a kernel is made for. \tparam steps  depths of 32 that hold the window's columns
 /// \tparam tiles  of eight rows that hold the window's, and seven rows more
-/// \tparam tiles_x, tiles_y  of 16 shifts in x and of 8 in y
+/// \tparam tiles_x, tiles_y  of 16 shifts in x, a warp each, and of 8 in y
 template <int steps_, int tiles_, int tiles_x_, int tiles_y_>
 struct Tiling {
   static constexpr int steps = steps_, tiles = tiles_, tiles_x = tiles_x_, tiles_y = tiles_y_;
+  static constexpr int warps = tiles_x, threads = 32 * warps;
+  /// Of a multiprocessor, which shared memory has room for; more than 16 not all devices take.
+  static constexpr int blocks = min_of(16, (steps == 1 ? 27 : 15) / warps);
   static constexpr int words = 4 * tiles_x + 8 * steps;  ///< of a row of the frame
-  static constexpr int pitch = 8 * steps + 4;            ///< of the window's rows,
+  static constexpr int pitch = steps == 1 ? 8 : 24;      ///< of the window's rows,
   static constexpr int product_pitch =
       16 * tiles_x + 4;  ///< of the products': in banks of their own
   static constexpr int window_rows = 8 * tiles + margin;
+  static constexpr int of_lane = 4 * tiles_y;  ///< shifts whose sums a lane has
 };
 
-/// Where a block's data lie in shared memory, in words.
+/// Where a block's data lie in shared memory, in words. Products and estimates take the place of
+/// the pictures.
 template <class T>
 struct Layout {
-  int shifts, rows;        ///< rows of the frame
-  int copy;                ///< from copy to copy
-  int window, products;    ///< after the copies
-  int sums, squares, end;  ///< of the frame's windows
+  int rows;  ///< of the frame
+  int copy;  ///< from copy to copy
+  int window, end;
+
+  static constexpr int estimates = 8 * T::tiles_y * T::product_pitch;
 
   __host__ __device__ explicit Layout(const stage::Displace::Problem& p)
-      : shifts(p.shifts()),
-        rows(p.window + shifts - 1),
+      : rows(p.window + p.shifts() - 1),
         copy((rows * T::words + 31 - 8) / 32 * 32 + 8),  // copies lie in banks of their own
         window(4 * copy),
-        products(window + T::window_rows * T::pitch),
-        sums(products + 8 * T::tiles_y * T::product_pitch),
-        squares(sums + shifts * shifts),
-        end(squares + shifts * shifts) {}
+        end(window + T::window_rows * T::pitch) {
+    constexpr int results = estimates + T::of_lane * T::threads;
+    const int read = 3 * copy + 8 * (T::tiles_y + T::tiles - 1) * T::words;
+    end = max_of(end, max_of(results, read));
+  }
   __host__ __device__ std::size_t bytes() const { return 4 * static_cast<std::size_t>(end); }
 };
-
-/// Calls body(shift, x, y) for the thread's part of the shifts.
-template <class Body>
-__device__ void for_shifts(int shifts, Body body) {
-  const int across = threads % shifts, down = threads / shifts;
-  int x = threadIdx.x % shifts, y = threadIdx.x / shifts;
-  for (int shift = threadIdx.x; shift < shifts * shifts; shift += threads) {
-    body(shift, x, y);
-    x += across;
-    y += down;
-    if (x >= shifts) {
-      x -= shifts;
-      ++y;
-    }
-  }
-}
 
 /// \param load  load(row, x, words) gives five words of the searched area
 template <class T, class Load>
 __device__ void stage_rows(const Layout<T>& layout, u32* copies, Load load) {
   constexpr int pieces = T::words / 4;
 #pragma unroll 2
-  for (int k = threadIdx.x; k < layout.rows * pieces; k += threads) {
+  for (int k = threadIdx.x; k < layout.rows * pieces; k += T::threads) {
     const int row = k / pieces, piece = k % pieces;
     if (16 * piece >= layout.rows) continue;  // only of shifts that are not asked for
     u32 words[5];
@@ -112,243 +103,296 @@ __device__ void stage_frame(const stage::Displace::Problem& p, const Layout<T>& 
   });
 }
 
-struct WindowSums {
-  const u32 *sums, *squares;
-};
-
-/// The sums of the frame's windows at all shifts; 0 outside. They arrive later.
-template <class T>
-__device__ void stage_sums(const stage::Displace::Problem& p, const Layout<T>& layout,
-                           const WindowSums& from, const SearchedPlaces& places, u32* memory) {
-  const int shifts = layout.shifts, pitch = p.frame.width - p.window + 1;
-  const std::int64_t first = std::int64_t{places.top} * pitch + places.left;
-  for_shifts(shifts, [&](int shift, int x, int y) {
-    const int valid = places.contains(x, y) ? 4 : 0;
-    const std::int64_t at = valid ? first + y * pitch + x : 0;
-    copy_async<4>(memory + layout.sums + shift, from.sums + at, valid);
-    copy_async<4>(memory + layout.squares + shift, from.squares + at, valid);
-  });
-  commit_copies();
-}
-
-/// The window between its rows of zeros. Returns this thread's part of its sum and sum of squares.
-template <class T>
-__device__ uint2 stage_window(const stage::Displace::Problem& p, const SearchBuffers& b,
-                              const FieldWindow& window, u32* to) {
-  uint2 own{0, 0};
+/// Rows of words of the window between its rows of zeros.
+/// \param load  load(y, x) gives a word of it
+template <class T, class Load>
+__device__ uint2 stage_words(const stage::Displace::Problem& p, u32* to, Load load) {
   constexpr int across = 8 * T::steps;
+  const auto number = [](int row, int column) { return (row + margin) * T::pitch + column; };
+  for (int k = threadIdx.x; k < (T::window_rows - p.window) * across; k += T::threads) {
+    const int row = k / across;
+    to[number(row < margin ? row - margin : row - margin + p.window, k % across)] = 0;
+  }
+  uint2 own{0, 0};
 #pragma unroll 2
-  for (int k = threadIdx.x; k < T::window_rows * across; k += threads) {
-    const int y = k / across - margin, x = 4 * (k % across);
-    u32 word[1] = {0};
-    if (y >= 0 && y < p.window && x < p.window) {
-      load_words(b.reference + (window.y + y) * p.pitch, window.x + x, p.frame.width, word);
-      if (p.window - x < 4) word[0] &= (1u << 8 * (p.window - x)) - 1;
-    }
-    to[(y + margin) * T::pitch + x / 4] = word[0];
-    own.x = __dp4a(word[0], 0x01010101u, own.x);
-    own.y = __dp4a(word[0], word[0], own.y);
+  for (int k = threadIdx.x; k < p.window * across; k += T::threads) {
+    const int y = k / across, x = 4 * (k % across), rest = p.window - x;
+    u32 word = load(y, x);
+    if (rest < 4) word &= rest <= 0 ? 0 : (1u << 8 * rest) - 1;
+    to[number(y, x / 4)] = word;
+    own.x = __dp4a(word, 0x01010101u, own.x);
+    own.y = __dp4a(word, word, own.y);
   }
   return own;
 }
 
-/// Adds the products of a warp's rows of the frame to those of all.
+/// Returns this thread's part of the window's sum and sum of squares.
 template <class T>
-__device__ void add_products(const Layout<T>& layout, const u32* copies, const u32* window,
-                             u32* products) {
-  const int lane = threadIdx.x % 32, group = lane / 4, column = lane % 4;
-  u32 sums[T::tiles_y][T::tiles_x][4] = {};
-#pragma unroll 1
-  for (int first = threadIdx.x / 32; first < 8; first += warps)
-#pragma unroll 1
-    for (int step = 0; step < T::steps; ++step) {
-      const u32* const right = window + (margin + first - group) * T::pitch + 8 * step + column;
-      u32 b[T::tiles][2];
-#pragma unroll
-      for (int d = 0; d < T::tiles; ++d)
-#pragma unroll
-        for (int i = 0; i < 2; ++i) b[d][i] = right[8 * d * T::pitch + 4 * i];
-      const u32* const left =
-          copies + group % 4 * layout.copy + first * T::words + 8 * step + group / 4 + column;
-#pragma unroll
-      for (int q = 0; q < T::tiles_y + T::tiles - 1; ++q) {
-        if (8 * q + first >= layout.rows) break;
-          // Sixteen shifts further, or half the depth, is four words on; eight shifts two.
-#pragma unroll
-        for (int m = 0; m < T::tiles_x; ++m) {
-          u32 a[4];
-#pragma unroll
-          for (int i = 0; i < 4; ++i) a[i] = left[8 * q * T::words + 4 * m + 2 * i];
-#pragma unroll
-          for (int n = 0; n < T::tiles_y; ++n)
-            if (const int d = q - n; d >= 0 && d < T::tiles)
-              multiply_add(sums[n][m], a, b[d][0], b[d][1]);
-        }
-      }
-    }
-  u32* const own = products + 2 * column * T::product_pitch + group;
-#pragma unroll
-  for (int n = 0; n < T::tiles_y; ++n)
-#pragma unroll
-    for (int m = 0; m < T::tiles_x; ++m)
-#pragma unroll
-      for (int k = 0; k < 4; ++k)
-        atomicAdd(own + (8 * n + k % 2) * T::product_pitch + 16 * m + 8 * (k / 2), sums[n][m][k]);
+__device__ uint2 stage_window(const stage::Displace::Problem& p, const SearchBuffers& b,
+                              const FieldWindow& window, u32* to) {
+  const std::uint8_t* const first = b.reference + window.y * p.pitch;
+  u32 word[1];
+  if (window.x >= 3 && window.x + 32 * T::steps + 8 <= p.frame.width)  // as in stage_frame()
+    return stage_words<T>(p, to, [&](int y, int x) {
+      load_words_inside(first + y * p.pitch, window.x + x, word);
+      return word[0];
+    });
+  return stage_words<T>(p, to, [&](int y, int x) {
+    load_words(first + y * p.pitch, window.x + x, p.frame.width, word);
+    return word[0];
+  });
 }
 
-/// A window's shifts, and the sums that their scores are made of. Of shifts that lead out of the
-/// frame these are 0, and so are the scores.
+/// The shifts of a lane: how far its i-th one lies from the first place. Rows g and g + 8 of A are
+/// not eight shifts apart but four, and a lane's halves of the depth lie side by side: three words
+/// in a row are all that it needs of A.
+template <class T>
+struct LaneShifts {
+  int first_x, first_y;
+
+  __device__ LaneShifts()
+      : first_x(threadIdx.x / 32 * 16 + threadIdx.x / 16 % 2 * 8 + threadIdx.x / 4 % 4),
+        first_y(2 * (threadIdx.x % 4)) {}
+  __device__ int x(int i) const { return first_x + 4 * (i % 4 / 2); }
+  __device__ int y(int i) const { return first_y + 8 * (i / 4) + i % 2; }
+};
+
+/// The products at the lane's shifts. Below the frame's rows words of any kind meet the window's
+/// rows of zeros, or shifts that are not asked for.
+template <class T>
+__device__ void multiply(const Layout<T>& layout, const u32* copies, const u32* window,
+                         u32 (&products)[T::tiles_y][4]) {
+  const int lane = threadIdx.x % 32, group = lane / 4, column = lane % 4;
+  copies += group % 4 * layout.copy + 4 * (threadIdx.x / 32) + 2 * (group / 4) + 2 * column;
+  window += (margin - group) * T::pitch + 2 * column;
+#pragma unroll 1
+  for (int first = 0; first < 8; ++first)
+#pragma unroll 1
+    for (int step = 0; step < T::steps; ++step) {
+      const u32* const right = window + first * T::pitch + 8 * step;
+      uint2 b[T::tiles];
+#pragma unroll
+      for (int d = 0; d < T::tiles; ++d)
+        b[d] = *reinterpret_cast<const uint2*>(right + 8 * d * T::pitch);
+      const u32* const left = copies + first * T::words + 8 * step;
+#pragma unroll
+      for (int q = 0; q < T::tiles_y + T::tiles - 1; ++q) {
+        // A lane has three words of A, but instructions take four registers in a row: what is
+        // loaded twice need not be copied.
+        const u32* const at = left + 8 * q * T::words;
+        const auto* const bytes = reinterpret_cast<const std::uint8_t*>(at);
+        const uint2 low = *reinterpret_cast<const uint2*>(at);
+        const u32 a[4] = {low.x, low.y, load_word(bytes + 4), load_word(bytes + 8)};
+#pragma unroll
+        for (int n = 0; n < T::tiles_y; ++n)
+          if (const int d = q - n; d >= 0 && d < T::tiles)
+            multiply_add(products[n], a, b[d].x, b[d].y);
+      }
+    }
+}
+
+/// Of the frame's windows, at all of its places.
+struct WindowSums {
+  const u32 *sums, *squares;
+  const float* scales;  ///< see launch_window_sums_strips()
+};
+
+/// What the scores of a window's shifts are made of.
 struct ShiftSums {
-  int shifts, product_pitch;
-  std::int64_t n, sum;  ///< of the window of the reference
-  const u32 *products, *sums, *squares;
+  u32 n, sum, squares;       ///< of the window of the reference
+  const u32* products;       ///< in shared memory
+  WindowSums frame;          ///< from the window at the first place on
+  int product_pitch, pitch;  ///< of the products, and of the frame's sums
 
   /// The score up to a factor that the window's shifts share, off by less than 1e-6 of itself.
-  __device__ float estimate(int shift, int x, int y) const {
-    const std::int64_t product = products[y * product_pitch + x];
-    const std::int64_t s = sums[shift], variance = n * squares[shift] - s * s;
-    return variance > 0
-               ? static_cast<float>(n * product - s * sum) * rsqrtf(static_cast<float>(variance))
-               : 0;
+  /// \param sum_, scale  of the frame's window there; 0, 0 outside
+  __device__ float estimate(int x, int y, u32 sum_, float scale) const {
+    const auto wide = [](u32 a, u32 b) { return std::uint64_t{a} * b; };
+    const u32 product = products[y * product_pitch + x];
+    return static_cast<float>(static_cast<std::int64_t>(wide(n, product) - wide(sum_, sum))) *
+           scale;
   }
-  __device__ double exact(int x, int y, const FieldSums& reference, double variance) const {
-    const int shift = y * shifts + x;
-    return window_score(reference, variance,
-                        {reference.n, double(sums[shift]), double(squares[shift])},
+  __device__ FieldSums reference() const { return {double(n), double(sum), double(squares)}; }
+  __device__ double exact(int x, int y) const {
+    const int at = y * pitch + x;
+    const FieldSums window = reference();
+    return window_score(window, window.n2_variance(),
+                        {window.n, double(frame.sums[at]), double(frame.squares[at])},
                         double(products[y * product_pitch + x]));
   }
 };
 
-/// The best of a block's shifts, each with an estimate of its score in shared memory.
-class BestShift {
- public:
-  __device__ BestShift(const ShiftSums& all, const FieldSums& reference, const float* estimates)
-      : all_(all), reference_(reference), estimates_(estimates) {}
+constexpr float no_estimate = -1e30F;
 
-  /// Called by all threads of the block, for all of them. \param own  the greatest of the
-  /// estimates of this thread's shifts. Without any that is positive: {0, 0}
-  __device__ ScoredShift find(float own) const {
+/// Estimates of the scores at a lane's shifts, and exact ones of the best. They lie in shared
+/// memory, each read by its thread alone: in registers they would leave room for fewer warps.
+template <class T>
+class Scores {
+ public:
+  __device__ Scores(const ShiftSums& all, const SearchedPlaces& places, float* estimates)
+      : all_(all), estimates_(estimates + threadIdx.x) {
+    const bool inside[2] = {places.contains_column(shifts_.x(0)),
+                            places.contains_column(shifts_.x(2))};
+    const u32* sums = all.frame.sums + shifts_.y(0) * all.pitch + shifts_.x(0);
+    const float* scales = all.frame.scales + (sums - all.frame.sums);
+    greatest_ = no_estimate;
+#pragma unroll 2
+    for (int i = 0; i < T::of_lane; i += 4) {
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {  // without branches, again
+        const bool is_inside = inside[k / 2] & places.contains_row(shifts_.y(i + k));
+        const int at = k % 2 * all.pitch + shifts_.x(k) - shifts_.x(0);
+        const u32 sum = is_inside ? sums[at] : 0;
+        const float scale = is_inside ? scales[at] : 0;
+        of(i + k) = all.estimate(shifts_.x(k), shifts_.y(i + k), sum, scale);
+        greatest_ = fmaxf(greatest_, of(i + k));
+      }
+      sums += 8 * all.pitch;
+      scales += 8 * all.pitch;
+    }
+  }
+
+  /// The best of the block's shifts, found by all of its threads; -1 if no score is positive.
+  __device__ int best(int shifts) const {
     constexpr float slack = 1 - 4e-6F;  // more than two estimates are off by
-    __shared__ float greatest_of[warps];
-    __shared__ ScoredShift found[threads];
-    __shared__ int count;
-    float greatest = own;
+    __shared__ float greatest_of[T::warps];
+    __shared__ ScoredShift scored[T::threads];
+    __shared__ int likely, only, scored_count;
+    float greatest = greatest_;
 #pragma unroll
     for (int step = 16; step > 0; step /= 2)
       greatest = fmaxf(greatest, __shfl_xor_sync(~0u, greatest, step));
     if (threadIdx.x % 32 == 0) greatest_of[threadIdx.x / 32] = greatest;
-    if (threadIdx.x == 0) count = 0;
+    if (threadIdx.x == 0) likely = scored_count = 0;
     __syncthreads();
-    greatest = greatest_of[0];
 #pragma unroll
-    for (int i = 1; i < warps; ++i) greatest = fmaxf(greatest, greatest_of[i]);
-    if (!(greatest > 0)) return {0, 0};
-    if (own >= greatest * slack) found[atomicAdd(&count, 1)] = best_of_own(greatest * slack);
+    for (int i = 0; i < T::warps; ++i) greatest = fmaxf(greatest, greatest_of[i]);
+    if (!(greatest > 0)) return -1;
+    const float least = greatest * slack;
+    if (greatest_ >= least)
+      for_likely(least, [&](int x, int y) {
+        if (atomicAdd(&likely, 1) == 0) only = y * shifts + x;
+      });
     __syncthreads();
-    ScoredShift best = found[0];
+    if (likely == 1) return only;  // as nearly always
+    if (greatest_ >= least) {
+      ScoredShift best{unscored, 0};
+      for_likely(least, [&](int x, int y) {
+        const ScoredShift other{all_.exact(x, y), y * shifts + x};
+        if (other.is_better(best)) best = other;
+      });
+      scored[atomicAdd(&scored_count, 1)] = best;
+    }
+    __syncthreads();
+    ScoredShift best = scored[0];
 #pragma unroll 1
-    for (int i = 1; i < count; ++i)
-      if (found[i].is_better(best)) best = found[i];
-    return best;
+    for (int i = 1; i < scored_count; ++i)
+      if (scored[i].is_better(best)) best = scored[i];
+    return best.shift;
+  }
+
+  /// What is near a shift is out of the question from now on.
+  __device__ void leave_out(int x, int y) {
+    const int from_x = shifts_.x(0) - x;
+    if (from_x < -FoundPlace::reach - 4 || from_x > FoundPlace::reach) return;
+    greatest_ = no_estimate;
+#pragma unroll 4
+    for (int i = 0; i < T::of_lane; ++i) {
+      if (FoundPlace::is_near(shifts_.x(i) - x, shifts_.y(i) - y)) of(i) = no_estimate;
+      greatest_ = fmaxf(greatest_, of(i));
+    }
   }
 
  private:
-  __device__ ScoredShift best_of_own(float least) const {
-    const double variance = reference_.n2_variance();
-    ScoredShift best{unscored, 0};
+  __device__ float& of(int i) const { return estimates_[i * T::threads]; }
+  /// Calls body(x, y) for those of the lane's shifts whose estimates reach the least.
+  template <class Body>
+  __device__ void for_likely(float least, Body body) const {
+    u32 likely = 0;
+#pragma unroll
+    for (int i = 0; i < T::of_lane; ++i) likely |= u32{of(i) >= least} << i;
 #pragma unroll 1
-    for (int shift = threadIdx.x; shift < all_.shifts * all_.shifts; shift += threads) {
-      if (estimates_[shift] < least) continue;
-      const ScoredShift other{
-          all_.exact(shift % all_.shifts, shift / all_.shifts, reference_, variance), shift};
-      if (other.is_better(best)) best = other;
+    for (; likely; likely &= likely - 1) {
+      const int i = __ffs(static_cast<int>(likely)) - 1;
+      body(shifts_.x(i), shifts_.y(i));
     }
-    return best;
   }
 
   const ShiftSums& all_;
-  const FieldSums& reference_;
-  const float* estimates_;
+  float* estimates_;
+  float greatest_;
+  LaneShifts<T> shifts_;
 };
 
-constexpr float no_estimate = -1e30F;
-
-/// Estimates the scores of all shifts. Returns the greatest of this thread's.
-__device__ float write_estimates(const ShiftSums& all, float* estimates) {
-  float greatest = no_estimate;
-  for_shifts(all.shifts, [&](int shift, int x, int y) {
-    estimates[shift] = all.estimate(shift, x, y);
-    greatest = fmaxf(greatest, estimates[shift]);
-  });
-  return greatest;
-}
-
-/// \param estimates  scratch in shared memory, one a shift
+template <class T>
 __device__ void find_vector(const stage::Displace::Problem& p, const FieldWindow& window,
-                            const ShiftSums& all, const FieldSums& reference, float* estimates,
+                            const SearchedPlaces& places, const ShiftSums& all, Scores<T>& scores,
                             FieldVector& vector) {
-  __shared__ double around[9];
-  const int shifts = all.shifts;
-  const double variance = reference.n2_variance();
-  const BestShift best_shift(all, reference, estimates);
-  const ScoredShift best = best_shift.find(write_estimates(all, estimates));
-  if (!(best.score > 0) || !(variance > 0)) {
+  __shared__ FoundPlace found;
+  const int shifts = p.shifts(), best = scores.best(shifts);
+  if (best < 0 || !(all.reference().n2_variance() > 0)) {
     if (threadIdx.x == 0) vector = vector_without(window, p.window, FieldStatus::flat);
     return;
   }
-  const SearchedPlaces places(window, p.frame, p.window, p.range);
-  const int best_x = best.shift % shifts, best_y = best.shift / shifts;
-  // What is near the best does not count as the second.
-  constexpr int side = 2 * FoundPlace::reach + 1;
-  if (threadIdx.x < side * side) {
-    const int x = best_x + threadIdx.x % side - FoundPlace::reach;
-    const int y = best_y + threadIdx.x / side - FoundPlace::reach;
-    if (x >= 0 && y >= 0 && x < shifts && y < shifts) estimates[y * shifts + x] = no_estimate;
-  }
-  __syncthreads();
-  float greatest = no_estimate;
-  for (int shift = threadIdx.x; shift < shifts * shifts; shift += threads)
-    greatest = fmaxf(greatest, estimates[shift]);
-  const double second = best_shift.find(greatest).score;
-  if (threadIdx.x < 9) {
-    const int x = best_x + threadIdx.x % 3 - 1, y = best_y + threadIdx.x / 3 - 1;
-    around[threadIdx.x] = places.contains(x, y) ? all.exact(x, y, reference, variance) : 0;
+  const int best_x = best % shifts, best_y = best / shifts;
+  scores.leave_out(best_x, best_y);  // what is near the best does not count as the second
+  __syncthreads();                   // all have read what was found
+  const int second = scores.best(shifts);
+  if (threadIdx.x >= 32) return;
+  // Of the best place and those around it, and of the second one.
+  if (threadIdx.x < 10) {
+    const bool of_second = threadIdx.x == 9;
+    const int x = of_second ? second % shifts : best_x + threadIdx.x % 3 - 1,
+              y = of_second ? second / shifts : best_y + threadIdx.x / 3 - 1;
+    const bool exists = (!of_second || second >= 0) && places.contains(x, y);
+    const double score = exists ? all.exact(x, y) : 0;
+    if (of_second)
+      found.second = score;
+    else
+      found.set_score(p.subpixel, static_cast<int>(threadIdx.x), score);
   }
   __syncwarp();
   if (threadIdx.x != 0) return;
-  FoundPlace found{best_x, best_y, second, {}};
-#pragma unroll
-  for (int i = 0; i < 9; ++i) found.scores[i] = around[i];
+  found.x = best_x;
+  found.y = best_y;
   vector = vector_of(p, window, places, found);
 }
 
 template <class T>
-__global__ void __launch_bounds__(threads, T::steps == 1 ? 5 : 4)
+__global__ void __launch_bounds__(T::threads, T::blocks)
     displace_tensor(stage::Displace::Problem p, SearchBuffers b, WindowSums frame_sums) {
+  __shared__ uint2 reference;  // its window's sum and sum of squares
   const Layout<T> layout(p);
   auto* memory = dynamic_shared<u32>();
-  for (int index = blockIdx.x; index < p.count; index += gridDim.x) {
-    __syncthreads();  // the window before has been done with
-    const FieldWindow& window = b.windows[index];
-    const SearchedPlaces places(window, p.frame, p.window, p.range);
-    if (write_if_left_out(p, window, places, b.vectors[index])) continue;
-    stage_sums(p, layout, frame_sums, places, memory);
-    for (int k = threadIdx.x; k < layout.sums - layout.products; k += threads)
-      memory[layout.products + k] = 0;
-    stage_frame(p, layout, b, places, memory);
-    const uint2 staged = stage_window<T>(p, b, window, memory + layout.window);
-    unsigned own[2] = {staged.x, staged.y};
-    block_sums<warps>(own);
-    add_products(layout, memory, memory + layout.window, memory + layout.products);
-    wait_copies<0>();
-    __syncthreads();
-    const FieldSums reference{double(p.window) * p.window, double(own[0]), double(own[1])};
-    // The estimates take the place of the frame, which is not needed any more.
-    find_vector(p, window,
-                {layout.shifts, T::product_pitch, p.window * p.window, own[0],
-                 memory + layout.products, memory + layout.sums, memory + layout.squares},
-                reference, dynamic_shared<float>(), b.vectors[index]);
-  }
+  const FieldWindow& window = b.windows[blockIdx.x];
+  FieldVector& vector = b.vectors[blockIdx.x];
+  const SearchedPlaces places(window, p.frame, p.window, p.range);
+  if (write_if_left_out(p, window, places, vector)) return;
+  stage_frame(p, layout, b, places, memory);
+  const uint2 staged = stage_window<T>(p, b, window, memory + layout.window);
+  unsigned sums[2] = {staged.x, staged.y};
+  block_sums<T::warps>(sums);
+  if (threadIdx.x == 0) reference = {sums[0], sums[1]};
+  u32 products[T::tiles_y][4] = {};
+  multiply(layout, memory, memory + layout.window, products);
+  __syncthreads();  // the products take the frame's place
+  const LaneShifts<T> shifts;
+#pragma unroll
+  for (int i = 0; i < T::of_lane; ++i)
+    memory[shifts.y(i) * T::product_pitch + shifts.x(i)] = products[i / 4][i % 4];
+  wait_for_previous();
+  const int pitch = p.frame.width - p.window + 1;
+  const std::int64_t first = std::int64_t{places.top} * pitch + places.left;
+  const ShiftSums all{
+      static_cast<u32>(p.window * p.window),
+      reference.x,
+      reference.y,
+      memory,
+      {frame_sums.sums + first, frame_sums.squares + first, frame_sums.scales + first},
+      T::product_pitch,
+      pitch};
+  Scores<T> scores(all, places, dynamic_shared<float>() + layout.estimates);
+  find_vector(p, window, places, all, scores, vector);
 }
 
 /// Calls body(Tiling) with the least that holds the problem; `otherwise` if none does.
@@ -389,7 +433,7 @@ bool supports(const stage::Displace::Problem& p, const Device& device) {
 }
 
 std::size_t workspace(const stage::Displace::Problem& p, const Device&) {
-  return 2 * sizeof(u32) *
+  return 3 * sizeof(u32) *
          static_cast<std::size_t>(window_sums_of(p).correlate.shifts.size().area());
 }
 
@@ -397,17 +441,22 @@ Status launch(const stage::Displace::Problem& p, const Device& device,
               const stage::Displace::Buffers& b, PlanState*) {
   const stage::WindowSums::Problem sums = window_sums_of(p);
   auto* const of = static_cast<u32*>(b.workspace);
-  u32* const squares = of + sums.correlate.shifts.size().area();
+  const auto count = sums.correlate.shifts.size().area();
+  u32* const squares = of + count;
+  auto* const scales = reinterpret_cast<float*>(squares + count);
   if (Status s = launch_window_sums_strips(
-          sums, device, {{nullptr, b.stream}, b.frame, nullptr, of, squares}, nullptr);
+          sums, device, {{nullptr, b.stream}, b.frame, nullptr, of, squares}, scales);
       !s.ok())
     return s;
   return with_tiling(p, Status{}, [&](auto tiling) {
     using T = decltype(tiling);
-    return enqueue("displace_tensor", displace_tensor<T>, dim3(grid_extent(p.count)), dim3(threads),
-                   Layout<T>(p).bytes(), b.stream, p,
-                   SearchBuffers{b.reference, b.frame, b.mask, b.windows, b.vectors},
-                   WindowSums{of, squares});
+    // Only the window sums are awaited: what came before has ended, since their kernel waited for
+    // it.
+    return enqueue_early(device, "displace_tensor", displace_tensor<T>,
+                         dim3(static_cast<unsigned>(p.count)), dim3(T::threads),
+                         Layout<T>(p).bytes(), b.stream, p,
+                         SearchBuffers{b.reference, b.frame, b.mask, b.windows, b.vectors},
+                         WindowSums{of, squares, scales});
   });
 }
 

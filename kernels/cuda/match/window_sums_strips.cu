@@ -128,6 +128,13 @@ struct Moments {
   }
 };
 
+/// One by the root of pixels * squares - sum^2; 0 where all pixels are alike.
+__device__ inline float window_scale(int pixels, u32 sum, u32 square) {
+  const std::uint64_t variance = std::uint64_t{square} * u32(pixels) - std::uint64_t{sum} * sum;
+  const float scale = rsqrtf(static_cast<float>(variance));
+  return variance > 0 ? scale : 0;
+}
+
 /// A barrier where warps are side by side: all others of the block do as many steps.
 __device__ inline void wait_for_strip() {
   if (blockDim.x == 32)
@@ -190,26 +197,44 @@ class Prefix {
   u32* columns_;
 };
 
-/// The sums of `outputs` windows from a line's prefix sums: each warp does those of its columns.
-__device__ inline void write(const u32* line, int width, const Plan& plan, int outputs, u32* to) {
-  const int x = threadIdx.x / 32 * warp_columns + threadIdx.x % 32;
-  const int begin = x + plan.shift, end = begin + width;
-  // Columns 64 further on lie 64 positions further on.
-  const u32* const first[2] = {line + Prefix::place(begin), line + Prefix::place(begin + 32)};
-  const u32* const last[2] = {line + Prefix::place(end), line + Prefix::place(end + 32)};
-  u32 before[share], upto[share];  // all loaded before the first is used
-#pragma unroll
-  for (int k = 0; k < share; ++k) {
-    before[k] = first[k % 2][k / 2 * 64];
-    upto[k] = last[k % 2][k / 2 * 64];
-  }
-#pragma unroll
-  for (int k = 0; k < share; ++k)
-    if (x + 32 * k < outputs) to[x + 32 * k] = upto[k] - before[k];
-}
+/// The sums of windows of a strip, from a line's prefix sums: each warp has those of its columns.
+struct Outputs {
+  int x, begin, end;  ///< of the thread's first window, and its first and last column's places
+  int count;          ///< of the strip's windows
 
+  __device__ Outputs(int width, const Plan& plan, int count_)
+      : x(threadIdx.x / 32 * warp_columns + threadIdx.x % 32),
+        begin(x + plan.shift),
+        end(begin + width),
+        count(count_) {}
+
+  __device__ void load(const u32* line, u32 (&sums)[share]) const {
+    // Columns 64 further on lie 64 positions further on.
+    const u32* const first[2] = {line + Prefix::place(begin), line + Prefix::place(begin + 32)};
+    const u32* const last[2] = {line + Prefix::place(end), line + Prefix::place(end + 32)};
+    u32 before[share];  // all loaded before the first is used
+#pragma unroll
+    for (int k = 0; k < share; ++k) {
+      before[k] = first[k % 2][k / 2 * 64];
+      sums[k] = last[k % 2][k / 2 * 64];
+    }
+#pragma unroll
+    for (int k = 0; k < share; ++k) sums[k] -= before[k];
+  }
+  /// Writes value(k) of the thread's k-th window.
+  template <class T, class Value>
+  __device__ void write(T* to, Value value) const {
+#pragma unroll
+    for (int k = 0; k < share; ++k)
+      if (x + 32 * k < count) to[x + 32 * k] = value(k);
+  }
+};
+
+/// \tparam scaled  whether `scales` are written, too
+template <bool scaled>
 __global__ void __launch_bounds__(max_threads)
-    strips(Problem p, Plan plan, const std::byte* __restrict__ left, u32* sums, u32* squares) {
+    strips(Problem p, Plan plan, const std::byte* __restrict__ left, u32* sums, u32* squares,
+           float* scales) {
   left += p.left_offset(blockIdx.z);
   sums += first_window(p, blockIdx.z);
   squares += first_window(p, blockIdx.z);
@@ -220,7 +245,7 @@ __global__ void __launch_bounds__(max_threads)
   const int c = p.shifts.x + x0 + threadIdx.x * share - plan.shift;    // in the search region
   const Columns columns{left + p.shifts.y * p.left_pitch + c, p.left_pitch, c, p.left.width,
                         c >= 0 && c + share <= p.left.width ? plan.unit : 1};
-  const int outputs = min(plan.outputs, p.shifts.width - x0);
+  const Outputs outputs(w, plan, min(plan.outputs, p.shifts.width - x0));
   const Prefix prefix(w);
 
   Octet above[phase], below[phase];  // the rows that the window's top and bottom pass
@@ -253,8 +278,13 @@ __global__ void __launch_bounds__(max_threads)
 #pragma unroll 1
     for (int r = 0; r < min(phase, p.shifts.height - y); ++r) {
       const std::int64_t row = std::int64_t{y + r} * p.shifts.width + x0;
-      write(prefix.line(r), w, plan, outputs, sums + row);
-      write(prefix.line(phase + r), w, plan, outputs, squares + row);
+      u32 sum[share], square[share];
+      outputs.load(prefix.line(r), sum);
+      outputs.write(sums + row, [&](int k) { return sum[k]; });
+      outputs.load(prefix.line(phase + r), square);
+      outputs.write(squares + row, [&](int k) { return square[k]; });
+      if constexpr (scaled)
+        outputs.write(scales + row, [&](int k) { return window_scale(w * h, sum[k], square[k]); });
     }
   }
 }
@@ -290,7 +320,7 @@ std::size_t shared_bytes(const Problem& p, const Plan& plan) {
 }  // namespace
 
 Status launch_window_sums_strips(const stage::WindowSums::Problem& problem, const Device& device,
-                                 const stage::WindowSums::Buffers& b, PlanState*) {
+                                 const stage::WindowSums::Buffers& b, float* scales) {
   const Problem& p = problem.correlate;
   const auto* left = static_cast<const std::byte*>(b.lefts);
   const auto first =
@@ -298,9 +328,9 @@ Status launch_window_sums_strips(const stage::WindowSums::Problem& problem, cons
   const Plan plan = plan_of(p, device, static_cast<int>(first % max_unit));
   const dim3 grid(ceil_div(p.shifts.height, plan.rows * plan.down), plan.strips,
                   static_cast<unsigned>(p.total_lefts()));
-  return enqueue("strips", strips, grid, dim3(32 * plan.across, plan.down), shared_bytes(p, plan),
-                 b.stream, p, plan, left, static_cast<u32*>(b.window_sums),
-                 static_cast<u32*>(b.window_squares));
+  return enqueue("strips", scales ? strips<true> : strips<false>, grid,
+                 dim3(32 * plan.across, plan.down), shared_bytes(p, plan), b.stream, p, plan, left,
+                 static_cast<u32*>(b.window_sums), static_cast<u32*>(b.window_squares), scales);
 }
 
 bool supports_window_sums_strips(const stage::WindowSums::Problem& problem, const Device& device) {
@@ -318,7 +348,9 @@ Family window_sums_strips_family() {
   static constexpr Variant<stage::WindowSums> table[] = {
       {{"strips", Backend::cuda, {Feature::u8, Feature::own_lefts}, 1},
        supports_window_sums_strips,
-       launch_window_sums_strips},
+       [](const stage::WindowSums::Problem& p, const Device& device,
+          const stage::WindowSums::Buffers& b,
+          PlanState*) { return launch_window_sums_strips(p, device, b, nullptr); }},
   };
   return Family(table);
 }

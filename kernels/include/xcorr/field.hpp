@@ -136,7 +136,11 @@ class XCORR_API FieldMatcher {
   /// compared. Errors: invalid_argument without such a frame.
   Status advance();
 
-  /// Waits for the enqueued field: grid().area() vectors.
+  /// Waits for the enqueued field: grid().area() vectors, which stay where the device has put them
+  /// until the next enqueue(). Errors: invalid_argument where none is enqueued; device_error.
+  Result<std::span<const FieldVector>> collect();
+
+  /// The same, copied.
   Status collect(std::vector<FieldVector>& vectors);
 
   /// All of the above for one pair.

@@ -236,14 +236,20 @@ Status FieldMatcher::advance() {
   return {};
 }
 
-Status FieldMatcher::collect(std::vector<FieldVector>& vectors) try {
-  vectors.clear();
-  if (!impl_->pending) return {Code::invalid_argument, "no field is enqueued"};
+Result<std::span<const FieldVector>> FieldMatcher::collect() {
+  if (!impl_->pending) return Status{Code::invalid_argument, "no field is enqueued"};
   const Stream stream = *impl_->pending;
   impl_->pending.reset();
   if (Status s = impl_->runtime->wait(stream); !s.ok()) return s;
-  const FieldVector* first = impl_->plan->vectors();
-  vectors.assign(first, first + impl_->plan->grid().count.area());
+  return std::span<const FieldVector>(impl_->plan->vectors(),
+                                      std::size_t(impl_->plan->grid().count.area()));
+}
+
+Status FieldMatcher::collect(std::vector<FieldVector>& vectors) try {
+  vectors.clear();
+  const auto found = collect();
+  if (!found.ok()) return found.status();
+  vectors.assign(found.value().begin(), found.value().end());
   return {};
 } catch (const std::exception& thrown) {
   return status_of(thrown);
