@@ -117,7 +117,9 @@ class Session {
   std::string properties(const Row& row) const {
     std::string text =
         "backend=" + options_.backend + " async-depth=" + std::to_string(row.async_depth);
-    if (row.track) text += " track=true search-margin=" + std::to_string(options_.search_margin);
+    if (row.track)
+      text +=
+          " track=true tracker=template search-margin=" + std::to_string(options_.search_margin);
     return text + " " + options_.properties;
   }
 

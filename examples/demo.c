@@ -113,7 +113,7 @@ static GstPadProbeReturn on_frame(GstPad* pad, GstPadProbeInfo* info, gpointer u
  * made. */
 static GstElement* following(const Files* files, const Options* options, const char* rest) {
   char* description = g_strdup_printf("filesrc name=source ! decodebin ! cudaxcorr name=" MATCH_NAME
-                                      " track=true redetect-interval=1 ! %s",
+                                      " track=true tracker=template redetect-interval=1 ! %s",
                                       rest);
   GstElement* pipeline = pipeline_parse(description);
   g_free(description);

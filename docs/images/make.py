@@ -73,8 +73,9 @@ def check(lines, truth):
 
 def found(template, frames, truth, path, folder):
     frames.tofile(folder / 'clip.rgb')
-    launch(f"{raw_video('clip.rgb', VIEW)} ! cudaxcorr template=nose.png threshold=0.7 track=true post-messages=false ! "
-           'xcorrjson location=places.jsonl ! xcorroverlay line-width=5 font-desc="Sans 13px" trail-length=60 ! videoconvert ! '
+    launch(f"{raw_video('clip.rgb', VIEW)} ! cudaxcorr template=nose.png threshold=0.7 track=true tracker=template "
+           'post-messages=false ! xcorrjson location=places.jsonl ! '
+           'xcorroverlay line-width=5 font-desc="Sans 13px" trail-length=60 ! videoconvert ! '
            'video/x-raw,format=RGB ! filesink location=drawn.rgb', folder)
     check((folder / 'places.jsonl').read_text(encoding='utf-8').splitlines(), truth)
     first, second = np.fromfile(folder / 'drawn.rgb', np.uint8).reshape(frames.shape)[list(SHOWN)]

@@ -76,6 +76,8 @@ GType polarity_type() {
 GType tracker_type() {
   static const GType type = [] {
     static constexpr GEnumValue values[] = {
+        {static_cast<int>(FollowBy::automatic), "A filter where few upright targets are searched",
+         "auto"},
         {static_cast<int>(FollowBy::template_), "The template, and what it has taken up",
          "template"},
         {static_cast<int>(FollowBy::filter), "A filter of its own, which learns; finds its size",

@@ -140,8 +140,10 @@ xcorr::Status Analyser::configure(const Task& asked) try {
   return xcorr::status_of(thrown);
 }
 
-/// Without what needs frames of 8 bits, if these have more, and in their levels.
+/// Without what needs frames of 8 bits, if these have more, and in their levels; with what targets
+/// are followed by.
 Task Analyser::possible(Task task) const {
+  task.search.tracking.by = task.search.follow_by();
   if (luma_type(format_) == xcorr::ElementType::u8) return task;
   task.search.match.poses = {};
   task.search.tracking.by = FollowBy::template_;

@@ -18,11 +18,15 @@
 namespace cudaxcorr {
 
 /// What finds a target in the frames after the one in which its template found it.
-enum class FollowBy { template_, filter };
+enum class FollowBy {
+  automatic,  ///< that of the next two which suits what is searched
+  template_,
+  filter,
+};
 
 struct TrackSettings {
   bool enabled = false;
-  FollowBy by = FollowBy::template_;
+  FollowBy by = FollowBy::automatic;
   int search_margin = 64;       ///< pixels around the predicted place, at least 1
   int redetect_interval = 10;   ///< frames between searches of whole frames, at least 1
   int recheck_interval = 50;    ///< the same while all targets are followed; 0: never
@@ -36,7 +40,7 @@ struct TrackSettings {
 
   bool operator==(const TrackSettings&) const = default;
   bool by_filter() const { return enabled && by == FollowBy::filter; }
-  bool updates() const { return enabled && update > 0 && by == FollowBy::template_; }
+  bool updates() const { return enabled && update > 0 && by != FollowBy::filter; }
 };
 
 enum class TrackState {

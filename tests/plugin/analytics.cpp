@@ -164,7 +164,7 @@ GST_END_TEST
 /// DL Streamer pairs a detection with the ROI meta of the same number, and makes another one where
 /// there is none.
 GST_START_TEST(numbers_of_roi_metas) {
-  for (const char* properties : {"", "track=true"}) {
+  for (const char* properties : {"", "track=true tracker=template"}) {
     Example example(std::string("max-peaks=2 templates=\"<") +
                     save(texture(16, 12, 5), "right.png") + ">\" " + properties);
     Gray scene = example.scene;
@@ -199,7 +199,7 @@ GST_END_TEST
 /// Running times of the frames in which a target was seen first and last, whether it is lost or
 /// not, and not those of frames that are not analysed.
 GST_START_TEST(first_and_last_seen) {
-  Example example("track=true interval=2 post-messages=false");
+  Example example("track=true tracker=template interval=2 post-messages=false");
   GstSegment segment;
   gst_segment_init(&segment, GST_FORMAT_TIME);
   segment.start = segment.time = segment.position = 100 * GST_SECOND;
@@ -223,7 +223,7 @@ GST_END_TEST
 
 /// Times of a stream say nothing of the next one.
 GST_START_TEST(seen_after_a_restart) {
-  Example example("track=true");
+  Example example("track=true tracker=template");
   example.look(example.scene, GST_SECOND);
   gst_element_set_state(example.finder.harness->element, GST_STATE_READY);
   gst_element_set_state(example.finder.harness->element, GST_STATE_PLAYING);
@@ -240,7 +240,7 @@ GST_START_TEST(seen_after_a_restart) {
 GST_END_TEST
 
 GST_START_TEST(tracking_and_its_loss) {
-  Example example("track=true");
+  Example example("track=true tracker=template");
   const Analytics found = example.look(example.scene, GST_SECOND);
   assert_equals_int(found.detections.size(), 1);
   assert_equals_int(found.trackings.size(), 1);
@@ -261,7 +261,7 @@ GST_END_TEST
 /// Each detection is related to its own tracking, even if another target is lost.
 GST_START_TEST(two_targets) {
   const Gray other = texture(16, 12, 5);
-  Example example("track=true templates=\"<" + save(other, "right.png") + ">\"");
+  Example example("track=true tracker=template templates=\"<" + save(other, "right.png") + ">\"");
   Gray both = example.scene;
   paste(both, other, 70, 40);
   const auto id_of = [](const Analytics& found, const std::string& label) {

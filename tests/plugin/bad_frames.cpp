@@ -275,7 +275,7 @@ GST_END_TEST
 
 /// With `interval` the next good one is due; with tracks they go on.
 GST_START_TEST(bad_buffers_among_good_ones) {
-  for (const char* settings : {"interval=5 ", "track=true ", "async-depth=4 "}) {
+  for (const char* settings : {"interval=5 ", "track=true tracker=template ", "async-depth=4 "}) {
     Finder finder(std::string("subpixel=false ") + settings + "template=" + patch());
     finder.set_format(GST_VIDEO_FORMAT_NV12, width, height);
     for (const Bad& bad : bad_buffers()) {

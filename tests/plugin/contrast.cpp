@@ -46,7 +46,7 @@ GST_END_TEST
 /// The template takes up nothing of it, which would undo its own contrast.
 GST_START_TEST(an_inverted_target_is_followed) {
   const Parts parts;
-  Finder finder("threshold=0.8 track=true polarity=either template=" + parts.file);
+  Finder finder("threshold=0.8 track=true tracker=template polarity=either template=" + parts.file);
   guint64 id = 0;
   for (int i = 0; i < 20; ++i) {
     Gray scene = texture(160, 120, 9);

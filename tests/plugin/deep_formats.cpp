@@ -177,6 +177,7 @@ GST_START_TEST(targets_are_followed) {
     if (step > 0) assert_equals_uint64(found.peaks[0].id, target);
     target = found.peaks[0].id;
   }
+  fail_unless(finder.message(GST_MESSAGE_WARNING) == nullptr, "nobody asked for filters");
 }
 GST_END_TEST
 

@@ -207,8 +207,8 @@ GST_START_TEST(changing_templates_on_several_gpus) {
   if (!has_second_gpu()) return;
   const World world;
   const std::string other = save(texture(14, 13, 7), "other.png");
-  Finder finder("backend=cuda track=true devices=0,1 templates=\"" + array_of({world.file, other}) +
-                "\"");
+  Finder finder("backend=cuda track=true tracker=template devices=0,1 templates=\"" +
+                array_of({world.file, other}) + "\"");
   for (int i = 0; i < 5; ++i) finder.find(world.frame({{70, 50}}));
   assert_at(only(finder.find(world.frame({{70, 50}}))), 70, 50, 0.1);
   const std::string text =

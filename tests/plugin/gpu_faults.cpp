@@ -134,7 +134,8 @@ void expect_all_frames(const std::string& settings, simt::Fault fault) {
   fail_unless(changed > 50, "the CPU took over %d times", changed);
 }
 
-const std::string plain = "async-depth=3", tracks = "track=true template-update=0.3";
+const std::string plain = "async-depth=3",
+                  tracks = "track=true tracker=template template-update=0.3";
 
 GST_START_TEST(no_frame_is_lost_when_a_call_fails) {
   expect_all_frames(plain, simt::Fault::passing);
@@ -168,7 +169,7 @@ GST_END_TEST
 
 /// The CPU searches under the same mask.
 GST_START_TEST(the_mask_is_kept) {
-  Stream stream("mask=disc track=true");
+  Stream stream("mask=disc track=true tracker=template");
   assert_equals_int(stream.push(0, true), GST_FLOW_OK);
   simt::break_call(1, simt::Fault::lasting);
   for (int n = 1; n < frames; ++n) assert_equals_int(stream.push(n, true), GST_FLOW_OK);

@@ -171,7 +171,7 @@ GST_END_TEST
 
 GST_START_TEST(tracks) {
   const World world;
-  Row gpu(upload + finder("track=true threshold=0.9 search-margin=12"));
+  Row gpu(upload + finder("track=true tracker=template threshold=0.9 search-margin=12"));
   gpu.set_format(gpu_formats[__i__]);
   for (int i = 0; i < 10; ++i) {
     const Peak target = only(gpu.find(world.frame({{40 + 7 * i, 30 + 5 * i}})));

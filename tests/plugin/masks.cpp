@@ -199,7 +199,8 @@ GST_END_TEST
 GST_START_TEST(tracks_have_masks) {
   const RoundPart scene;
   Finder finder(
-      "track=true subpixel=false threshold=0.9 search-margin=12 template-update=0 mask=disc "
+      "track=true tracker=template subpixel=false threshold=0.9 search-margin=12 template-update=0 "
+      "mask=disc "
       "template=" +
       save(scene.cut, "part.png"));
   for (int i = 0; i < 12; ++i) {
@@ -227,7 +228,7 @@ GST_START_TEST(tracks_of_the_same_pixels_stay_apart) {
   paste(frame, picture, left, 40, 50);
   paste(frame, picture, right, 200, 90);
   const auto rgba = GST_VIDEO_FORMAT_RGBA;
-  Finder finder("track=true subpixel=false threshold=0.9 redetect-interval=1");
+  Finder finder("track=true tracker=template subpixel=false threshold=0.9 redetect-interval=1");
   const guint first = add(finder, make_sample(make_frame(rgba, picture, left), rgba, size, size));
   add(finder, make_sample(make_frame(rgba, picture, right), rgba, size, size));
   for (int i = 0; i < 4; ++i) finder.find(frame);
@@ -245,8 +246,10 @@ GST_END_TEST
 /// What a target scores that is lost is what a window of zeros does.
 GST_START_TEST(lost_targets_score_by_their_mask) {
   const RoundPart scene;
-  Finder finder("track=true method=sqdiff threshold=0.95 subpixel=false mask=disc template=" +
-                save(scene.cut, "part.png"));
+  Finder finder(
+      "track=true tracker=template method=sqdiff threshold=0.95 subpixel=false mask=disc "
+      "template=" +
+      save(scene.cut, "part.png"));
   for (int i = 0; i < 4; ++i) assert_at(only(finder.find(scene.frame())), scene.x, scene.y);
   const Peak peak = only(finder.find(Gray(frame_width, frame_height)));
   fail_unless(peak.lost);
@@ -257,8 +260,10 @@ GST_END_TEST
 /// Templates that adapt keep their masks: what passes behind the part has no part in it.
 GST_START_TEST(templates_that_adapt_have_masks) {
   const RoundPart scene;
-  Finder finder("track=true subpixel=false threshold=0.9 template-update=0.5 mask=disc template=" +
-                save(scene.cut, "part.png"));
+  Finder finder(
+      "track=true tracker=template subpixel=false threshold=0.9 template-update=0.5 mask=disc "
+      "template=" +
+      save(scene.cut, "part.png"));
   for (unsigned i = 0; i < 10; ++i) {
     const Peak peak = only(finder.find(scene.frame({150, 80}, 10 + i)));
     assert_track(peak, 1, i < 2 ? "tentative" : "tracked");

@@ -32,7 +32,8 @@ inline Gray black() { return Gray(frame_width, frame_height); }
 
 /// The end of the launch line, for exact places and a margin of few pixels.
 inline std::string settings_for(const World& world, const std::string& more = "") {
-  return "track=true subpixel=false threshold=0.9 search-margin=12 template-update=0 template=" +
+  return "track=true tracker=template subpixel=false threshold=0.9 search-margin=12 "
+         "template-update=0 template=" +
          world.file + " " + more;
 }
 

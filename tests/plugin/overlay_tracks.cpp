@@ -124,7 +124,7 @@ GST_END_TEST
 GST_START_TEST(trail_of_a_real_track) {
   const Gray target = texture(16, 16, 7);
   const std::string file = save(target, "target.png");
-  Finder finder("track=true template=" + file + " ! xcorroverlay " + box_only);
+  Finder finder("track=true tracker=template template=" + file + " ! xcorroverlay " + box_only);
   finder.set_format(GST_VIDEO_FORMAT_BGRx, frame_width, frame_height);
   GstBuffer* out = nullptr;
   for (int frame = 0; frame < 10; ++frame) {

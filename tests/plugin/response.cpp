@@ -88,7 +88,7 @@ GST_START_TEST(the_template_is_chosen) {
 GST_END_TEST
 
 GST_START_TEST(tracks_and_regions) {
-  Finder finder("track=true search-region=\"<20,10,60,40>\" template=" + patch());
+  Finder finder("track=true tracker=template search-region=\"<20,10,60,40>\" template=" + patch());
   Screen screen(finder.element);
   for (int i = 0; i < 3; ++i) {
     finder.find(scene());

@@ -2,6 +2,8 @@
 //
 // Tracks across events in a pipeline: gaps, new caps, changes of templates and settings, refused
 // changes; and how tracks are reported.
+#include <tuple>
+
 #include "moving_patch.hpp"
 
 namespace {
@@ -186,6 +188,32 @@ GST_START_TEST(a_template_larger_than_the_frame) {
 }
 GST_END_TEST
 
+/// To a copy of it a template is as close as can be; a filter's answer is far from 1.
+GST_START_TEST(few_upright_targets_are_followed_by_filters) {
+  const World world;
+  Finder finder("track=true threshold=0.9 template=" + world.file);
+  const auto by_template = [&] {
+    Peak peak;
+    for (int i = 0; i < 4; ++i) peak = only(finder.find(world.frame({{200, 100}})));
+    fail_unless(!peak.lost);
+    return peak.score > 0.95;
+  };
+  assert_equals_int(by_template(), false);
+  for (const auto& [property, value, expected] : {std::tuple{"angle-extent", "10", true},
+                                                  {"angle-extent", "0", false},
+                                                  {"scale-max", "1.1", true},
+                                                  {"scale-max", "1", false},
+                                                  {"max-peaks", "4", false},
+                                                  {"max-peaks", "5", true},
+                                                  {"tracker", "filter", false},
+                                                  {"max-peaks", "1", false},
+                                                  {"tracker", "template", true}}) {
+    finder.set(property, value);
+    fail_unless(by_template() == expected, "%s=%s", property, value);
+  }
+}
+GST_END_TEST
+
 GST_START_TEST(without_tracks_peaks_have_no_id) {
   const World world;
   Finder finder("threshold=0.9 template=" + world.file);
@@ -208,6 +236,7 @@ Suite* suite() {
   tcase_add_test(cases, roi_metas_of_what_was_seen);
   tcase_add_test(cases, messages_say_it_too);
   tcase_add_test(cases, a_template_larger_than_the_frame);
+  tcase_add_test(cases, few_upright_targets_are_followed_by_filters);
   tcase_add_test(cases, without_tracks_peaks_have_no_id);
   return suite;
 }

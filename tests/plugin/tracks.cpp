@@ -27,7 +27,7 @@ GST_START_TEST(windows_and_whole_frames_agree) {
   const World world;
   for (const char* more : {"", "prefilter-sigma=1.2", "method=sqdiff-normed"}) {
     const std::string rest = "threshold=0.6 template=" + world.file + " " + more;
-    Finder tracking("track=true search-margin=10 " + rest), searching(rest);
+    Finder tracking("track=true tracker=template search-margin=10 " + rest), searching(rest);
     for (int i = 0; i < 34; ++i) {
       const Gray picture = world.frame({{9 * i, i % 2 ? 0 : 3}});
       const Peak tracked = only(tracking.find(picture)), found = only(searching.find(picture));
@@ -269,8 +269,8 @@ GST_START_TEST(targets_of_extreme_sizes) {
   const World world;
   const std::string all = save(world.background, "all.png");
   const std::string tiny = save(crop(world.background, 100, 80, 4, 4), "tiny.png");
-  Finder large("track=true min-confidence=0.5 template=" + all);
-  Finder small("track=true subpixel=false threshold=0.9 template=" + tiny);
+  Finder large("track=true tracker=template min-confidence=0.5 template=" + all);
+  Finder small("track=true tracker=template subpixel=false threshold=0.9 template=" + tiny);
   for (int i = 0; i < 5; ++i) {
     assert_at(only(large.find(world.background)), 0, 0, 1e-9);
     for (const Peak& peak : small.find(world.background).peaks)
@@ -289,8 +289,9 @@ GST_START_TEST(of_two_templates_the_best_is_followed) {
   Gray alike = patch;
   for (int x = 0; x < alike.width; ++x)
     alike.at(x, 4) = static_cast<std::uint8_t>(255 - alike.at(x, 4));
-  Finder finder("track=true subpixel=none threshold=0.6 best-template=true template=" +
-                save(patch, "patch.png"));
+  Finder finder(
+      "track=true tracker=template subpixel=none threshold=0.6 best-template=true template=" +
+      save(patch, "patch.png"));
   finder.set("templates", array_of({save(alike, "alike.png")}));
   for (int i = 0; i < 6; ++i) {
     Gray scene = texture(160, 120, 9);
