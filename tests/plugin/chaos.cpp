@@ -55,6 +55,8 @@ void check_answers(ChaosApplication& application, ChaosStream& stream, GstElemen
   application.set_back(file);
   g_object_set(element, "threshold", 0.9, "subpixel", FALSE, "track", track, "async-depth", depth,
                nullptr);
+  // A filter's places and scores are others.
+  gst_util_set_object_arg(G_OBJECT(element), "tracker", "template");
   if (restarts) chaos_unless(application.start(), "does not start with known settings");
   constexpr GstVideoFormat formats[] = {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_NV12,
                                         GST_VIDEO_FORMAT_BGRx};
