@@ -43,7 +43,7 @@ const Driver& driver() {
   return opened;
 }
 
-Status check(int result, const std::string& what) {
+Status checked(int result, const std::string& what) {
   return check(static_cast<cudaError_t>(result), what);
 }
 
@@ -55,8 +55,8 @@ Result<void*> primary_context(const Device& device) {
   void*& context = contexts[device.ordinal];
   if (context) return context;
   int number = 0;
-  if (Status s = check(driver().get(&number, device.ordinal), device.name); !s.ok()) return s;
-  if (Status s = check(driver().retain(&context, number), device.name); !s.ok()) return s;
+  if (Status s = checked(driver().get(&number, device.ordinal), device.name); !s.ok()) return s;
+  if (Status s = checked(driver().retain(&context, number), device.name); !s.ok()) return s;
   return context;
 }
 
@@ -65,7 +65,7 @@ Result<void*> primary_context(const Device& device) {
 Status push_current(const Device& device) {
   if (!driver().complete()) return {Code::device_error, "libcuda.so.1 lacks its functions"};
   const auto context = primary_context(device);
-  return context.ok() ? check(driver().push(context.value()), device.name) : context.status();
+  return context.ok() ? checked(driver().push(context.value()), device.name) : context.status();
 }
 
 void pop_current() {
