@@ -17,8 +17,6 @@ constexpr int threads = 256, warps = threads / 32;
 
 __global__ void __launch_bounds__(32 * frequencies_of_block)
     multiply(const Look* looks, const float* spectra, const float* filters, TwoParts* products) {
-  let_next_begin();
-  wait_for_previous();
   const std::int64_t window = blockIdx.y;
   const Look look = looks[window];
   const int frequency = blockIdx.x * frequencies_of_block + threadIdx.x / 32;
@@ -136,8 +134,6 @@ __global__ void __launch_bounds__(threads)
   __shared__ Value picture[picture_values];
   __shared__ Top tops[warps];
   __shared__ Wave waves[half + grid];
-  let_next_begin();
-  wait_for_previous();
   const std::int64_t window = blockIdx.x;
   const Look look = looks[window];
   if (look.side == 0) return;
@@ -164,30 +160,27 @@ std::size_t workspace(const stage::Answer::Problem& p, const Device&) {
   return static_cast<std::size_t>(p.windows) * frequencies * sizeof(TwoParts);
 }
 
-Status launch(const stage::Answer::Problem& p, const Device& device,
-              const stage::Answer::Buffers& b, PlanState*) {
+Status launch(const stage::Answer::Problem& p, const Device&, const stage::Answer::Buffers& b,
+              PlanState*) {
   auto* const products = static_cast<TwoParts*>(b.workspace);
-  if (Status s = enqueue_early(device, "answer: multiply", multiply,
-                               dim3(ceil_div(frequencies, frequencies_of_block), p.windows),
-                               dim3(32 * frequencies_of_block), 0, b.stream, b.looks, b.spectra,
-                               b.filters, products);
+  if (Status s =
+          enqueue("answer: multiply", multiply,
+                  dim3(ceil_div(frequencies, frequencies_of_block), p.windows),
+                  32 * frequencies_of_block, 0, b.stream, b.looks, b.spectra, b.filters, products);
       !s.ok())
     return s;
-  return enqueue_early(device, "answer: find_top", find_top, dim3(p.windows), dim3(threads), 0,
-                       b.stream, b.looks, products, b.shapes, b.answers);
+  return enqueue("answer: find_top", find_top, p.windows, threads, 0, b.stream, b.looks, products,
+                 b.shapes, b.answers);
 }
 
 __global__ void __launch_bounds__(32) see(stage::Sights::Problem p, stage::Sights::Buffers b) {
-  let_next_begin();
-  wait_for_previous();
   const int target = blockIdx.x * 32 + threadIdx.x;
   if (target < p.targets) make_sight(p, b, target);
 }
 
-Status launch_sights(const stage::Sights::Problem& p, const Device& device,
+Status launch_sights(const stage::Sights::Problem& p, const Device&,
                      const stage::Sights::Buffers& b, PlanState*) {
-  return enqueue_early(device, "sights", see, dim3(ceil_div(p.targets, 32)), dim3(32), 0, b.stream,
-                       p, b);
+  return enqueue("sights", see, ceil_div(p.targets, 32), 32, 0, b.stream, p, b);
 }
 
 constexpr Variant<stage::Answer> table[] = {

@@ -47,8 +47,6 @@ __global__ void __launch_bounds__(threads)
         Window* windows) {
   __shared__ Weights down[rows_of_block], across[window_size];
   __shared__ float columns[rows_of_block][most_columns];
-  let_next_begin();
-  wait_for_previous();
   const Look look = looks[blockIdx.y];
   if (look.side == 0) return;
   const WindowTaps taps_x(look.x, look.side), taps_y(look.y, look.side);
@@ -215,8 +213,6 @@ __global__ void __launch_bounds__(threads)
     describe(const Look* looks, const Window* windows, Axes axes, Fade fade, float* channels_of,
              double* energies) {
   __shared__ Strip strip;
-  let_next_begin();
-  wait_for_previous();
   const std::int64_t number = blockIdx.y;
   if (looks[number].side == 0) return;
   const Window& window = windows[number];
@@ -259,16 +255,15 @@ std::size_t workspace(const stage::Channels::Problem& p, const Device&) {
   return static_cast<std::size_t>(p.windows) * sizeof(Window);
 }
 
-Status launch(const stage::Channels::Problem& p, const Device& device,
-              const stage::Channels::Buffers& b, PlanState*) {
+Status launch(const stage::Channels::Problem& p, const Device&, const stage::Channels::Buffers& b,
+              PlanState*) {
   auto* const windows = static_cast<Window*>(b.workspace);
-  if (Status s = enqueue_early(device, "channels: cut", cut, dim3(row_blocks, p.windows),
-                               dim3(threads), 0, b.stream, p, b.pixels, b.looks, windows);
+  if (Status s = enqueue("channels: cut", cut, dim3(row_blocks, p.windows), threads, 0, b.stream, p,
+                         b.pixels, b.looks, windows);
       !s.ok())
     return s;
-  return enqueue_early(device, "channels: describe", describe, dim3(cell_blocks, p.windows),
-                       dim3(threads), 0, b.stream, b.looks, windows, all_axes, whole_fade,
-                       b.channels, b.energies);
+  return enqueue("channels: describe", describe, dim3(cell_blocks, p.windows), threads, 0, b.stream,
+                 b.looks, windows, all_axes, whole_fade, b.channels, b.energies);
 }
 
 constexpr Variant<stage::Channels> table[] = {
