@@ -228,7 +228,7 @@ def test_what_lies_elsewhere_is_refused(library):
         xcorr.match_template(image, template, device="cpu")
     with pytest.raises(TypeError, match="in host memory"):
         xcorr.Matcher([OnlyInterface(template)], device="cuda:0")
-    with pytest.raises(TypeError, match="image has elements of type float64; uint8 or float32"):
+    with pytest.raises(TypeError, match="image has elements of type float64; uint8, uint16 or float32"):
         xcorr.match_template(library.put(IMAGE.astype("f8")), template)
 
 

@@ -12,6 +12,11 @@
 namespace api {
 namespace {
 
+bool has_made_up_driver() {
+  const auto device = open_device(Backend::cuda);
+  return device.ok() && device.value().name == "GPU on a CPU";
+}
+
 TEST(DeviceTest, NoSuchDevice) {
   const auto device = open_device(Backend::cuda, 1000);
   ASSERT_FALSE(device.ok());
@@ -27,6 +32,7 @@ TEST(DeviceTest, NothingHasToBeCurrentOnTheCpu) {
 TEST(DeviceTest, WhatWasCurrentIsAgain) {
   const auto gpus = open_devices(Backend::cuda);
   if (!gpus.ok()) GTEST_SKIP() << gpus.status().message();
+  if (has_made_up_driver()) GTEST_SKIP() << "the driver is made up, and has no contexts";
   const Device &first = gpus.value().front(), &second = gpus.value().back();
   const auto is_here = runtime(Backend::cuda).is_here;
   const std::byte value{};
@@ -74,11 +80,6 @@ std::string refusal(const char* driver) {
   unsetenv("XCORR_SIMT_DRIVER");
   EXPECT_EQ(device.status().code(), Code::not_found);
   return device.status().message();
-}
-
-bool has_made_up_driver() {
-  const auto device = open_device(Backend::cuda);
-  return device.ok() && device.value().name == "GPU on a CPU";
 }
 
 TEST(DeviceTest, NoDriver) {
