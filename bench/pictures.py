@@ -1,5 +1,8 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Frames of 8 bits that matches are timed on, by what is on them.
+
+    pictures.py FOLDER      writes them as FOLDER/photographs.pgm and so on, of 1920x1080 pixels
 
     photographs  a collage of the photographs in docs/images, at their own size, each as it is and mirrored
     video        one of them, enlarged until it fills the frame: smooth, so that many windows look alike
@@ -10,6 +13,7 @@ is there twice. Photographs are read by OpenCV or Pillow, whichever is there.
 """
 import functools
 import pathlib
+import sys
 
 import numpy as np
 
@@ -87,3 +91,10 @@ def frame(content, width, height):
 def write_pgm(path, pixels):
     height, width = pixels.shape
     pathlib.Path(path).write_bytes(b'P5\n%d %d\n255\n' % (width, height) + pixels.tobytes())
+
+
+if __name__ == '__main__':
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    for content in CONTENTS:
+        write_pgm(pathlib.Path(sys.argv[1], f'{content}.pgm'), frame(content, 1920, 1080))

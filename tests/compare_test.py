@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""bench/compare.py tells right results from wrong ones, and so does bench/matches.py: compare_test.py BENCH_FOLDER MATCH_BENCH
+"""bench/compare.py tells right results from wrong ones, and so does bench/matches.py.
+
+    compare_test.py BENCH_FOLDER MATCH_BENCH WINDOW_BENCH
 
 On the CPU with small frames, beside a peer made of NumPy here, so that no other is needed; then its
 figures. Without NumPy and something that reads photographs everything is skipped, without Matplotlib the figures are.
@@ -15,7 +17,7 @@ import sys
 import tempfile
 import unittest
 
-FOLDER, MATCH_BENCH = map(pathlib.Path, sys.argv[1:])
+FOLDER, MATCH_BENCH, WINDOW_BENCH = map(pathlib.Path, sys.argv[1:])
 SMALL = ['--backend=cpu', '--seconds=0.001', '--frame=96x64', '--side=8', '--sides=8,12', '--counts=1,3',
          '--frames=80x48,96x64', '--contents=photographs,noise']
 ONE = ['--sides=8', '--counts=1', '--frames=96x64']  # instead: one problem
@@ -189,6 +191,17 @@ class Pictures(unittest.TestCase):
                 self.assertEqual((frame.shape, frame.dtype), ((height, width), np.uint8), content)
                 self.assertGreater(frame.std(), 15, content)
                 self.assertTrue(np.array_equal(frame, pictures.CONTENTS[content](width, height)), content)
+
+    def test_files(self):
+        """Benchmarks read them, and what is on them is found at poses near the last one."""
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, FOLDER / 'pictures.py', folder], check=True)
+            self.assertEqual(sorted(path.stem for path in pathlib.Path(folder).iterdir()), sorted(pictures.CONTENTS))
+            done = subprocess.run([WINDOW_BENCH, '--backend=cpu', '--seconds=0', '--windows=1', '--max-peaks=1',
+                                   f'--frame={folder}/photographs.pgm', '--poses'],
+                                  check=True, text=True, stdout=subprocess.PIPE)
+        rows = [(row['peaks'], row['content'], row['poses']) for row in csv.DictReader(done.stdout.splitlines())]
+        self.assertEqual(rows, [('1', 'photographs.pgm', '15 degrees and 10 %')] * 2)
 
     def test_nothing_is_there_twice(self):
         frame = pictures.collage(1920, 1080)
