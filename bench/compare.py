@@ -4,8 +4,9 @@
 
     compare.py --match-bench build/bench/match_bench --output bench/results/GPU-compare.csv
 
-Three sweeps, over the template's size, the number of templates and the frame's size. The other ways
-are those of peers/ whose library is here; of the rest a line says why not. Results are checked (see
+Three sweeps, over the template's size, the number of templates and the frame's size, in frames of
+photographs; and the same with other contents (see pictures.py), where match() is alone: what the others
+do does not depend on it. The other ways are those of peers/ whose library is here; of the rest a line says why not. Results are checked (see
 peers/check.py): who is wrong gets no time in the CSV, and the exit status is 1.
 """
 import argparse
@@ -21,10 +22,11 @@ import sys
 import tempfile
 
 import peers
+import pictures
 from peers import check, timing
-from peers.problem import Problem, write_pgm
+from peers.problem import Problem
 
-COLUMNS = ('program', 'computes', 'backend', 'sweeps', 'width', 'height', 'side', 'templates',
+COLUMNS = ('program', 'computes', 'backend', 'content', 'sweeps', 'width', 'height', 'side', 'templates',
            'latency_ms', 'stream_ms', 'samples', 'kernel')
 PATIENCE_S = 5  # a peer that takes longer for a frame is not asked for more
 HERE = pathlib.Path(__file__).resolve().parent
@@ -43,22 +45,23 @@ def problems(options):
     sweeps = {'side': [(options.frame, side, 1) for side in options.sides],
               'count': [(options.frame, options.side, count) for count in options.counts],
               'frame': [(frame, options.side, 1) for frame in options.frames]}
-    for name, rows in sweeps.items():
-        for frame, side, count in rows:
-            found.setdefault(Problem(*frame, side, count), []).append(name)
+    for content in options.contents:
+        for name, rows in sweeps.items():
+            for frame, side, count in rows:
+                found.setdefault(Problem(*frame, side, count, content), []).append(name)
     return found
 
 
-def ours(options, problem, folder):
-    """(the line of match_bench, what is wrong with its peaks)."""
+def ours(options, problem, folder, *more):
+    """(the line of match_bench, what is wrong with its peaks). `more`: arguments of it."""
     frame, peaks = folder / 'frame.pgm', folder / 'peaks.csv'
-    write_pgm(frame, problem.frame)
+    pictures.write_pgm(frame, problem.frame)
     files = [folder / f'template{i}.pgm' for i in range(problem.count)]
     for path, template in zip(files, problem.templates):
-        write_pgm(path, template)
+        pictures.write_pgm(path, template)
     done = subprocess.run([options.match_bench, f'--backend={options.backend}', f'--kernel={options.kernel}',
                            f'--seconds={options.seconds}', f'--frame={frame}', f'--peaks={peaks}',
-                           *(f'--template={path}' for path in files)],
+                           *(f'--template={path}' for path in files), *more],
                           stdout=subprocess.PIPE, text=True, check=False)
     rows = list(csv.DictReader(done.stdout.splitlines()))
     if done.returncode != 0 or len(rows) != 1:
@@ -137,7 +140,7 @@ class Comparison:
         if errors:
             return
         say(f'  {name:16} {fields["stream_ms"]:>10} ms, {text}')
-        self.table.writerow({'program': name, 'width': problem.width, 'height': problem.height,
+        self.table.writerow({'program': name, 'content': problem.content, 'width': problem.width, 'height': problem.height,
                              'side': problem.side, 'templates': problem.count, **fields})
         self.file.flush()
 
@@ -168,7 +171,7 @@ class Comparison:
             self.result('cudaxcorr', problem, errors, f'one at a time {row["latency_ms"]} ms, {row["kernel"]}',
                         sweeps=sweeps, computes='peaks', backend=self.options.backend, latency_ms=row['latency_ms'],
                         stream_ms=row['stream_ms'], kernel=row['kernel'])
-            for peer in self.found:
+            for peer in self.found if problem.content == self.options.contents[0] else ():
                 self.peer(peer, problem, sweeps)
 
 
@@ -180,6 +183,12 @@ def parse(arguments=None):
         width, height = text.split('x')
         return int(width), int(height)
 
+    def contents(text):
+        for name in text.split(','):
+            if name not in pictures.CONTENTS:
+                raise argparse.ArgumentTypeError(f'no content is called {name!r}')
+        return text.split(',')
+
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = functools.partial(parser.add_argument, metavar='')
     add('--match-bench', default='build/bench/match_bench', help='the program that runs match()')
@@ -189,6 +198,8 @@ def parse(arguments=None):
     add('--kernel', default='auto', help="match()'s correlate variant")
     add('--seconds', type=float, default=0.2, help='time for each figure, default 0.2')
     add('--peers', help='only these, a list with commas; default all')
+    add('--contents', type=contents, default=list(pictures.CONTENTS),
+        help=f'of the frames, with commas; default {",".join(pictures.CONTENTS)}; the others run on the first one only')
     add('--frame', type=size, default=(1920, 1080), help='WIDTHxHEIGHT where it is not swept')
     add('--side', type=int, default=64, help="the template's width and height where they are not swept")
     add('--sides', type=numbers, default=[16, 32, 64, 128, 256], help='swept, with commas')
@@ -210,7 +221,7 @@ def main():
                 contextlib.nullcontext(sys.stdout) as file:
             comparison = Comparison(options, file, found)
             comparison.run()
-    except (OSError, RuntimeError) as error:
+    except (ImportError, OSError, RuntimeError) as error:
         say(f'compare: {error}')
         return 1
     if comparison.wrong:

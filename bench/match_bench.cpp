@@ -4,17 +4,17 @@
 // of the library sees. One CSV line a case on standard output.
 //
 //   match_bench [--backend=cpu|cuda] [--kernel=NAME]... [--seconds=S] [--filter=GLOB]
-//               [--frame=PGM [--template=PGM...]] [--mask=disc] [--peaks=FILE]
+//               [--frame=PGM [--template=PGM...]] [--mask=none|disc] [--peaks=FILE]
 //               [--angles=START,EXTENT] [--scales=MIN,MAX] [--levels=N] [--exhaustive]
 //               [--max-peaks=N] [--threshold=SCORE] [--bits=N]
 //
 // GLOB picks cases, which are called FRAME/SIDE/COUNT, such as 1920x1080/64/32. They are made of
-// random bytes, of several sizes, or of the picture --frame, such as a photograph; templates are
-// cut from it. With --template the pictures in the files are the only case; its `side` is the first
-// template's width. --mask=disc: what counts of a template is the inscribed ellipse. --peaks writes
-// what the last case found, as CSV. --bits, 9 to 16: pixels of so many bits in words of 16, the
-// bytes with random bits below them. --angles (degrees), --scales, --levels and --exhaustive search
-// poses, see PoseRange.
+// random bytes, of several sizes, or of the picture --frame, such as a photograph (matches.py goes
+// through several); templates are cut from it. With --template the pictures in the files are the
+// only case; its `side` is the first template's width. --mask=disc: what counts of a template is
+// the inscribed ellipse. --peaks writes what the last case found, as CSV. --bits, 9 to 16: pixels
+// of so many bits in words of 16, the bytes with random bits below them. --angles (degrees),
+// --scales, --levels and --exhaustive search poses, see PoseRange.
 //
 // latency_ms: enqueue() to the end of collect(), one frame at a time, median. stream_ms: time a
 // frame when many are enqueued before one collect(), which hides what launches cost the host.
@@ -161,8 +161,8 @@ Options parse(int argc, char** argv) {
       options.frame = arg.substr(8);
     else if (arg.starts_with("--template="))
       options.templates.push_back(arg.substr(11));
-    else if (arg == "--mask=disc")
-      options.disc = true;
+    else if (arg == "--mask=disc" || arg == "--mask=none")
+      options.disc = arg == "--mask=disc";
     else if (arg.starts_with("--angles="))
       std::tie(options.poses.angle_start, options.poses.angle_extent) = pair_of(arg.substr(9));
     else if (arg.starts_with("--scales="))

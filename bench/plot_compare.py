@@ -5,7 +5,7 @@
     comparison.svg   time against the template's size, the number of templates, the frame's size
     speed.svg        the first of the three, with fewer programs
 
-Each curve has its name at its end.
+Each curve has its name at its end. Matches have one for each content of the frames, the first of the file in full.
 """
 import argparse
 import csv
@@ -27,9 +27,14 @@ PROGRAMS = {  # program: (its name and what it computes, colour, marker)
     'torch-conv-fp16': ('PyTorch conv2d fp16: products', '#d6498b', '>'),
     'opencv': ('OpenCV on the CPU: scores', '#8a7f76', 'x'),
 }
+CONTENTS = {  # of ours: (its name, its line)
+    'photographs': ('photographs', {'linewidth': 2.6, 'zorder': 3}),
+    'video': ('an enlarged photograph', {'linewidth': 1.2, 'linestyle': '--', 'zorder': 3}),
+    'noise': ('noise', {'linewidth': 1.2, 'linestyle': ':', 'zorder': 3}),
+}
 FEWER = [OURS, 'npp-normlevel', 'cufft', 'torch-conv-fp32', 'opencv']
 SCOPE = ('Scores: no search for peaks. Products: neither normalised nor searched. '
-         'All in device memory but OpenCV.')
+         'All in device memory but OpenCV.\nFrames show {}, where nothing else is named.')
 AXES = {  # sweep: (the axis, a row's place on it and name there, what all its rows have)
     'side': ('side of the template, pixels', lambda row: int(row['side']), lambda row: row['side'],
              '{templates} template in a frame of {width}x{height}'),
@@ -62,15 +67,19 @@ def spread(places, gap):
 
 
 def name_curves(axes, ends):
-    """ends: {program: its last point}. Writes each name right of it, apart from the others."""
-    pixels = {program: axes.transData.transform(end) for program, end in ends.items()}
-    order = sorted(ends, key=lambda program: pixels[program][1])
-    heights = spread([pixels[program][1] for program in order], LABEL_HEIGHT)
-    for program, height in zip(order, heights):
+    """ends: {(program, content): its last point}. Writes each name right of it, apart from the others."""
+    pixels = {curve: axes.transData.transform(end) for curve, end in ends.items()}
+    order = sorted(ends, key=lambda curve: pixels[curve][1])
+    heights = spread([pixels[curve][1] for curve in order], LABEL_HEIGHT)
+    first = {program: content for program, content in reversed(ends)}
+    for curve, height in zip(order, heights):
+        program, content = curve
         text, colour, _ = PROGRAMS[program]
-        x, y = pixels[program]
-        axes.annotate(text, ends[program], (x + 20, height), textcoords='figure pixels', color=colour, va='center',
-                      fontweight='bold' if program == OURS else 'normal',
+        if content != first[program]:
+            text = f'{program} in {CONTENTS[content][0]}'
+        x, y = pixels[curve]
+        axes.annotate(text, ends[curve], (x + 20, height), textcoords='figure pixels', color=colour, va='center',
+                      fontweight='bold' if curve == (OURS, first[OURS]) else 'normal',
                       arrowprops={'arrowstyle': '-', 'color': colour, 'linewidth': 0.6, 'relpos': (0, 0.5),
                                   'shrinkA': 0, 'shrinkB': 4})
 
@@ -80,13 +89,13 @@ def draw(axes, rows, sweep, programs):
     rows = sorted((row for row in rows if sweep in row['sweeps'].split()), key=place)
     axes.set(title=common.format(**rows[0]), xlabel=label, ylabel='milliseconds a frame', xscale='log', yscale='log')
     ends = {}
-    for program in programs:
-        points = [(place(row), float(row['stream_ms'])) for row in rows if row['program'] == program]
+    for program, content in ((program, content) for program in programs for content in CONTENTS):
+        points = [(place(row), float(row['stream_ms'])) for row in rows
+                  if (row['program'], row['content']) == (program, content)]
         if points:
             _, colour, marker = PROGRAMS[program]
-            axes.plot(*zip(*points), color=colour, marker=marker,
-                      **({'linewidth': 2.6, 'zorder': 3} if program == OURS else {}))
-            ends[program] = points[-1]
+            axes.plot(*zip(*points), color=colour, marker=marker, **(CONTENTS[content][1] if program == OURS else {}))
+            ends[program, content] = points[-1]
     ticks = {place(row): name(row) for row in rows}
     axes.set_xticks(list(ticks), list(ticks.values()))
     axes.xaxis.set_minor_locator(NullLocator())
@@ -98,14 +107,15 @@ def draw(axes, rows, sweep, programs):
 
 def figure_of(rows, note, sweeps, programs, path):
     sweeps = [sweep for sweep in sweeps if any(sweep in row['sweeps'].split() for row in rows)]
-    height = 3.6 * len(sweeps) + 0.7  # inches
+    height = 3.6 * len(sweeps) + 0.9  # inches
     figure, panels = pyplot.subplots(len(sweeps), 1, figsize=(8.6, height), squeeze=False)
-    figure.subplots_adjust(left=0.09, right=0.69, top=1 - 0.55 / height, bottom=0.95 / height, hspace=0.42)
+    figure.subplots_adjust(left=0.09, right=0.69, top=1 - 0.55 / height, bottom=1.15 / height, hspace=0.42)
     figure.suptitle('Time to match templates in 8-bit video', x=0.09, y=1 - 0.1 / height, ha='left', va='top',
                     fontsize=12, fontweight='bold')
     for axes, sweep in zip(panels[:, 0], sweeps):
         draw(axes, rows, sweep, programs)
-    figure.text(0.09, 0.08 / height, f'{SCOPE}\n{note}', fontsize=8.5, va='bottom', linespacing=1.4)
+    shown = SCOPE.format(CONTENTS[rows[0]['content']][0])
+    figure.text(0.09, 0.08 / height, f'{shown}\n{note}', fontsize=8.5, va='bottom', linespacing=1.4)
     save(figure, path, 'Time to match templates')
 
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""bench/compare.py tells right results from wrong ones: compare_test.py BENCH_FOLDER MATCH_BENCH
+"""bench/compare.py tells right results from wrong ones, and so does bench/matches.py.
+
+    compare_test.py BENCH_FOLDER MATCH_BENCH WINDOW_BENCH
 
 On the CPU with small frames, beside a peer made of NumPy here, so that no other is needed; then its
-figures. Without NumPy everything is skipped, without Matplotlib the figures are.
+figures. Without NumPy and something that reads photographs everything is skipped, without Matplotlib the figures are.
 """
 import contextlib
 import csv
@@ -15,9 +17,9 @@ import sys
 import tempfile
 import unittest
 
-FOLDER, MATCH_BENCH = map(pathlib.Path, sys.argv[1:])
+FOLDER, MATCH_BENCH, WINDOW_BENCH = map(pathlib.Path, sys.argv[1:])
 SMALL = ['--backend=cpu', '--seconds=0.001', '--frame=96x64', '--side=8', '--sides=8,12', '--counts=1,3',
-         '--frames=80x48,96x64']
+         '--frames=80x48,96x64', '--contents=photographs,noise']
 ONE = ['--sides=8', '--counts=1', '--frames=96x64']  # instead: one problem
 ROWS = ['side count frame', 'side', 'count', 'frame']  # sweeps of the problems that these make
 
@@ -47,6 +49,15 @@ def scores(problem):
     return lambda: surfaces
 
 
+@contextlib.contextmanager
+def wrong_bench():
+    with tempfile.TemporaryDirectory() as folder:
+        program = pathlib.Path(folder, 'wrong_bench')
+        program.write_text(WRONG_BENCH, encoding='utf-8')
+        program.chmod(0o755)
+        yield program
+
+
 def changed(prepare, change):
     return lambda problem: lambda: change(prepare(problem)())
 
@@ -70,10 +81,12 @@ class Compare(unittest.TestCase):
         for computes, prepare in (('products', transforms), ('scores', scores)):
             wrong, rows, said = self.compare(computes, prepare)
             self.assertEqual(wrong, 0, said)
-            for mine in rows.values():
-                self.assertEqual([row['sweeps'] for row in mine], ROWS)
+            for name, contents in (('cudaxcorr', ['photographs', 'noise']), ('numpy', ['photographs'])):
+                mine = rows[name]
+                self.assertEqual([(row['content'], row['sweeps']) for row in mine],
+                                 [(content, sweeps) for content in contents for sweeps in ROWS])
                 self.assertTrue(all(float(row['stream_ms']) > 0 and float(row['latency_ms']) > 0 for row in mine))
-        self.assertEqual([(row['width'], row['height'], row['side'], row['templates']) for row in rows['cudaxcorr']],
+        self.assertEqual([(row['width'], row['height'], row['side'], row['templates']) for row in rows['numpy']],
                          [('96', '64', '8', '1'), ('96', '64', '12', '1'), ('96', '64', '8', '3'),
                           ('80', '48', '8', '1')])
 
@@ -88,7 +101,7 @@ class Compare(unittest.TestCase):
                     wrong, rows, said = self.compare(computes, changed(prepare, change), *ONE)
                     self.assertEqual(wrong, 1)
                     self.assertEqual(rows['numpy'], [])
-                    self.assertEqual(len(rows['cudaxcorr']), 1)
+                    self.assertEqual(len(rows['cudaxcorr']), 2)
                     self.assertIn('WRONG', said)
 
     def test_one_that_cannot(self):
@@ -97,20 +110,23 @@ class Compare(unittest.TestCase):
 
         wrong, rows, said = self.compare('scores', prepare, *ONE)
         self.assertEqual((wrong, rows['numpy']), (0, []))
-        self.assertIn('cannot: no room for 96x64, 1 of 8x8', said)
+        self.assertIn('cannot: no room for photographs, 96x64, 1 of 8x8', said)
+
+    def test_unknown_content(self):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), self.assertRaises(SystemExit):
+            compare.parse(['--contents=photographs,music'])
+        self.assertIn("no content is called 'music'", said.getvalue())
 
     def run_it(self, match_bench, output):
         return subprocess.run([sys.executable, FOLDER / 'compare.py', *SMALL, f'--match-bench={match_bench}',
                                f'--output={output}', '--peers='], text=True, capture_output=True, check=False)
 
     def test_wrong_peaks_of_ours(self):
-        with tempfile.TemporaryDirectory() as folder:
-            program = pathlib.Path(folder, 'wrong_bench')
-            program.write_text(WRONG_BENCH, encoding='utf-8')
-            program.chmod(0o755)
+        with wrong_bench() as program:
             done = self.run_it(program, '-')
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stderr.count('WRONG: template 0'), len(ROWS), done.stderr)
+        self.assertEqual(done.stderr.count('WRONG: template 0'), 2 * len(ROWS), done.stderr)
         self.assertNotIn('\ncudaxcorr,', done.stdout)
 
     def test_no_match_bench(self):
@@ -138,16 +154,70 @@ class Compare(unittest.TestCase):
             self.assertIn('#e8590c', text)  # a line of ours
             self.assertIn('>cudaxcorr: scores and peaks<', text)  # its name, as text
             self.assertNotIn('dc:date', text)
+            self.assertIn('>cudaxcorr in noise<', text)
+
+
+class Matches(unittest.TestCase):
+    def run_it(self, match_bench):
+        return subprocess.run([sys.executable, FOLDER / 'matches.py', '--backend=cpu', '--seconds=0.001',
+                               '--contents=video,noise', '--frame=160x96', '--other-frames=64x64', '--sides=16,24',
+                               f'--match-bench={match_bench}'], text=True, capture_output=True, check=False)
+
+    def test_rows(self):
+        done = self.run_it(MATCH_BENCH)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        head, *table = done.stdout.splitlines()
+        self.assertRegex(head, '^# .*commit .*; matches.py --seconds=0.001$')
+        rows = [(row['content'], row['width'], row['side'], row['templates'], row['mask'], row['peaks'])
+                for row in csv.DictReader(table)]
+        self.assertEqual(rows, [row for content in ('video', 'noise') for row in
+                                [(content, '160', side, count, mask, count) for mask in ('none', 'disc')
+                                 for side in ('16', '24') for count in ('1', '32')] +
+                                [(content, '64', '16', '1', 'none', '1')]])
+
+    def test_wrong_peaks(self):
+        with wrong_bench() as program:
+            done = self.run_it(program)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('WRONG: template 0', done.stderr)
+        self.assertEqual(len(done.stdout.splitlines()), 2)  # what ran, and the columns
+
+
+class Pictures(unittest.TestCase):
+    def test_sizes(self):
+        for content in pictures.CONTENTS:
+            for width, height in ((64, 48), (1000, 300), (4000, 1500)):
+                frame = pictures.CONTENTS[content](width, height)
+                self.assertEqual((frame.shape, frame.dtype), ((height, width), np.uint8), content)
+                self.assertGreater(frame.std(), 15, content)
+                self.assertTrue(np.array_equal(frame, pictures.CONTENTS[content](width, height)), content)
+
+    def test_files(self):
+        """Benchmarks read them, and what is on them is found at poses near the last one."""
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, FOLDER / 'pictures.py', folder], check=True)
+            self.assertEqual(sorted(path.stem for path in pathlib.Path(folder).iterdir()), sorted(pictures.CONTENTS))
+            done = subprocess.run([WINDOW_BENCH, '--backend=cpu', '--seconds=0', '--windows=1', '--max-peaks=1',
+                                   f'--frame={folder}/photographs.pgm', '--poses'],
+                                  check=True, text=True, stdout=subprocess.PIPE)
+        rows = [(row['peaks'], row['content'], row['poses']) for row in csv.DictReader(done.stdout.splitlines())]
+        self.assertEqual(rows, [('1', 'photographs.pgm', '15 degrees and 10 %')] * 2)
+
+    def test_nothing_is_there_twice(self):
+        frame = pictures.collage(1920, 1080)
+        parts = {frame[y:y + 45, x:x + 45].tobytes() for y in range(0, 1080, 45) for x in range(0, 1920, 45)}
+        self.assertEqual(len(parts), len(range(0, 1080, 45)) * len(range(0, 1920, 45)))
 
 
 if __name__ == '__main__':
-    if not importlib.util.find_spec('numpy'):
-        print('no NumPy: nothing was tested')
+    if not importlib.util.find_spec('numpy') or not (importlib.util.find_spec('cv2') or importlib.util.find_spec('PIL')):
+        print('no NumPy, or neither OpenCV nor Pillow: nothing was tested')
         sys.exit(77)
     sys.path.insert(0, str(FOLDER))
     import numpy as np
     import compare
     import peers
+    import pictures
     result = unittest.main(argv=sys.argv[:1], exit=False, verbosity=2).result
     bad, skipped = len(result.failures) + len(result.errors), len(result.skipped)
     print(f'{max(0, result.testsRun - bad - skipped)} passed, {bad} failed, {skipped} skipped')

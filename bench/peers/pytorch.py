@@ -7,7 +7,7 @@ import torch
 
 from . import Peer, cuda_torch
 
-HALF_UNIT = 2.0**-13  # float16 ends at 65504; with it any byte, and sums of 256x256 textured pixels, fit
+HALF_UNIT = 2.0**-13  # float16 ends at 65504; with it any byte, and sums of 256x256 of a photograph, fit
 
 
 def _upload(device, array, dtype):

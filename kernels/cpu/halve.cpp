@@ -7,23 +7,30 @@
 namespace xcorr::cpu {
 namespace {
 
-Status halve(const stage::Halve::Problem& p, const Device&, const stage::Halve::Buffers& b,
-             PlanState*) {
+template <class T>
+void halve(const stage::Halve::Problem& p, const stage::Halve::Buffers& b) {
   constexpr int rows_at_a_time = 64;
   tbb::parallel_for(tbb::blocked_range<int>(0, p.half.height, rows_at_a_time), [&](auto rows) {
     for (int y = rows.begin(); y < rows.end(); ++y) {
-      const std::uint8_t* upper = b.pixels + 2 * y * p.pitch;
-      const std::uint8_t* lower = upper + p.pitch;
-      std::uint8_t* to = b.halved + y * p.half_pitch;
-      for (int x = 0; x < p.half.width; ++x)
-        to[x] = mean_of_four(upper[2 * x], upper[2 * x + 1], lower[2 * x], lower[2 * x + 1]);
+      const T* upper = row_of<T>(b.pixels, p.pitch, 2 * y);
+      const T* lower = row_of<T>(b.pixels, p.pitch, 2 * y + 1);
+      T* to = row_of<T>(b.halved, p.half_pitch, y);
+      for (int x = 0; x < p.half.width; ++x) to[x] = halved_pixel(upper, lower, x);
     }
   });
+}
+
+Status launch(const stage::Halve::Problem& p, const Device&, const stage::Halve::Buffers& b,
+              PlanState*) {
+  const auto run = p.type == ElementType::u8    ? halve<std::uint8_t>
+                   : p.type == ElementType::u16 ? halve<std::uint16_t>
+                                                : halve<float>;
+  run(p, b);
   return {};
 }
 
 constexpr Variant<stage::Halve> table[] = {
-    {{"halve", Backend::cpu, Feature::u8}, supports_all, halve},
+    {{"halve", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}}, supports_all, launch},
 };
 
 }  // namespace

@@ -22,17 +22,18 @@
 
 namespace xcorr::cpu::probe {
 
+template <class T>
 struct Sums {
-  std::int64_t product = 0, sum = 0, squares = 0;
+  SumOf<T> product = 0, sum = 0, squares = 0;
 };
 
 /// A picture and the window that it is compared with.
+template <class T>
 struct Job {
-  const std::uint8_t* window;
-  std::int64_t window_pitch;
-  const std::uint8_t* picture;
+  const T* window;
+  std::int64_t window_pitch;  ///< bytes
+  const T* picture;
   const std::uint8_t* mask;
-  std::int64_t pitch;
   int width, height;
 };
 
@@ -42,14 +43,14 @@ struct Job {
 HWY_BEFORE_NAMESPACE();
 namespace xcorr::cpu::probe::HWY_NAMESPACE {
 
-HWY_FLATTEN Sums sums_of(const Job& job) {
+HWY_FLATTEN Sums<std::uint8_t> sums_of(const Job<std::uint8_t>& job) {
   constexpr int most = 32768;  // whose products fit into 32 bits
-  Sums sums;
+  Sums<std::uint8_t> sums;
   for (int y = 0; y < job.height; ++y)
     for (int x = 0; x < job.width; x += most) {
       const std::uint8_t* HWY_RESTRICT f = job.window + y * job.window_pitch + x;
-      const std::uint8_t* HWY_RESTRICT t = job.picture + y * job.pitch + x;
-      const std::uint8_t* HWY_RESTRICT m = job.mask + y * job.pitch + x;
+      const std::uint8_t* HWY_RESTRICT t = job.picture + std::int64_t{y} * job.width + x;
+      const std::uint8_t* HWY_RESTRICT m = job.mask + std::int64_t{y} * job.width + x;
       const int count = std::min(most, job.width - x);
       std::uint32_t product = 0, sum = 0, squares = 0;
       for (int i = 0; i < count; ++i) {
@@ -74,13 +75,36 @@ namespace probe {
 
 HWY_EXPORT(sums_of);
 
+Sums<std::uint8_t> compared(const Job<std::uint8_t>& job) {
+  return HWY_DYNAMIC_DISPATCH(sums_of)(job);
+}
+
+template <class T>
+Sums<T> compared(const Job<T>& job) {
+  Sums<T> sums;
+  for (int y = 0; y < job.height; ++y) {
+    const T* f = row_of<T>(job.window, job.window_pitch, y);
+    const T* t = job.picture + std::int64_t{y} * job.width;
+    const std::uint8_t* m = job.mask + std::int64_t{y} * job.width;
+    for (int x = 0; x < job.width; ++x) {
+      const SumOf<T> counted = m[x] ? f[x] : T{0};
+      sums.product += counted * t[x];
+      sums.sum += counted;
+      sums.squares += counted * counted;
+    }
+  }
+  return sums;
+}
+
+template <class T>
 ProbedPlace probe(const stage::Probe::Problem& p, const stage::Probe::Buffers& b,
                   const stage::Probe::Try& one) {
   const TurnMap map = p.steps.map(p.pose_level(), one.pose, {b.angles, b.inverse_scales});
   const Size size{map.width, map.height};
-  std::vector<std::uint8_t> picture(size.area()), mask(size.area());
-  const TurnedSums right =
-      turned({p.pyramid, b.pixels, b.mask, map.level}, map, map.width, picture.data(), mask.data());
+  std::vector<T> picture(size.area());
+  std::vector<std::uint8_t> mask(size.area());
+  const TurnedTemplate from(p.pyramid, row_of<T>(b.pixels, 0, 0), b.mask, map.level);
+  const TurnedSums right = turned(from, map, map.width, picture.data(), mask.data());
   const ProbePlace expected{map.width, map.height, one.twice_x, one.twice_y};
   const bool minimum = info(p.method).minimum;
   const int reach = stage::Probe::reach;
@@ -90,32 +114,41 @@ ProbedPlace probe(const stage::Probe::Problem& p, const stage::Probe::Buffers& b
     for (int x = expected.left() - reach; x <= expected.left() + reach; ++x) {
       if (x < 0 || y < 0 || x > p.frame.width - size.width || y > p.frame.height - size.height)
         continue;
-      const Sums sums =
-          HWY_DYNAMIC_DISPATCH(sums_of)({b.frame + y * p.pitch + x, p.pitch, picture.data(),
-                                         mask.data(), size.width, size.width, size.height});
-      const auto n = static_cast<std::int64_t>(right.counted);
-      if (!p.admits(n, sums.sum, sums.squares)) continue;
-      const double here =
-          score(p.method, WindowTerms<std::int64_t>{n, sums.product, sums.sum, sums.squares,
-                                                    static_cast<std::int64_t>(right.sums.sum),
-                                                    static_cast<std::int64_t>(right.sums.squares)});
+      const Sums<T> sums = compared(Job<T>{row_of<T>(b.frame, p.pitch, y) + x, p.pitch,
+                                           picture.data(), mask.data(), size.width, size.height});
+      using Term = TermOf<T>;
+      const WindowTerms<Term> terms{
+          Term(right.counted), sums.product,         sums.sum,
+          sums.squares,        Term(right.sums.sum), Term(right.sums.squares)};
+      if (!p.admits(terms.n, terms.left_sum, terms.left_squares)) continue;
+      const double here = score(p.method, terms);
       if (!best.is_inside || p.better(minimum, here, best.score))
         best = {here, 2 * x + size.width - 1, 2 * y + size.height - 1, one.pose, 1, 0};
     }
   return best;
 }
 
-Status launch(const stage::Probe::Problem& p, const Device&, const stage::Probe::Buffers& b,
-              PlanState*) {
+template <class T>
+void probe_all(const stage::Probe::Problem& p, const stage::Probe::Buffers& b) {
   tbb::parallel_for(0, *b.candidate_count * p.tries(), [&](int i) {
     const stage::Probe::Try one = stage::Probe::try_of(p, b, i / p.tries(), i % p.tries());
-    b.found[i] = one.exists ? probe(p, b, one) : ProbedPlace{};
+    b.found[i] = one.exists ? probe<T>(p, b, one) : ProbedPlace{};
   });
+}
+
+Status launch(const stage::Probe::Problem& p, const Device&, const stage::Probe::Buffers& b,
+              PlanState*) {
+  const auto run = p.type == ElementType::u8    ? probe_all<std::uint8_t>
+                   : p.type == ElementType::u16 ? probe_all<std::uint16_t>
+                                                : probe_all<float>;
+  run(p, b);
   return {};
 }
 
 constexpr Variant<stage::Probe> table[] = {
-    {{"probe", Backend::cpu, {Feature::u8, Feature::mask, Feature::contrast}},
+    {{"probe",
+      Backend::cpu,
+      {Feature::u8, Feature::u16, Feature::f32, Feature::mask, Feature::contrast}},
      supports_all,
      launch},
 };

@@ -20,41 +20,61 @@ const auto weights = [] {
 
 }  // namespace
 
-TurnedSums turned(const TurnedTemplate& from, const TurnMap& map, std::int64_t pitch,
-                  std::uint8_t* picture, std::uint8_t* mask) {
-  std::int64_t counted = 0, sum = 0, squares = 0;
+template <class T>
+TurnedSums turned(const TurnedTemplate<T>& from, const TurnMap& map, std::int64_t pitch, T* picture,
+                  std::uint8_t* mask) {
+  std::int64_t counted = 0;
+  SumOf<T> sum = 0, squares = 0;
   for (int y = 0; y < map.height; ++y)
     for (int x = 0; x < map.width; ++x) {
-      const TurnedPixel pixel(from, map, x, y,
-                              [](int f) -> const CubicWeights& { return weights[f]; });
+      const TurnedPixel<T> pixel(from, map, x, y,
+                                 [](int f) -> const CubicWeights& { return weights[f]; });
       const std::int64_t at = y * pitch + x;
       picture[at] = pixel.value;
       mask[at] = pixel.counts;
       counted += pixel.counts;
       sum += pixel.value;
-      squares += pixel.value * pixel.value;
+      squares += SumOf<T>(pixel.value) * pixel.value;
     }
-  return {{double(sum), double(squares), double(n2_covariance(counted, squares, sum, sum))},
-          double(counted)};
+  const double n2_variance = double(n2_covariance<TermOf<T>>(counted, squares, sum, sum));
+  return {{double(sum), double(squares), n2_variance}, double(counted)};
 }
+
+template TurnedSums turned(const TurnedTemplate<std::uint8_t>&, const TurnMap&, std::int64_t,
+                           std::uint8_t*, std::uint8_t*);
+template TurnedSums turned(const TurnedTemplate<std::uint16_t>&, const TurnMap&, std::int64_t,
+                           std::uint16_t*, std::uint8_t*);
+template TurnedSums turned(const TurnedTemplate<float>&, const TurnMap&, std::int64_t, float*,
+                           std::uint8_t*);
 
 namespace {
 
-Status launch(const stage::Turn::Problem& p, const Device&, const stage::Turn::Buffers& b,
-              PlanState*) {
+template <class T>
+void turn(const stage::Turn::Problem& p, const stage::Turn::Buffers& b) {
   tbb::parallel_for(0, p.count, [&](int i) {
-    std::uint8_t* picture = b.pictures + i * p.most.area();
+    T* picture = static_cast<T*>(b.pictures) + i * p.most.area();
     std::uint8_t* mask = b.masks + i * p.most.area();
-    std::fill_n(picture, p.most.area(), std::uint8_t{0});
+    std::fill_n(picture, p.most.area(), T{0});
     std::fill_n(mask, p.most.area(), std::uint8_t{0});
-    const TurnedTemplate from(p.pyramid, b.pixels, b.mask, b.maps[i].level, p.shift_u, p.shift_v);
+    const TurnedTemplate from(p.pyramid, static_cast<const T*>(b.pixels), b.mask, b.maps[i].level,
+                              p.shift_u, p.shift_v);
     b.sums[i] = turned(from, b.maps[i], p.most.width, picture, mask);
   });
+}
+
+Status launch(const stage::Turn::Problem& p, const Device&, const stage::Turn::Buffers& b,
+              PlanState*) {
+  const auto run = p.type == ElementType::u8    ? turn<std::uint8_t>
+                   : p.type == ElementType::u16 ? turn<std::uint16_t>
+                                                : turn<float>;
+  run(p, b);
   return {};
 }
 
 constexpr Variant<stage::Turn> table[] = {
-    {{"turn", Backend::cpu, {Feature::u8, Feature::mask}}, supports_all, launch},
+    {{"turn", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
+     supports_all,
+     launch},
 };
 
 }  // namespace

@@ -7,9 +7,10 @@
 
 namespace xcorr::cpu {
 
-/// Makes a picture and its mask, of map.width x map.height.
-/// \param pitch  from row to row of both
-TurnedSums turned(const TurnedTemplate& from, const TurnMap& map, std::int64_t pitch,
-                  std::uint8_t* picture, std::uint8_t* mask);
+/// Makes a picture and its mask, of map.width x map.height. T: std::uint8_t, std::uint16_t, float.
+/// \param pitch  from row to row of both, in pixels
+template <class T>
+TurnedSums turned(const TurnedTemplate<T>& from, const TurnMap& map, std::int64_t pitch, T* picture,
+                  std::uint8_t* mask);
 
 }  // namespace xcorr::cpu

@@ -151,12 +151,9 @@ Status LiveTemplate::blend(const MatrixView& frame, int x, int y, double weight,
 }
 
 Result<MatrixView> LiveTemplate::cut(const MatrixView& frame, const Pose& pose, Stream stream) try {
-  if (impl_->type != ElementType::u8)
-    return Status(Code::unsupported, std::string("a template of ") + name_of(impl_->type) +
-                                         ": only those of u8 are cut out at a pose");
   if (Status s = check_frame(view(), frame); !s.ok()) return s;
   if (!impl_->cutter) {
-    auto made = PatchCutter::make(impl_->device, impl_->size);
+    auto made = PatchCutter::make(impl_->device, impl_->type, impl_->size);
     if (!made.ok()) return made.status();
     impl_->cutter = std::move(made.value());
   }

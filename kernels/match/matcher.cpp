@@ -114,7 +114,7 @@ Result<AnyPlan> Matcher::Impl::make_plan(ElementType type, Size frame,
     return AnyPlan(std::move(made.value()));
   };
   if (settings.poses.any())
-    return as_any(PosePlan::make(device, bank, frame, settings, own_stream));
+    return as_any(PosePlan::make(device, bank, type, frame, settings, own_stream));
   KernelOfGroup kernels;
   if (is_tuning_requested(settings.kernel))
     kernels = tuner.kernels({device, bank, type, frame, settings, own_stream});

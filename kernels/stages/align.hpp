@@ -10,7 +10,7 @@
 #include <cmath>
 
 #include "stages/contrast.hpp"
-#include "stages/host_device.hpp"
+#include "stages/rows.hpp"
 #include "stages/stage.hpp"
 
 namespace xcorr {
@@ -68,18 +68,21 @@ class AlignMap {
   XCORR_HD float per_radius() const { return per_radius_; }
 
   /// The smoothed frame so far from the pose's place. What lies outside is as the nearest pixel.
-  XCORR_HD float smoothed_at(const std::uint8_t* frame, std::int64_t pitch, Size size, float dx,
+  template <class Pixel>
+  XCORR_HD float smoothed_at(const Pixel* frame, std::int64_t pitch, Size size, float dx,
                              float dy) const {
     const float x = x_ + dx, y = y_ + dy, whole_x = floorf(x), whole_y = floorf(y);
     const int left = left_ + static_cast<int>(whole_x), top = top_ + static_cast<int>(whole_y);
     const SplineWeights<float> across(x - whole_x), down(y - whole_y);
     if (left >= 1 && top >= 1 && left + 2 < size.width && top + 2 < size.height) {
-      const std::uint8_t* first = frame + (top - 1) * pitch + left - 1;
-      return weighed(across, down, [&](int i, int j) { return first[j * pitch + i]; });
+      const Pixel* first = row_of<Pixel>(frame, pitch, top - 1) + left - 1;
+      return weighed(across, down,
+                     [&](int i, int j) { return float(row_of<Pixel>(first, pitch, j)[i]); });
     }
     const auto clamped = [](int i, int length) { return i < 0 ? 0 : i < length ? i : length - 1; };
     return weighed(across, down, [&](int i, int j) {
-      return frame[clamped(top - 1 + j, size.height) * pitch + clamped(left - 1 + i, size.width)];
+      return float(row_of<Pixel>(
+          frame, pitch, clamped(top - 1 + j, size.height))[clamped(left - 1 + i, size.width)]);
     });
   }
 
@@ -107,21 +110,24 @@ class AlignMap {
   float x_, y_, across_, down_, by_across_, by_down_, per_radius_;
 };
 
-/// A pixel of the smoothed template, and its slopes, in whole numbers: 36 times the one and 12
-/// times the others. The frame's own slopes would not do: their noise makes the steps too short
-/// where the template has little contrast.
-struct SplinePixel {
+/// A pixel of the smoothed template, and its slopes: 36 times the one and 12 times the others, of
+/// whole numbers in whole numbers. The frame's own slopes would not do: their noise makes the steps
+/// too short where the template has little contrast.
+template <class Value>
+struct SplinePixelOf {
   static constexpr int value_unit = 36, slope_unit = 12;
-  std::int32_t value = 0, by_u = 0, by_v = 0;
+  Value value = 0, by_u = 0, by_v = 0;
 
   /// \param pixel  of the template, with neighbours on all sides
-  XCORR_HD SplinePixel(const std::uint8_t* pixel, std::int64_t pitch) {
+  /// \param pitch  from row to row, in pixels
+  template <class Pixel>
+  XCORR_HD SplinePixelOf(const Pixel* pixel, std::int64_t pitch) {
     const int weights[] = {1, 4, 1}, slopes[] = {-1, 0, 1};
     XCORR_UNROLL
     for (int j = 0; j < 3; ++j) {
       XCORR_UNROLL
       for (int i = 0; i < 3; ++i) {
-        const int neighbour = pixel[(j - 1) * pitch + i - 1];
+        const Value neighbour = pixel[(j - 1) * pitch + i - 1];
         value += weights[i] * weights[j] * neighbour;
         by_u += slopes[i] * weights[j] * neighbour;
         by_v += weights[i] * slopes[j] * neighbour;
@@ -130,16 +136,26 @@ struct SplinePixel {
   }
 };
 
+using SplinePixel = SplinePixelOf<std::int32_t>;
+
 /// The same in gray levels.
 struct SmoothedPixel {
   float value = 0, by_u = 0, by_v = 0;
 
   SmoothedPixel() = default;
-  XCORR_HD explicit SmoothedPixel(const SplinePixel& pixel)
+  template <class Value>
+  XCORR_HD explicit SmoothedPixel(const SplinePixelOf<Value>& pixel)
       : value(float(pixel.value) / SplinePixel::value_unit),
         by_u(float(pixel.by_u) / SplinePixel::slope_unit),
         by_v(float(pixel.by_v) / SplinePixel::slope_unit) {}
 };
+
+/// Of the template's pixel at `pixel`, which has neighbours on all sides.
+template <class Pixel>
+XCORR_HD SmoothedPixel smoothed_pixel(const Pixel* pixel, std::int64_t pitch) {
+  using Value = std::conditional_t<std::is_floating_point_v<Pixel>, float, std::int32_t>;
+  return SmoothedPixel(SplinePixelOf<Value>(pixel, pitch));
+}
 
 /// Pixels nearer to the template's rim, or to its mask's, take no part: the background shows
 /// through where smoothing reaches past the rim.
@@ -191,7 +207,7 @@ struct AlignFreedom {
 };
 
 /// The sums of one step, over pixels; those of several parts may be added.
-/// T: float for some hundreds of pixels, double for all.
+/// T: float for some hundreds of pixels of 8 bits, double for all.
 template <class T>
 struct AlignSumsOf {
   /// The frame is gain * (template - slopes * (steps in x, y, angle and scale)) + offset; unknown
@@ -213,10 +229,11 @@ struct AlignSumsOf {
   }
 
   /// Adds the pixel of the template at (u, v) from its centre, and the smoothed frame there.
-  XCORR_HD void add(const AlignMap& map, const std::uint8_t* frame, std::int64_t pitch, Size size,
-                    float u, float v, const SmoothedPixel& pixel) {
+  template <class Pixel>
+  XCORR_HD void add(const AlignMap& map, const Pixel* frame, std::int64_t pitch, Size size, float u,
+                    float v, const SmoothedPixel& pixel) {
     // The offset takes what both are less: their sums are smaller, so they lose less.
-    constexpr float middle = 128;
+    constexpr float middle = std::is_same_v<T, float> ? 128 : 0;
     const float dx = map.dx(u, v), dy = map.dy(u, v);
     const float here = map.smoothed_at(frame, pitch, size, dx, dy) - middle;
     const float by_x = map.by_x(pixel.by_u, pixel.by_v), by_y = map.by_y(pixel.by_u, pixel.by_v);
@@ -231,11 +248,11 @@ struct AlignSumsOf {
     XCORR_UNROLL
     for (int i = 0; i < unknowns; ++i) {
       XCORR_UNROLL
-      for (int j = 0; j <= i; ++j) of[k++] += equation[i] * equation[j];
+      for (int j = 0; j <= i; ++j) of[k++] += T(equation[i]) * T(equation[j]);
     }
     XCORR_UNROLL
-    for (int i = 0; i < unknowns; ++i) of[k++] += equation[i] * here;
-    of[k] += here * here;
+    for (int i = 0; i < unknowns; ++i) of[k++] += T(equation[i]) * T(here);
+    of[k] += T(here) * T(here);
   }
 };
 
@@ -249,8 +266,12 @@ struct AlignSums : AlignSumsOf<double> {
            sqrt((n * squares - sum * sum) * (n * frames - frame * frame));
   }
 
+  /// What may be left of a pivot by rounding, as a share.
+  static constexpr double lost_in_single = 1e-6, lost_in_double = 1e-12;
+
   /// The least-squares solution; false where there is none.
-  XCORR_HD bool solve(const AlignFreedom& freedom, double (&solution)[unknowns]) const {
+  XCORR_HD bool solve(const AlignFreedom& freedom, double lost,
+                      double (&solution)[unknowns]) const {
     double lower[unknowns][unknowns];
     int k = 0;
     XCORR_UNROLL
@@ -270,8 +291,7 @@ struct AlignSums : AlignSumsOf<double> {
       }
       if (!is_free) solution[i] = 0;
     }
-    constexpr double lost_in_single_precision = 1e-6;
-    return solve_least_squares(lower, solution, lost_in_single_precision);
+    return solve_least_squares(lower, solution, lost);
   }
 };
 
@@ -288,10 +308,10 @@ class AlignSteps {
   /// A distance at which turning and scaling are measured, in pixels of the frame.
   XCORR_HD double radius() const { return radius_ * start_.scale; }
 
-  /// Takes the sums at pose(); false: that was the last step.
-  XCORR_HD bool step(const AlignSums& sums) {
+  /// Takes the sums at pose(); false: that was the last step. `lost`: see AlignSums.
+  XCORR_HD bool step(const AlignSums& sums, double lost = AlignSums::lost_in_single) {
     double found[AlignSums::unknowns];
-    is_aligned_ = sums.solve(freedom_, found) && oriented(freedom_.polarity, found[4]) > 0;
+    is_aligned_ = sums.solve(freedom_, lost, found) && oriented(freedom_.polarity, found[4]) > 0;
     if (!is_aligned_) return false;
     fit_ = oriented(freedom_.polarity, sums.fit());
     if (fit_before_ < -1) fit_before_ = fit_;
@@ -351,19 +371,20 @@ struct Smooth {
 
   struct Problem {
     Size size;
+    ElementType type = ElementType::u8;
 
-    constexpr Features features() const { return Feature::u8; }
+    constexpr Features features() const { return feature_of(type); }
   };
 
   struct Buffers : Launch {
-    const std::uint8_t* pixels = nullptr;   ///< dense
+    const void* pixels = nullptr;           ///< dense
     const std::uint8_t* counted = nullptr;  ///< see Align; none at the rim
     SmoothedPixel* smoothed = nullptr;      ///< 0 where they take no part
   };
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    visit("pixels", &Buffers::pixels, elements(ElementType::u8, p.size.area()));
+    visit("pixels", &Buffers::pixels, elements(p.type, p.size.area()));
     visit("counted", &Buffers::counted, elements(ElementType::u8, p.size.area()));
     visit("smoothed", &Buffers::smoothed, records<SmoothedPixel>(p.size.area()));
   }
@@ -380,15 +401,16 @@ struct Align {
     Size size;               ///< the template's
     AlignFreedom freedom = {};
     int count = 1;  ///< of poses
+    ElementType type = ElementType::u8;
 
     constexpr Features features() const {
-      return Features(Feature::u8).with(Feature::contrast, freedom.polarity != Polarity::same);
+      return feature_of(type).with(Feature::contrast, freedom.polarity != Polarity::same);
     }
     XCORR_HD double radius() const { return 0.25 * (size.width + size.height); }
   };
 
   struct Buffers : Launch {
-    const std::uint8_t* frame = nullptr;
+    const std::uint8_t* frame = nullptr;      ///< its rows' bytes
     const SmoothedPixel* smoothed = nullptr;  ///< the template, smoothed as the frame is
     const std::uint8_t* counted = nullptr;    ///< which of its pixels take part: not 0
     const AlignedPose* starts = nullptr;      ///< of scale 0: none, and all 0 comes out
@@ -397,7 +419,7 @@ struct Align {
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    visit("frame", &Buffers::frame, matrices(ElementType::u8, p.frame, p.pitch, 0, 1));
+    visit("frame", &Buffers::frame, matrices(p.type, p.frame, p.pitch, 0, 1));
     visit("smoothed", &Buffers::smoothed, records<SmoothedPixel>(p.size.area()));
     visit("counted", &Buffers::counted, elements(ElementType::u8, p.size.area()));
     visit("starts", &Buffers::starts, records<AlignedPose>(p.count));

@@ -4,14 +4,24 @@
 // a level covers pixels 2i and 2i + 1 of the one below, so its centre lies at 2i + 0.5 there.
 #pragma once
 
-#include "stages/host_device.hpp"
+#include "stages/rows.hpp"
 #include "stages/stage.hpp"
 
 namespace xcorr {
 
-/// The mean of four pixels, rounded to the nearest.
-XCORR_HD inline std::uint8_t mean_of_four(int a, int b, int c, int d) {
-  return static_cast<std::uint8_t>((a + b + c + d + 2) >> 2);
+/// The mean of four pixels, of whole numbers rounded to the nearest.
+template <class T>
+XCORR_HD T mean_of_four(T a, T b, T c, T d) {
+  if constexpr (std::is_floating_point_v<T>)
+    return T(0.25) * ((a + b) + (c + d));
+  else
+    return static_cast<T>((a + b + c + d + 2) >> 2);
+}
+
+/// Pixel x of a row of the next level, from two rows.
+template <class T>
+XCORR_HD T halved_pixel(const T* upper, const T* lower, int x) {
+  return mean_of_four(upper[2 * x], upper[2 * x + 1], lower[2 * x], lower[2 * x + 1]);
 }
 
 /// Of the next level: an odd last row or column is left out.
@@ -26,20 +36,21 @@ struct Halve {
     Size half;                    ///< the result's
     std::int64_t pitch = 0;       ///< bytes from row to row of the picture
     std::int64_t half_pitch = 0;  ///< of the result
+    ElementType type = ElementType::u8;
 
-    constexpr Features features() const { return Feature::u8; }
+    constexpr Features features() const { return feature_of(type); }
   };
 
   struct Buffers : Launch {
-    const std::uint8_t* pixels = nullptr;
-    std::uint8_t* halved = nullptr;
+    const void* pixels = nullptr;
+    void* halved = nullptr;
   };
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
     visit("pixels", &Buffers::pixels,
-          matrices(ElementType::u8, {2 * p.half.width, 2 * p.half.height}, p.pitch, 0, 1));
-    visit("halved", &Buffers::halved, matrices(ElementType::u8, p.half, p.half_pitch, 0, 1));
+          matrices(p.type, {2 * p.half.width, 2 * p.half.height}, p.pitch, 0, 1));
+    visit("halved", &Buffers::halved, matrices(p.type, p.half, p.half_pitch, 0, 1));
   }
 
   using Extra = NoExtra;

@@ -52,9 +52,10 @@ struct Probe {
     /// the candidate, which is of level 0.
     bool aligned = false;
     ContrastRule contrast = {};
+    ElementType type = ElementType::u8;
 
     constexpr Features features() const {
-      return Features(Feature::u8)
+      return feature_of(type)
           .with(Feature::mask, bool(masking))
           .with(Feature::contrast, bool(contrast));
     }
@@ -64,7 +65,8 @@ struct Probe {
                      : oriented(contrast.polarity, score) > oriented(contrast.polarity, other);
     }
     /// Whether a window may be a match.
-    XCORR_HD bool admits(std::int64_t n, std::int64_t sum, std::int64_t squares) const {
+    template <class T>
+    XCORR_HD bool admits(T n, T sum, T squares) const {
       return !(contrast.least > 0) || !lacks_contrast(n, sum, squares, contrast.least);
     }
     XCORR_HD int tries() const { return aligned ? 1 : steps.neighbours(); }
@@ -72,8 +74,8 @@ struct Probe {
   };
 
   struct Buffers : Launch {
-    const std::uint8_t* frame = nullptr;
-    const std::uint8_t* pixels = nullptr;  ///< see Turn
+    const std::uint8_t* frame = nullptr;   ///< its rows' bytes
+    const std::uint8_t* pixels = nullptr;  ///< see Turn; their bytes
     const std::uint8_t* mask = nullptr;
     const AngleStep* angles = nullptr;
     const std::int32_t* inverse_scales = nullptr;
@@ -87,8 +89,8 @@ struct Probe {
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    visit("frame", &Buffers::frame, matrices(ElementType::u8, p.frame, p.pitch, 0, 1));
-    visit("pyramid", &Buffers::pixels, elements(ElementType::u8, p.pyramid.area()));
+    visit("frame", &Buffers::frame, matrices(p.type, p.frame, p.pitch, 0, 1));
+    visit("pyramid", &Buffers::pixels, elements(p.type, p.pyramid.area()));
     visit("mask_pyramid", &Buffers::mask,
           elements(ElementType::u8, p.masking ? p.pyramid.area() : 0));
     visit("angles", &Buffers::angles, records<AngleStep>(p.steps.angles));

@@ -26,6 +26,10 @@ template <class Pixel>
 using TermOf = std::conditional_t<std::is_floating_point_v<Pixel>, double,
                                   std::conditional_t<sizeof(Pixel) == 1, std::int64_t, Int128>>;
 
+/// What holds each of them: with 16 bits those of up to 2^31 pixels.
+template <class Pixel>
+using SumOf = std::conditional_t<std::is_floating_point_v<Pixel>, double, std::int64_t>;
+
 /// Sums over the n pixels of the window at a shift. T: TermOf the pixels.
 template <class T>
 struct WindowTerms {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The stage turn: a template and its mask -> what they look like at given poses and at a level of
-// the pyramid. All in integers, so that every backend makes the same pictures.
+// the pyramid. Of whole numbers all is in integers, so that every backend makes the same pictures.
 //
 // A picture's centre is the template's. It is made from the level of the template's own pyramid
 // whose pixels are the largest that are not larger than the picture's. Each of its pixels is the
@@ -10,6 +10,9 @@
 // that of the pyramid. A pixel counts where all that its samples are mixed of counts: so nothing
 // from behind the mask's edge does.
 #pragma once
+
+#include <limits>
+#include <type_traits>
 
 #include "stages/host_device.hpp"
 #include "stages/templates.hpp"
@@ -77,15 +80,19 @@ struct TemplatePyramid {
 };
 
 /// The pixels of a level of the template's pyramid, and the mask's, null where there is none.
+template <class T>
 struct TurnedTemplate {
-  const std::uint8_t* pixels;
+  /// Of weighed pixels.
+  using Sum = std::conditional_t<std::is_floating_point_v<T>, double,
+                                 std::conditional_t<sizeof(T) == 1, int, std::int64_t>>;
+
+  const T* pixels;
   const std::uint8_t* mask;
   Size size;
   std::int64_t centre_u, centre_v;  ///< the pictures', in 2^-24 pixels of the level
 
-  XCORR_HD TurnedTemplate(const TemplatePyramid& pyramid, const std::uint8_t* pixels,
-                          const std::uint8_t* mask, int level, std::int64_t shift_u = 0,
-                          std::int64_t shift_v = 0)
+  XCORR_HD TurnedTemplate(const TemplatePyramid& pyramid, const T* pixels, const std::uint8_t* mask,
+                          int level, std::int64_t shift_u = 0, std::int64_t shift_v = 0)
       : pixels(pixels + pyramid.begin_of(level)),
         mask(mask ? mask + pyramid.begin_of(level) : nullptr),
         size(pyramid.size_of(level)),
@@ -99,26 +106,28 @@ struct TurnedTemplate {
   XCORR_HD static int clamped(int i, int length) { return i < 0 ? 0 : i < length ? i : length - 1; }
   /// 256 times the template there; what lies outside is as the nearest pixel. The weights are those
   /// of the fractions.
-  XCORR_HD int value(const TurnedPlace& u, const TurnedPlace& v, const CubicWeights& across,
+  XCORR_HD Sum value(const TurnedPlace& u, const TurnedPlace& v, const CubicWeights& across,
                      const CubicWeights& down) const {
     const bool within =
         u.whole >= 1 && v.whole >= 1 && u.whole + 2 < size.width && v.whole + 2 < size.height;
-    int sum = 0;
+    Sum sum = 0;
     for (int j = 0; j < 4; ++j) {
       const int y = v.whole - 1 + j;
-      const std::uint8_t* row =
-          pixels + std::int64_t{within ? y : clamped(y, size.height)} * size.width;
-      int in_row = 0;
+      const T* row = pixels + std::int64_t{within ? y : clamped(y, size.height)} * size.width;
+      Sum in_row = 0;
       if (within) {
         row += u.whole - 1;
-        for (int i = 0; i < 4; ++i) in_row += across.of[i] * row[i];
+        for (int i = 0; i < 4; ++i) in_row += Sum(across.of[i]) * row[i];
       } else {
         for (int i = 0; i < 4; ++i)
-          in_row += across.of[i] * row[clamped(u.whole - 1 + i, size.width)];
+          in_row += Sum(across.of[i]) * row[clamped(u.whole - 1 + i, size.width)];
       }
       sum += down.of[j] * in_row;
     }
-    return (sum + (1 << 13)) >> 14;
+    if constexpr (std::is_floating_point_v<T>)
+      return sum / (1 << 14);
+    else
+      return (sum + (1 << 13)) >> 14;
   }
   XCORR_HD bool counts(const TurnedPlace& u, const TurnedPlace& v) const {
     if (!u.inside(size.width) || !v.inside(size.height)) return false;
@@ -131,16 +140,17 @@ struct TurnedTemplate {
 };
 
 /// A pixel of a picture.
+template <class T>
 struct TurnedPixel {
-  std::uint8_t value = 0;  ///< 0 where it does not count
+  T value = 0;  ///< 0 where it does not count
   bool counts = true;
 
   /// \param weights_of  the CubicWeights of a fraction
   template <class WeightsOf>
-  XCORR_HD TurnedPixel(const TurnedTemplate& from, const TurnMap& map, int x, int y,
+  XCORR_HD TurnedPixel(const TurnedTemplate<T>& from, const TurnMap& map, int x, int y,
                        WeightsOf weights_of) {
     const int samples = 1 << map.log2_samples;
-    int sum = 0;
+    typename TurnedTemplate<T>::Sum sum = 0;
     for (int j = 0; j < samples && counts; ++j)
       for (int i = 0; i < samples && counts; ++i) {
         const std::int64_t across = 2 * (x * samples + i) + 1 - map.width * samples;
@@ -151,8 +161,14 @@ struct TurnedPixel {
         if (counts) sum += from.value(u, v, weights_of(u.fraction), weights_of(v.fraction));
       }
     if (!counts) return;
-    const int shift = 8 + 2 * map.log2_samples, mean = (sum + (1 << (shift - 1))) >> shift;
-    value = static_cast<std::uint8_t>(mean < 0 ? 0 : mean > 255 ? 255 : mean);
+    const int shift = 8 + 2 * map.log2_samples;
+    if constexpr (std::is_floating_point_v<T>) {
+      value = static_cast<T>(sum / (1 << shift));
+    } else {
+      constexpr auto most = std::numeric_limits<T>::max();
+      const auto mean = (sum + (1 << (shift - 1))) >> shift;
+      value = mean < 0 ? T{0} : mean > most ? most : static_cast<T>(mean);
+    }
   }
 };
 
@@ -168,30 +184,31 @@ struct Turn {
     /// How far from the template's centre that of the pictures lies in it, 2^-24 pixels of their
     /// level.
     std::int64_t shift_u = 0, shift_v = 0;
+    ElementType type = ElementType::u8;
 
     constexpr Features features() const {
-      return Features(Feature::u8).with(Feature::mask, bool(masking));
+      return feature_of(type).with(Feature::mask, bool(masking));
     }
   };
 
   struct Buffers : Launch {
-    const std::uint8_t* pixels = nullptr;  ///< of the pyramid
-    const std::uint8_t* mask = nullptr;    ///< of the pyramid; a halved pixel counts if all four do
+    const void* pixels = nullptr;        ///< of the pyramid
+    const std::uint8_t* mask = nullptr;  ///< of the pyramid; a halved pixel counts if all four do
     const TurnMap* maps = nullptr;
-    std::uint8_t* pictures = nullptr;  ///< 0 where they do not count, and past their size
-    std::uint8_t* masks = nullptr;     ///< 1 where they count, 0 elsewhere
+    void* pictures = nullptr;       ///< 0 where they do not count, and past their size
+    std::uint8_t* masks = nullptr;  ///< 1 where they count, 0 elsewhere
     TurnedSums* sums = nullptr;
   };
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    const Extent pictures = elements(ElementType::u8, p.count * p.most.area());
-    visit("pyramid", &Buffers::pixels, elements(ElementType::u8, p.pyramid.area()));
+    const std::int64_t pixels = p.count * p.most.area();
+    visit("pyramid", &Buffers::pixels, elements(p.type, p.pyramid.area()));
     visit("mask_pyramid", &Buffers::mask,
           elements(ElementType::u8, p.masking ? p.pyramid.area() : 0));
     visit("maps", &Buffers::maps, records<TurnMap>(p.count));
-    visit("pictures", &Buffers::pictures, pictures);
-    visit("masks", &Buffers::masks, pictures);
+    visit("pictures", &Buffers::pictures, elements(p.type, pixels));
+    visit("masks", &Buffers::masks, elements(ElementType::u8, pixels));
     visit("sums", &Buffers::sums, records<TurnedSums>(p.count));
   }
 

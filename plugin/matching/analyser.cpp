@@ -145,7 +145,6 @@ xcorr::Status Analyser::configure(const Task& asked) try {
 Task Analyser::possible(Task task) const {
   task.search.tracking.by = task.search.follow_by();
   if (luma_type(format_) == xcorr::ElementType::u8) return task;
-  task.search.match.poses = {};
   task.search.tracking.by = FollowBy::template_;
   task.search.match.min_contrast *= levels_of_gray(format_);
   return task;
@@ -244,8 +243,6 @@ void Analyser::check(const Task& task) {
 void Analyser::check_depth(const Task& asked) {
   if (luma_type(format_) == xcorr::ElementType::u8) return;
   const std::string format = gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&format_));
-  if (asked.search.match.poses.any())
-    warn("Poses need frames of 8 bits, not " + format + ": templates are searched upright");
   if (asked.search.tracking.by_filter())
     warn("Filters need frames of 8 bits, not " + format + ": targets are followed by templates");
 }

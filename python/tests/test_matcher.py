@@ -118,7 +118,8 @@ def test_masks(frame):
     assert len(matcher.match(frame)) == 2
 
 
-def test_poses():
+@pytest.mark.parametrize(("kind", "gain"), [("u1", 1), ("u2", 257), ("f4", 1 / 255)])
+def test_poses(kind, gain):
     generator = numpy.random.default_rng(3)
     part = cv2.GaussianBlur(generator.integers(0, 256, (48, 48), "u1"), (0, 0), 2)
     part = cv2.normalize(part, None, 0, 255, cv2.NORM_MINMAX)
@@ -126,6 +127,7 @@ def test_poses():
     turn = cv2.getRotationMatrix2D((23.5, 23.5), 33, 1.25)
     turn[:, 2] += (80, 60)
     cv2.warpAffine(part, turn, (200, 200), scene, borderMode=cv2.BORDER_TRANSPARENT)
+    part, scene = ((picture * gain).astype(kind) for picture in (part.astype("f8"), scene.astype("f8")))
     matcher = on_cpu([part], poses=xcorr.Poses(angle_extent=360, scale_min=0.8, scale_max=1.4), threshold=0.7)
     peaks = matcher.match(scene)
     assert len(peaks) == 1

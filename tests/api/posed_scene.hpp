@@ -63,24 +63,30 @@ struct Scene {
     }
     return outside.at(x, y);
   }
-  Bytes frame(Size size) const {
-    Bytes made(size);
+  /// What a camera makes of it: a gray level of 8 bits is `gain` of its.
+  template <class T>
+  Image<T> picture(Size size, double gain, double offset) const {
+    Image<T> made(size);
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x) {
         double sum = 0;
         for (int i = 0; i < 16; ++i) sum += at(x + (i % 4 - 1.5) / 4, y + (i / 4 - 1.5) / 4);
-        made.at(x, y) = static_cast<std::uint8_t>(std::clamp(std::lround(sum / 16), 0L, 255L));
+        const double value = offset + gain * std::clamp(sum / 16, 0.0, 255.0);
+        made.at(x, y) = static_cast<T>(std::is_integral_v<T> ? std::round(value) : value);
       }
     return made;
   }
+  Bytes frame(Size size) const { return picture<std::uint8_t>(size, 1, 0); }
   /// The part alone, upright.
-  Bytes pattern() const {
+  template <class T>
+  Image<T> part_picture(double gain, double offset) const {
     Scene alone = *this;
     alone.round = false;
     alone.part = {part.width + 2, part.height + 2};  // its rim shows nothing else
     alone.poses = {{0.5 * (part.width - 1), 0.5 * (part.height - 1)}};
-    return alone.frame(part);
+    return alone.picture<T>(part, gain, offset);
   }
+  Bytes pattern() const { return part_picture<std::uint8_t>(1, 0); }
   Bytes disc() const {
     Bytes mask(part);
     for (int y = 0; y < part.height; ++y)
@@ -89,5 +95,34 @@ struct Scene {
     return mask;
   }
 };
+
+inline double turn_between(double a, double b) { return std::abs(std::remainder(a - b, 360)); }
+
+/// Each part is one peak, and each peak one part.
+inline void expect_parts(const std::vector<Peak>& peaks, const Scene& scene, double pixels = 0.1,
+                         double degrees = 0.2, double closeness = 0.8) {
+  EXPECT_EQ(peaks.size(), scene.poses.size());
+  for (const Pose& part : scene.poses) {
+    const auto near = [&](const Peak& peak) {
+      return std::hypot(peak.pose.center_x - part.center_x, peak.pose.center_y - part.center_y) < 5;
+    };
+    const auto found = std::ranges::find_if(peaks, near);
+    ASSERT_NE(found, peaks.end()) << part.center_x << ", " << part.center_y;
+    const Pose& pose = found->pose;
+    EXPECT_NEAR(pose.center_x, part.center_x, pixels);
+    EXPECT_NEAR(pose.center_y, part.center_y, pixels);
+    EXPECT_LT(turn_between(pose.angle, part.angle), degrees) << pose.angle << " " << part.angle;
+    EXPECT_NEAR(pose.scale, part.scale, 0.003);
+    EXPECT_GT(found->closeness, closeness);
+  }
+}
+
+inline MatchSettings all_round(int max_peaks) {
+  MatchSettings s;
+  s.poses.angle_extent = 360;
+  s.max_peaks = max_peaks;
+  s.threshold = 0.75;  // what is outside resembles parts of the template
+  return s;
+}
 
 }  // namespace api

@@ -7,8 +7,6 @@
 namespace api {
 namespace {
 
-double turn_between(double a, double b) { return std::abs(std::remainder(a - b, 360)); }
-
 class PosesTest : public testing::TestWithParam<Backend> {
  protected:
   void SetUp() override { open(GetParam(), device); }
@@ -31,34 +29,6 @@ class PosesTest : public testing::TestWithParam<Backend> {
   std::vector<Peak> match(const Bytes& frame, const Bytes& pattern, const MatchSettings& settings,
                           const Bytes* mask = nullptr) {
     return match(device, frame, pattern, settings, mask);
-  }
-
-  static MatchSettings all_round(int max_peaks) {
-    MatchSettings s;
-    s.poses.angle_extent = 360;
-    s.max_peaks = max_peaks;
-    s.threshold = 0.75;  // what is outside resembles parts of the template
-    return s;
-  }
-
-  /// Each part is one peak, and each peak one part.
-  static void expect_parts(const std::vector<Peak>& peaks, const Scene& scene, double pixels = 0.1,
-                           double degrees = 0.2, double closeness = 0.8) {
-    EXPECT_EQ(peaks.size(), scene.poses.size());
-    for (const Pose& part : scene.poses) {
-      const auto near = [&](const Peak& peak) {
-        return std::hypot(peak.pose.center_x - part.center_x, peak.pose.center_y - part.center_y) <
-               5;
-      };
-      const auto found = std::ranges::find_if(peaks, near);
-      ASSERT_NE(found, peaks.end()) << part.center_x << ", " << part.center_y;
-      const Pose& pose = found->pose;
-      EXPECT_NEAR(pose.center_x, part.center_x, pixels);
-      EXPECT_NEAR(pose.center_y, part.center_y, pixels);
-      EXPECT_LT(turn_between(pose.angle, part.angle), degrees) << pose.angle << " " << part.angle;
-      EXPECT_NEAR(pose.scale, part.scale, 0.003);
-      EXPECT_GT(found->closeness, closeness);
-    }
   }
 
   Device device;

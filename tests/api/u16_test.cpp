@@ -195,10 +195,6 @@ TEST_P(WordsOnDeviceTest, WhatNeedsBytesSaysSo) {
   ASSERT_TRUE(made.set_templates(std::vector{pattern.view()}).ok());
   EXPECT_EQ(made.prepare(ElementType::u8, frame.size, settings()).message(),
             "frames of u8, templates of u16");
-  MatchSettings turned = settings();
-  turned.poses.angle_extent = 90;
-  EXPECT_EQ(made.prepare(ElementType::u16, frame.size, turned).message(),
-            "poses of template 0 of u16: only those of u8 are searched");
   const Words large({2048, 1025});
   EXPECT_EQ(made.set_templates(std::vector{large.view()}).message(),
             "template 0 of u16 has more than 2097152 pixels: larger ones are matched as f32");

@@ -7,12 +7,13 @@
 
 #include "match/poses/grid.hpp"
 #include "stage_test.hpp"
+#include "stages/rows.hpp"
 
 namespace checkcorr {
 
 /// Cases that are small enough to turn, and tried once.
 inline bool is_posed(const Case& c) {
-  return !c.filter && c.type == ElementType::u8 && is_matching(c) && c.right.area() <= 4500;
+  return !c.filter && is_matching(c) && c.right.area() <= 4500;
 }
 inline bool is_posed(const Case& c, const Trial& trial) {
   return is_posed(c) && !trial.method && !trial.centred;
@@ -57,8 +58,13 @@ inline xcorr::stage::Turn::Problem turn_problem(const Scenario& scenario) {
   for (const xcorr::TurnMap& map : maps)
     most = {std::max(most.width, map.width), std::max(most.height, map.height)};
   const bool shifted = scenario.test.left.width % 2 == 1;
-  return {template_pyramid(scenario.test), scenario.problem.masking, most,
-          static_cast<int>(maps.size()),   shifted ? 5 << 21 : 0,    shifted ? -3 << 20 : 0};
+  return {template_pyramid(scenario.test),
+          scenario.problem.masking,
+          most,
+          static_cast<int>(maps.size()),
+          shifted ? 5 << 21 : 0,
+          shifted ? -3 << 20 : 0,
+          scenario.test.type};
 }
 
 template <class T>
@@ -76,19 +82,30 @@ inline xcorr::PoseGrid set_pose_tables(Scenario& scenario) {
 }
 
 /// The pixels of the first template, dense and unmasked.
-inline std::vector<std::uint8_t> first_template(const Scenario& scenario) {
+template <class T>
+std::vector<T> first_template(const Scenario& scenario) {
   const Problem& p = scenario.problem.correlate;
-  const auto rows = view<std::uint8_t>(scenario.values, "unmasked");
-  std::vector<std::uint8_t> pixels;
+  const auto* rows = scenario.values.at("unmasked").data();
+  std::vector<T> pixels;
   for (int y = 0; y < p.right.height; ++y)
-    for (int x = 0; x < p.right.width; ++x) pixels.push_back(rows[y * p.right_pitch + x]);
+    for (int x = 0; x < p.right.width; ++x)
+      pixels.push_back(xcorr::row_of<T>(rows, p.right_pitch, y)[x]);
   return pixels;
+}
+
+/// What pixels of floating point may differ by: a few roundings of the largest one.
+template <class T>
+double rounding_of(std::span<const T> pixels) {
+  if (!std::is_floating_point_v<T>) return 0;
+  double largest = 0;
+  for (const T pixel : pixels) largest = std::max(largest, std::abs(double(pixel)));
+  return 4e-7 * largest;
 }
 
 /// The pyramids of the first template and its mask; what their pixels are does not matter.
 inline void set_pyramids(Scenario& scenario) {
   const auto pyramid = template_pyramid(scenario.test);
-  const auto append = [&](std::vector<std::uint8_t> levels, auto halve) {
+  const auto append = [&](auto levels, auto halve) {
     for (int level = 1; level <= pyramid.halvings; ++level) {
       const std::int64_t begin = pyramid.begin_of(level - 1);
       const int pitch = pyramid.size_of(level - 1).width;
@@ -100,14 +117,16 @@ inline void set_pyramids(Scenario& scenario) {
     }
     return levels;
   };
-  set(scenario.values, "pyramid", append(first_template(scenario), [](int a, int b, int c) {
-        return std::uint8_t((a + b + 2 * c) / 4);
-      }));
+  with_pixels(scenario.test.type, [&]<class T>() {
+    set(scenario.values, "pyramid", append(first_template<T>(scenario), [](T a, T b, T c) {
+          return static_cast<T>(a / 4 + b / 4 + c / 2);
+        }));
+  });
   if (!scenario.problem.masking) return;
   const auto mask = view<std::uint8_t>(scenario.values, "mask");
-  set(scenario.values, "mask_pyramid", append({mask.begin(), mask.end()}, [](int a, int b, int c) {
-        return std::uint8_t(a & b & c);
-      }));
+  set(scenario.values, "mask_pyramid",
+      append(std::vector<std::uint8_t>(mask.begin(), mask.end()),
+             [](int a, int b, int c) { return std::uint8_t(a & b & c); }));
 }
 
 inline void set_turn_inputs(Scenario& scenario) {
@@ -119,7 +138,8 @@ inline void set_turn_inputs(Scenario& scenario) {
 inline void set_frame(Scenario& scenario) {
   const Problem& p = scenario.problem.correlate;
   const auto& lefts = scenario.values["lefts"];
-  const auto bytes = (p.left.height - 1) * p.left_pitch + p.left.width;
+  const auto bytes = (p.left.height - 1) * p.left_pitch +
+                     p.left.width * static_cast<std::int64_t>(size_of(scenario.test.type));
   scenario.values["frame"].assign(lefts.begin(), lefts.begin() + bytes);
 }
 

@@ -4,6 +4,7 @@
 // but align and locate in long double by elimination.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "cpu/reference/reference_methods.hpp"
@@ -18,15 +19,29 @@ namespace {
 
 using Wide = long double;
 
-Status halve(const stage::Halve::Problem& p, const Device&, const stage::Halve::Buffers& b,
-             PlanState*) {
+/// Runs it for the type of pixels.
+template <class Problem, class Buffers>
+Status for_type(void (*u8)(const Problem&, const Buffers&),
+                void (*u16)(const Problem&, const Buffers&),
+                void (*f32)(const Problem&, const Buffers&), const Problem& p, const Buffers& b) {
+  (p.type == ElementType::u8 ? u8 : p.type == ElementType::u16 ? u16 : f32)(p, b);
+  return {};
+}
+
+template <class T>
+void halve_as(const stage::Halve::Problem& p, const stage::Halve::Buffers& b) {
   for (int y = 0; y < p.half.height; ++y)
     for (int x = 0; x < p.half.width; ++x) {
-      int sum = 2;
-      for (int i = 0; i < 4; ++i) sum += b.pixels[(2 * y + i / 2) * p.pitch + 2 * x + i % 2];
-      b.halved[y * p.half_pitch + x] = static_cast<std::uint8_t>(sum / 4);
+      double sum = 0;
+      for (int i = 0; i < 4; ++i) sum += row_of<T>(b.pixels, p.pitch, 2 * y + i / 2)[2 * x + i % 2];
+      const double mean = std::is_floating_point_v<T> ? sum / 4 : std::floor((sum + 2) / 4);
+      row_of<T>(b.halved, p.half_pitch, y)[x] = static_cast<T>(mean);
     }
-  return {};
+}
+
+Status halve(const stage::Halve::Problem& p, const Device&, const stage::Halve::Buffers& b,
+             PlanState*) {
+  return for_type(halve_as<std::uint8_t>, halve_as<std::uint16_t>, halve_as<float>, p, b);
 }
 
 // ---- turn -----------------------------------------------------------------------------------
@@ -57,85 +72,113 @@ int cubic_weight(int pixel, std::int64_t fraction) {
   return static_cast<int>(floor_div(twice + 1024, 2048));
 }
 
+/// Pixels, and sums of weighed ones: whole numbers of those that are. Of others sums round, so that
+/// their order matters: rows first.
+template <class T>
+using WideOf = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
+
+template <class T>
 struct Sample {
   bool counts = true;
-  std::int64_t value = 0;  ///< 256 times
+  WideOf<T> value = 0;  ///< 256 times
 };
 
-Sample sample(const stage::Turn::Problem& p, const stage::Turn::Buffers& b, int level,
-              std::int64_t u, std::int64_t v) {
+/// The nearest whole number, if it is to be one.
+template <class T>
+WideOf<T> divided(WideOf<T> sum, std::int64_t unit) {
+  if constexpr (std::is_floating_point_v<T>)
+    return sum / unit;
+  else
+    return floor_div(sum + unit / 2, unit);
+}
+
+template <class T>
+Sample<T> sample(const stage::Turn::Problem& p, const stage::Turn::Buffers& b, int level,
+                 std::int64_t u, std::int64_t v) {
   const auto [width, height] = p.pyramid.size_of(level);
   const std::int64_t begin = p.pyramid.begin_of(level);
   const std::int64_t left = floor_div(u, 128), top = floor_div(v, 128);
-  Sample made;
-  for (int j = -1; j <= 2; ++j)
+  Sample<T> made;
+  for (int j = -1; j <= 2; ++j) {
+    WideOf<T> in_row = 0;
     for (int i = -1; i <= 2; ++i) {
       const std::int64_t x = left + i, y = top + j;
       const bool mixed = i >= 0 && j >= 0 && i <= (u % 128 != 0) && j <= (v % 128 != 0);
       const bool inside = x >= 0 && y >= 0 && x < width && y < height;
       if (mixed && (!inside || (p.masking && !b.mask[begin + y * width + x]))) made.counts = false;
-      const std::int64_t pixel =
-          b.pixels[begin + std::clamp<std::int64_t>(y, 0, height - 1) * width +
-                   std::clamp<std::int64_t>(x, 0, width - 1)];
-      made.value += pixel * cubic_weight(i, u - 128 * left) * cubic_weight(j, v - 128 * top);
+      const WideOf<T> pixel = static_cast<const T*>(
+          b.pixels)[begin + std::clamp<std::int64_t>(y, 0, height - 1) * width +
+                    std::clamp<std::int64_t>(x, 0, width - 1)];
+      in_row += pixel * cubic_weight(i, u - 128 * left);
     }
-  made.value = floor_div(made.value + (1 << 13), 1 << 14);
+    made.value += in_row * cubic_weight(j, v - 128 * top);
+  }
+  made.value = divided<T>(made.value, 1 << 14);
   return made;
 }
 
-Status turn(const stage::Turn::Problem& p, const Device&, const stage::Turn::Buffers& b,
-            PlanState*) {
-  std::fill_n(b.pictures, p.count * p.most.area(), std::uint8_t{0});
+template <class T>
+void turn_as(const stage::Turn::Problem& p, const stage::Turn::Buffers& b) {
+  T* const pictures = static_cast<T*>(b.pictures);
+  std::fill_n(pictures, p.count * p.most.area(), T{0});
   std::fill_n(b.masks, p.count * p.most.area(), std::uint8_t{0});
   for (int i = 0; i < p.count; ++i) {
     const TurnMap& m = b.maps[i];
     const int samples = 1 << m.log2_samples;
-    std::int64_t counted = 0, sum = 0, squares = 0;
+    std::int64_t counted = 0;
+    TermOf<T> sum = 0, squares = 0;
     for (int y = 0; y < m.height; ++y)
       for (int x = 0; x < m.width; ++x) {
-        Sample mean;
+        Sample<T> mean;
         for (int k = 0; k < samples * samples; ++k) {
           const std::int64_t across = 2 * (x * samples + k % samples) + 1 - m.width * samples;
           const std::int64_t down = 2 * (y * samples + k / samples) + 1 - m.height * samples;
           const Size size = p.pyramid.size;
-          const Sample one =
-              sample(p, b, m.level,
-                     place_in(size.width, m.level, p.shift_u, m.u_by_x, across, m.u_by_y, down),
-                     place_in(size.height, m.level, p.shift_v, m.v_by_x, across, m.v_by_y, down));
+          const Sample<T> one = sample<T>(
+              p, b, m.level,
+              place_in(size.width, m.level, p.shift_u, m.u_by_x, across, m.u_by_y, down),
+              place_in(size.height, m.level, p.shift_v, m.v_by_x, across, m.v_by_y, down));
           mean.counts = mean.counts && one.counts;
           mean.value += one.value;
         }
         if (!mean.counts) continue;
-        const std::int64_t unit = std::int64_t{256} * samples * samples;
-        const auto value = std::clamp<std::int64_t>(floor_div(mean.value + unit / 2, unit), 0, 255);
+        WideOf<T> value = divided<T>(mean.value, std::int64_t{256} * samples * samples);
+        if constexpr (!std::is_floating_point_v<T>)
+          value = std::clamp<std::int64_t>(value, 0, std::numeric_limits<T>::max());
         const std::int64_t at = i * p.most.area() + std::int64_t{y} * p.most.width + x;
-        b.pictures[at] = static_cast<std::uint8_t>(value);
+        pictures[at] = static_cast<T>(value);
         b.masks[at] = 1;
         ++counted;
-        sum += value;
-        squares += value * value;
+        sum += static_cast<TermOf<T>>(pictures[at]);
+        squares += static_cast<TermOf<T>>(pictures[at]) * pictures[at];
       }
     b.sums[i] = {{double(sum), double(squares), double(counted * squares - sum * sum)},
                  double(counted)};
   }
-  return {};
+}
+
+Status turn(const stage::Turn::Problem& p, const Device&, const stage::Turn::Buffers& b,
+            PlanState*) {
+  return for_type(turn_as<std::uint8_t>, turn_as<std::uint16_t>, turn_as<float>, p, b);
 }
 
 // ---- probe ----------------------------------------------------------------------------------
 
 /// A picture by the stage turn.
+template <class T>
 struct Picture {
-  std::vector<std::uint8_t> pixels, mask;
+  std::vector<T> pixels;
+  std::vector<std::uint8_t> mask;
   TurnedSums sums{};
 };
 
-Picture picture_of(const stage::Probe::Problem& p, const stage::Probe::Buffers& b,
-                   const TurnMap& map) {
+template <class T>
+Picture<T> picture_of(const stage::Probe::Problem& p, const stage::Probe::Buffers& b,
+                      const TurnMap& map) {
   const Size size{map.width, map.height};
-  Picture made{std::vector<std::uint8_t>(size.area()), std::vector<std::uint8_t>(size.area())};
-  static_cast<void>(turn(
-      {p.pyramid, p.masking, size, 1}, {},
-      {{}, b.pixels, b.mask, &map, made.pixels.data(), made.mask.data(), &made.sums}, nullptr));
+  Picture<T> made{std::vector<T>(size.area()), std::vector<std::uint8_t>(size.area())};
+  turn_as<T>({p.pyramid, p.masking, size, 1, 0, 0, p.type},
+             {{}, b.pixels, b.mask, &map, made.pixels.data(), made.mask.data(), &made.sums});
   return made;
 }
 
@@ -144,11 +187,13 @@ int sign_of(Polarity polarity, double score) {
   return polarity == Polarity::inverted || (polarity == Polarity::either && score < 0) ? -1 : 1;
 }
 
+template <class T>
 ProbedPlace probe_one(const stage::Probe::Problem& p, const stage::Probe::Buffers& b,
                       const stage::Probe::Try& one) {
   const TurnMap map = p.steps.map(p.pose_level(), one.pose, {b.angles, b.inverse_scales});
-  const Picture picture = picture_of(p, b, map);
-  const auto n = static_cast<std::int64_t>(picture.sums.counted);
+  using Term = TermOf<T>;
+  const Picture<T> picture = picture_of<T>(p, b, map);
+  const Term n = picture.sums.counted;
   ProbedPlace best{};
   if (n == 0) return best;
   const int left = static_cast<int>(floor_div(one.twice_x - map.width + 1, 2));
@@ -157,18 +202,14 @@ ProbedPlace probe_one(const stage::Probe::Problem& p, const stage::Probe::Buffer
     for (int x = left - 2; x <= left + 2; ++x) {
       if (x < 0 || y < 0 || x + map.width > p.frame.width || y + map.height > p.frame.height)
         continue;
-      WindowTerms<std::int64_t> terms{n,
-                                      0,
-                                      0,
-                                      0,
-                                      static_cast<std::int64_t>(picture.sums.sums.sum),
-                                      static_cast<std::int64_t>(picture.sums.sums.squares)};
+      WindowTerms<Term> terms{
+          n, 0, 0, 0, Term(picture.sums.sums.sum), Term(picture.sums.sums.squares)};
       for (int v = 0; v < map.height; ++v)
         for (int u = 0; u < map.width; ++u) {
           const std::int64_t at = std::int64_t{v} * map.width + u;
           if (!picture.mask[at]) continue;
-          const std::int64_t f = b.frame[(y + v) * p.pitch + x + u];
-          terms.product += f * picture.pixels[at];
+          const Term f = row_of<T>(b.frame, p.pitch, y + v)[x + u];
+          terms.product += f * static_cast<Term>(picture.pixels[at]);
           terms.left_sum += f;
           terms.left_squares += f * f;
         }
@@ -185,26 +226,31 @@ ProbedPlace probe_one(const stage::Probe::Problem& p, const stage::Probe::Buffer
   return best;
 }
 
-Status probe(const stage::Probe::Problem& p, const Device&, const stage::Probe::Buffers& b,
-             PlanState*) {
+template <class T>
+void probe_as(const stage::Probe::Problem& p, const stage::Probe::Buffers& b) {
   for (int i = 0; i < *b.candidate_count; ++i)
     for (int k = 0; k < p.tries(); ++k) {
       const stage::Probe::Try one = stage::Probe::try_of(p, b, i, k);
-      b.found[i * p.tries() + k] = one.exists ? probe_one(p, b, one) : ProbedPlace{};
+      b.found[i * p.tries() + k] = one.exists ? probe_one<T>(p, b, one) : ProbedPlace{};
     }
-  return {};
+}
+
+Status probe(const stage::Probe::Problem& p, const Device&, const stage::Probe::Buffers& b,
+             PlanState*) {
+  return for_type(probe_as<std::uint8_t>, probe_as<std::uint16_t>, probe_as<float>, p, b);
 }
 
 // ---- smooth ---------------------------------------------------------------------------------
 
 /// Of whole numbers, which are exact in double, the quotient in single precision.
-Status smooth(const stage::Smooth::Problem& p, const Device&, const stage::Smooth::Buffers& b,
-              PlanState*) {
+template <class T>
+void smooth_as(const stage::Smooth::Problem& p, const stage::Smooth::Buffers& b) {
   const double spline[] = {1, 4, 1}, slope[] = {-1, 0, 1};
   for (std::int64_t i = 0; i < p.size.area(); ++i) {
     double value = 0, by_u = 0, by_v = 0;
     for (int k = 0; k < 9 && b.counted[i]; ++k) {
-      const double pixel = b.pixels[i + (k / 3 - 1) * p.size.width + k % 3 - 1];
+      const double pixel =
+          static_cast<const T*>(b.pixels)[i + (k / 3 - 1) * p.size.width + k % 3 - 1];
       value += spline[k % 3] * spline[k / 3] * pixel;
       by_u += slope[k % 3] * spline[k / 3] * pixel;
       by_v += spline[k % 3] * slope[k / 3] * pixel;
@@ -213,7 +259,11 @@ Status smooth(const stage::Smooth::Problem& p, const Device&, const stage::Smoot
     b.smoothed[i].by_u = static_cast<float>(by_u / 12);
     b.smoothed[i].by_v = static_cast<float>(by_v / 12);
   }
-  return {};
+}
+
+Status smooth(const stage::Smooth::Problem& p, const Device&, const stage::Smooth::Buffers& b,
+              PlanState*) {
+  return for_type(smooth_as<std::uint8_t>, smooth_as<std::uint16_t>, smooth_as<float>, p, b);
 }
 
 // ---- align ----------------------------------------------------------------------------------
@@ -224,15 +274,18 @@ Wide spline(Wide distance) {
 }
 
 /// The pixels of `frame`, smoothed.
-Wide smoothed(const std::uint8_t* frame, std::int64_t pitch, Size size, Wide x, Wide y) {
+template <class T>
+Wide smoothed(const void* frame, std::int64_t pitch, Size size, Wide x, Wide y) {
   const auto left = static_cast<std::int64_t>(std::floor(x)),
              top = static_cast<std::int64_t>(std::floor(y));
   Wide value = 0;
   for (std::int64_t j = top - 1; j <= top + 2; ++j)
     for (std::int64_t i = left - 1; i <= left + 2; ++i)
-      value += spline(x - i) * spline(y - j) *
-               frame[std::clamp<std::int64_t>(j, 0, size.height - 1) * pitch +
-                     std::clamp<std::int64_t>(i, 0, size.width - 1)];
+      value +=
+          spline(x - i) * spline(y - j) *
+          row_of<T>(frame, pitch,
+                    std::clamp<std::int64_t>(
+                        j, 0, size.height - 1))[std::clamp<std::int64_t>(i, 0, size.width - 1)];
   return value;
 }
 
@@ -256,6 +309,7 @@ bool eliminate(std::vector<std::vector<Wide>> rows, std::vector<Wide>& solution)
   return true;
 }
 
+template <class T>
 Alignment align(const stage::Align::Problem& p, const stage::Align::Buffers& b,
                 const AlignedPose& start) {
   AlignedPose pose = start;
@@ -282,7 +336,7 @@ Alignment align(const stage::Align::Problem& p, const stage::Align::Buffers& b,
         const Wide gx = (c * t.by_u + s * t.by_v) / z, gy = (c * t.by_v - s * t.by_u) / z;
         const Wide all[] = {gx,      gy, (gx * dy - gy * dx) / radius, (gx * dx + gy * dy) / radius,
                             t.value, 1};
-        const Wide frame = smoothed(b.frame, p.pitch, p.frame, pose.x + dx, pose.y + dy);
+        const Wide frame = smoothed<T>(b.frame, p.pitch, p.frame, pose.x + dx, pose.y + dy);
         for (std::size_t i = 0; i < n; ++i) {
           for (std::size_t j = 0; j < n; ++j) rows[i][j] += all[free[i]] * all[free[j]];
           rows[i][n] += all[free[i]] * frame;
@@ -321,11 +375,15 @@ Alignment align(const stage::Align::Problem& p, const stage::Align::Buffers& b,
   return {pose, 1};
 }
 
+template <class T>
+void align_as(const stage::Align::Problem& p, const stage::Align::Buffers& b) {
+  for (int i = 0; i < p.count; ++i)
+    b.alignments[i] = b.starts[i].scale == 0 ? Alignment{} : align<T>(p, b, b.starts[i]);
+}
+
 Status align_all(const stage::Align::Problem& p, const Device&, const stage::Align::Buffers& b,
                  PlanState*) {
-  for (int i = 0; i < p.count; ++i)
-    b.alignments[i] = b.starts[i].scale == 0 ? Alignment{} : align(p, b, b.starts[i]);
-  return {};
+  return for_type(align_as<std::uint8_t>, align_as<std::uint16_t>, align_as<float>, p, b);
 }
 
 // ---- locate ---------------------------------------------------------------------------------
@@ -357,8 +415,7 @@ FittedPlace locate(const plain::Matrix<std::uint8_t>& window,
       for (int u = 2; u < size.width - 2; ++u) {
         if (inset && !inset[std::int64_t{v} * size.width + u]) continue;
         const Terms terms(pattern, u, v);
-        const Wide frame = smoothed(reinterpret_cast<const std::uint8_t*>(window.data),
-                                    window.pitch, size, u + x, v + y);
+        const Wide frame = smoothed<std::uint8_t>(window.data, window.pitch, size, u + x, v + y);
         for (int i = 0; i < 4; ++i) {
           for (int j = 0; j < 4; ++j) rows[i][j] += terms.of[i] * terms.of[j];
           rows[i][4] += terms.of[i] * frame;
@@ -397,22 +454,23 @@ Status locate_all(const stage::Locate::Problem& problem, const Device&,
 // ---------------------------------------------------------------------------------------------
 
 constexpr Features u8 = Feature::u8;
+constexpr Features any = Features(Feature::u8, Feature::u16, Feature::f32);
 constexpr Variant<stage::Halve> halve_table[] = {
-    {{"reference", Backend::cpu, u8, reference_rank}, supports_all, halve},
+    {{"reference", Backend::cpu, any, reference_rank}, supports_all, halve},
 };
 constexpr Variant<stage::Turn> turn_table[] = {
-    {{"reference", Backend::cpu, u8 | Feature::mask, reference_rank}, supports_all, turn},
+    {{"reference", Backend::cpu, any | Feature::mask, reference_rank}, supports_all, turn},
 };
 constexpr Variant<stage::Probe> probe_table[] = {
-    {{"reference", Backend::cpu, u8 | Features(Feature::mask, Feature::contrast), reference_rank},
+    {{"reference", Backend::cpu, any | Features(Feature::mask, Feature::contrast), reference_rank},
      supports_all,
      probe},
 };
 constexpr Variant<stage::Smooth> smooth_table[] = {
-    {{"reference", Backend::cpu, u8, reference_rank}, supports_all, smooth},
+    {{"reference", Backend::cpu, any, reference_rank}, supports_all, smooth},
 };
 constexpr Variant<stage::Align> align_table[] = {
-    {{"reference", Backend::cpu, u8 | Feature::contrast, reference_rank}, supports_all, align_all},
+    {{"reference", Backend::cpu, any | Feature::contrast, reference_rank}, supports_all, align_all},
 };
 constexpr Variant<stage::Locate> locate_table[] = {
     {{"reference", Backend::cpu,

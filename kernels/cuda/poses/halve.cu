@@ -9,15 +9,16 @@ namespace {
 
 constexpr int threads_x = 32, threads_y = 8;
 
+template <class T>
 __global__ void __launch_bounds__(threads_x* threads_y)
-    halve(stage::Halve::Problem p, const std::uint8_t* pixels, std::uint8_t* halved) {
+    halve(stage::Halve::Problem p, const void* pixels, void* halved) {
   const int x = blockIdx.x * threads_x + threadIdx.x;
   if (x >= p.half.width) return;
   for (int y = blockIdx.y * threads_y + threadIdx.y; y < p.half.height;
        y += gridDim.y * threads_y) {
-    const std::uint8_t* upper = pixels + 2 * y * p.pitch + 2 * x;
-    const std::uint8_t* lower = upper + p.pitch;
-    halved[y * p.half_pitch + x] = mean_of_four(upper[0], upper[1], lower[0], lower[1]);
+    const T* upper = row_of<T>(pixels, p.pitch, 2 * y);
+    const T* lower = row_of<T>(pixels, p.pitch, 2 * y + 1);
+    row_of<T>(halved, p.half_pitch, y)[x] = halved_pixel(upper, lower, x);
   }
 }
 
@@ -25,12 +26,15 @@ Status launch(const stage::Halve::Problem& p, const Device&, const stage::Halve:
               PlanState*) {
   const dim3 grid(ceil_div(p.half.width, threads_x),
                   grid_extent(ceil_div(p.half.height, threads_y)));
-  return enqueue("halve", halve, grid, dim3(threads_x, threads_y), 0, b.stream, p, b.pixels,
+  const auto kernel = p.type == ElementType::u8    ? halve<std::uint8_t>
+                      : p.type == ElementType::u16 ? halve<std::uint16_t>
+                                                   : halve<float>;
+  return enqueue("halve", kernel, grid, dim3(threads_x, threads_y), 0, b.stream, p, b.pixels,
                  b.halved);
 }
 
 constexpr Variant<stage::Halve> table[] = {
-    {{"halve", Backend::cuda, Feature::u8}, supports_all, launch},
+    {{"halve", Backend::cuda, {Feature::u8, Feature::u16, Feature::f32}}, supports_all, launch},
 };
 
 }  // namespace

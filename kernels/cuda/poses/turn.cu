@@ -11,14 +11,18 @@ namespace {
 
 constexpr int threads = 256, warps = threads / 32;
 
+template <class T>
 __global__ void __launch_bounds__(threads, 2) turn(stage::Turn::Problem p, stage::Turn::Buffers b) {
+  // Whole numbers in sums of words, whose order does not matter.
+  using Sum = std::conditional_t<std::is_floating_point_v<T>, double, unsigned long long>;
   for (int i = blockIdx.x; i < p.count; i += gridDim.x) {
     const TurnMap map = b.maps[i];
-    const TurnedTemplate from(p.pyramid, b.pixels, b.mask, map.level, p.shift_u, p.shift_v);
-    unsigned long long totals[3] = {};
+    const TurnedTemplate from(p.pyramid, static_cast<const T*>(b.pixels), b.mask, map.level,
+                              p.shift_u, p.shift_v);
+    Sum totals[3] = {};
     for (int y = threadIdx.x / 32; y < p.most.height; y += warps)
       for (int x = threadIdx.x % 32; x < p.most.width; x += 32) {
-        std::uint8_t value = 0;
+        T value = 0;
         bool counts = false;
         if (x < map.width && y < map.height) {
           const TurnedPixel pixel(from, map, x, y, [](int f) { return CubicWeights(f); });
@@ -26,16 +30,15 @@ __global__ void __launch_bounds__(threads, 2) turn(stage::Turn::Problem p, stage
           counts = pixel.counts;
         }
         const std::int64_t at = i * p.most.area() + std::int64_t{y} * p.most.width + x;
-        b.pictures[at] = value;
+        static_cast<T*>(b.pictures)[at] = value;
         b.masks[at] = counts;
         totals[0] += counts;
         totals[1] += value;
-        totals[2] += unsigned{value} * value;
+        totals[2] += Sum(value) * value;
       }
     block_sums<warps>(totals);
     if (threadIdx.x == 0) {
-      const auto counted = std::int64_t(totals[0]), sum = std::int64_t(totals[1]),
-                 squares = std::int64_t(totals[2]);
+      const TermOf<T> counted = totals[0], sum = totals[1], squares = totals[2];
       b.sums[i] = {
           {double(sum), double(squares), double(n2_covariance(counted, squares, sum, sum))},
           double(counted)};
@@ -45,11 +48,16 @@ __global__ void __launch_bounds__(threads, 2) turn(stage::Turn::Problem p, stage
 
 Status launch(const stage::Turn::Problem& p, const Device&, const stage::Turn::Buffers& b,
               PlanState*) {
-  return enqueue("turn", turn, dim3(grid_extent(p.count)), dim3(threads), 0, b.stream, p, b);
+  const auto kernel = p.type == ElementType::u8    ? turn<std::uint8_t>
+                      : p.type == ElementType::u16 ? turn<std::uint16_t>
+                                                   : turn<float>;
+  return enqueue("turn", kernel, dim3(grid_extent(p.count)), dim3(threads), 0, b.stream, p, b);
 }
 
 constexpr Variant<stage::Turn> table[] = {
-    {{"turn", Backend::cuda, {Feature::u8, Feature::mask}}, supports_all, launch},
+    {{"turn", Backend::cuda, {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
+     supports_all,
+     launch},
 };
 
 }  // namespace

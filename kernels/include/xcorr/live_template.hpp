@@ -49,9 +49,8 @@ class XCORR_API LiveTemplate {
   ///
   /// What is returned lies in device memory, valid until the next call, and is there when wait()
   /// has returned or for what is enqueued on the same stream. The frame is as for blend(). The
-  /// first cut of some extent allocates. Errors: unsupported (a template that is not of u8);
-  /// invalid_argument (a pose that is not finite, or at which a pixel of the template lies outside
-  /// the frame); out_of_memory, device_error.
+  /// first cut of some extent allocates. Errors: invalid_argument (a pose that is not finite, or at
+  /// which a pixel of the template lies outside the frame); out_of_memory, device_error.
   Result<MatrixView> cut(const MatrixView& frame, const Pose& pose, Stream stream = {});
 
   /// Waits for the last blend or cut, after which matchers may be used again.

@@ -80,10 +80,10 @@ struct MatchSettings {
   /// "tune" (the fastest on this device, see Matcher::prepare).
   std::string kernel = "auto";
 
-  /// Poses are searched for templates of u8, by a normed method and without a prefilter. How many
-  /// levels a live one's pyramid has is decided when the matcher is prepared. Scores are then those
-  /// of the turned and scaled template at a whole pixel of the frame, exact for the pixels of its
-  /// mask that lie wholly inside, see docs/poses.md.
+  /// Poses are searched by a normed method and without a prefilter, fastest in frames of u8. How
+  /// many levels a live one's pyramid has is decided when the matcher is prepared. Scores are then
+  /// those of the turned and scaled template at a whole pixel of the frame, exact, but for f32, for
+  /// the pixels of its mask that lie wholly inside, see docs/poses.md.
   PoseRange poses;
 
   bool operator==(const MatchSettings&) const = default;

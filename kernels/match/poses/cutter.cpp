@@ -55,13 +55,14 @@ bool is_inside(const TurnMap& map, Size part, std::int64_t centre_u, std::int64_
 
 }  // namespace
 
-Result<PatchCutter> PatchCutter::make(const Device& device, Size size) {
+Result<PatchCutter> PatchCutter::make(const Device& device, ElementType type, Size size) {
   PatchCutter made;
   made.device_ = device;
+  made.type_ = type;
   made.size_ = size;
   const auto pixels = static_cast<std::size_t>(size.area());
   if (Status s = made.map_.provide(device.backend, sizeof(TurnMap)); !s.ok()) return s;
-  if (Status s = made.patch_.provide(device.backend, pixels); !s.ok()) return s;
+  if (Status s = made.patch_.provide(device.backend, pixels * size_of(type)); !s.ok()) return s;
   if (Status s = made.mask_.provide(device.backend, pixels); !s.ok()) return s;
   if (Status s = made.sums_.provide(device.backend, sizeof(TurnedSums)); !s.ok()) return s;
   return made;
@@ -70,9 +71,9 @@ Result<PatchCutter> PatchCutter::make(const Device& device, Size size) {
 Status PatchCutter::provide(Size part) {
   if (part.width <= room_.width && part.height <= room_.height) return {};
   const Size room{std::max(part.width, room_.width), std::max(part.height, room_.height)};
-  auto reader = FrameReader::make(device_, ElementType::u8, room);
+  auto reader = FrameReader::make(device_, type_, room);
   if (!reader.ok()) return reader.status();
-  if (Status s = part_.provide(device_.backend, room.area()); !s.ok()) return s;
+  if (Status s = part_.provide(device_.backend, room.area() * element()); !s.ok()) return s;
   reader_ = std::move(reader.value());
   room_ = room;
   return {};
@@ -101,9 +102,10 @@ Result<MatrixView> PatchCutter::cut(const MatrixView& frame, const Pose& pose, S
                                      size_,
                                      1,
                                      fixed(pose.center_x - x.middle()),
-                                     fixed(pose.center_y - y.middle())};
-  const TurnedTemplate centred(problem.pyramid, nullptr, nullptr, 0, problem.shift_u,
-                               problem.shift_v);
+                                     fixed(pose.center_y - y.middle()),
+                                     type_};
+  const TurnedTemplate<std::uint8_t> centred(problem.pyramid, nullptr, nullptr, 0, problem.shift_u,
+                                             problem.shift_v);
   if (!is_inside(map, part.size(), centred.centre_u, centred.centre_v)) return outside;
 
   if (Status s = provide(part.size()); !s.ok()) return s;
@@ -113,10 +115,10 @@ Result<MatrixView> PatchCutter::cut(const MatrixView& frame, const Pose& pose, S
   const auto read = reader_.read(frame, part, stream);
   if (!read.ok()) return read.status();
   const Copy dense{part_.data(),
-                   part.width,
+                   part.width * element(),
                    read.value().data,
                    read.value().pitch,
-                   std::size_t(part.width),
+                   std::size_t(part.width * element()),
                    std::size_t(part.height)};
   if (Status s = device.copy(dense, Memory::device, Memory::device, stream); !s.ok()) return s;
   if (Status s = device.copy(bytes_copy(map_.data(), &map, sizeof map), Memory::host,
@@ -125,16 +127,16 @@ Result<MatrixView> PatchCutter::cut(const MatrixView& frame, const Pose& pose, S
     return s;
   if (Status s = turn->launch(problem, device_,
                               {{nullptr, stream},
-                               part_.as<std::uint8_t>(),
+                               part_.data(),
                                nullptr,
                                map_.as<TurnMap>(),
-                               patch_.as<std::uint8_t>(),
+                               patch_.data(),
                                mask_.as<std::uint8_t>(),
                                sums_.as<TurnedSums>()},
                               nullptr);
       !s.ok())
     return s;
-  return MatrixView{patch_.data(), ElementType::u8, size_, size_.width, Memory::device};
+  return MatrixView{patch_.data(), type_, size_, size_.width * element(), Memory::device};
 }
 
 }  // namespace xcorr

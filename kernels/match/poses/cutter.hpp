@@ -13,8 +13,8 @@ namespace xcorr {
 
 class PatchCutter {
  public:
-  /// Of patches of that size, of u8.
-  static Result<PatchCutter> make(const Device& device, Size size);
+  /// Of patches of that type and size.
+  static Result<PatchCutter> make(const Device& device, ElementType type, Size size);
 
   /// See LiveTemplate::cut().
   Result<MatrixView> cut(const MatrixView& frame, const Pose& pose, Stream stream);
@@ -23,7 +23,10 @@ class PatchCutter {
   /// Room for parts of frames of that extent.
   Status provide(Size part);
 
+  std::int64_t element() const { return static_cast<std::int64_t>(size_of(type_)); }
+
   Device device_;
+  ElementType type_ = ElementType::u8;
   Size size_, room_;
   FrameReader reader_;
   Block part_, map_, patch_, mask_, sums_;

@@ -97,7 +97,7 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
   const auto add = [&](int level, int most) {
     probes_.push_back(
         {{frames[level], 0, settings.method, templ.pyramid(), templ.masking(), grid.steps(), level,
-          grid.most(level), most_, false, contrast_at(settings, level)}});
+          grid.most(level), most_, false, contrast_at(settings, level), templ.type()}});
     sifts_.push_back({{minimum, grid.steps(), level, most_, choice_at(templ, settings, level, most),
                        settings.polarity}});
     most_ = most;
@@ -105,8 +105,9 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
   for (int level = grid.top() - 1; level >= 0; --level)
     add(level, std::max(most_ / 2, fewest_candidates(settings.max_peaks)));
   for (int i = 0; i < more_climbs && grid.top() > 0; ++i) add(0, most_);
-  align_.problem = {
-      frames[0], 0, templ.size(), {grid.turns(), grid.scales(), settings.polarity}, most_};
+  align_.problem = {frames[0],    0,
+                    templ.size(), {grid.turns(), grid.scales(), settings.polarity},
+                    most_,        templ.type()};
   last_probe_.problem = {frames[0],
                          0,
                          settings.method,
@@ -117,7 +118,8 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
                          grid.most(PoseSteps::lowest),
                          most_,
                          true,
-                         contrast_at(settings, 0)};
+                         contrast_at(settings, 0),
+                         templ.type()};
   return {};
 }
 

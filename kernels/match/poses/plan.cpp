@@ -45,9 +45,6 @@ Status check(const std::vector<BankTemplate>& bank, const MatchSettings& s) {
   if (s.prefilter_sigma > 0) return unsupported("poses cannot be searched with a prefilter");
   for (std::size_t i = 0; i < bank.size(); ++i) {
     const std::string name = "template " + std::to_string(i);
-    if (bank[i].type != ElementType::u8)
-      return {Code::unsupported, "poses of " + name + " of " + name_of(bank[i].type) +
-                                     ": only those of u8 are searched"};
     const double shorter = std::min(bank[i].size.width, bank[i].size.height) * smallest;
     if (shorter < 4)
       return {Code::invalid_argument,
@@ -87,15 +84,17 @@ std::vector<bool> near_ones(const PoseGrid& grid, std::span<const PoseIndex> pos
 // ---- making ---------------------------------------------------------------------------------
 
 Result<PosePlan> PosePlan::make(const Device& device, const std::vector<BankTemplate>& bank,
-                                Size frame, const MatchSettings& settings, Stream stream) {
+                                ElementType type, Size frame, const MatchSettings& settings,
+                                Stream stream) {
   if (Status s = check(bank, settings); !s.ok()) return s;
   PosePlan plan;
   plan.device_ = device;
   plan.runtime_ = &runtime(device.backend);
+  plan.type_ = type;
   plan.frame_ = frame;
   plan.settings_ = settings;
   plan.region_ = searched_region(frame, settings.search_region);
-  auto reader = FrameReader::make(device, ElementType::u8, plan.region_.size());
+  auto reader = FrameReader::make(device, type, plan.region_.size());
   if (!reader.ok()) return reader.status();
   plan.reader_ = std::move(reader.value());
 
@@ -131,8 +130,8 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   coarse.min_peak_distance =
       level > 0 ? std::max(3, static_cast<int>(smaller / 4)) : settings_.min_peak_distance;
   coarse.subpixel = Subpixel::none;
-  auto top = MatchPlan::make(device_, pictures.value().pictures, ElementType::u8,
-                             pyramid_[level].size, coarse, stream, {}, Memory::device, level > 0);
+  auto top = MatchPlan::make(device_, pictures.value().pictures, type_, pyramid_[level].size,
+                             coarse, stream, {}, Memory::device, level > 0);
   if (!top.ok()) return top.status();
   auto descent = PoseDescent::make(device_, templ, top.value(), pictures.value().poses, sizes(),
                                    settings_, stream);
@@ -152,13 +151,13 @@ std::vector<Size> PosePlan::sizes() const {
 Status PosePlan::make_pyramid() {
   for (std::size_t level = 1; level < pyramid_.size(); ++level) {
     PyramidLevel& made = pyramid_[level];
-    made.rows.pitch = padded_pitch(made.size.width);
+    made.rows.pitch = padded_pitch(made.size.width * static_cast<std::int64_t>(size_of(type_)));
     auto block = Block::make(device_.backend, made.rows.pitch * made.size.height);
     if (!block.ok()) return block.status();
     made.rows.data = block.value().as<std::uint8_t>();
     halved_.push_back(std::move(block.value()));
   }
-  const auto variant = select_variant<stage::Halve>({region_.size(), 0, 0}, device_);
+  const auto variant = select_variant<stage::Halve>({region_.size(), 0, 0, type_}, device_);
   if (!variant.ok()) return variant.status();
   halve_ = variant.value();
   return {};
@@ -201,15 +200,15 @@ Status PosePlan::enqueue_levels(const MatrixView& frame, Stream stream) {
   for (std::size_t level = 1; level < pyramid_.size(); ++level) {
     const PyramidLevel &from = pyramid_[level - 1], &to = pyramid_[level];
     const stage::Halve::Buffers buffers{
-        {nullptr, stream}, from.rows.data, halved_[level - 1].as<std::uint8_t>()};
-    if (Status s =
-            halve_->launch({to.size, from.rows.pitch, to.rows.pitch}, device_, buffers, nullptr);
+        {nullptr, stream}, from.rows.data, halved_[level - 1].data()};
+    if (Status s = halve_->launch({to.size, from.rows.pitch, to.rows.pitch, type_}, device_,
+                                  buffers, nullptr);
         !s.ok())
       return s;
   }
   for (Search& search : searches_) {
     const PyramidLevel& top = pyramid_[search.templ.grid().top()];
-    const MatrixView view{top.rows.data, ElementType::u8, top.size, top.rows.pitch, Memory::device};
+    const MatrixView view{top.rows.data, type_, top.size, top.rows.pitch, Memory::device};
     if (Status s = select(search, stream); !s.ok()) return s;
     if (Status s = search.templ.refresh(search.wanted, stream); !s.ok()) return s;
     if (Status s = search.top.enqueue(view, stream); !s.ok()) return s;

@@ -18,7 +18,8 @@ class PosePlan {
   /// The templates must be of u8. Errors: invalid_argument and unsupported name what
   /// cannot be done; out_of_memory, device_error.
   static Result<PosePlan> make(const Device& device, const std::vector<BankTemplate>& bank,
-                               Size frame, const MatchSettings& settings, Stream stream);
+                               ElementType type, Size frame, const MatchSettings& settings,
+                               Stream stream);
 
   /// Adopts settings that need no new plan; false if others differ, too.
   bool adopt(const MatchSettings& settings);
@@ -29,7 +30,7 @@ class PosePlan {
   /// Call after waiting for the stream.
   void collect(std::vector<Peak>& peaks) const;
 
-  ElementType type() const { return ElementType::u8; }
+  ElementType type() const { return type_; }
   Size frame() const { return frame_; }
   Size region() const { return region_.size(); }
   const MatchSettings& settings() const { return settings_; }
@@ -69,6 +70,7 @@ class PosePlan {
 
   Device device_;
   const Runtime* runtime_ = nullptr;
+  ElementType type_ = ElementType::u8;
   Size frame_;
   MatchSettings settings_;
   Rect region_;

@@ -88,15 +88,18 @@ Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate
                                         const PoseRange& range, Size frame, Stream stream) {
   PoseTemplate made;
   made.device_ = device;
+  made.type_ = t.type;
   made.pyramid_ = pyramid_of(t.size);
   made.extent_ = extent_of(t.size, t.mask);
   made.round_ = is_disc(t);
   made.masking_.counted = std::count(t.mask.begin(), t.mask.end(), 1);
-  if (Status s = choose_into(made.halve_, {half_of(t.size), 0, 0}, device); !s.ok()) return s;
-  if (Status s = choose_into(made.turn_, {made.pyramid_, made.masking_, t.size, 1}, device);
+  if (Status s = choose_into(made.halve_, {half_of(t.size), 0, 0, t.type}, device); !s.ok())
+    return s;
+  if (Status s =
+          choose_into(made.turn_, {made.pyramid_, made.masking_, t.size, 1, 0, 0, t.type}, device);
       !s.ok())
     return s;
-  if (Status s = choose_into(made.smooth_, {t.size}, device); !s.ok()) return s;
+  if (Status s = choose_into(made.smooth_, {t.size, t.type}, device); !s.ok()) return s;
   if (Status s = made.allocate(t, stream); !s.ok()) return s;
   made.live_ = t.source;
   if (t.source) {
@@ -105,7 +108,8 @@ Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate
     made.version_ = t.source->version();
   }
   const MatrixView pixels =
-      t.source ? t.source->view() : MatrixView{t.pixels.data(), t.type, t.size, t.size.width};
+      t.source ? t.source->view()
+               : MatrixView{t.pixels.data(), t.type, t.size, t.size.width * made.element()};
   if (Status s = made.load(pixels, stream); !s.ok()) return s;
   if (Status s = made.choose_levels(range, frame, stream); !s.ok()) return s;
   return made;
@@ -120,29 +124,30 @@ Status PoseTemplate::allocate(const BankTemplate& t, Stream stream) {
   if (Status s = upload(backend, mask_, mask.data(), mask.size(), stream); !s.ok()) return s;
   if (Status s = upload(backend, counted_, counted.data(), counted.size(), stream); !s.ok())
     return s;
-  if (Status s = pixels_.provide(backend, pyramid_.area()); !s.ok()) return s;
+  if (Status s = pixels_.provide(backend, pyramid_.area() * element()); !s.ok()) return s;
   return smoothed_.provide(backend, t.size.area() * sizeof(SmoothedPixel));
 }
 
 Status PoseTemplate::load(const MatrixView& pixels, Stream stream) {
   auto* levels = pixels_.as<std::uint8_t>();
   if (Status s = runtime(device_.backend)
-                     .copy(bytes_copy(levels, pixels.data, pyramid_.size.area()), pixels.memory,
-                           Memory::device, stream);
+                     .copy(bytes_copy(levels, pixels.data, pyramid_.size.area() * element()),
+                           pixels.memory, Memory::device, stream);
       !s.ok())
     return s;
   for (int level = 0; level < pyramid_.halvings; ++level) {
     const Size half = pyramid_.size_of(level + 1);
     const stage::Halve::Buffers buffers{{nullptr, stream},
-                                        levels + pyramid_.begin_of(level),
-                                        levels + pyramid_.begin_of(level + 1)};
-    if (Status s = halve_->launch({half, pyramid_.size_of(level).width, half.width}, device_,
-                                  buffers, nullptr);
+                                        levels + pyramid_.begin_of(level) * element(),
+                                        levels + pyramid_.begin_of(level + 1) * element()};
+    const std::int64_t row = pyramid_.size_of(level).width * element();
+    if (Status s =
+            halve_->launch({half, row, half.width * element(), type_}, device_, buffers, nullptr);
         !s.ok())
       return s;
   }
   return smooth_->launch(
-      {pyramid_.size}, device_,
+      {pyramid_.size, type_}, device_,
       {{nullptr, stream}, levels, counted_.as<std::uint8_t>(), smoothed_.as<SmoothedPixel>()},
       nullptr);
 }
@@ -182,13 +187,15 @@ double PoseTemplate::slack(int level) const {
   return level < 0 ? rest : rest + 1 - std::clamp(likeness_[level], 0.0, 1.0);
 }
 
-double PoseTemplate::likeness(const Pictures& two) {
-  const auto each = static_cast<std::size_t>(two.most.area());
-  WindowTerms<std::int64_t> terms{};
+namespace {
+
+template <class T>
+double likeness_of(const T* pixels, const std::vector<std::uint8_t>& masks, std::size_t each) {
+  WindowTerms<TermOf<T>> terms{};
   for (std::size_t i = 0; i < each; ++i) {
-    if (!two.masks[i] || !two.masks[each + i]) continue;
-    const std::int64_t a = two.pixels[i], b = two.pixels[each + i];
-    ++terms.n;
+    if (!masks[i] || !masks[each + i]) continue;
+    const TermOf<T> a = pixels[i], b = pixels[each + i];
+    terms.n += 1;
     terms.product += a * b;
     terms.left_sum += a;
     terms.left_squares += a * a;
@@ -196,6 +203,18 @@ double PoseTemplate::likeness(const Pictures& two) {
     terms.right_squares += b * b;
   }
   return score(Method::ccoeff_normed, terms);
+}
+
+}  // namespace
+
+double PoseTemplate::likeness(const Pictures& two) const {
+  const auto of = [&](auto pixel) {
+    const auto* pixels = reinterpret_cast<const decltype(pixel)*>(two.pixels.data());
+    return likeness_of(pixels, two.masks, static_cast<std::size_t>(two.most.area()));
+  };
+  return type_ == ElementType::u8    ? of(std::uint8_t{})
+         : type_ == ElementType::u16 ? of(std::uint16_t{})
+                                     : of(float{});
 }
 
 // ---- pictures -------------------------------------------------------------------------------
@@ -212,23 +231,23 @@ Result<PoseTemplate::Turned> PoseTemplate::room_for(std::span<const TurnMap> map
   Turned made;
   made.most = most_of(maps);
   made.count = static_cast<int>(maps.size());
-  const std::size_t bytes = maps.size() * made.most.area();
+  const std::size_t pixels = maps.size() * made.most.area();
   if (Status s = upload(backend, made.maps, maps.data(), maps.size_bytes(), stream); !s.ok())
     return s;
-  if (Status s = made.pixels.provide(backend, bytes); !s.ok()) return s;
-  if (Status s = made.masks.provide(backend, bytes); !s.ok()) return s;
+  if (Status s = made.pixels.provide(backend, pixels * element()); !s.ok()) return s;
+  if (Status s = made.masks.provide(backend, pixels); !s.ok()) return s;
   if (Status s = made.sums.provide(backend, maps.size() * sizeof(TurnedSums)); !s.ok()) return s;
   return made;
 }
 
 Status PoseTemplate::turn(const Turned& turned, int first, int count, Stream stream) const {
   const std::int64_t begin = first * turned.most.area();
-  return turn_->launch({pyramid_, masking_, turned.most, count}, device_,
+  return turn_->launch({pyramid_, masking_, turned.most, count, 0, 0, type_}, device_,
                        {{nullptr, stream},
                         pixels(),
                         mask(),
                         turned.maps.as<TurnMap>() + first,
-                        turned.pixels.as<std::uint8_t>() + begin,
+                        turned.pixels.as<std::uint8_t>() + begin * element(),
                         turned.masks.as<std::uint8_t>() + begin,
                         turned.sums.as<TurnedSums>() + first},
                        nullptr);
@@ -244,9 +263,9 @@ Result<PoseTemplate::Turned> PoseTemplate::turned(std::span<const TurnMap> maps,
 
 Result<PoseTemplate::Pictures> PoseTemplate::download(const Turned& turned, Stream stream) const {
   const Runtime& device = runtime(device_.backend);
-  const std::size_t bytes = turned.count * turned.most.area();
-  Pictures made{turned.most, std::vector<std::uint8_t>(bytes), std::vector<std::uint8_t>(bytes),
-                std::vector<TurnedSums>(turned.count)};
+  const std::size_t pixels = turned.count * turned.most.area();
+  Pictures made{turned.most, std::vector<std::byte>(pixels * element()),
+                std::vector<std::uint8_t>(pixels), std::vector<TurnedSums>(turned.count)};
   const auto fetch = [&](auto& to, const Block& from) {
     return device.copy(bytes_copy(to.data(), from.data(), to.size() * sizeof to[0]), Memory::device,
                        Memory::host, stream);
@@ -333,12 +352,11 @@ Status PoseTemplate::append_scale(int scale, PoseBank& bank, Stream stream) {
     if (counts == 0) continue;  // smaller than a pixel
     if (counts == std::ssize(mask)) mask.clear();
     Picture& picture = *top.pictures.back();
-    picture.pixels = {top.turned.pixels.as<std::uint8_t>() + i * each, ElementType::u8, size,
-                      most.width, Memory::device};
+    picture.pixels = {top.turned.pixels.as<std::uint8_t>() + i * each * element(), type_, size,
+                      most.width * element(), Memory::device};
     picture.made = version_;
     picture.index = bank.pictures.size();
-    bank.pictures.push_back(
-        {ElementType::u8, size, {}, nullptr, top.pictures.back(), std::move(mask)});
+    bank.pictures.push_back({type_, size, {}, nullptr, top.pictures.back(), std::move(mask)});
     bank.poses.push_back({static_cast<int>(i), scale});
   }
   top_.push_back(std::move(top));
@@ -351,6 +369,12 @@ Result<PoseBank> PoseTemplate::top_bank(Stream stream) {
   const TurnMap largest = grid_.map(level, {0, grid_.scales(level) - 1});
   const double samples =
       double(poses) * largest.width * largest.height * (1 << 2 * largest.log2_samples);
+  const Size shown{largest.width, largest.height};
+  if (type_ == ElementType::u16 && shown.area() > max_u16_pixels)
+    return Status(Code::unsupported,
+                  "pictures of " + std::to_string(shown.width) + "x" +
+                      std::to_string(shown.height) +
+                      " pixels of u16: at most 2097152 are searched, of more as f32 or halved");
   if (samples > double(most_samples))
     return Status(Code::invalid_argument,
                   std::to_string(poses) + " poses of " + std::to_string(largest.width) + "x" +

@@ -39,6 +39,7 @@ class PoseTemplate {
 
   const PoseGrid& grid() const { return grid_; }
   Size size() const { return pyramid_.size; }
+  ElementType type() const { return type_; }
   /// What a match's score may lose at a level because it lies between pixels and between poses:
   /// what the template itself loses half a pixel away.
   double slack(int level) const;
@@ -52,7 +53,7 @@ class PoseTemplate {
   /// top_bank() only those that are wanted. An error changes nothing: it is tried again.
   Status refresh(const std::vector<bool>& wanted, Stream stream);
 
-  /// On the device: what the stages read. Pixels and mask are those of the pyramid.
+  /// On the device: what the stages read. Pixels, as bytes, and mask are those of the pyramid.
   const TemplatePyramid& pyramid() const { return pyramid_; }
   const std::uint8_t* pixels() const { return pixels_.as<std::uint8_t>(); }
   const std::uint8_t* mask() const { return masking_ ? mask_.as<std::uint8_t>() : nullptr; }
@@ -70,7 +71,8 @@ class PoseTemplate {
   /// The same on the host.
   struct Pictures {
     Size most;
-    std::vector<std::uint8_t> pixels, masks;
+    std::vector<std::byte> pixels;
+    std::vector<std::uint8_t> masks;
     std::vector<TurnedSums> sums;
   };
   /// A picture of the top level.
@@ -95,7 +97,7 @@ class PoseTemplate {
   /// many.
   Status choose_levels(const PoseRange& range, Size frame, Stream stream);
   /// The correlation of two pictures over the pixels that count in both.
-  static double likeness(const Pictures& two);
+  double likeness(const Pictures& two) const;
   Result<Turned> room_for(std::span<const TurnMap> maps, Stream stream) const;
   /// Enqueues making some of the pictures that there is room for.
   Status turn(const Turned& turned, int first, int count, Stream stream) const;
@@ -105,7 +107,10 @@ class PoseTemplate {
   Status append_scale(int scale, PoseBank& bank, Stream stream);
   Status refresh(TopScale& scale, const std::vector<bool>& wanted, Stream stream);
 
+  std::int64_t element() const { return static_cast<std::int64_t>(size_of(type_)); }
+
   Device device_;
+  ElementType type_ = ElementType::u8;
   TemplatePyramid pyramid_;
   Size extent_;         ///< of what counts, round the centre
   bool round_ = false;  ///< what counts is a disc

@@ -32,12 +32,13 @@ class AlignTest final : public StageTest<xcorr::stage::Align> {
             scenario.problem.correlate.left_pitch,
             large ? Size{148, 112} : Size{13, 12},
             {which % 2 == 1, which / 2 == 1, scenario.test.polarity},
-            4};
+            4,
+            scenario.test.type};
   }
   xcorr::Status prepare(Scenario& scenario) const override {
     set_frame(scenario);
     const Problem p = problem(scenario);
-    const auto frame = view<std::uint8_t>(scenario.values, "frame");
+    const auto* frame = scenario.values.at("frame").data();
     const int left = (p.frame.width - p.size.width) / 2, top = (p.frame.height - p.size.height) / 2;
     std::vector<xcorr::SmoothedPixel> smoothed;
     std::vector<std::uint8_t> counted;
@@ -46,7 +47,10 @@ class AlignTest final : public StageTest<xcorr::stage::Align> {
         xcorr::SmoothedPixel pixel{};
         const float weights[] = {1.F / 6, 4.F / 6, 1.F / 6}, slopes[] = {-0.5F, 0, 0.5F};
         for (int i = 0; i < 9; ++i) {
-          const float f = frame[(top + y + i / 3 - 1) * p.pitch + left + x + i % 3 - 1];
+          const float f = with_pixels(p.type, [&]<class T>() {
+            return float(
+                xcorr::row_of<T>(frame, p.pitch, top + y + i / 3 - 1)[left + x + i % 3 - 1]);
+          });
           pixel.value += weights[i % 3] * weights[i / 3] * f;
           pixel.by_u += slopes[i % 3] * weights[i / 3] * f;
           pixel.by_v += weights[i % 3] * slopes[i / 3] * f;

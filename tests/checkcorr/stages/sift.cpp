@@ -12,8 +12,10 @@ namespace {
 using xcorr::PoseCandidate;
 
 class GatherTest final : public StageTest<xcorr::stage::Gather> {
-  bool concerns(const Case& c) const override { return is_posed(c); }
-  bool takes(const Case& c, const Trial& trial) const override { return is_posed(c, trial); }
+  bool concerns(const Case& c) const override { return is_posed(c) && c.type == ElementType::u8; }
+  bool takes(const Case& c, const Trial& trial) const override {
+    return concerns(c) && is_posed(c, trial);
+  }
   Problem problem(const Scenario& scenario) const override {
     const Case& c = scenario.test;
     return {c.left.width % 2 == 1,
@@ -56,8 +58,10 @@ class GatherTest final : public StageTest<xcorr::stage::Gather> {
 } const gather_test;
 
 class SiftTest final : public StageTest<xcorr::stage::Sift> {
-  bool concerns(const Case& c) const override { return is_posed(c); }
-  bool takes(const Case& c, const Trial& trial) const override { return is_posed(c, trial); }
+  bool concerns(const Case& c) const override { return is_posed(c) && c.type == ElementType::u8; }
+  bool takes(const Case& c, const Trial& trial) const override {
+    return concerns(c) && is_posed(c, trial);
+  }
   Problem problem(const Scenario& scenario) const override {
     const Case& c = scenario.test;
     return {c.left.width % 2 == 1, pose_grid(c).steps(), level_of(c), 40, choice_of(c), c.polarity};

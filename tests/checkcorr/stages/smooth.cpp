@@ -10,9 +10,12 @@ namespace {
 class SmoothTest final : public StageTest<xcorr::stage::Smooth> {
   bool concerns(const Case& c) const override { return is_posed(c); }
   bool takes(const Case& c, const Trial& trial) const override { return is_posed(c, trial); }
-  Problem problem(const Scenario& scenario) const override { return {scenario.test.right}; }
+  Problem problem(const Scenario& scenario) const override {
+    return {scenario.test.right, scenario.test.type};
+  }
   xcorr::Status prepare(Scenario& scenario) const override {
-    set(scenario.values, "pixels", first_template(scenario));
+    with_pixels(scenario.test.type,
+                [&]<class T>() { set(scenario.values, "pixels", first_template<T>(scenario)); });
     const auto [width, height] = scenario.test.right;
     std::vector<std::uint8_t> counted;
     for (int y = 0; y < height; ++y)
@@ -28,11 +31,17 @@ class SmoothTest final : public StageTest<xcorr::stage::Smooth> {
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const auto expected = view<xcorr::SmoothedPixel>(t.scenario.values, "smoothed"),
                actual = view<xcorr::SmoothedPixel>(got, "smoothed");
+    const double bound = with_pixels(t.scenario.test.type, [&]<class T>() {
+      double largest = 0;
+      for (const T pixel : view<T>(t.scenario.values, "pixels"))
+        largest = std::max(largest, std::abs(double(pixel)));
+      return 4e-7 * largest;
+    });
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const auto place = [&] { return "smoothed[" + std::to_string(i) + ']'; };
-      comparison.value(place, expected[i].value, actual[i].value, 1e-4);
-      comparison.value(place, expected[i].by_u, actual[i].by_u, 1e-4);
-      comparison.value(place, expected[i].by_v, actual[i].by_v, 1e-4);
+      comparison.value(place, expected[i].value, actual[i].value, bound);
+      comparison.value(place, expected[i].by_u, actual[i].by_u, bound);
+      comparison.value(place, expected[i].by_v, actual[i].by_v, bound);
     }
   }
 } const smooth_test;

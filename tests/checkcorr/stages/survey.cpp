@@ -62,8 +62,10 @@ class SearchCellsTest final : public CellsTest<xcorr::stage::SearchCells> {
 } const search_cells_test;
 
 class ShortlistTest final : public StageTest<xcorr::stage::Shortlist> {
-  bool concerns(const Case& c) const override { return is_posed(c); }
-  bool takes(const Case& c, const Trial& trial) const override { return is_posed(c, trial); }
+  bool concerns(const Case& c) const override { return is_posed(c) && c.type == ElementType::u8; }
+  bool takes(const Case& c, const Trial& trial) const override {
+    return concerns(c) && is_posed(c, trial);
+  }
   Problem problem(const Scenario& scenario) const override {
     const Case& c = scenario.test;
     // Many pictures of few cells, or few of many.

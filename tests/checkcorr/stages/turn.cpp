@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage turn: pictures, masks and sums bit for bit; an upright picture of full size is the
-// template itself.
+// The stage turn: pictures, masks and sums, of whole numbers bit for bit; an upright picture of
+// full size is the template itself.
 #include "posed.hpp"
 
 namespace checkcorr {
@@ -21,30 +21,43 @@ class TurnTest final : public StageTest<xcorr::stage::Turn> {
   }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const Problem p = problem(t.scenario);
-    const int width = p.pyramid.size.width;
-    for (const char* name : {"pictures", "masks"}) {
-      const auto expected = view<std::uint8_t>(t.scenario.values, name),
-                 actual = view<std::uint8_t>(got, name);
-      for (std::size_t i = 0; i < expected.size(); ++i)
-        comparison.value([&] { return name + ('[' + std::to_string(i) + ']'); }, expected[i],
-                         actual[i], 0);
-    }
-    const auto pixels = first_template(t.scenario);
-    const auto mask = view<std::uint8_t>(t.scenario.values, "mask"),
-               pictures = view<std::uint8_t>(got, "pictures");
-    for (std::size_t i = 0; i < pixels.size(); ++i)
-      if (p.shift_u == 0 && (mask.empty() || mask[i]))
-        comparison.value([&] { return "the upright picture[" + std::to_string(i) + ']'; },
-                         pixels[i], pictures[i / width * p.most.width + i % width], 0);
+    const auto masks = view<std::uint8_t>(t.scenario.values, "masks"),
+               got_masks = view<std::uint8_t>(got, "masks");
+    for (std::size_t i = 0; i < masks.size(); ++i)
+      comparison.value([&] { return "masks[" + std::to_string(i) + ']'; }, masks[i], got_masks[i],
+                       0);
+    with_pixels(p.type, [&]<class T>() { compare_pictures<T>(comparison, t, got); });
     const auto expected = view<xcorr::TurnedSums>(t.scenario.values, "sums"),
                actual = view<xcorr::TurnedSums>(got, "sums");
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const auto place = [&] { return "sums[" + std::to_string(i) + ']'; };
       comparison.value(place, expected[i].counted, actual[i].counted, 0);
-      comparison.value(place, expected[i].sums.sum, actual[i].sums.sum, 0);
-      comparison.value(place, expected[i].sums.squares, actual[i].sums.squares, 0);
-      comparison.value(place, expected[i].sums.n2_variance, actual[i].sums.n2_variance, 0);
+      const double share = p.type == ElementType::f32 ? 1e-6 : 0;
+      const auto& [sum, squares, n2_variance] = expected[i].sums;
+      comparison.value(place, sum, actual[i].sums.sum,
+                       share * std::sqrt(expected[i].counted * squares));
+      comparison.value(place, squares, actual[i].sums.squares, share * squares);
+      comparison.value(place, n2_variance, actual[i].sums.n2_variance,
+                       share * expected[i].counted * squares);
     }
+  }
+
+ private:
+  template <class T>
+  void compare_pictures(Comparison& comparison, const Truth& t, const Values& got) const {
+    const Problem p = problem(t.scenario);
+    const int width = p.pyramid.size.width;
+    const auto expected = view<T>(t.scenario.values, "pictures"), actual = view<T>(got, "pictures");
+    const double bound = rounding_of(expected);
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      comparison.value([&] { return "pictures[" + std::to_string(i) + ']'; }, expected[i],
+                       actual[i], bound);
+    const auto pixels = first_template<T>(t.scenario);
+    const auto mask = view<std::uint8_t>(t.scenario.values, "mask");
+    for (std::size_t i = 0; i < pixels.size(); ++i)
+      if (p.shift_u == 0 && (mask.empty() || mask[i]))
+        comparison.value([&] { return "the upright picture[" + std::to_string(i) + ']'; },
+                         pixels[i], actual[i / width * p.most.width + i % width], 0);
   }
 } const turn_test;
 
