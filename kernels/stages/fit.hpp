@@ -282,7 +282,8 @@ class FitSteps {
     affine() = warp_.after_inverse(change);
     const float far_x = fabsf(warp_.dx - start_x_), far_y = fabsf(warp_.dy - start_y_);
     is_fitted_ = far_x <= reach() && far_y <= reach();
-    return is_fitted_ && length > 1e-6;
+    // What is left after a step of so little, in pixels squared, is far below what noise does.
+    return is_fitted_ && length > 1e-5;
   }
 
   XCORR_HD bool is_fitted() const { return is_fitted_ && score_ > 0; }

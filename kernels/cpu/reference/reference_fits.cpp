@@ -117,7 +117,7 @@ class Fit {
       const Wide reach = std::max<Wide>(2, half / 2);
       f.good = std::abs(f.warp[0] - window_.dx) <= reach &&
                std::abs(f.warp[1] - window_.dy) <= reach && f.score > 0;
-      if (!f.good || length <= 1e-6L) return f;
+      if (!f.good || length <= 1e-5L) return f;
     }
     return f;
   }
