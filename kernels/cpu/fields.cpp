@@ -3,6 +3,7 @@
 // What becomes of a field between its passes, on the CPU: a row of the grid a task.
 #include "cpu/common.hpp"
 #include "stages/predict.hpp"
+#include "stages/smooth_field.hpp"
 #include "stages/validate.hpp"
 
 namespace xcorr::cpu {
@@ -15,6 +16,18 @@ Status validate(const stage::Validate::Problem& p, const Device&, const stage::V
       b.validated[std::int64_t{y} * p.grid.width + x] =
           validated(p.limits, b.vectors, p.grid, x, y,
                     p.listed ? b.links + std::int64_t{y} * p.grid.width + x : nullptr);
+  });
+  return {};
+}
+
+Status smooth(const stage::SmoothField::Problem& p, const Device&,
+              const stage::SmoothField::Buffers& b, PlanState*) {
+  tbb::parallel_for(0, p.grid.height, [&](int y) {
+    for (int x = 0; x < p.grid.width; ++x) {
+      const std::int64_t at = std::int64_t{y} * p.grid.width + x;
+      b.smoothed[at] =
+          smoothed(p.weight, b.vectors, p.grid, x, y, p.listed ? b.links + at : nullptr);
+    }
   });
   return {};
 }
@@ -37,12 +50,15 @@ Status predict(const stage::Predict::Problem& p, const Device&, const stage::Pre
 constexpr Variant<stage::Validate> validate_table[] = {
     {{"validate", Backend::cpu, {}}, supports_all, validate},
 };
+constexpr Variant<stage::SmoothField> smooth_table[] = {
+    {{"smooth_field", Backend::cpu, {}}, supports_all, smooth},
+};
 constexpr Variant<stage::Predict> predict_table[] = {
     {{"predict", Backend::cpu, {}}, supports_all, predict},
 };
 
 }  // namespace
 
-Family fields_family() { return Family(validate_table, predict_table); }
+Family fields_family() { return Family(validate_table, smooth_table, predict_table); }
 
 }  // namespace xcorr::cpu

@@ -124,6 +124,12 @@ FieldProperties<State> make_table() {
                               1, 100, initial.field.min_ratio, playing),
           [](auto& s) -> auto& { return s.settings.field.min_ratio; }),
       field<State>(
+          g_param_spec_double("smoothing", "Smoothing",
+                              "Standard deviation, in windows, of a Gauss bell by which "
+                              "displacements are averaged with those around them (0: not at all)",
+                              0, 2, initial.field.smoothing, playing),
+          [](auto& s) -> auto& { return s.settings.field.smoothing; }),
+      field<State>(
           g_param_spec_boolean("symmetric", "Symmetric",
                                "Displacements belong to the middle of the way, half in the "
                                "reference and half in the frame",

@@ -52,6 +52,8 @@ class FieldSettings:
         Of the normalised median test; a limit of 0: no test.
     min_score, min_ratio : float
         Below them a displacement is replaced.
+    smoothing : float
+        Windows, 0 to 2: width of a Gauss bell by which displacements are averaged after each pass; 0: not at all.
     symmetric : bool
         Displacements belong to the middle of the way.
     min_counted : float
@@ -70,6 +72,7 @@ class FieldSettings:
     median_noise: float = 0.1
     min_score: float = 0.0
     min_ratio: float = 1.0
+    smoothing: float = 0.0
     symmetric: bool = False
     min_counted: float = 0.5
 

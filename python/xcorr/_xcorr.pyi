@@ -115,6 +115,7 @@ class FieldSettings:
     median_noise: float
     min_score: float
     min_ratio: float
+    smoothing: float
     symmetric: bool
     min_counted: float
 

@@ -309,6 +309,28 @@ TEST_P(FieldTest, MedianTest) {
   EXPECT_EQ(untested.dy, 8);
 }
 
+/// Averages have less noise than each of what is averaged, also after least squares.
+TEST_P(FieldTest, Smoothing) {
+  const Pair pair = fields::particles(size, fields::uniform(3.4, -1.7), {.noise = 8}, 11);
+  for (FieldSettings settings : {FieldSettings(), least_squares(0)}) {
+    settings.spacing = 32;  // windows beside each other have no noise in common
+    const auto error = [&] {
+      double sum = 0;
+      int count = 0;
+      for (const FieldVector& v : match(pair, settings)) {
+        // Away from the rim, where windows leave the picture.
+        if (v.x > 190 || v.y < 70 || v.status != FieldStatus::ok) continue;
+        sum += (v.dx - 3.4) * (v.dx - 3.4) + (v.dy + 1.7) * (v.dy + 1.7);
+        ++count;
+      }
+      return std::sqrt(sum / count);
+    };
+    const double rough = error();
+    settings.smoothing = 2;
+    EXPECT_LT(error(), 0.75 * rough);
+  }
+}
+
 TEST_P(FieldTest, LimitsOfScoreAndRatio) {
   const Pair pair = fields::particles(size, fields::uniform(3.4, -1.7), {.lost = 0.6}, 10);
   FieldSettings settings;
@@ -458,6 +480,7 @@ TEST_P(FieldTest, SettingsThatCannotBe) {
   refused([](S& s) { s.median_noise = 0; }, bad, "median_noise");
   refused([](S& s) { s.min_score = 2; }, bad, "min_score");
   refused([](S& s) { s.min_ratio = 0; }, bad, "min_ratio");
+  refused([](S& s) { s.smoothing = 2.5; }, bad, "smoothing");
   refused([](S& s) { s.min_counted = 0; }, bad, "min_counted");
   EXPECT_FALSE(FieldMatcher::make(device, {0, 5}, {}).ok());
   const Bytes mask({size.width, size.height - 1});

@@ -18,6 +18,7 @@
 #include "stages/probe.hpp"
 #include "stages/search_cells.hpp"
 #include "stages/sights.hpp"
+#include "stages/smooth_field.hpp"
 #include "stages/spline.hpp"
 #include "stages/validate.hpp"
 
@@ -106,6 +107,7 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   displace.range = 8;
   ask_for_more<stage::Displace>(displace, tried);
   ask_for_more<stage::Validate>({{8, 8}}, tried);
+  ask_for_more<stage::SmoothField>({{8, 8}}, tried);
   ask_for_more<stage::Predict>({{64, 64}, {{3, 3}, 0, 0, 16, 16}, {{3, 3}, 0, 0, 16, 16}}, tried);
   ask_for_more<stage::Spline>({{64, 64}, 64}, tried);
   ask_for_more<stage::Fit>({{64, 64}, 64, 16}, tried);

@@ -10,6 +10,7 @@
 #include "stages/displace.hpp"
 #include "stages/fit.hpp"
 #include "stages/predict.hpp"
+#include "stages/smooth_field.hpp"
 #include "stages/validate.hpp"
 
 namespace xcorr::cpu {
@@ -188,6 +189,65 @@ Status validate(const stage::Validate::Problem& p, const Device&, const stage::V
   return {};
 }
 
+// ---- smooth_field ---------------------------------------------------------------------------
+
+/// One component, of the window's neighbours from numbers to the weights that they have.
+Wide smoothed(const stage::SmoothField::Problem& p, const stage::SmoothField::Buffers& b, int i,
+              float FieldVector::*component) {
+  const auto known = [&](int k) {
+    const FieldStatus status = b.vectors[k].status;
+    return status != FieldStatus::masked && status != FieldStatus::flat;
+  };
+  const auto value = [&](int k) { return Wide(b.vectors[k].*component); };
+  const Wide own = value(i);
+  if (!known(i)) return own;
+  Wide sum = own, weights = 1;
+  if (p.listed) {
+    std::vector<int> linked;
+    Wide across = 0, down = 0;
+    for (int k = 0; k < FieldLinks::most; ++k) {
+      const int node = b.links[i].node[k];
+      if (node < 0) continue;
+      if (!known(node)) return own;
+      linked.push_back(node);
+      across += b.links[i].by_x[k] * (value(node) - own);
+      down += b.links[i].by_y[k] * (value(node) - own);
+    }
+    for (const int node : linked) {
+      const Wide x = Wide(b.vectors[node].x) - b.vectors[i].x,
+                 y = Wide(b.vectors[node].y) - b.vectors[i].y;
+      sum += p.weight * (value(node) - across * x - down * y);
+      weights += p.weight;
+    }
+    return sum / weights;
+  }
+  const int column = i % p.grid.width, row = i / p.grid.width;
+  const auto number = [&](int x, int y) {
+    const bool inside = x >= 0 && y >= 0 && x < p.grid.width && y < p.grid.height;
+    return inside && known(y * p.grid.width + x) ? y * p.grid.width + x : -1;
+  };
+  for (int y = -1; y <= 1; ++y)
+    for (int x = -1; x <= 1; ++x) {
+      if (x == 0 && y == 0) continue;
+      const int here = number(column + x, row + y), opposite = number(column - x, row - y);
+      if (here < 0 || opposite < 0) continue;
+      const Wide weight = x == 0 || y == 0 ? Wide(p.weight) : Wide(p.weight) * p.weight;
+      sum += weight * value(here);
+      weights += weight;
+    }
+  return sum / weights;
+}
+
+Status smooth_field(const stage::SmoothField::Problem& p, const Device&,
+                    const stage::SmoothField::Buffers& b, PlanState*) {
+  for (int i = 0; i < p.grid.area(); ++i) {
+    b.smoothed[i] = b.vectors[i];
+    b.smoothed[i].dx = static_cast<float>(smoothed(p, b, i, &FieldVector::dx));
+    b.smoothed[i].dy = static_cast<float>(smoothed(p, b, i, &FieldVector::dy));
+  }
+  return {};
+}
+
 // ---- predict --------------------------------------------------------------------------------
 
 /// One component on the nodes of a grid.
@@ -357,6 +417,9 @@ constexpr Variant<stage::Displace> displace_table[] = {
      supports_all,
      displace_all},
 };
+constexpr Variant<stage::SmoothField> smooth_table[] = {
+    {{"reference", Backend::cpu, {}, reference_rank}, supports_all, smooth_field},
+};
 constexpr Variant<stage::Validate> validate_table[] = {
     {{"reference", Backend::cpu, {}, reference_rank}, supports_all, validate},
 };
@@ -366,6 +429,8 @@ constexpr Variant<stage::Predict> predict_table[] = {
 
 }  // namespace
 
-Family reference_fields_family() { return Family(displace_table, validate_table, predict_table); }
+Family reference_fields_family() {
+  return Family(displace_table, validate_table, smooth_table, predict_table);
+}
 
 }  // namespace xcorr::cpu

@@ -3,6 +3,7 @@
 // What becomes of a field between its passes, on the GPU: a thread a node of the grid.
 #include "cuda/common/launch.cuh"
 #include "stages/predict.hpp"
+#include "stages/smooth_field.hpp"
 #include "stages/validate.hpp"
 
 namespace xcorr::cuda {
@@ -34,6 +35,15 @@ __global__ void __launch_bounds__(threads_x* threads_y, 4)
 }
 
 __global__ void __launch_bounds__(threads_x* threads_y)
+    smooth(stage::SmoothField::Problem p, const FieldVector* vectors, const FieldLinks* links,
+           FieldVector* to) {
+  for_nodes(p.grid, [&](int column, int row) {
+    const std::int64_t at = std::int64_t{row} * p.grid.width + column;
+    to[at] = smoothed(p.weight, vectors, p.grid, column, row, p.listed ? links + at : nullptr);
+  });
+}
+
+__global__ void __launch_bounds__(threads_x* threads_y)
     predict(stage::Predict::Problem p, const FieldVector* vectors, const FieldStatus* nodes,
             const FieldWindow* listed, const FieldLinks* links, FieldWindow* windows,
             FieldBend* bends) {
@@ -53,6 +63,12 @@ Status launch_validate(const stage::Validate::Problem& p, const Device&,
                  b.vectors, b.links, b.validated);
 }
 
+Status launch_smooth(const stage::SmoothField::Problem& p, const Device&,
+                     const stage::SmoothField::Buffers& b, PlanState*) {
+  return enqueue("smooth_field", smooth, grid_of(p.grid), dim3(threads_x, threads_y), 0, b.stream,
+                 p, b.vectors, b.links, b.smoothed);
+}
+
 Status launch_predict(const stage::Predict::Problem& p, const Device&,
                       const stage::Predict::Buffers& b, PlanState*) {
   return enqueue("predict", predict, grid_of(p.to.count), dim3(threads_x, threads_y), 0, b.stream,
@@ -62,12 +78,15 @@ Status launch_predict(const stage::Predict::Problem& p, const Device&,
 constexpr Variant<stage::Validate> validate_table[] = {
     {{"validate", Backend::cuda, {}}, supports_all, launch_validate},
 };
+constexpr Variant<stage::SmoothField> smooth_table[] = {
+    {{"smooth_field", Backend::cuda, {}}, supports_all, launch_smooth},
+};
 constexpr Variant<stage::Predict> predict_table[] = {
     {{"predict", Backend::cuda, {}}, supports_all, launch_predict},
 };
 
 }  // namespace
 
-Family fields_family() { return Family(validate_table, predict_table); }
+Family fields_family() { return Family(validate_table, smooth_table, predict_table); }
 
 }  // namespace xcorr::cuda

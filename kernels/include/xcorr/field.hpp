@@ -80,6 +80,10 @@ struct FieldSettings {
   double median_limit = 2, median_noise = 0.1;
   /// A score below, from -1 to 1, or a ratio below, from 1 on, and the displacement is replaced.
   double min_score = 0, min_ratio = 1;
+  /// By a Gauss bell of that standard deviation, in windows of the grid, displacements are averaged
+  /// with those around them after each pass and at the end; 0 to 2, 0: not at all. Masked and flat
+  /// windows take no part, and what changes evenly from window to window stays as it is.
+  double smoothing = 0;
 
   /// The displacement belongs to the middle of the way, half in the reference and half in the
   /// frame, instead of to the place in the reference: central differences, for PIV. It takes what a

@@ -2,6 +2,7 @@
 #include "match/fields/plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 
 #include "match/fields/links.hpp"
@@ -154,6 +155,11 @@ Status FieldPlan::allocate() {
   const auto validate = select_variant<stage::Validate>({}, device_);
   if (!validate.ok()) return validate.status();
   validate_ = validate.value();
+  if (settings_.smoothing > 0) {
+    const auto smooth = select_variant<stage::SmoothField>({}, device_);
+    if (!smooth.ok()) return smooth.status();
+    smooth_ = smooth.value();
+  }
   const auto predict = select_variant<stage::Predict>({}, device_);
   if (!predict.ok()) return predict.status();
   predict_ = predict.value();
@@ -195,11 +201,11 @@ Status FieldPlan::allocate() {
     std::size_t bytes;
     Memory memory = Memory::device;
   };
-  for (const Request& r :
-       {Request{&windows_, static_cast<std::size_t>(most) * sizeof(FieldWindow)},
-        Request{&measured_, vectors}, Request{&validated_, vectors}, Request{&bends_, bends},
-        Request{&coefficients_, coefficients}, Request{&workspace_, workspace},
-        Request{&results_, vectors, Memory::host}})
+  for (const Request& r : {Request{&windows_, static_cast<std::size_t>(most) * sizeof(FieldWindow)},
+                           Request{&measured_, vectors}, Request{&validated_, vectors},
+                           Request{&smoothed_, smooth_ ? vectors : 0}, Request{&bends_, bends},
+                           Request{&coefficients_, coefficients}, Request{&workspace_, workspace},
+                           Request{&results_, vectors, Memory::host}})
     if (Status s = r.block->provide(device_.backend, r.bytes, r.memory); !s.ok()) return s;
   return {};
 }
@@ -232,7 +238,9 @@ Status FieldPlan::enqueue(const FieldPicture& reference, const FieldPicture& fra
         if (Status s = validate(grid(), stream); !s.ok()) return s;
     }
   }
-  const FieldVector* results = fits ? measured() : validated();
+  if (fits && smooth_)
+    if (Status s = smooth(grid(), measured(), stream); !s.ok()) return s;
+  const FieldVector* results = fits && !smooth_ ? measured() : believed();
   return runtime_->copy(
       bytes_copy(results_.data(), results,
                  static_cast<std::size_t>(grid().count.area()) * sizeof(FieldVector)),
@@ -254,11 +262,21 @@ Status FieldPlan::search(const Pass& pass, const FieldPicture& reference, const 
 Status FieldPlan::validate(const FieldGrid& grid, Stream stream) {
   const stage::Validate::Buffers buffers{
       {nullptr, stream}, measured(), links_.as<FieldLinks>(), validated()};
-  return validate_->launch({grid.count, limits_, listed_}, device_, buffers, nullptr);
+  if (Status s = validate_->launch({grid.count, limits_, listed_}, device_, buffers, nullptr);
+      !s.ok() || !smooth_)
+    return s;
+  return smooth(grid, validated(), stream);
+}
+
+Status FieldPlan::smooth(const FieldGrid& grid, const FieldVector* from, Stream stream) {
+  const double steps = 1 / settings_.smoothing;
+  const auto weight = static_cast<float>(std::exp(-0.5 * steps * steps));
+  return smooth_->launch({grid.count, weight, listed_}, device_,
+                         {{nullptr, stream}, from, links_.as<FieldLinks>(), smoothed()}, nullptr);
 }
 
 Status FieldPlan::predict(const FieldGrid& from, const Pass& to, bool bent, Stream stream) {
-  const stage::Predict::Buffers buffers{{nullptr, stream},          validated(),
+  const stage::Predict::Buffers buffers{{nullptr, stream},          believed(),
                                         to.nodes.as<FieldStatus>(), to.windows.as<FieldWindow>(),
                                         links_.as<FieldLinks>(),    windows_.as<FieldWindow>(),
                                         bends_.as<FieldBend>()};
@@ -277,7 +295,7 @@ Status FieldPlan::fit(const FieldPicture& reference, bool again, Stream stream) 
                                     coefficients_.as<float>(),
                                     windows_.as<FieldWindow>(),
                                     bends_.as<FieldBend>(),
-                                    validated(),
+                                    believed(),
                                     measured()};
   return fit_->launch(p, device_, buffers, nullptr);
 }

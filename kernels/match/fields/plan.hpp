@@ -13,6 +13,7 @@
 #include "stages/displace.hpp"
 #include "stages/fit.hpp"
 #include "stages/predict.hpp"
+#include "stages/smooth_field.hpp"
 #include "stages/validate.hpp"
 
 namespace xcorr {
@@ -54,12 +55,17 @@ class FieldPlan {
   Status upload(Block& block, const std::vector<Record>& from, Stream stream);
   Status search(const Pass& pass, const FieldPicture& reference, const FieldPicture& frame,
                 Stream stream);
+  /// And smooths them where that is asked for.
   Status validate(const FieldGrid& grid, Stream stream);
+  Status smooth(const FieldGrid& grid, const FieldVector* from, Stream stream);
   /// The windows of a pass, from the vectors of a grid or a list.
   Status predict(const FieldGrid& from, const Pass& to, bool bent, Stream stream);
   Status fit(const FieldPicture& reference, bool again, Stream stream);
   FieldVector* measured() const { return measured_.as<FieldVector>(); }
   FieldVector* validated() const { return validated_.as<FieldVector>(); }
+  FieldVector* smoothed() const { return smoothed_.as<FieldVector>(); }
+  /// What is believed after validate().
+  FieldVector* believed() const { return smooth_ ? smoothed() : validated(); }
 
   Device device_;
   const Runtime* runtime_ = nullptr;
@@ -69,12 +75,14 @@ class FieldPlan {
   bool masked_ = false, listed_ = false;
   std::vector<Pass> passes_;
   const Variant<stage::Validate>* validate_ = nullptr;
+  const Variant<stage::SmoothField>* smooth_ = nullptr;  ///< null: nothing is smoothed
   const Variant<stage::Predict>* predict_ = nullptr;
   stage::Spline::Problem spline_problem_;
   stage::Fit::Problem fit_problem_;
   const Variant<stage::Spline>* spline_ = nullptr;
   const Variant<stage::Fit>* fit_ = nullptr;
-  Block mask_, links_, windows_, bends_, measured_, validated_, coefficients_, workspace_;
+  Block mask_, links_, windows_, bends_, measured_, validated_, smoothed_, coefficients_,
+      workspace_;
   Block results_;
 };
 

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage smooth_field: validated vectors -> the same, their displacements averaged with those
+// around them. What changes evenly from place to place stays as it is, at the rim, too.
+#pragma once
+
+#include "stages/field.hpp"
+
+namespace xcorr {
+
+/// A vector of the grid after that. `weight`: of a neighbour in its row or column; corners have its
+/// square, as in a Gauss bell. `links`: of the window, or null for its neighbours in the grid.
+XCORR_HD inline FieldVector smoothed(float weight, const FieldVector* vectors, Size grid,
+                                     int column, int row, const FieldLinks* links) {
+  const auto takes_part = [](const FieldVector& v) {
+    return v.status != FieldStatus::masked && v.status != FieldStatus::flat;
+  };
+  const std::int64_t own = std::int64_t{row} * grid.width + column;
+  FieldVector vector = vectors[own];
+  if (!takes_part(vector)) return vector;
+  float dx = 0, dy = 0, total = 1;
+  if (links) {
+    // From where the slopes lead: neighbours lie at any places, so slopes need all of them.
+    FieldSlopes slopes{0, 0, 0, 0};
+    for (int i = 0; i < FieldLinks::most; ++i) {
+      if (links->node[i] < 0) continue;
+      const FieldVector& other = vectors[links->node[i]];
+      if (!takes_part(other)) return vector;
+      slopes.dx_by_x += links->by_x[i] * (other.dx - vector.dx);
+      slopes.dx_by_y += links->by_y[i] * (other.dx - vector.dx);
+      slopes.dy_by_x += links->by_x[i] * (other.dy - vector.dy);
+      slopes.dy_by_y += links->by_y[i] * (other.dy - vector.dy);
+    }
+    for (int i = 0; i < FieldLinks::most; ++i) {
+      if (links->node[i] < 0) continue;
+      const FieldVector& other = vectors[links->node[i]];
+      const float x = other.x - vector.x, y = other.y - vector.y;
+      dx += weight * (other.dx - vector.dx - slopes.dx_by_x * x - slopes.dx_by_y * y);
+      dy += weight * (other.dy - vector.dy - slopes.dy_by_x * x - slopes.dy_by_y * y);
+      total += weight;
+    }
+  } else {
+    // By pairs on both sides of the vector.
+    for (int i = 0; i < 4; ++i) {
+      const int x = i % 3 - 1, y = i / 3 - 1;
+      const auto inside = [&](int to_x, int to_y) {
+        return to_x >= 0 && to_y >= 0 && to_x < grid.width && to_y < grid.height;
+      };
+      if (!inside(column + x, row + y) || !inside(column - x, row - y)) continue;
+      const std::int64_t step = std::int64_t{y} * grid.width + x;
+      const FieldVector &before = vectors[own + step], &after = vectors[own - step];
+      if (!takes_part(before) || !takes_part(after)) continue;
+      const float of_pair = i % 2 == 0 ? weight * weight : weight;
+      dx += of_pair * (before.dx - vector.dx + (after.dx - vector.dx));
+      dy += of_pair * (before.dy - vector.dy + (after.dy - vector.dy));
+      total += 2 * of_pair;
+    }
+  }
+  vector.dx += dx / total;
+  vector.dy += dy / total;
+  return vector;
+}
+
+namespace stage {
+
+struct SmoothField {
+  static constexpr const char* name = "smooth_field";
+
+  struct Problem {
+    Size grid;
+    float weight = 0.5F;
+    bool listed = false;  ///< the neighbours are those of the links
+
+    constexpr Features features() const { return {}; }
+  };
+
+  struct Buffers : Launch {
+    const FieldVector* vectors = nullptr;
+    const FieldLinks* links = nullptr;
+    FieldVector* smoothed = nullptr;
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("vectors", &Buffers::vectors, records<FieldVector>(p.grid.area()));
+    visit("links", &Buffers::links, records<FieldLinks>(p.listed ? p.grid.area() : 0));
+    visit("smoothed", &Buffers::smoothed, records<FieldVector>(p.grid.area()));
+  }
+
+  using Extra = NoExtra;
+};
+
+}  // namespace stage
+}  // namespace xcorr
