@@ -13,6 +13,7 @@
 #define XCORR_CPU_CHANNELS
 #include <array>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "cpu/common.hpp"
@@ -62,7 +63,9 @@ constexpr int padded = grid + 2;  ///< cells of a row, with those around, which 
 
 /// What a thread needs on the way, kept: to allocate it costs as much as to fill it.
 struct Scratch {
-  std::vector<float> window = std::vector<float>(window_size * window_size), row;
+  std::vector<float> window = std::vector<float>(window_size * window_size);
+  float sum = 0;  ///< of the window's pixels
+  std::vector<float> lumas, row;
   std::vector<float> histograms = std::vector<float>(padded * padded * directions);
   std::vector<float> energies = std::vector<float>(padded * padded);
 };
@@ -117,24 +120,39 @@ void cut(const stage::Channels::Problem& p, const std::uint8_t* pixels, const Lo
   const int left = across.first(), width = across.last() + 1 - left;
   scratch.row.resize(width);
   float* const row = scratch.row.data();
+  // Rows of the window share rows of the frame: their lumas are kept meanwhile.
+  scratch.lumas.resize(std::size_t{WindowTaps::most} * width);
+  std::array<int, WindowTaps::most> kept;
+  kept.fill(-1);
+  float total = 0;
   with_luma(p.layout, [&](const auto& luma) {
+    const auto lumas_of = [&](int y) {
+      const std::size_t slot = y % WindowTaps::most;
+      float* const lumas = &scratch.lumas[slot * width];
+      if (std::exchange(kept[slot], y) == y) return lumas;
+      const std::uint8_t* from =
+          pixels + (y - p.part.y) * p.pitch + std::int64_t{left - p.part.x} * p.layout.bytes;
+      for (int x = 0; x < width; ++x) lumas[x] = static_cast<float>(luma(from, x));
+      return lumas;
+    };
     for (int y = 0; y < window_size; ++y) {
       std::fill_n(row, width, 0.0f);
       for (int k = y * down.each; k < (y + 1) * down.each; ++k) {
-        if (down.weights[k] == 0) continue;
-        const std::uint8_t* from = pixels + (down.positions[k] - p.part.y) * p.pitch +
-                                   std::int64_t{left - p.part.x} * p.layout.bytes;
-        for (int x = 0; x < width; ++x)
-          row[x] += down.weights[k] * static_cast<float>(luma(from, x));
+        const float weight = down.weights[k];
+        if (weight == 0) continue;
+        const float* lumas = lumas_of(down.positions[k]);
+        for (int x = 0; x < width; ++x) row[x] += weight * lumas[x];
       }
       for (int x = 0; x < window_size; ++x) {
         float sum = 0;
         for (int k = x * across.each; k < (x + 1) * across.each; ++k)
           sum += across.weights[k] * row[across.positions[k] - left];
         scratch.window[y * window_size + x] = sum;
+        total += sum;
       }
     }
   });
+  scratch.sum = total;
 }
 
 // ---- channels -------------------------------------------------------------------------------
@@ -204,24 +222,22 @@ std::array<float, 4> scales_at(const std::vector<float>& energies, int x, int y)
   return scales;
 }
 
+/// With loops over directions, and over scales, that compilers turn into vectors.
 void normalise(const float* histogram, const std::array<float, 4>& scales, float* out) {
   constexpr float half = 0.5f;
+  constexpr int both = directions + orientations;
+  std::array<float, both> lengths, results{};
+  for (int k = 0; k < directions; ++k) lengths[k] = histogram[k];
+  for (int k = 0; k < orientations; ++k)
+    lengths[directions + k] = histogram[k] + histogram[k + orientations];
+  for (float scale : scales)
+    for (int k = 0; k < both; ++k)
+      results[k] += half * std::min(lengths[k] * scale, longest_gradient);
   std::array<float, 4> sums{};
-  for (int k = 0; k < directions; ++k, ++out) {
-    *out = 0;
-    for (int i = 0; i < 4; ++i) {
-      const float value = std::min(histogram[k] * scales[i], longest_gradient);
-      *out += half * value;
-      sums[i] += contrast_share * value;
-    }
-  }
-  for (int k = 0; k < orientations; ++k, ++out) {
-    *out = 0;
-    for (float scale : scales)
-      *out +=
-          half * std::min((histogram[k] + histogram[k + orientations]) * scale, longest_gradient);
-  }
-  std::ranges::copy(sums, out);
+  for (int k = 0; k < directions; ++k)
+    for (int i = 0; i < 4; ++i)
+      sums[i] += contrast_share * std::min(lengths[k] * scales[i], longest_gradient);
+  std::ranges::copy(sums, std::ranges::copy(results, out).out);
 }
 
 /// 0 to 1.
@@ -235,23 +251,27 @@ float mean_of(std::span<const float> window, int x, int y) {
 /// Writes the channels of a window, and the energies of its rows of cells.
 void describe(const Scratch& scratch, float* out, double* row_energies) {
   static const Fade fade;
-  float mean = 0;
-  for (float pixel : scratch.window) mean += pixel;
-  mean /= static_cast<float>(scratch.window.size()) * 255;
-  for (int y = 0; y < grid; ++y) {
-    double sum = 0;
+  const float mean = scratch.sum / (static_cast<float>(scratch.window.size()) * 255);
+  for (int y = 0; y < grid; ++y)
     for (int x = 0; x < grid; ++x) {
       float* here = &out[(y * grid + x) * tracker::channels];
       normalise(&scratch.histograms[((y + 1) * padded + x + 1) * directions],
                 scales_at(scratch.energies, x + 1, y + 1), here);
       here[tracker::channels - 1] = mean_of(scratch.window, x, y) - mean;
       const float left = fade.of[x] * fade.of[y];
-      for (int k = 0; k < tracker::channels; ++k) {
-        here[k] *= left;
-        sum += here[k] * here[k];
-      }
+      for (int k = 0; k < tracker::channels; ++k) here[k] *= left;
     }
-    row_energies[y] = sum;
+  // Several rows at once: each addition to a sum waits for the one before.
+  constexpr int rows = 4, row_floats = grid * tracker::channels;
+  static_assert(grid % rows == 0);
+  for (int y = 0; y < grid; y += rows, out += rows * row_floats) {
+    std::array<double, rows> sums{};
+    for (int i = 0; i < row_floats; ++i)
+      for (int r = 0; r < rows; ++r) {
+        const float value = out[r * row_floats + i];
+        sums[r] += value * value;
+      }
+    std::ranges::copy(sums, row_energies + y);
   }
 }
 
