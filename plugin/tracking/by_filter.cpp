@@ -85,6 +85,13 @@ const Sighting* best_of(std::uint64_t id, std::span<const Sighting> sightings, W
   return best;
 }
 
+/// Whether its middle lies in the box where the target is expected, or no farther off than its
+/// velocity is uncertain.
+bool is_expected(const Sighting& sighting, const Track& track, std::uint64_t frame) {
+  const int half = static_cast<int>(std::max(track.box.width, track.box.height) / 2);
+  return track.trace.distance(peak_of(sighting, track), frame) <= track.trace.reach(frame, half);
+}
+
 /// As of a peak: what is nearer to where a target is expected is worth more.
 double worth(const Sighting& sighting, const Track& track, std::uint64_t frame) {
   const double far = track.trace.distance(peak_of(sighting, track), frame);
@@ -161,7 +168,9 @@ void Tracker::follow(std::uint64_t frame, std::span<const Sighting> sightings,
     return a.second->confidence > b.second->confidence;
   });
   for (const auto& [track, sighting] : seen) {
-    if (sighting->response < least_share * track->trace.usual ||
+    // What is elsewhere all at once may be another one, as where a lost target is found.
+    const double share = is_expected(*sighting, *track, frame) ? least_share : least_share_to_find;
+    if (sighting->response < share * track->trace.usual ||
         !is_large_enough(sighting->box, *track) || !has_middle_in(sighting->box, rules.area) ||
         is_taken(*track, sighting->box))
       continue;

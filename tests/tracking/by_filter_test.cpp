@@ -95,6 +95,25 @@ TEST_F(ByFilterTest, ALostTargetIsNotWhatTheFilterAnswersLess) {
   EXPECT_EQ(track().target.state, TrackState::lost);
 }
 
+/// Beside it, while it hides: less of an answer is enough only where the target is expected.
+TEST_F(ByFilterTest, WhatIsElsewhereAllAtOnceHasToAnswerAsMuch) {
+  see({peak(100, 50)}, {});
+  for (int i = 0; i < 50; ++i) see({}, {sighting(100, 50)});
+  see({}, {});
+  Sighting alike = sighting(125, 50);
+  alike.response = 0.6 * sighting(0, 0).response;
+  see({}, {alike});
+  EXPECT_TRUE(track().target.lost);
+  Sighting here = sighting(103, 50);
+  here.response = alike.response;
+  see({}, {here});
+  EXPECT_FALSE(track().target.lost);
+  alike.response = 0.9 * sighting(0, 0).response;  // it did jump
+  see({}, {alike});
+  EXPECT_FALSE(track().target.lost);
+  EXPECT_EQ(track().target.peak.x, 125);
+}
+
 /// Blur resembles blur: what is taken for the target shrinks to nothing, and stays sure.
 TEST_F(ByFilterTest, WhatShrinksToBlurIsNotTheTarget) {
   see({peak(100, 50)}, {});
