@@ -111,7 +111,8 @@ __device__ void write_vector(const stage::Displace::Problem& p, const FieldWindo
 }
 
 template <bool staged>
-__global__ void __launch_bounds__(threads) displace(stage::Displace::Problem p, SearchBuffers b) {
+__global__ void __launch_bounds__(threads, 2)
+    displace(stage::Displace::Problem p, SearchBuffers b) {
   const Layout layout(p, staged);
   auto* scores = dynamic_shared<double>();
   auto* memory = dynamic_shared<std::uint8_t>();
