@@ -58,6 +58,11 @@ FieldSettings passes(FieldSettings s, std::vector<int> windows) {
   return s;
 }
 
+FieldSettings deforming(FieldSettings s) {
+  s.deformation = true;
+  return s;
+}
+
 const std::vector<Way>& ways() {
   static const std::vector<Way> all = {
       {"gauss", search(32, FieldSubpixel::gauss)},
@@ -70,6 +75,10 @@ const std::vector<Way>& ways() {
       {"least squares 2, quintic", least_squares(2, 5)},
       {"least squares 2, quintic, weight 10", least_squares(2, 5, 10)},
       {"64-32-32 gauss", passes(search(32, FieldSubpixel::gauss), {64, 32, 32})},
+      {"64-32-32 gauss, deformation",
+       deforming(passes(search(32, FieldSubpixel::gauss), {64, 32, 32}))},
+      {"64-32-32-32 gauss, deformation",
+       deforming(passes(search(32, FieldSubpixel::gauss), {64, 32, 32, 32}))},
       {"64-33 least squares 1, quintic, weight 10", passes(least_squares(1, 5, 10), {64, 33})},
   };
   return all;
@@ -240,9 +249,11 @@ void measure_speed(const Options& options, const Device& device) {
   const Timed rows[] = {
       {"1024 gauss", 1024, gauss},
       {"1024 64-32-32 gauss", 1024, passes(gauss, {64, 32, 32})},
+      {"1024 64-32-32 gauss, deformation", 1024, deforming(passes(gauss, {64, 32, 32}))},
       {"1024 64-32 least squares 1, quintic", 1024, passes(least_squares(1, 5), {64, 32})},
       {"2048 gauss", 2048, gauss},
       {"2048 64-32-32 gauss", 2048, passes(gauss, {64, 32, 32})},
+      {"2048 64-32-32 gauss, deformation", 2048, deforming(passes(gauss, {64, 32, 32}))},
       {"2048 least squares 1, quintic", 2048, least_squares(1, 5)},
       {"2048 least squares 2, quintic", 2048, least_squares(2, 5)},
       {"2048 least squares 1, cubic", 2048, least_squares(1, 3)},

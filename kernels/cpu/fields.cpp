@@ -26,7 +26,8 @@ Status smooth(const stage::SmoothField::Problem& p, const Device&,
     for (int x = 0; x < p.grid.width; ++x) {
       const std::int64_t at = std::int64_t{y} * p.grid.width + x;
       b.smoothed[at] =
-          smoothed(p.weight, b.vectors, p.grid, x, y, p.listed ? b.links + at : nullptr);
+          p.filled ? filled(p.weight, b.vectors, p.grid, x, y)
+                   : smoothed(p.weight, b.vectors, p.grid, x, y, p.listed ? b.links + at : nullptr);
     }
   });
   return {};

@@ -95,8 +95,8 @@ XCORR_HD inline FieldVector vector_without(const FieldWindow& window, int size,
                                            FieldStatus status) {
   FieldVector vector;
   place_vector(window, size, vector);
-  vector.dx = window.dx;
-  vector.dy = window.dy;
+  vector.dx = window.deformed_dx + window.dx;
+  vector.dy = window.deformed_dy + window.dy;
   vector.status = status;
   return vector;
 }
@@ -163,8 +163,8 @@ XCORR_HD inline FieldVector vector_of(const stage::Displace::Problem& p, const F
                           found.x > places.from_x &&
                               found.x<places.until_x - 1, found.y> places.from_y &&
                               found.y < places.until_y - 1);
-  vector.dx = static_cast<float>(places.left + found.x - window.x + offset.dx);
-  vector.dy = static_cast<float>(places.top + found.y - window.y + offset.dy);
+  vector.dx = static_cast<float>(places.left + found.x - window.x + offset.dx + window.deformed_dx);
+  vector.dy = static_cast<float>(places.top + found.y - window.y + offset.dy + window.deformed_dy);
   vector.score = static_cast<float>(found.score);
   vector.ratio = ratio_of(found.score, found.second);
   if (p.symmetric) move_to_node(window, window.slopes(), vector);

@@ -41,7 +41,9 @@ struct FieldWindow {
   std::int32_t x = 0, y = 0;  ///< its upper left corner
   float dx = 0, dy = 0;       ///< its displacement
   float dx_by_x = 0, dx_by_y = 0, dy_by_x = 0, dy_by_y = 0;
-  float node_x = 0, node_y = 0;          ///< from its centre to its node of the grid
+  float node_x = 0, node_y = 0;  ///< from its centre to its node of the grid
+  /// Of the displacement what the pictures were deformed by before: what is found comes on top.
+  float deformed_dx = 0, deformed_dy = 0;
   FieldStatus status = FieldStatus::ok;  ///< or masked: it is left out
 
   XCORR_HD FieldSlopes slopes() const { return {dx_by_x, dx_by_y, dy_by_x, dy_by_y}; }

@@ -3,6 +3,7 @@
 // The stage predict: a pass's field -> the windows of the next pass and what is expected of them:
 // displacements between the nodes of the field, bilinearly, and the slopes of the smoothed field.
 // Windows of a list are the same ones in each pass; slopes are those of a plane through neighbours.
+// Of deformed pictures nothing more is expected than what they were deformed by.
 // After least squares a window may also be bent, as the slopes found change from node to node.
 #pragma once
 
@@ -67,12 +68,17 @@ struct FieldOnGrid {
     return value < 0 ? 0 : value > last ? last : value;
   }
 
-  /// Displacement and slopes at a place; past the outermost nodes, as there.
-  XCORR_HD void expect(float x, float y, FieldWindow& window) const {
-    const float u =
-        clamped((x - grid.center_x(0)) / static_cast<float>(grid.spacing), grid.count.width);
-    const float v =
-        clamped((y - grid.center_y(0)) / static_cast<float>(grid.spacing), grid.count.height);
+  /// Columns and rows of the grid at a place; past the outermost nodes, those.
+  XCORR_HD float column_at(float x) const {
+    return clamped((x - grid.center_x(0)) / static_cast<float>(grid.spacing), grid.count.width);
+  }
+  XCORR_HD float row_at(float y) const {
+    return clamped((y - grid.center_y(0)) / static_cast<float>(grid.spacing), grid.count.height);
+  }
+
+  /// The displacement at a place.
+  XCORR_HD FieldPlace displacement(float x, float y) const {
+    const float u = column_at(x), v = row_at(y);
     const int column = static_cast<int>(u), row = static_cast<int>(v);
     const int next = column + 1 < grid.count.width ? column + 1 : column;
     const int below = row + 1 < grid.count.height ? row + 1 : row;
@@ -83,9 +89,15 @@ struct FieldOnGrid {
       const float upper = p + across * (q - p), lower = r + across * (s - r);
       return upper + down * (lower - upper);
     };
-    window.dx = between(a.dx, b.dx, c.dx, d.dx);
-    window.dy = between(a.dy, b.dy, c.dy, d.dy);
-    set_slopes(static_cast<int>(u + 0.5F), static_cast<int>(v + 0.5F), window);
+    return {between(a.dx, b.dx, c.dx, d.dx), between(a.dy, b.dy, c.dy, d.dy)};
+  }
+
+  /// Displacement and slopes at a place.
+  XCORR_HD void expect(float x, float y, FieldWindow& window) const {
+    const FieldPlace moved = displacement(x, y);
+    window.dx = moved.x;
+    window.dy = moved.y;
+    set_slopes(static_cast<int>(column_at(x) + 0.5F), static_cast<int>(row_at(y) + 0.5F), window);
   }
 
   /// How slopes change at a node.
@@ -151,6 +163,9 @@ struct Predict {
     bool listed = false;  ///< windows are those of a list, and as many as vectors
     /// `to` is `from`, its vectors have slopes, and windows take these and are bent as they change.
     bool bent = false;
+    /// The windows are those of pictures that were deformed by the vectors; not of a list.
+    bool deformed = false;
+    int margin = 0;  ///< of those pictures
 
     constexpr Features features() const { return {}; }
   };
@@ -204,7 +219,14 @@ XCORR_HD inline FieldWindow predicted(const stage::Predict::Problem& p, const Fi
   FieldOnGrid{vectors, p.from}.expect(p.to.center_x(static_cast<float>(column)),
                                       p.to.center_y(static_cast<float>(row)), window);
   if (p.bent) take_slopes(FieldOnGrid{vectors, p.from}.at(column, row), window);
-  return halfway(p, window);
+  if (!p.deformed) return halfway(p, window);
+  window.deformed_dx = window.dx;
+  window.deformed_dy = window.dy;
+  window.dx = window.dy = 0;
+  window.x += p.margin;
+  window.y += p.margin;
+  window.node_x = window.node_y = static_cast<float>(-p.margin);
+  return window;
 }
 
 /// The same of a list, from its vector of the pass before.

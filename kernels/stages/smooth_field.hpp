@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The stage smooth_field: validated vectors -> the same, their displacements averaged with those
-// around them. What changes evenly from place to place stays as it is, at the rim, too.
+// around them. What changes evenly from place to place stays as it is, at the rim, too; or, where
+// that matters less than what is certain, averages are weighted by scores.
 #pragma once
 
 #include "stages/field.hpp"
@@ -61,6 +62,33 @@ XCORR_HD inline FieldVector smoothed(float weight, const FieldVector* vectors, S
   return vector;
 }
 
+/// A vector of the grid averaged with the 5 x 5 around it, each as certain as it is alike what it
+/// was found in: the fourth power of its score, and 0 where it is not believed. So what was found
+/// well stands for what was not. A vector with nothing certain around it stays as it is.
+XCORR_HD inline FieldVector filled(float weight, const FieldVector* vectors, Size grid, int column,
+                                   int row) {
+  constexpr int reach = 2;
+  FieldVector vector = vectors[std::int64_t{row} * grid.width + column];
+  const float square = weight * weight, in_reach[reach + 1] = {1, weight, square * square};
+  float dx = 0, dy = 0, total = 0;
+  for (int y = -reach; y <= reach; ++y)
+    for (int x = -reach; x <= reach; ++x) {
+      if (column + x < 0 || row + y < 0 || column + x >= grid.width || row + y >= grid.height)
+        continue;
+      const FieldVector& other = vectors[std::int64_t{row + y} * grid.width + column + x];
+      if (other.status != FieldStatus::ok || !(other.score > 0)) continue;
+      const float squared = other.score * other.score;
+      const float share = squared * squared * in_reach[x < 0 ? -x : x] * in_reach[y < 0 ? -y : y];
+      dx += share * other.dx;
+      dy += share * other.dy;
+      total += share;
+    }
+  if (!(total > 0)) return vector;
+  vector.dx = dx / total;
+  vector.dy = dy / total;
+  return vector;
+}
+
 namespace stage {
 
 struct SmoothField {
@@ -70,6 +98,7 @@ struct SmoothField {
     Size grid;
     float weight = 0.5F;
     bool listed = false;  ///< the neighbours are those of the links
+    bool filled = false;  ///< averages are by scores, and wider; not of a list
 
     constexpr Features features() const { return {}; }
   };

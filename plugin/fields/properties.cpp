@@ -130,6 +130,12 @@ FieldProperties<State> make_table() {
                               0, 2, initial.field.smoothing, playing),
           [](auto& s) -> auto& { return s.settings.field.smoothing; }),
       field<State>(
+          g_param_spec_boolean("deformation", "Deformation",
+                               "Passes after the first search in the frame as the field found "
+                               "before deforms it back",
+                               initial.field.deformation, playing),
+          [](auto& s) -> auto& { return s.settings.field.deformation; }),
+      field<State>(
           g_param_spec_boolean("symmetric", "Symmetric",
                                "Displacements belong to the middle of the way, half in the "
                                "reference and half in the frame",

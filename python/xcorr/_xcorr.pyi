@@ -116,6 +116,7 @@ class FieldSettings:
     min_score: float
     min_ratio: float
     smoothing: float
+    deformation: bool
     symmetric: bool
     min_counted: float
 

@@ -184,6 +184,11 @@ TEST_P(FieldPlacesTest, PlacesThatCannotBe) {
   EXPECT_NE(said({std::numeric_limits<float>::quiet_NaN(), 100}), "");
   EXPECT_NE(said({100, -std::numeric_limits<float>::infinity()}), "");
   EXPECT_NE(said({1e30F, 100}), "");
+  FieldSettings settings;
+  settings.deformation = true;
+  const auto made = FieldMatcher::make(device, size, settings, {}, Places{{100, 100}});
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.status().message(), "deformation takes a grid, not windows at places");
 }
 
 // ---- neighbours -----------------------------------------------------------------------------

@@ -1,120 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Displacement fields of pairs whose truth is known because both pictures are drawn from the same
-// places (bench/fields/pairs.hpp).
-#include <xcorr/field.hpp>
-
-#include <algorithm>
-#include <cmath>
-
-#include "fields/pairs.hpp"
-#include "support.hpp"
+// How exactly displacements are found.
+#include "field_test.hpp"
 
 namespace api {
 namespace {
 
-using Bytes = Image<std::uint8_t>;
-using fields::Pair;
-using fields::Picture;
-
-constexpr Size size{256, 192};
-
-FieldSettings least_squares(int order, int window = 33) {
-  FieldSettings s;
-  s.windows = {window};
-  s.subpixel = FieldSubpixel::least_squares;
-  s.order = order;
-  return s;
-}
-
-/// Of the vectors at least `margin` pixels from the picture's edges.
-struct Errors {
-  double rms = 0, mean_x = 0, mean_y = 0, sigma = 0;
-  int count = 0, not_ok = 0;
-};
-
-class FieldTest : public testing::TestWithParam<Backend> {
- protected:
-  void SetUp() override { open(GetParam(), device); }
-
-  FieldMatcher make(const FieldSettings& settings, Size picture = size,
-                    const MatrixView& mask = {}) {
-    auto made = FieldMatcher::make(device, picture, settings, mask);
-    EXPECT_TRUE(made.ok()) << made.status().message();
-    return std::move(made.value());
-  }
-
-  std::vector<FieldVector> match(const MatrixView& reference, const MatrixView& frame,
-                                 const FieldSettings& settings, const MatrixView& mask = {}) {
-    FieldMatcher matcher = make(settings, reference.size, mask);
-    std::vector<FieldVector> vectors;
-    const Status status = matcher.match(reference, frame, vectors);
-    EXPECT_TRUE(status.ok()) << status.message();
-    EXPECT_EQ(vectors.size(), static_cast<std::size_t>(matcher.grid().area()));
-    for (const FieldVector& v : vectors) expect_finite(v);
-    return vectors;
-  }
-  std::vector<FieldVector> match(const Pair& pair, const FieldSettings& settings) {
-    return match(pair.first.view(), pair.second.view(), settings);
-  }
-
-  static void expect_finite(const FieldVector& v) {
-    for (const float value : {v.x, v.y, v.dx, v.dy, v.dx_by_x, v.dx_by_y, v.dy_by_x, v.dy_by_y,
-                              v.score, v.ratio, v.sigma})
-      EXPECT_TRUE(std::isfinite(value));
-    EXPECT_GE(v.score, -1);
-    EXPECT_LE(v.score, 1);
-    EXPECT_GE(v.ratio, 1);
-    EXPECT_GE(v.sigma, 0);
-  }
-
-  template <class Truth>
-  static Errors errors_of(const std::vector<FieldVector>& vectors, const Truth& truth,
-                          float margin = 28) {
-    Errors e;
-    for (const FieldVector& v : vectors) {
-      if (v.x < margin || v.y < margin || v.x > size.width - margin || v.y > size.height - margin)
-        continue;
-      const fields::Point right = truth({v.x, v.y});
-      e.rms += std::pow(v.dx - right.x, 2) + std::pow(v.dy - right.y, 2);
-      e.mean_x += v.dx - right.x;
-      e.mean_y += v.dy - right.y;
-      e.sigma += v.sigma;
-      e.not_ok += v.status != FieldStatus::ok;
-      ++e.count;
-    }
-    EXPECT_GT(e.count, 10);
-    e.rms = std::sqrt(e.rms / (2 * e.count));
-    e.mean_x /= e.count;
-    e.mean_y /= e.count;
-    e.sigma /= e.count;
-    return e;
-  }
-  Errors errors(const Pair& pair, const FieldSettings& settings) {
-    return errors_of(match(pair, settings), pair.truth);
-  }
-
-  /// The pictures show the same random pixels, (dx, dy) apart.
-  struct Shifted {
-    Bytes first, second;
-
-    Shifted(int dx, int dy) : first(size), second(size) {
-      const Bytes all = random_image<std::uint8_t>({size.width + 200, size.height + 200}, 7);
-      for (int y = 0; y < size.height; ++y)
-        for (int x = 0; x < size.width; ++x) {
-          first.at(x, y) = all.at(x + 100, y + 100);
-          second.at(x, y) = all.at(x + 100 - dx, y + 100 - dy);
-        }
-    }
-  };
-
-  Device device;
-};
-
 INSTANTIATE_TEST_SUITE_P(Backends, FieldTest, testing::Values(Backend::cpu, Backend::cuda),
                          [](const auto& info) { return std::string(name_of(info.param)); });
-
-// ---- what is found --------------------------------------------------------------------------
 
 TEST_P(FieldTest, WholePixelsAreExact) {
   FieldSettings settings;
@@ -258,257 +151,78 @@ TEST_P(FieldTest, TheMiddleOfTheWay) {
   EXPECT_LT(errors_of(match(pair, settings), motion).rms, 0.05);
 }
 
-// ---- what is not found ----------------------------------------------------------------------
-
-TEST_P(FieldTest, OutliersAreReplaced) {
-  Pair pair = fields::particles(size, fields::uniform(3.4, -1.7), {}, 8);
-  const Bytes noise = random_image<std::uint8_t>(size, 9);
-  const auto is_spoilt = [](float x, float y) {
-    return std::abs(x - 128) < 17 && std::abs(y - 96) < 17;
-  };
-  for (int y = 0; y < size.height; ++y)
-    for (int x = 0; x < size.width; ++x)
-      if (is_spoilt(x, y)) pair.second.pixels[std::size_t(y) * size.width + x] = noise.at(x, y);
-  for (FieldSettings settings : {FieldSettings(), least_squares(0)}) {
-    settings.min_score = 0.4;
-    settings.spacing = 24;
-    int replaced = 0;
-    for (const FieldVector& v : match(pair, settings)) {
-      if (!is_spoilt(v.x, v.y)) continue;
-      replaced += v.status == FieldStatus::replaced;
-      if (v.status == FieldStatus::replaced) {
-        EXPECT_NEAR(v.dx, 3.4, 1.5);
-        EXPECT_NEAR(v.dy, -1.7, 1.5);
-      }
-    }
-    EXPECT_GE(replaced, 2);
-  }
-}
-
-TEST_P(FieldTest, MedianTest) {
-  // One window of its own way among others.
-  Shifted pair(3, -2);
+TEST_P(FieldTest, DeformedPicturesComeCloser) {
+  const Pair pair = fields::particles(size, fields::vortices(4, 256), {.lost = 0.05}, 3);
   FieldSettings settings;
-  settings.spacing = 32;
-  settings.subpixel = FieldSubpixel::none;
-  for (int y = 96; y < 128; ++y)
-    for (int x = 96; x < 128; ++x) pair.first.at(x, y) = pair.second.at(x - 6, y + 8);
-  const auto of_window = [&](const FieldSettings& s) {
-    for (const FieldVector& v : match(pair.first.view(), pair.second.view(), s))
-      if (v.x == 111.5F && v.y == 111.5F) return v;
-    return FieldVector();
-  };
-  const FieldVector tested = of_window(settings);
-  EXPECT_EQ(tested.status, FieldStatus::replaced);
-  EXPECT_EQ(tested.dx, 3);
-  EXPECT_EQ(tested.dy, -2);
-  settings.median_limit = 0;
-  const FieldVector untested = of_window(settings);
-  EXPECT_EQ(untested.status, FieldStatus::ok);
-  EXPECT_EQ(untested.dx, -6);
-  EXPECT_EQ(untested.dy, 8);
+  settings.windows = {64, 32, 32};
+  const double moved = errors(pair, settings).rms;
+  settings.deformation = true;
+  const Errors deformed = errors(pair, settings);
+  EXPECT_LT(deformed.rms, 0.06);
+  EXPECT_LT(deformed.rms, 0.5 * moved);
+  // More passes do not add up noise.
+  settings.windows = {64, 32, 32, 32, 32, 32};
+  EXPECT_LT(errors(pair, settings).rms, 1.1 * deformed.rms);
+  settings.spline_degree = 3;
+  EXPECT_LT(errors(pair, settings).rms, 0.06);
 }
 
-/// Averages have less noise than each of what is averaged, also after least squares.
-TEST_P(FieldTest, Smoothing) {
-  const Pair pair = fields::particles(size, fields::uniform(3.4, -1.7), {.noise = 8}, 11);
-  for (FieldSettings settings : {FieldSettings(), least_squares(0)}) {
-    settings.spacing = 32;  // windows beside each other have no noise in common
-    const auto error = [&] {
-      double sum = 0;
-      int count = 0;
-      for (const FieldVector& v : match(pair, settings)) {
-        // Away from the rim, where windows leave the picture.
-        if (v.x > 190 || v.y < 70 || v.status != FieldStatus::ok) continue;
-        sum += (v.dx - 3.4) * (v.dx - 3.4) + (v.dy + 1.7) * (v.dy + 1.7);
-        ++count;
-      }
-      return std::sqrt(sum / count);
+TEST_P(FieldTest, DeformedPicturesPreferNoPartOfAPixel) {
+  FieldSettings settings;
+  settings.windows = {32, 32};
+  double moved = 0, deformed = 0;
+  for (const auto& [dx, dy, seed] : {std::tuple{3.3, -1.7, 3u}, {3.5, -1.1, 5u}, {3.7, -1.5, 7u}}) {
+    const Pair pair = fields::speckles(size, fields::uniform(dx, dy), {}, seed);
+    const auto worst = [&] {
+      const Errors e = errors(pair, settings);
+      return std::max(std::abs(e.mean_x), std::abs(e.mean_y));
     };
-    const double rough = error();
-    settings.smoothing = 2;
-    EXPECT_LT(error(), 0.75 * rough);
+    settings.deformation = false;
+    moved = std::max(moved, worst());
+    settings.deformation = true;
+    deformed = std::max(deformed, worst());
   }
+  EXPECT_GT(moved, 0.02);
+  EXPECT_LT(deformed, 0.007);
 }
 
-TEST_P(FieldTest, LimitsOfScoreAndRatio) {
-  const Pair pair = fields::particles(size, fields::uniform(3.4, -1.7), {.lost = 0.6}, 10);
-  FieldSettings settings;
-  const auto least = [&](auto member) {
-    float value = 100;
-    for (const FieldVector& v : match(pair, settings))
-      if (v.status == FieldStatus::ok) value = std::min(value, v.*member);
-    return value;
-  };
-  EXPECT_LT(least(&FieldVector::score), 0.5F);
-  settings.min_score = 0.5;
-  EXPECT_GE(least(&FieldVector::score), 0.5F);
-  settings.min_score = 0;
-  EXPECT_LT(least(&FieldVector::ratio), 1.5F);
-  settings.min_ratio = 1.5;
-  EXPECT_GE(least(&FieldVector::ratio), 1.5F);
-}
-
-TEST_P(FieldTest, FlatWindows) {
-  Shifted pair(3, -2);
-  for (int y = 60; y < 130; ++y)
-    for (int x = 60; x < 130; ++x) pair.first.at(x, y) = 77;
-  for (const FieldSettings& settings : {FieldSettings(), least_squares(1)}) {
-    int flat = 0;
-    for (const FieldVector& v : match(pair.first.view(), pair.second.view(), settings)) {
-      const bool inside = std::abs(v.x - 95) < 18 && std::abs(v.y - 95) < 18;
-      if (inside) {
-        EXPECT_EQ(v.status, FieldStatus::flat);
-      }
-      flat += v.status == FieldStatus::flat;
-    }
-    EXPECT_GT(flat, 3);
-    const Bytes grey(size, 9);
-    for (const MatrixView& reference : {grey.view(), pair.first.view()})
-      for (const FieldVector& v : match(reference, grey.view(), settings)) {
-        EXPECT_EQ(v.status, FieldStatus::flat);
-        EXPECT_EQ(v.dx, 0);
-        EXPECT_EQ(v.score, 0);
-      }
-  }
-}
-
-TEST_P(FieldTest, TooFar) {
-  const Shifted pair(9, 0);
-  FieldSettings settings;
-  settings.search_range = 9;
-  int out = 0, all = 0;
-  for (const FieldVector& v : match(pair.first.view(), pair.second.view(), settings)) {
-    if (v.x > size.width - 40) continue;
-    out += v.status == FieldStatus::out_of_range;
-    ++all;
-  }
-  EXPECT_EQ(out, all);
-}
-
-TEST_P(FieldTest, Masks) {
-  // A bright bar that does not move with what is behind it.
-  Shifted pair(4, 3);
-  Bytes mask(size, 255);
+TEST_P(FieldTest, DeformedPicturesUnderAMask) {
+  Pair pair = fields::particles(size, fields::vortices(3, 256), {}, 9);
+  const Bytes noise = random_image<std::uint8_t>(size, 4);
+  Bytes mask(size);
+  const auto counts = [](float x, float y) { return std::hypot(x - 120, y - 90) > 20; };
   for (int y = 0; y < size.height; ++y)
-    for (int x = 100; x < 120; ++x) {
-      pair.first.at(x, y) = pair.second.at(x, y) = static_cast<std::uint8_t>(235 + (x + y) % 20);
-      mask.at(x, y) = 0;
+    for (int x = 0; x < size.width; ++x) {
+      mask.at(x, y) = counts(static_cast<float>(x), static_cast<float>(y));
+      // Dirt that stays where it is.
+      for (Picture* picture : {&pair.first, &pair.second})
+        if (!mask.at(x, y)) picture->pixels[std::size_t(y) * size.width + x] = noise.at(x, y);
     }
-  for (FieldSettings settings : {FieldSettings(), least_squares(0, 32)}) {
-    settings.median_limit = 0;
-    settings.min_counted = 0.45;
-    int masked = 0, beside = 0;
-    for (const FieldVector& v :
-         match(pair.first.view(), pair.second.view(), settings, mask.view())) {
-      const bool above = v.y > 20 && v.y < size.height - 20;
-      if (v.status == FieldStatus::masked) {
-        ++masked;
-        EXPECT_NEAR(v.x, 110, 12);
-      } else if (above && v.x > 70 && v.x < 97) {  // it moves behind the bar in part
-        EXPECT_EQ(v.status, FieldStatus::ok);
-        EXPECT_NEAR(v.dx, 4, 0.2);
-        EXPECT_NEAR(v.dy, 3, 0.2);
-        ++beside;
-      }
-    }
-    EXPECT_GT(masked, 5);
-    EXPECT_GT(beside, 10);
-  }
-}
-
-// ---- how it is used -------------------------------------------------------------------------
-
-TEST_P(FieldTest, OneFrameAfterAnother) {
-  const Bytes all = random_image<std::uint8_t>({size.width + 30, size.height}, 11);
-  const auto frame = [&](int i) { return crop(all, {3 * i, 0, size.width, size.height}); };
   FieldSettings settings;
-  settings.subpixel = FieldSubpixel::none;
-  FieldMatcher matcher = make(settings);
-  std::vector<FieldVector> vectors;
-  ASSERT_TRUE(matcher.set_reference(frame(0).view()).ok());
-  const auto middle = [&] { return vectors[vectors.size() / 2 + 7].dx; };
-  for (int i = 1; i <= 2; ++i) {
-    ASSERT_TRUE(matcher.enqueue(frame(i).view()).ok());
-    ASSERT_TRUE(matcher.collect(vectors).ok());
-    EXPECT_EQ(middle(), -3 * i) << "from the first";
-  }
-  ASSERT_TRUE(matcher.advance().ok());
-  for (int i = 3; i <= 5; ++i) {
-    ASSERT_TRUE(matcher.enqueue(frame(i).view()).ok());
-    ASSERT_TRUE(matcher.advance().ok()) << "before it was compared";
-    ASSERT_TRUE(matcher.collect(vectors).ok());
-    EXPECT_EQ(middle(), -3) << "from the one before";
-  }
+  settings.windows = {32, 32, 32};
+  settings.deformation = true;
+  const auto vectors = match(pair.first.view(), pair.second.view(), settings, mask.view());
+  int masked = 0;
+  for (const FieldVector& v : vectors) masked += v.status == FieldStatus::masked;
+  EXPECT_GT(masked, 2);
+  EXPECT_LT(masked, 20);
+  std::vector<FieldVector> counted;
+  for (const FieldVector& v : vectors)
+    if (v.status != FieldStatus::masked) counted.push_back(v);
+  EXPECT_LT(errors_of(counted, pair.truth).rms, 0.08);
+  EXPECT_GT(errors(pair, settings).rms, 0.5) << "what the mask is for";
 }
 
-TEST_P(FieldTest, Layouts) {
-  const Shifted pair(3, -2);
-  const std::vector<FieldVector> expected = match(pair.first.view(), pair.second.view(), {});
-  std::vector<std::uint8_t> packed;
-  for (const std::uint8_t p : pair.second.data) packed.insert(packed.end(), {1, 2, p, 3});
-  const std::vector<FieldVector> got = match(
-      pair.first.view(),
-      {packed.data(), ElementType::u8, size, 4 * size.width, Memory::host, packed_luma(4, 2)}, {});
-  ASSERT_EQ(got.size(), expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i].dx, expected[i].dx);
-}
-
-TEST_P(FieldTest, SettingsThatCannotBe) {
-  const auto refused = [&](auto change, Code code, const std::string& said) {
-    FieldSettings settings;
-    change(settings);
-    const auto made = FieldMatcher::make(device, size, settings);
-    ASSERT_FALSE(made.ok()) << said;
-    EXPECT_EQ(made.status().code(), code);
-    EXPECT_NE(made.status().message().find(said), std::string::npos) << made.status().message();
-  };
-  using S = FieldSettings;
-  const Code bad = Code::invalid_argument;
-  refused([](S& s) { s.windows = {}; }, bad, "window");
-  refused([](S& s) { s.windows = {3}; }, bad, "4 to 256 pixels along a side, not 3");
-  refused([](S& s) { s.windows = {257}; }, bad, "not 257");
-  refused([](S& s) { s.windows = {32, 64}; }, bad, "must not grow from pass to pass: 64 after 32");
-  refused([](S& s) { s.windows = {200}; }, bad, "larger than the picture of 256x192");
-  refused([](S& s) { s.spacing = 0; }, bad, "spacing");
-  refused([](S& s) { s.search_range = 0; }, bad, "search_range");
-  refused([](S& s) { s.later_range = 65; }, bad, "later_range");
-  refused([](S& s) { s.order = 3; }, bad, "order");
-  refused([](S& s) { s.spline_degree = 4; }, bad, "degree");
-  refused([](S& s) { s.weight_sigma = NAN; }, bad, "weight_sigma");
-  refused([](S& s) { s.median_limit = -1; }, bad, "median_limit");
-  refused([](S& s) { s.median_noise = 0; }, bad, "median_noise");
-  refused([](S& s) { s.min_score = 2; }, bad, "min_score");
-  refused([](S& s) { s.min_ratio = 0; }, bad, "min_ratio");
-  refused([](S& s) { s.smoothing = 2.5; }, bad, "smoothing");
-  refused([](S& s) { s.min_counted = 0; }, bad, "min_counted");
-  EXPECT_FALSE(FieldMatcher::make(device, {0, 5}, {}).ok());
-  const Bytes mask({size.width, size.height - 1});
-  EXPECT_FALSE(FieldMatcher::make(device, size, {}, mask.view()).ok());
-  const Image<float> floats(size);
-  EXPECT_FALSE(FieldMatcher::make(device, size, {}, floats.view()).ok());
-}
-
-TEST_P(FieldTest, PicturesThatCannotBe) {
-  FieldMatcher matcher = make({});
-  const Bytes right(size, 1), smaller({size.width - 1, size.height}, 1);
-  const Image<float> floats(size);
-  std::vector<FieldVector> vectors;
-  EXPECT_FALSE(matcher.enqueue(right.view()).ok()) << "without a reference";
-  EXPECT_FALSE(matcher.advance().ok());
-  EXPECT_FALSE(matcher.collect(vectors).ok());
-  EXPECT_EQ(matcher.set_reference(floats.view()).code(), Code::unsupported);
-  const Status other = matcher.set_reference(smaller.view());
-  EXPECT_EQ(other.message(), "the reference is of 255x192, but was prepared for 256x192");
-  MatrixView none = right.view();
-  none.data = nullptr;
-  EXPECT_FALSE(matcher.set_reference(none).ok());
-  ASSERT_TRUE(matcher.set_reference(right.view()).ok());
-  EXPECT_FALSE(matcher.enqueue(smaller.view()).ok());
-  ASSERT_TRUE(matcher.enqueue(right.view()).ok());
-  EXPECT_FALSE(matcher.enqueue(right.view()).ok()) << "before collect()";
-  EXPECT_FALSE(matcher.set_reference(right.view()).ok()) << "before collect()";
-  EXPECT_TRUE(matcher.collect(vectors).ok());
+TEST_P(FieldTest, DeformedPicturesShowTheMiddleOfTheWay) {
+  const fields::Motion motion = [](fields::Point p) { return fields::Point{p.x / 16 - 4, 2}; };
+  const Pair pair = fields::particles(size, motion, {}, 7);
+  FieldSettings settings;
+  settings.windows = {64, 32, 32};
+  settings.deformation = true;
+  EXPECT_LT(errors(pair, settings).rms, 0.06);
+  EXPECT_GT(errors_of(match(pair, settings), motion).rms, 0.1);
+  settings.symmetric = true;
+  EXPECT_LT(errors_of(match(pair, settings), motion).rms, 0.06);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "select/select.hpp"
 #include "stages/align.hpp"
+#include "stages/deform.hpp"
 #include "stages/displace.hpp"
 #include "stages/filter.hpp"
 #include "stages/fit.hpp"
@@ -109,6 +110,7 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   ask_for_more<stage::Validate>({{8, 8}}, tried);
   ask_for_more<stage::SmoothField>({{8, 8}}, tried);
   ask_for_more<stage::Predict>({{64, 64}, {{3, 3}, 0, 0, 16, 16}, {{3, 3}, 0, 0, 16, 16}}, tried);
+  ask_for_more<stage::Deform>({{64, 64}, 0, 64, 5, {{3, 3}, 0, 0, 16, 16}}, tried);
   ask_for_more<stage::Spline>({{64, 64}, 64}, tried);
   ask_for_more<stage::Fit>({{64, 64}, 64, 16}, tried);
   ask_for_more<stage::Luma>({{16, 16}, packed_rgb(4, 0, 1, 2), 64, 16}, tried);

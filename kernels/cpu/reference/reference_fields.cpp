@@ -73,8 +73,8 @@ FieldVector vector_at_node(const FieldWindow& window, int size) {
   FieldVector v;
   v.x = static_cast<float>(window.x + window.node_x + (size - 1) / 2.0L);
   v.y = static_cast<float>(window.y + window.node_y + (size - 1) / 2.0L);
-  v.dx = window.dx;
-  v.dy = window.dy;
+  v.dx = window.dx + window.deformed_dx;
+  v.dy = window.dy + window.deformed_dy;
   return v;
 }
 
@@ -123,8 +123,8 @@ FieldVector displace(const stage::Displace::Problem& p, const stage::Displace::B
     dx += window.dx_by_x * x + window.dx_by_y * y;
     dy += window.dy_by_x * x + window.dy_by_y * y;
   }
-  vector.dx = static_cast<float>(dx);
-  vector.dy = static_cast<float>(dy);
+  vector.dx = static_cast<float>(dx + window.deformed_dx);
+  vector.dy = static_cast<float>(dy + window.deformed_dy);
   return vector;
 }
 
@@ -200,7 +200,7 @@ Wide smoothed(const stage::SmoothField::Problem& p, const stage::SmoothField::Bu
   };
   const auto value = [&](int k) { return Wide(b.vectors[k].*component); };
   const Wide own = value(i);
-  if (!known(i)) return own;
+  if (!known(i) && !p.filled) return own;
   Wide sum = own, weights = 1;
   if (p.listed) {
     std::vector<int> linked;
@@ -222,6 +222,19 @@ Wide smoothed(const stage::SmoothField::Problem& p, const stage::SmoothField::Bu
     return sum / weights;
   }
   const int column = i % p.grid.width, row = i / p.grid.width;
+  if (p.filled) {
+    sum = weights = 0;
+    for (int k = 0; k < p.grid.area(); ++k) {
+      const int x = k % p.grid.width - column, y = k / p.grid.width - row;
+      const FieldVector& v = b.vectors[k];
+      if (std::max(std::abs(x), std::abs(y)) > 2 || v.status != FieldStatus::ok || v.score <= 0)
+        continue;
+      const Wide share = std::pow(Wide(p.weight), x * x + y * y) * std::pow(Wide(v.score), 4);
+      sum += share * value(k);
+      weights += share;
+    }
+    return weights > 0 ? sum / weights : own;
+  }
   const auto number = [&](int x, int y) {
     const bool inside = x >= 0 && y >= 0 && x < p.grid.width && y < p.grid.height;
     return inside && known(y * p.grid.width + x) ? y * p.grid.width + x : -1;
@@ -406,7 +419,16 @@ Status predict(const stage::Predict::Problem& p, const Device&, const stage::Pre
       w.dy_by_y = slope(dy, 0, 1);
     }
     if (p.bent) b.bends[i] = bend_on_grid(p, b.vectors, i, w);
-    if (p.symmetric) move_halfway(p, w);
+    if (p.deformed) {
+      std::swap(w.dx, w.deformed_dx);
+      std::swap(w.dy, w.deformed_dy);
+      w.x += p.margin;
+      w.y += p.margin;
+      w.node_x -= static_cast<float>(p.margin);
+      w.node_y -= static_cast<float>(p.margin);
+    } else if (p.symmetric) {
+      move_halfway(p, w);
+    }
     b.windows[i] = w;
   }
   return {};

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The oracle of the stages spline and fit, in long double: coefficients by the recursive filters
-// that invert a B-spline exactly, least squares by elimination on the pixels themselves.
+// The oracle of the stages spline, deform and fit, in long double: coefficients by the recursive
+// filters that invert a B-spline exactly, least squares by elimination on the pixels themselves.
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "stages/deform.hpp"
 #include "stages/fit.hpp"
 #include "stages/spline.hpp"
 
@@ -68,8 +69,6 @@ Status spline(const stage::Spline::Problem& p, const Device&, const stage::Splin
   return {};
 }
 
-// ---- fit ------------------------------------------------------------------------------------
-
 /// A B-spline of that degree at a distance from its middle, by Cox and de Boor's recursion.
 Wide bell(int degree, Wide distance) {
   if (degree == 0) return distance >= -0.5L && distance < 0.5L ? 1 : 0;
@@ -78,6 +77,54 @@ Wide bell(int degree, Wide distance) {
           (half - distance) * bell(degree - 1, distance - 0.5L)) /
          degree;
 }
+
+/// The spline's value at a place, which may lie outside the picture.
+Wide value_at(int degree, const float* coefficients, Size size, Wide x, Wide y) {
+  const int left = static_cast<int>(std::floor(x)), top = static_cast<int>(std::floor(y));
+  Wide value = 0;
+  for (int j = top - 2; j <= top + 3; ++j)
+    for (int i = left - 2; i <= left + 3; ++i)
+      value +=
+          bell(degree, x - i) * bell(degree, y - j) *
+          coefficients[std::int64_t{mirror(j, size.height)} * size.width + mirror(i, size.width)];
+  return value;
+}
+
+// ---- deform ---------------------------------------------------------------------------------
+
+/// A component at columns and rows of the grid.
+Wide between(const stage::Deform::Problem& p, const FieldVector* vectors,
+             float FieldVector::*component, Wide u, Wide v) {
+  const auto [width, height] = p.grid.count;
+  u = std::clamp<Wide>(u, 0, width - 1);
+  v = std::clamp<Wide>(v, 0, height - 1);
+  Wide sum = 0;
+  for (int row = 0; row < height; ++row)
+    for (int column = 0; column < width; ++column)
+      sum += std::max<Wide>(0, 1 - std::abs(u - column)) *
+             std::max<Wide>(0, 1 - std::abs(v - row)) * vectors[row * width + column].*component;
+  return sum;
+}
+
+Status deform(const stage::Deform::Problem& p, const Device&, const stage::Deform::Buffers& b,
+              PlanState*) {
+  const Wide half = (p.grid.window - 1) / 2.0L;
+  for (int y = -p.margin; y < p.size.height + p.margin; ++y)
+    for (int x = -p.margin; x < p.size.width + p.margin; ++x) {
+      const Wide u = (x - p.grid.left - half) / p.grid.spacing,
+                 v = (y - p.grid.top - half) / p.grid.spacing;
+      const Wide at_x = x + p.share * between(p, b.vectors, &FieldVector::dx, u, v),
+                 at_y = y + p.share * between(p, b.vectors, &FieldVector::dy, u, v);
+      const Wide value =
+          value_at(p.degree, b.coefficients, p.size, std::clamp<Wide>(at_x, 0, p.size.width - 1),
+                   std::clamp<Wide>(at_y, 0, p.size.height - 1));
+      b.deformed[(y + p.margin) * p.pitch + x + p.margin] =
+          static_cast<std::uint8_t>(std::clamp<Wide>(std::floor(value + 0.5L), 0, 255));
+    }
+  return {};
+}
+
+// ---- fit ------------------------------------------------------------------------------------
 
 struct Fitted {
   std::vector<Wide> warp;  ///< dx, dy, and slopes as in FieldWarp
@@ -132,16 +179,7 @@ class Fit {
     return b_.reference[std::clamp(y, 0, p_.frame.height - 1) * p_.pitch +
                         std::clamp(x, 0, p_.frame.width - 1)];
   }
-  Wide frame(Wide x, Wide y) const {
-    const int left = static_cast<int>(std::floor(x)), top = static_cast<int>(std::floor(y));
-    Wide value = 0;
-    for (int j = top - 2; j <= top + 3; ++j)
-      for (int i = left - 2; i <= left + 3; ++i)
-        value += bell(p_.degree, x - i) * bell(p_.degree, y - j) *
-                 b_.coefficients[std::int64_t{mirror(j, p_.frame.height)} * p_.frame.width +
-                                 mirror(i, p_.frame.width)];
-    return value;
-  }
+  Wide frame(Wide x, Wide y) const { return value_at(p_.degree, b_.coefficients, p_.frame, x, y); }
 
   void collect() {
     Wide sum = 0;
@@ -299,6 +337,9 @@ Status fit_all(const stage::Fit::Problem& p, const Device&, const stage::Fit::Bu
 constexpr Variant<stage::Spline> spline_table[] = {
     {{"reference", Backend::cpu, Feature::u8, reference_rank}, supports_all, spline},
 };
+constexpr Variant<stage::Deform> deform_table[] = {
+    {{"reference", Backend::cpu, Feature::u8, reference_rank}, supports_all, deform},
+};
 constexpr Variant<stage::Fit> fit_table[] = {
     {{"reference", Backend::cpu, {Feature::u8, Feature::mask}, reference_rank},
      supports_all,
@@ -307,6 +348,6 @@ constexpr Variant<stage::Fit> fit_table[] = {
 
 }  // namespace
 
-Family reference_fits_family() { return Family(spline_table, fit_table); }
+Family reference_fits_family() { return Family(spline_table, deform_table, fit_table); }
 
 }  // namespace xcorr::cpu

@@ -39,7 +39,9 @@ __global__ void __launch_bounds__(threads_x* threads_y)
            FieldVector* to) {
   for_nodes(p.grid, [&](int column, int row) {
     const std::int64_t at = std::int64_t{row} * p.grid.width + column;
-    to[at] = smoothed(p.weight, vectors, p.grid, column, row, p.listed ? links + at : nullptr);
+    to[at] = p.filled ? filled(p.weight, vectors, p.grid, column, row)
+                      : smoothed(p.weight, vectors, p.grid, column, row,
+                                 p.listed ? links + at : nullptr);
   });
 }
 

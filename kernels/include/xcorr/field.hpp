@@ -63,12 +63,18 @@ struct FieldSettings {
   /// 64: in the first pass, which expects 0, and in the later ones.
   int search_range = 16, later_range = 4;
 
+  /// Passes after the first search in the frame as the field found before deforms it back, instead
+  /// of moving whole windows (Scarano 2002); with `symmetric` both pictures are deformed by half.
+  /// Several passes with the same windows come closer each time. Of a grid only.
+  bool deformation = false;
+
   FieldSubpixel subpixel = FieldSubpixel::gauss;  ///< of the last pass
   /// With least squares. 0: windows move; 1: they are also stretched and sheared; 2: and bent: the
   /// windows are fitted once more, with the slopes changing within each as they do between the
   /// windows around it.
   int order = 1;
-  int spline_degree = 5;  ///< of the B-spline between the frame's pixels with least squares: 3 or 5
+  /// Of the B-spline between pixels with least squares or deformation: 3 or 5.
+  int spline_degree = 5;
   /// Pixels, 0 to 1000: the weight of a window's pixels with least squares is a Gauss bell of that
   /// width; 0: all weigh alike. Where displacements change strongly within a window, a fourth to a
   /// third of it is best.
@@ -111,7 +117,8 @@ class XCORR_API FieldMatcher {
   /// copied. Neighbours are then the up to eight nearest ones, and windows of passes before the
   /// last are moved inside the picture where they would reach out.
   /// Errors: invalid_argument for settings that cannot be, windows larger than the picture, passes
-  /// that grow, a mask of another size or type, places of windows that are not inside the picture;
+  /// that grow, a mask of another size or type, places of windows that are not inside the picture
+  /// or with deformation;
   /// unsupported; out_of_memory; device_error.
   static Result<FieldMatcher> make(const Device& device, Size picture,
                                    const FieldSettings& settings, const MatrixView& mask = {},

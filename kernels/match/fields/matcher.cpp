@@ -185,6 +185,8 @@ Result<FieldMatcher> FieldMatcher::make(const Device& device, Size picture,
   if (Status s = check_settings(picture, settings); !s.ok()) return s;
   if (Status s = check_mask(picture, mask); !s.ok()) return s;
   if (Status s = check_places(picture, settings.windows.back(), places); !s.ok()) return s;
+  if (settings.deformation && !places.empty())
+    return Status(Code::invalid_argument, "deformation takes a grid, not windows at places");
   auto impl = std::make_unique<Impl>();
   impl->device = device;
   impl->runtime = &runtime(device.backend);

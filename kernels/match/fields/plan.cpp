@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "match/fields/links.hpp"
+#include "match/frame_reader.hpp"
 #include "select/select.hpp"
 
 namespace xcorr {
@@ -57,6 +58,17 @@ std::vector<FieldWindow> windows_at(std::span<const FieldPlace> places, int size
   return windows;
 }
 
+/// A mask with a margin, in which nothing counts.
+std::vector<std::uint8_t> surrounded(const std::vector<std::uint8_t>& mask, Size picture,
+                                     int margin) {
+  const std::ptrdiff_t pitch = picture.width + 2 * margin;
+  std::vector<std::uint8_t> to(static_cast<std::size_t>(pitch * (picture.height + 2 * margin)));
+  for (int y = 0; y < picture.height; ++y)
+    std::copy_n(mask.begin() + std::ptrdiff_t{y} * picture.width, picture.width,
+                to.begin() + (y + margin) * pitch + margin);
+  return to;
+}
+
 }  // namespace
 
 FieldGrid field_grid(Size picture, int window, int spacing) {
@@ -84,9 +96,19 @@ Result<FieldPlan> FieldPlan::make(const Device& device, Size picture, const Fiel
   plan.settings_ = settings;
   plan.masked_ = !mask.empty();
   plan.listed_ = !places.empty();
+  plan.fits_ = settings.subpixel == FieldSubpixel::least_squares;
+  plan.deforms_ = settings.deformation && settings.windows.size() > 1;
+  plan.deforms_both_ = plan.deforms_ && settings.symmetric;
   plan.limits_ = {static_cast<float>(settings.median_limit),
                   static_cast<float>(settings.median_noise), static_cast<float>(settings.min_score),
                   static_cast<float>(settings.min_ratio)};
+  if (settings.smoothing > 0) {
+    const double steps = 1 / settings.smoothing;
+    plan.weight_ = static_cast<float>(std::exp(-0.5 * steps * steps));
+  }
+  const int margin = settings.later_range;
+  plan.deform_problem_ = {
+      picture, margin, padded_pitch(picture.width + 2 * margin), settings.spline_degree, {}, 1};
   const CountedPixels counted(picture, mask);
   const int last = settings.windows.back();
   for (const int window : settings.windows) {
@@ -107,6 +129,11 @@ Result<FieldPlan> FieldPlan::make(const Device& device, Size picture, const Fiel
       return s;
   if (plan.masked_)
     if (Status s = plan.upload(plan.mask_, mask, stream); !s.ok()) return s;
+  if (plan.masked_ && plan.deforms_)
+    if (Status s = plan.upload(plan.deformed_mask_, surrounded(mask, picture, margin), stream);
+        !s.ok())
+      return s;
+  if (Status s = plan.choose_stages(); !s.ok()) return s;
   if (Status s = plan.allocate(); !s.ok()) return s;
   return plan;
 }
@@ -117,13 +144,14 @@ Status FieldPlan::add_pass(int window, const std::vector<FieldWindow>& windows,
   pass.grid = grid;
   const bool first = passes_.empty(), final = passes_.size() + 1 == settings_.windows.size();
   stage::Displace::Problem& p = pass.problem;
-  p.frame = picture_;
+  p.frame = first || !deforms_ ? picture_ : deform_problem_.deformed_size();
   p.window = window;
   p.range = first ? settings_.search_range : settings_.later_range;
   // Least squares begin at a Gauss curve's place.
-  const bool curve = !final || settings_.subpixel == FieldSubpixel::least_squares;
+  const bool curve = !final || fits_;
   p.subpixel = curve ? FieldSubpixel::gauss : settings_.subpixel;
-  p.symmetric = settings_.symmetric;
+  // Deformed pictures show the middle of the way at its place.
+  p.symmetric = settings_.symmetric && (first || !deforms_);
   p.masked = masked_;
   p.count = static_cast<int>(grid.count.area());
   const auto displace = select_variant<stage::Displace>(p, device_);
@@ -151,61 +179,66 @@ Status FieldPlan::upload(Block& block, const std::vector<Record>& from, Stream s
   return runtime_->wait(stream);
 }
 
+Status FieldPlan::choose_stages() {
+  const auto choose = [&]<class Stage>(const Variant<Stage>*& to,
+                                       const typename Stage::Problem& problem, bool needed) {
+    if (!needed) return Status();
+    const auto selected = select_variant<Stage>(problem, device_);
+    if (selected.ok()) to = selected.value();
+    return selected.status();
+  };
+  spline_problem_ = {picture_, 0, settings_.spline_degree};
+  deform_problem_.grid = grid();
+  fit_problem_ = {picture_,
+                  0,
+                  settings_.windows.back(),
+                  settings_.order,
+                  settings_.spline_degree,
+                  static_cast<float>(settings_.weight_sigma),
+                  settings_.symmetric,
+                  masked_,
+                  false,
+                  limits_,
+                  static_cast<int>(grid().count.area())};
+  if (Status s = choose(validate_, {}, true); !s.ok()) return s;
+  if (Status s = choose(smooth_, {}, weight_ > 0 || deforms_); !s.ok()) return s;
+  if (Status s = choose(predict_, {}, true); !s.ok()) return s;
+  if (Status s = choose(spline_, spline_problem_, fits_ || deforms_); !s.ok()) return s;
+  if (Status s = choose(deform_, deform_problem_, deforms_); !s.ok()) return s;
+  return choose(fit_, fit_problem_, fits_);
+}
+
 Status FieldPlan::allocate() {
-  const auto validate = select_variant<stage::Validate>({}, device_);
-  if (!validate.ok()) return validate.status();
-  validate_ = validate.value();
-  if (settings_.smoothing > 0) {
-    const auto smooth = select_variant<stage::SmoothField>({}, device_);
-    if (!smooth.ok()) return smooth.status();
-    smooth_ = smooth.value();
-  }
-  const auto predict = select_variant<stage::Predict>({}, device_);
-  if (!predict.ok()) return predict.status();
-  predict_ = predict.value();
   std::int64_t most = 0;
   std::size_t workspace = 0;
   for (const Pass& pass : passes_) {
     most = std::max(most, pass.grid.count.area());
     workspace = std::max(workspace, pass.displace->workspace_bytes(pass.problem, device_));
   }
-  std::size_t coefficients = 0, bends = 0;
-  if (settings_.subpixel == FieldSubpixel::least_squares) {
-    spline_problem_ = {picture_, 0, settings_.spline_degree};
-    fit_problem_ = {picture_,
-                    0,
-                    settings_.windows.back(),
-                    settings_.order,
-                    settings_.spline_degree,
-                    static_cast<float>(settings_.weight_sigma),
-                    settings_.symmetric,
-                    masked_,
-                    false,
-                    limits_,
-                    static_cast<int>(grid().count.area())};
-    const auto spline = select_variant<stage::Spline>(spline_problem_, device_);
-    if (!spline.ok()) return spline.status();
-    spline_ = spline.value();
-    const auto fit = select_variant<stage::Fit>(fit_problem_, device_);
-    if (!fit.ok()) return fit.status();
-    fit_ = fit.value();
-    coefficients = static_cast<std::size_t>(picture_.area()) * sizeof(float);
-    if (settings_.order == 2)
-      bends = static_cast<std::size_t>(grid().count.area()) * sizeof(FieldBend);
-    workspace = std::max({workspace, spline_->workspace_bytes(spline_problem_, device_),
-                          fit_->workspace_bytes(fit_problem_, device_)});
-  }
+  if (spline_) workspace = std::max(workspace, spline_->workspace_bytes(spline_problem_, device_));
+  if (fit_) workspace = std::max(workspace, fit_->workspace_bytes(fit_problem_, device_));
   const std::size_t vectors = static_cast<std::size_t>(most) * sizeof(FieldVector);
+  const std::size_t coefficients = static_cast<std::size_t>(picture_.area()) * sizeof(float);
+  const auto pixels =
+      static_cast<std::size_t>(deform_problem_.pitch * deform_problem_.deformed_size().height);
+  const std::size_t bends = fits_ && settings_.order == 2
+                                ? static_cast<std::size_t>(grid().count.area()) * sizeof(FieldBend)
+                                : 0;
   struct Request {
     Block* block;
     std::size_t bytes;
     Memory memory = Memory::device;
   };
-  for (const Request& r : {Request{&windows_, static_cast<std::size_t>(most) * sizeof(FieldWindow)},
-                           Request{&measured_, vectors}, Request{&validated_, vectors},
-                           Request{&smoothed_, smooth_ ? vectors : 0}, Request{&bends_, bends},
-                           Request{&coefficients_, coefficients}, Request{&workspace_, workspace},
-                           Request{&results_, vectors, Memory::host}})
+  for (const Request& r :
+       {Request{&windows_, static_cast<std::size_t>(most) * sizeof(FieldWindow)},
+        Request{&measured_, vectors}, Request{&validated_, vectors},
+        Request{&smoothed_, weight_ > 0 ? vectors : 0},
+        Request{&deformed_by_, deforms_ ? vectors : 0}, Request{&bends_, bends},
+        Request{&frame_.coefficients, spline_ ? coefficients : 0},
+        Request{&frame_.pixels, deforms_ ? pixels : 0},
+        Request{&reference_.coefficients, deforms_both_ ? coefficients : 0},
+        Request{&reference_.pixels, deforms_ ? pixels : 0}, Request{&workspace_, workspace},
+        Request{&results_, vectors, Memory::host}})
     if (Status s = r.block->provide(device_.backend, r.bytes, r.memory); !s.ok()) return s;
   return {};
 }
@@ -213,49 +246,103 @@ Status FieldPlan::allocate() {
 // ---- a field --------------------------------------------------------------------------------
 
 Status FieldPlan::enqueue(const FieldPicture& reference, const FieldPicture& frame, Stream stream) {
-  const bool fits = fit_ != nullptr;
-  if (fits) {
-    stage::Spline::Problem p = spline_problem_;
-    p.pitch = frame.pitch;
-    if (Status s = spline_->launch(
-            p, device_, {{workspace_.data(), stream}, frame.pixels, coefficients_.as<float>()},
-            nullptr);
-        !s.ok())
-      return s;
-  }
+  if (Status s = make_splines(reference, frame, stream); !s.ok()) return s;
   for (std::size_t i = 0; i < passes_.size(); ++i) {
-    if (i > 0)
-      if (Status s = predict(passes_[i - 1].grid, passes_[i], false, stream); !s.ok()) return s;
-    if (Status s = search(passes_[i], reference, frame, stream); !s.ok()) return s;
-    if (Status s = validate(passes_[i].grid, stream); !s.ok()) return s;
+    const Pass& pass = passes_[i];
+    if (i > 0 && deforms_) {
+      if (Status s = search_deformed(pass, passes_[i - 1].grid, reference, stream); !s.ok())
+        return s;
+    } else {
+      if (i > 0)
+        if (Status s = predict(passes_[i - 1].grid, pass, Use::search, stream); !s.ok()) return s;
+      if (Status s = search(pass, mask_, reference, frame, stream); !s.ok()) return s;
+    }
+    if (Status s = validate(pass.grid, stream); !s.ok()) return s;
   }
-  if (fits) {
+  if (fits_) {
     for (const bool again : {false, true}) {
-      const bool bent = again && settings_.order == 2;
-      if (Status s = predict(grid(), passes_.back(), bent, stream); !s.ok()) return s;
+      const Use use = again && settings_.order == 2 ? Use::bent_fit : Use::fit;
+      if (Status s = predict(grid(), passes_.back(), use, stream); !s.ok()) return s;
       if (Status s = fit(reference, again, stream); !s.ok()) return s;
       if (!again)
         if (Status s = validate(grid(), stream); !s.ok()) return s;
     }
   }
-  if (fits && smooth_)
+  if (fits_ && weight_ > 0)
     if (Status s = smooth(grid(), measured(), stream); !s.ok()) return s;
-  const FieldVector* results = fits && !smooth_ ? measured() : believed();
+  const FieldVector* results = fits_ && weight_ == 0 ? measured() : believed();
   return runtime_->copy(
       bytes_copy(results_.data(), results,
                  static_cast<std::size_t>(grid().count.area()) * sizeof(FieldVector)),
       Memory::device, Memory::host, stream);
 }
 
-Status FieldPlan::search(const Pass& pass, const FieldPicture& reference, const FieldPicture& frame,
-                         Stream stream) {
+Status FieldPlan::make_splines(const FieldPicture& reference, const FieldPicture& frame,
+                               Stream stream) {
+  const auto make = [&](const FieldPicture& picture, const Deformed& to) {
+    stage::Spline::Problem p = spline_problem_;
+    p.pitch = picture.pitch;
+    return spline_->launch(
+        p, device_, {{workspace_.data(), stream}, picture.pixels, to.coefficients.as<float>()},
+        nullptr);
+  };
+  if (deforms_both_)
+    if (Status s = make(reference, reference_); !s.ok()) return s;
+  return spline_ ? make(frame, frame_) : Status();
+}
+
+Result<FieldPicture> FieldPlan::deform(const Deformed& picture, const FieldGrid& by, float share,
+                                       Stream stream) {
+  stage::Deform::Problem p = deform_problem_;
+  p.grid = by;
+  p.share = share;
+  auto* const pixels = picture.pixels.as<std::uint8_t>();
+  const stage::Deform::Buffers buffers{
+      {nullptr, stream}, picture.coefficients.as<float>(), deformed_by(), pixels};
+  if (Status s = deform_->launch(p, device_, buffers, nullptr); !s.ok()) return s;
+  return FieldPicture{pixels, p.pitch};
+}
+
+Result<FieldPicture> FieldPlan::surround(const FieldPicture& reference, Stream stream) {
+  const std::int64_t pitch = deform_problem_.pitch, margin = deform_problem_.margin;
+  auto* const pixels = reference_.pixels.as<std::uint8_t>();
+  if (Status s = runtime_->copy(
+          {pixels + margin * pitch + margin, pitch, reference.pixels, reference.pitch,
+           static_cast<std::size_t>(picture_.width), static_cast<std::size_t>(picture_.height)},
+          Memory::device, Memory::device, stream);
+      !s.ok())
+    return s;
+  return FieldPicture{pixels, pitch};
+}
+
+Status FieldPlan::search_deformed(const Pass& pass, const FieldGrid& before,
+                                  const FieldPicture& reference, Stream stream) {
+  // What differs from window to window would be amplified by each pass, since a window's mean does
+  // not see it; what is found on top of a smooth field is not. And by what is wrong, right windows
+  // beside it would be torn apart.
+  const stage::SmoothField::Problem fill{before.count, 0.5F, false, true};
+  if (Status s = smooth_->launch(fill, device_,
+                                 {{nullptr, stream}, believed(), nullptr, deformed_by()}, nullptr);
+      !s.ok())
+    return s;
+  const auto to = deform(frame_, before, deforms_both_ ? 0.5F : 1.0F, stream);
+  if (!to.ok()) return to.status();
+  const auto from =
+      deforms_both_ ? deform(reference_, before, -0.5F, stream) : surround(reference, stream);
+  if (!from.ok()) return from.status();
+  if (Status s = predict(before, pass, Use::deformed_search, stream); !s.ok()) return s;
+  return search(pass, deformed_mask_, from.value(), to.value(), stream);
+}
+
+Status FieldPlan::search(const Pass& pass, const Block& mask, const FieldPicture& reference,
+                         const FieldPicture& frame, Stream stream) {
   stage::Displace::Problem p = pass.problem;
   p.pitch = reference.pitch;
   p.frame_pitch = frame.pitch;
   const Block& windows = &pass == passes_.data() ? pass.windows : windows_;
   const stage::Displace::Buffers buffers{
       {workspace_.data(), stream}, reference.pixels,          frame.pixels,
-      mask_.as<std::uint8_t>(),    windows.as<FieldWindow>(), measured()};
+      mask.as<std::uint8_t>(),     windows.as<FieldWindow>(), measured()};
   return pass.displace->launch(p, device_, buffers, nullptr);
 }
 
@@ -263,25 +350,26 @@ Status FieldPlan::validate(const FieldGrid& grid, Stream stream) {
   const stage::Validate::Buffers buffers{
       {nullptr, stream}, measured(), links_.as<FieldLinks>(), validated()};
   if (Status s = validate_->launch({grid.count, limits_, listed_}, device_, buffers, nullptr);
-      !s.ok() || !smooth_)
+      !s.ok() || weight_ == 0)
     return s;
   return smooth(grid, validated(), stream);
 }
 
 Status FieldPlan::smooth(const FieldGrid& grid, const FieldVector* from, Stream stream) {
-  const double steps = 1 / settings_.smoothing;
-  const auto weight = static_cast<float>(std::exp(-0.5 * steps * steps));
-  return smooth_->launch({grid.count, weight, listed_}, device_,
+  return smooth_->launch({grid.count, weight_, listed_}, device_,
                          {{nullptr, stream}, from, links_.as<FieldLinks>(), smoothed()}, nullptr);
 }
 
-Status FieldPlan::predict(const FieldGrid& from, const Pass& to, bool bent, Stream stream) {
-  const stage::Predict::Buffers buffers{{nullptr, stream},          believed(),
+Status FieldPlan::predict(const FieldGrid& from, const Pass& to, Use use, Stream stream) {
+  const FieldVector* vectors = use == Use::deformed_search ? deformed_by() : believed();
+  const stage::Predict::Buffers buffers{{nullptr, stream},          vectors,
                                         to.nodes.as<FieldStatus>(), to.windows.as<FieldWindow>(),
                                         links_.as<FieldLinks>(),    windows_.as<FieldWindow>(),
                                         bends_.as<FieldBend>()};
-  return predict_->launch({picture_, from, to.grid, settings_.symmetric, listed_, bent}, device_,
-                          buffers, nullptr);
+  return predict_->launch(
+      {picture_, from, to.grid, settings_.symmetric, listed_, use == Use::bent_fit,
+       use == Use::deformed_search, deform_problem_.margin},
+      device_, buffers, nullptr);
 }
 
 Status FieldPlan::fit(const FieldPicture& reference, bool again, Stream stream) {
@@ -292,7 +380,7 @@ Status FieldPlan::fit(const FieldPicture& reference, bool again, Stream stream) 
   const stage::Fit::Buffers buffers{{workspace_.data(), stream},
                                     reference.pixels,
                                     mask_.as<std::uint8_t>(),
-                                    coefficients_.as<float>(),
+                                    frame_.coefficients.as<float>(),
                                     windows_.as<FieldWindow>(),
                                     bends_.as<FieldBend>(),
                                     believed(),

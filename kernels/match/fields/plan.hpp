@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The way from two pictures to a field: a search a pass, coarse to fine, each from what the one
-// before found and validated; then, where asked for, least squares, which are validated, too, and
-// repeated from the neighbours' median where they are not believed, with order 2 everywhere. All of
-// it is enqueued at once.
+// before found and validated, or in pictures that were deformed by it; then, where asked for, least
+// squares, which are validated, too, and repeated from the neighbours' median where they are not
+// believed, with order 2 everywhere. All of it is enqueued at once.
 #pragma once
 
 #include <span>
 #include <vector>
 
 #include "device/runtime.hpp"
+#include "stages/deform.hpp"
 #include "stages/displace.hpp"
 #include "stages/fit.hpp"
 #include "stages/predict.hpp"
@@ -48,24 +49,44 @@ class FieldPlan {
     Block windows;  ///< of a list, and of the first pass of a grid
   };
 
+  /// Coefficients of a picture, and the picture that is searched in passes after the first, which
+  /// has a margin.
+  struct Deformed {
+    Block coefficients, pixels;
+  };
+
   Status allocate();
+  Status choose_stages();
   Status add_pass(int window, const std::vector<FieldWindow>& windows, const FieldGrid& grid,
                   Stream stream);
   template <class Record>
   Status upload(Block& block, const std::vector<Record>& from, Stream stream);
-  Status search(const Pass& pass, const FieldPicture& reference, const FieldPicture& frame,
-                Stream stream);
+  Status make_splines(const FieldPicture& reference, const FieldPicture& frame, Stream stream);
+  /// By a share of what was found on a grid.
+  Result<FieldPicture> deform(const Deformed& picture, const FieldGrid& by, float share,
+                              Stream stream);
+  /// The reference as it is, with a margin.
+  Result<FieldPicture> surround(const FieldPicture& reference, Stream stream);
+  Status search_deformed(const Pass& pass, const FieldGrid& before, const FieldPicture& reference,
+                         Stream stream);
+  /// Of the pictures, or of them deformed.
+  Status search(const Pass& pass, const Block& mask, const FieldPicture& reference,
+                const FieldPicture& frame, Stream stream);
   /// And smooths them where that is asked for.
   Status validate(const FieldGrid& grid, Stream stream);
   Status smooth(const FieldGrid& grid, const FieldVector* from, Stream stream);
+  /// What windows are for.
+  enum class Use { search, deformed_search, fit, bent_fit };
   /// The windows of a pass, from the vectors of a grid or a list.
-  Status predict(const FieldGrid& from, const Pass& to, bool bent, Stream stream);
+  Status predict(const FieldGrid& from, const Pass& to, Use use, Stream stream);
   Status fit(const FieldPicture& reference, bool again, Stream stream);
   FieldVector* measured() const { return measured_.as<FieldVector>(); }
   FieldVector* validated() const { return validated_.as<FieldVector>(); }
   FieldVector* smoothed() const { return smoothed_.as<FieldVector>(); }
   /// What is believed after validate().
-  FieldVector* believed() const { return smooth_ ? smoothed() : validated(); }
+  FieldVector* believed() const { return weight_ > 0 ? smoothed() : validated(); }
+  /// The same smoothed, by which pictures are deformed.
+  FieldVector* deformed_by() const { return deformed_by_.as<FieldVector>(); }
 
   Device device_;
   const Runtime* runtime_ = nullptr;
@@ -73,16 +94,22 @@ class FieldPlan {
   FieldSettings settings_;
   FieldPlausibility limits_;
   bool masked_ = false, listed_ = false;
+  bool fits_ = false;
+  bool deforms_ = false, deforms_both_ = false;  ///< in passes after the first
   std::vector<Pass> passes_;
   const Variant<stage::Validate>* validate_ = nullptr;
-  const Variant<stage::SmoothField>* smooth_ = nullptr;  ///< null: nothing is smoothed
+  const Variant<stage::SmoothField>* smooth_ = nullptr;
+  float weight_ = 0;  ///< of neighbours where the field is smoothed; 0: it is not
   const Variant<stage::Predict>* predict_ = nullptr;
   stage::Spline::Problem spline_problem_;
   stage::Fit::Problem fit_problem_;
+  stage::Deform::Problem deform_problem_;
   const Variant<stage::Spline>* spline_ = nullptr;
+  const Variant<stage::Deform>* deform_ = nullptr;
   const Variant<stage::Fit>* fit_ = nullptr;
-  Block mask_, links_, windows_, bends_, measured_, validated_, smoothed_, coefficients_,
-      workspace_;
+  Block mask_, links_, windows_, bends_, deformed_mask_, measured_, validated_, smoothed_,
+      deformed_by_, workspace_;
+  Deformed reference_, frame_;
   Block results_;
 };
 

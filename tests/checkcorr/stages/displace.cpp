@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The stage displace: places and scores bit for bit, and parts of a pixel but for the rounding of
-// logarithms; of windows all over the reference, expected where they are, elsewhere, and outside.
+// logarithms; of windows all over the reference, expected where they are, elsewhere, and outside,
+// and of deformed pictures.
 #include "stages/displace.hpp"
 
 #include "fielded.hpp"
@@ -41,6 +42,7 @@ class DisplaceTest final : public StageTest<xcorr::stage::Displace> {
       w.dx_by_x = 0.01F * static_cast<float>(i);
       w.dy_by_x = -0.02F;
       if (p.symmetric) w.node_x = static_cast<float>(i % 2);
+      if (!p.symmetric && i % 4 == 2) w.deformed_dx = 0.375F, w.deformed_dy = -7;
       if (i == 5) w.dx = -1e9F;
       if (i == 7) w.status = xcorr::FieldStatus::masked;
       windows.push_back(w);

@@ -2,7 +2,7 @@
 //
 // The stage predict: where windows lie, bit for bit, and what is expected of them, but for
 // rounding; from a grid to the same one and to others, finer and reaching farther, and of lists;
-// bent or not.
+// bent or not; of deformed pictures.
 #include "stages/predict.hpp"
 
 #include "fielded.hpp"
@@ -23,7 +23,11 @@ class PredictTest final : public StageTest<xcorr::stage::Predict> {
     const xcorr::FieldGrid from{grid, 3, 1, 10, 16};
     Problem p{{300, 280}, from, from, scenario.test.left.width % 2 == 0, listed};
     p.bent = scenario.test.left.height % 3 != 1;
-    if (!listed && !p.bent) p.to = {{2 * grid.width + 1, 2 * grid.height}, 0, 4, 5, 9};
+    if (!listed && !p.bent) {
+      p.to = {{2 * grid.width + 1, 2 * grid.height}, 0, 4, 5, 9};
+      p.deformed = scenario.test.left.width % 3 == 0;
+      p.margin = p.deformed ? 5 : 0;
+    }
     return p;
   }
   xcorr::Status prepare(Scenario& scenario) const override {
@@ -57,9 +61,10 @@ class PredictTest final : public StageTest<xcorr::stage::Predict> {
       comparison.value(place, right[i].y, made[i].y, 0);
       comparison.value(place, static_cast<int>(right[i].status), static_cast<int>(made[i].status),
                        0);
-      for (const auto member : {&FieldWindow::dx, &FieldWindow::dy, &FieldWindow::dx_by_x,
-                                &FieldWindow::dx_by_y, &FieldWindow::dy_by_x, &FieldWindow::dy_by_y,
-                                &FieldWindow::node_x, &FieldWindow::node_y})
+      for (const auto member :
+           {&FieldWindow::dx, &FieldWindow::dy, &FieldWindow::dx_by_x, &FieldWindow::dx_by_y,
+            &FieldWindow::dy_by_x, &FieldWindow::dy_by_y, &FieldWindow::node_x,
+            &FieldWindow::node_y, &FieldWindow::deformed_dx, &FieldWindow::deformed_dy})
         comparison.value(place, right[i].*member, made[i].*member, 2e-5);
     }
     const auto right_bends = view<FieldBend>(t.scenario.values, "bends"),

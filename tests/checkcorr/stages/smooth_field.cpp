@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage smooth_field: averages with neighbours, of vectors of every status, but for rounding.
+// The stage smooth_field: averages with neighbours, of vectors of every status, but for rounding;
+// by scores, too.
 #include "stages/smooth_field.hpp"
 
 #include "fielded.hpp"
@@ -13,7 +14,8 @@ class SmoothFieldTest final : public StageTest<xcorr::stage::SmoothField> {
   bool takes(const Case& c, const Trial& trial) const override { return is_fielded(c, trial); }
   Problem problem(const Scenario& scenario) const override {
     return {field_grid_of(scenario.test), scenario.test.left.height % 2 ? 0.4F : 0.9F,
-            is_listed(scenario.test)};
+            is_listed(scenario.test),
+            !is_listed(scenario.test) && scenario.test.left.width % 2 == 0};
   }
   xcorr::Status prepare(Scenario& scenario) const override {
     const Problem p = problem(scenario);

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Pictures deformed on the GPU: a thread a pixel. The taps of neighbours are neighbours, too, and
+// come from the first cache.
+#include "cuda/common/launch.cuh"
+#include "stages/deform.hpp"
+
+namespace xcorr::cuda {
+namespace {
+
+constexpr int columns = 32, rows = 8;
+
+template <int degree>
+__global__ void __launch_bounds__(columns* rows, 3)
+    deform(stage::Deform::Problem p, const float* coefficients, const FieldVector* vectors,
+           std::uint8_t* deformed) {
+  const int x = blockIdx.x * columns + threadIdx.x;
+  const Size made = p.deformed_size();
+  if (x >= made.width) return;
+  for (int y = blockIdx.y * rows + threadIdx.y; y < made.height; y += gridDim.y * rows) {
+    const DeformedPlace place({vectors, p.grid}, p.share, p.size, x - p.margin, y - p.margin);
+    deformed[y * p.pitch + x] =
+        gray_of(SplinePicture{coefficients, p.size}.at<degree>(place.x, place.y, place.t, place.s));
+  }
+}
+
+Status launch(const stage::Deform::Problem& p, const Device&, const stage::Deform::Buffers& b,
+              PlanState*) {
+  const Size made = p.deformed_size();
+  return enqueue("deform", p.degree == 3 ? deform<3> : deform<5>,
+                 dim3(ceil_div(made.width, columns), grid_extent(ceil_div(made.height, rows))),
+                 dim3(columns, rows), 0, b.stream, p, b.coefficients, b.vectors, b.deformed);
+}
+
+constexpr Variant<stage::Deform> table[] = {
+    {{"deform", Backend::cuda, Feature::u8}, supports_all, launch},
+};
+
+}  // namespace
+
+Family deform_family() { return Family(table); }
+
+}  // namespace xcorr::cuda
