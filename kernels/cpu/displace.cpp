@@ -461,8 +461,22 @@ FoundPlace best_of(FieldSubpixel subpixel, const SearchedPlaces& places, const d
   return found;
 }
 
+/// The i-th window's scores of an ensemble so far. `varies`: the pair's window of the reference,
+/// without which it has none.
+void combine(const stage::Displace::Problem& p, const stage::Displace::Buffers& b, std::int64_t i,
+             const SearchedPlaces& places, bool varies, double* scores, int pitch) {
+  for (int y = places.from_y; y < places.until_y; ++y)
+    for (int x = places.from_x; x < places.until_x; ++x) {
+      const std::int64_t at = (i * p.shifts() + y) * p.shifts() + x;
+      double& score = scores[std::int64_t{y} * pitch + x];
+      score = b.next_sums[at] = p.combined(varies ? score : 0, b.sums + at);
+    }
+}
+
+/// The i-th window's.
 FieldVector measure(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
-                    const FieldWindow& window, std::byte* memory) {
+                    std::int64_t i, std::byte* memory) {
+  const FieldWindow& window = b.windows[i];
   const auto without = [&](FieldStatus status) { return vector_without(window, p.window, status); };
   if (window.status != FieldStatus::ok) return without(window.status);
   const SearchedPlaces places(window, p.frame, p.window, p.range);
@@ -476,11 +490,14 @@ FieldVector measure(const stage::Displace::Problem& p, const stage::Displace::Bu
                                                   p.pitch, p.window);
     if (reference.n2_variance() > 0) HWY_DYNAMIC_DISPATCH(search)(job, reference);
   }
-  if (!(reference.n2_variance() > 0)) return without(FieldStatus::flat);
+  const bool varies = reference.n2_variance() > 0;
   const Scratch s(p);
-  const FoundPlace found =
-      best_of(p.subpixel, places, reinterpret_cast<const double*>(memory + s.scores), s.columns);
-  return vector_of(p, window, places, found);
+  auto* scores = reinterpret_cast<double*>(memory + s.scores);
+  if (p.pairs > 1)
+    combine(p, b, i, places, varies, scores, s.columns);
+  else if (!varies)
+    return without(FieldStatus::flat);
+  return vector_of(p, window, places, best_of(p.subpixel, places, scores, s.columns));
 }
 
 std::size_t workspace(const stage::Displace::Problem& p, const Device&) {
@@ -491,13 +508,17 @@ Status launch(const stage::Displace::Problem& p, const Device&, const stage::Dis
               PlanState*) {
   const SlotMemory memory(b.workspace, Scratch(p).bytes);
   parallel_slots(slot_count(), p.count, [&](int slot, std::int64_t i) {
-    b.vectors[i] = measure(p, b, b.windows[i], memory.of(slot));
+    const FieldVector vector = measure(p, b, i, memory.of(slot));
+    if (p.is_last()) b.vectors[i] = vector;
   });
   return {};
 }
 
 constexpr Variant<stage::Displace> table[] = {
-    {{"displace", Backend::cpu, {Feature::u8, Feature::mask}}, supports_all, launch, workspace},
+    {{"displace", Backend::cpu, {Feature::u8, Feature::mask, Feature::ensemble}},
+     supports_all,
+     launch,
+     workspace},
 };
 
 }  // namespace displace

@@ -3,6 +3,8 @@
 // The stage displace: windows of a reference picture and where each is expected in a frame -> the
 // displacement of the best zero-normalised correlation within a range, to a part of a pixel. All
 // sums are exact integers, so the best whole-pixel place and its scores are the same everywhere.
+// Of an ensemble, which is several pairs of pictures of the same motion, the best is that of the
+// scores' mean (Santiago et al. 1998): each launch adds a pair's, the last one finds it.
 #pragma once
 
 #include <cmath>
@@ -115,12 +117,22 @@ struct Displace {
     bool symmetric = false;
     bool masked = false;
     int count = 1;  ///< of windows
+    int pairs = 1;  ///< of an ensemble
+    int pair = 0;   ///< which one this is
 
     constexpr Features features() const {
-      return Features(Feature::u8).with(Feature::mask, masked);
+      return Features(Feature::u8).with(Feature::mask, masked).with(Feature::ensemble, pairs > 1);
     }
     /// Shifts that are tried along an axis.
     XCORR_HD constexpr int shifts() const { return 2 * range + 1; }
+    XCORR_HD constexpr bool is_last() const { return pair + 1 == pairs; }
+
+    /// A place's score, and the sum of those of an ensemble's pairs before, if there are -> the
+    /// sum, or of the last pair the mean.
+    XCORR_HD float combined(double score, const float* before) const {
+      const float sum = static_cast<float>(score) + (pair > 0 ? *before : 0.0F);
+      return is_last() ? sum / static_cast<float>(pairs) : sum;
+    }
   };
 
   struct Buffers : Launch {
@@ -131,6 +143,10 @@ struct Displace {
     const FieldWindow* windows = nullptr;
     /// Of equal scores the upper place wins, then the left one.
     FieldVector* vectors = nullptr;
+    /// Of an ensemble: for each window those of its shifts, row by row, of the places in the frame;
+    /// after the last pair, means. They may be the same.
+    const float* sums = nullptr;
+    float* next_sums = nullptr;
   };
 
   template <class Visit>
@@ -140,7 +156,11 @@ struct Displace {
     visit("reference_mask", &Buffers::mask,
           elements(ElementType::u8, p.masked ? p.frame.area() : 0));
     visit("windows", &Buffers::windows, records<FieldWindow>(p.count));
-    visit("vectors", &Buffers::vectors, records<FieldVector>(p.count));
+    visit("vectors", &Buffers::vectors, records<FieldVector>(p.is_last() ? p.count : 0));
+    const std::int64_t places = std::int64_t{p.count} * p.shifts() * p.shifts();
+    visit("sums", &Buffers::sums,
+          elements(ElementType::f32, p.pairs > 1 && p.pair > 0 ? places : 0));
+    visit("next_sums", &Buffers::next_sums, elements(ElementType::f32, p.pairs > 1 ? places : 0));
   }
 
   using Extra = NoExtra;

@@ -38,8 +38,9 @@ enum class Feature : std::uint8_t {
   mask,              ///< not all pixels of a template count
   contrast,          ///< windows are asked for a contrast of some sign or amount
   own_lefts,         ///< each right has a left of its own
+  ensemble,          ///< scores are averaged over pairs of pictures
 };
-inline constexpr int feature_count = 14;
+inline constexpr int feature_count = 15;
 
 /// A set of features.
 class Features {

@@ -75,6 +75,26 @@ class FieldMatcherOf {
       check(matcher_->enqueue(frame.view(), stream_of(stream)));
       check(matcher_->collect(*vectors));
     });
+    return as_array(std::move(vectors));
+  }
+
+  nb::object match_ensemble(const std::vector<std::pair<const Picture*, const Picture*>>& pictures,
+                            std::uintptr_t stream) {
+    std::vector<FieldPair> pairs;
+    for (const auto& [reference, frame] : pictures)
+      pairs.push_back({reference->view(), frame->view()});
+    auto vectors = std::make_unique<std::vector<FieldVector>>();
+    locked([&] { check(matcher_->match_ensemble(pairs, *vectors, stream_of(stream))); });
+    return as_array(std::move(vectors));
+  }
+
+  void advance() {
+    locked([&] { check(matcher_->advance()); });
+  }
+
+ private:
+  /// Bytes, without a copy.
+  static nb::object as_array(std::unique_ptr<std::vector<FieldVector>> vectors) {
     const std::size_t bytes = vectors->size() * sizeof(FieldVector);
     auto* data = reinterpret_cast<std::uint8_t*>(vectors->data());
     const nb::capsule owner(
@@ -83,11 +103,6 @@ class FieldMatcherOf {
     return nb::ndarray<nb::numpy, std::uint8_t>(data, {bytes}, owner).cast();
   }
 
-  void advance() {
-    locked([&] { check(matcher_->advance()); });
-  }
-
- private:
   template <class Body>
   void locked(const Body& body) {
     on_device(matcher_.device(), [&] {
@@ -131,6 +146,7 @@ void bind_field(nb::module_& module) {
       .def_prop_ro("grid", &FieldMatcherOf::grid)
       .def("set_reference", &FieldMatcherOf::set_reference, "picture"_a, "stream"_a = 0)
       .def("match", &FieldMatcherOf::match, "frame"_a, "stream"_a = 0)
+      .def("match_ensemble", &FieldMatcherOf::match_ensemble, "pairs"_a, "stream"_a = 0)
       .def("advance", &FieldMatcherOf::advance);
   module.attr("vector_fields") = vector_fields();
 }

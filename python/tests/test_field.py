@@ -47,6 +47,36 @@ def test_least_squares_and_passes():
     assert numpy.allclose(vectors["dx"], -2, atol=1e-3) and (vectors["sigma"] >= 0).all()
 
 
+def noisy(x, y, seed):
+    """So much that a single pair of small windows says little."""
+    return (0.2 * shifted(x, y) + 0.8 * noise((96, 128), seed)).astype("u1")
+
+
+def test_ensemble():
+    matcher = xcorr.FieldMatcher(device="cpu", subpixel="none", windows=(16,), search_range=8, median_limit=0.0)
+    pairs = [(noisy(0, 0, 20 + i), noisy(3, -2, 40 + i)) for i in range(24)]
+
+    def share(vectors):
+        return ((inner(vectors)["dx"] == -3) & (inner(vectors)["dy"] == 2)).mean()
+
+    alone = share(matcher.match_ensemble(pairs[:1]))
+    assert share(matcher.match_ensemble(pairs)) > max(0.9, 2 * alone)
+    with pytest.raises(ValueError, match="there is no reference"):
+        matcher.match(pairs[0][1])
+    with pytest.raises(ValueError, match="at least one pair"):
+        matcher.match_ensemble([])
+    with pytest.raises(ValueError, match="prepared for 128x96"):
+        matcher.match_ensemble([pairs[0], (shifted(0, 0, (64, 64)), shifted(0, 0, (64, 64)))])
+    with pytest.raises(ValueError, match="least squares fit single pairs"):
+        xcorr.FieldMatcher(device="cpu", subpixel="least-squares").match_ensemble(pairs)
+
+
+def test_deformation():
+    stretched = xcorr.FieldMatcher(shifted(0, 0), device="cpu", windows=(32, 32), search_range=8, deformation=True)
+    vectors = stretched.match(shifted(2, 1))
+    assert numpy.allclose(inner(vectors)["dx"], -2, atol=0.02) and numpy.allclose(inner(vectors)["dy"], -1, atol=0.02)
+
+
 def test_mask():
     mask = numpy.ones((96, 128), bool)
     mask[:, :48] = False

@@ -53,6 +53,13 @@ def test_references(series, tmp_path, reference, expected):
     assert medians(out) == expected
 
 
+def test_ensemble(series, tmp_path):
+    out = tmp_path / "field.csv"
+    pairs = [str(series / name) for name in ("0.png", "1.png", "0.png", "1.png")]
+    assert command.main([*pairs, "-o", str(out), "--reference", "pairs", "--ensemble", "-q", *WHOLE]) == 0
+    assert medians(out) == {"1": -1}
+
+
 def test_places(series, tmp_path):
     pytest.importorskip("matplotlib")
     out, places = tmp_path / "field.csv", tmp_path / "places.csv"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Iterable
 
 import numpy as np
 
@@ -164,13 +164,16 @@ class FieldMatcher:
             Of NumPy, CuPy, PyTorch or anything with DLPack or ``__cuda_array_interface__``.
         """
         place, picture = self._picture(reference, "reference")
-        shape = picture.height, picture.width
         with place.current():
-            if self._matcher is None or shape != self._shape:
-                self._matcher = _xcorr.FieldMatcher(self._device, *shape, self._library_settings, self._mask,
-                                                     self._places)
-                self._shape = shape
-            self._matcher.set_reference(picture, place.stream)
+            self._prepared(picture).set_reference(picture, place.stream)
+
+    def _prepared(self, picture: _xcorr.Picture) -> _xcorr.FieldMatcher:
+        """The matcher for pictures of that size."""
+        shape = picture.height, picture.width
+        if self._matcher is None or shape != self._shape:
+            self._matcher = _xcorr.FieldMatcher(self._device, *shape, self._library_settings, self._mask, self._places)
+            self._shape = shape
+        return self._matcher
 
     def match(self, frame: Any) -> np.ndarray:
         """Measure the displacements from the reference to a frame.
@@ -189,6 +192,31 @@ class FieldMatcher:
         place, picture = self._picture(frame, "frame")
         with place.current():
             return self._matcher.match(picture, place.stream).view(VECTOR).reshape(self._matcher.grid)
+
+    def match_ensemble(self, pairs: Iterable[tuple[Any, Any]]) -> np.ndarray:
+        """Measure one field of several pairs that show the same motion.
+
+        The scores of each shift are averaged over the pairs before the best one is looked for (ensemble correlation),
+        so windows may be small and particles few. Not with ``subpixel="least_squares"``. Afterwards there is no
+        reference.
+
+        Parameters
+        ----------
+        pairs : pairs of arrays of one shape
+            References and frames; those on a GPU have been made on one stream.
+
+        Returns
+        -------
+        array of VECTOR of shape (rows, columns)
+        """
+        taken = [(self._picture(reference, "reference"), self._picture(frame, "frame")) for reference, frame in pairs]
+        if not taken:
+            raise ValueError("an ensemble has at least one pair")
+        place, first = taken[0][0]
+        with place.current():
+            matcher = self._prepared(first)
+            vectors = matcher.match_ensemble([(reference[1], frame[1]) for reference, frame in taken], place.stream)
+            return vectors.view(VECTOR).reshape(matcher.grid)
 
     def advance(self) -> None:
         """Make the frame that was measured last the reference, without a copy."""

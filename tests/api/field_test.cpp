@@ -225,5 +225,78 @@ TEST_P(FieldTest, DeformedPicturesShowTheMiddleOfTheWay) {
   EXPECT_LT(errors_of(match(pair, settings), motion).rms, 0.06);
 }
 
+/// Few particles, small windows, much noise: what a single pair does not tell.
+std::vector<Pair> weak_pairs(const fields::Motion& motion, unsigned count) {
+  std::vector<Pair> pairs;
+  for (unsigned i = 0; i < count; ++i)
+    pairs.push_back(
+        fields::particles(size, motion, {.lost = 0.3, .per_pixel = 0.01, .noise = 25}, 100 + i));
+  return pairs;
+}
+
+TEST_P(FieldTest, Ensembles) {
+  const std::vector<Pair> pairs = weak_pairs(fields::uniform(3.4, -1.7), 16);
+  std::vector<FieldPair> views;
+  for (const Pair& pair : pairs) views.push_back({pair.first.view(), pair.second.view()});
+  FieldSettings settings;
+  settings.windows = {16};
+  settings.search_range = 8;
+  settings.median_limit = 0;
+  std::vector<FieldVector> vectors;
+  for (const bool deforms : {false, true}) {
+    settings.deformation = deforms;
+    if (deforms) settings.windows = {32, 16, 16};
+    FieldMatcher matcher = make(settings);
+    ASSERT_TRUE(matcher.match_ensemble(std::span(views).first(1), vectors).ok());
+    if (!deforms) {
+      EXPECT_GT(errors_of(vectors, pairs[0].truth).rms, 1);
+    }
+    const Status status = matcher.match_ensemble(views, vectors);
+    ASSERT_TRUE(status.ok()) << status.message();
+    for (const FieldVector& v : vectors) expect_finite(v);
+    EXPECT_LT(errors_of(vectors, pairs[0].truth).rms, 0.15);
+    EXPECT_EQ(errors_of(vectors, pairs[0].truth).not_ok, 0);
+  }
+}
+
+TEST_P(FieldTest, AnEnsembleOfOnePairIsThatPair) {
+  const Pair pair = fields::particles(size, fields::vortices(3, 256), {}, 2);
+  FieldSettings settings;
+  settings.windows = {32, 24};
+  settings.deformation = true;
+  settings.smoothing = 0.7;
+  const auto alone = match(pair, settings);
+  FieldMatcher matcher = make(settings);
+  std::vector<FieldVector> vectors;
+  const FieldPair one{pair.first.view(), pair.second.view()}, twice[] = {one, one};
+  ASSERT_TRUE(matcher.match_ensemble({&one, 1}, vectors).ok());
+  ASSERT_EQ(vectors.size(), alone.size());
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    EXPECT_EQ(vectors[i].dx, alone[i].dx);
+    EXPECT_EQ(vectors[i].score, alone[i].score);
+  }
+  ASSERT_TRUE(matcher.match_ensemble(twice, vectors).ok());
+  for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_NEAR(vectors[i].dx, alone[i].dx, 1e-3);
+  // Then pairs by themselves again.
+  EXPECT_FALSE(matcher.enqueue(pair.second.view()).ok()) << "there is no reference";
+  ASSERT_TRUE(matcher.match(pair.first.view(), pair.second.view(), vectors).ok());
+  for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_EQ(vectors[i].dx, alone[i].dx);
+}
+
+TEST_P(FieldTest, EnsemblesThatCannotBe) {
+  const Pair pair = fields::particles(size, fields::uniform(1, 1), {}, 2);
+  const Bytes small({64, 64});
+  const FieldPair right{pair.first.view(), pair.second.view()};
+  std::vector<FieldVector> vectors;
+  const auto said = [&](const FieldSettings& settings, std::initializer_list<FieldPair> pairs) {
+    return make(settings).match_ensemble(pairs, vectors).message();
+  };
+  EXPECT_EQ(said({}, {}), "an ensemble has at least one pair");
+  EXPECT_EQ(said(least_squares(1), {right}),
+            "least squares fit single pairs; an ensemble takes another sub-pixel method");
+  EXPECT_EQ(said({}, {right, {small.view(), small.view()}}),
+            "the reference is of 64x64, but was prepared for 256x192");
+}
+
 }  // namespace
 }  // namespace api

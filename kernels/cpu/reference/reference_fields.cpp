@@ -78,8 +78,10 @@ FieldVector vector_at_node(const FieldWindow& window, int size) {
   return v;
 }
 
+/// The i-th window's.
 FieldVector displace(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
-                     const FieldWindow& window) {
+                     int index) {
+  const FieldWindow& window = b.windows[index];
   FieldVector vector = vector_at_node(window, p.window);
   vector.status = window.status;
   if (window.status != FieldStatus::ok) return vector;
@@ -93,6 +95,16 @@ FieldVector displace(const stage::Displace::Problem& p, const stage::Displace::B
     const int x = left + i % across, y = top + i / across;
     if (x >= 0 && y >= 0 && x + p.window <= p.frame.width && y + p.window <= p.frame.height)
       scores[i] = score(p, b, window, x, y, &varies);
+  }
+  for (int k = 0; p.pairs > 1 && k < across * across; ++k) {
+    if (scores[k] == none) continue;
+    const std::int64_t at = std::int64_t{index} * across * across + k;
+    float sum = static_cast<float>(scores[k]);
+    if (p.pair > 0) sum += b.sums[at];
+    if (p.pair == p.pairs - 1) sum /= static_cast<float>(p.pairs);
+    b.next_sums[at] = sum;
+    scores[k] = sum;
+    varies = true;
   }
   const int best = static_cast<int>(std::ranges::max_element(scores) - scores.begin());
   const int best_x = best % across, best_y = best / across;
@@ -130,7 +142,10 @@ FieldVector displace(const stage::Displace::Problem& p, const stage::Displace::B
 
 Status displace_all(const stage::Displace::Problem& p, const Device&,
                     const stage::Displace::Buffers& b, PlanState*) {
-  for (int i = 0; i < p.count; ++i) b.vectors[i] = displace(p, b, b.windows[i]);
+  for (int i = 0; i < p.count; ++i) {
+    const FieldVector vector = displace(p, b, i);
+    if (p.pair == p.pairs - 1) b.vectors[i] = vector;
+  }
   return {};
 }
 
@@ -435,7 +450,7 @@ Status predict(const stage::Predict::Problem& p, const Device&, const stage::Pre
 }
 
 constexpr Variant<stage::Displace> displace_table[] = {
-    {{"reference", Backend::cpu, {Feature::u8, Feature::mask}, reference_rank},
+    {{"reference", Backend::cpu, {Feature::u8, Feature::mask, Feature::ensemble}, reference_rank},
      supports_all,
      displace_all},
 };

@@ -81,9 +81,9 @@ __device__ ScoredShift block_best(ScoredShift own) {
   return best;
 }
 
-/// From the scores of all shifts, which are complete; `variance` is that of the reference's window.
+/// From the scores of all shifts, which are complete.
 __device__ void write_vector(const stage::Displace::Problem& p, const FieldWindow& window,
-                             const SearchedPlaces& places, double variance, const double* scores,
+                             const SearchedPlaces& places, const double* scores,
                              FieldVector& vector) {
   const int across = p.shifts(), count = across * across;
   ScoredShift own{unscored, 0};
@@ -97,10 +97,6 @@ __device__ void write_vector(const stage::Displace::Problem& p, const FieldWindo
       own = {scores[i], i};
   const double second = block_best(own).score;
   if (threadIdx.x != 0) return;
-  if (!(variance > 0)) {
-    vector = vector_without(window, p.window, FieldStatus::flat);
-    return;
-  }
   FoundPlace found{best_x, best_y, 0, second, {}};
 #pragma unroll
   for (int i = 0; i < 9; ++i) {
@@ -175,11 +171,16 @@ __global__ void __launch_bounds__(threads, 2)
           squares = __dp4a(f, f, squares);
         }
       }
-      scores[shift] = window_score(reference, variance, {reference.n, double(sum), double(squares)},
-                                   double(product));
+      double score = window_score(reference, variance, {reference.n, double(sum), double(squares)},
+                                  double(product));
+      if (p.pairs > 1) {
+        const std::int64_t at = std::int64_t{index} * p.shifts() * p.shifts() + shift;
+        score = b.next_sums[at] = p.combined(score, b.sums + at);
+      }
+      scores[shift] = score;
     }
     __syncthreads();
-    write_vector(p, window, places, variance, scores, b.vectors[index]);
+    if (p.is_last()) write_vector(p, window, places, scores, b.vectors[index]);
   }
 }
 
@@ -194,13 +195,16 @@ bool supports(const stage::Displace::Problem& p, const Device& device) {
 Status launch(const stage::Displace::Problem& p, const Device& device,
               const stage::Displace::Buffers& b, PlanState*) {
   const bool staged = is_staged(p, device);
-  return enqueue("displace", staged ? displace<true> : displace<false>, dim3(grid_extent(p.count)),
-                 dim3(threads), Layout(p, staged).bytes, b.stream, p,
-                 SearchBuffers{b.reference, b.frame, b.mask, b.windows, b.vectors});
+  return enqueue(
+      "displace", staged ? displace<true> : displace<false>, dim3(grid_extent(p.count)),
+      dim3(threads), Layout(p, staged).bytes, b.stream, p,
+      SearchBuffers{b.reference, b.frame, b.mask, b.windows, b.vectors, b.sums, b.next_sums});
 }
 
 constexpr Variant<stage::Displace> table[] = {
-    {{"displace", Backend::cuda, {Feature::u8, Feature::mask}}, supports, launch},
+    {{"displace", Backend::cuda, {Feature::u8, Feature::mask, Feature::ensemble}},
+     supports,
+     launch},
 };
 
 }  // namespace

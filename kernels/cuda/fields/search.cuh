@@ -16,6 +16,8 @@ struct SearchBuffers {
   const std::uint8_t* mask;
   const FieldWindow* windows;
   FieldVector* vectors;
+  const float* sums = nullptr;  ///< of an ensemble
+  float* next_sums = nullptr;
 };
 
 /// Of a place that was not tried: less than any score.
@@ -30,7 +32,7 @@ __device__ inline bool write_if_left_out(const stage::Displace::Problem& p,
                                          FieldVector& vector) {
   const bool is_left_out = window.status != FieldStatus::ok;
   if (!is_left_out && !places.empty()) return false;
-  if (threadIdx.x == 0)
+  if (threadIdx.x == 0 && p.is_last())
     vector =
         vector_without(window, p.window, is_left_out ? window.status : FieldStatus::out_of_range);
   return true;

@@ -107,6 +107,11 @@ struct FieldPlace {
   float x = 0, y = 0;
 };
 
+/// Two pictures of one motion.
+struct FieldPair {
+  MatrixView reference, frame;
+};
+
 /// Finds the displacements between pictures of one size. Not for use by several threads at once;
 /// one object per thread is fine.
 class XCORR_API FieldMatcher {
@@ -157,6 +162,14 @@ class XCORR_API FieldMatcher {
   /// All of the above for one pair.
   Status match(const MatrixView& reference, const MatrixView& frame,
                std::vector<FieldVector>& vectors);
+
+  /// One field of several pairs that show the same motion: the scores of each shift are averaged
+  /// over the pairs before the best one is looked for (ensemble correlation), so windows may be
+  /// small and particles few. Pictures as for set_reference(); those in host memory are copied
+  /// again for each pass. Waits for the device; afterwards there is no reference. Errors: as
+  /// enqueue(); invalid_argument without a pair, or with least squares, which fit single pairs.
+  Status match_ensemble(std::span<const FieldPair> pairs, std::vector<FieldVector>& vectors,
+                        Stream stream = {});
 
  private:
   struct Impl;

@@ -102,6 +102,7 @@ struct __attribute__((visibility("hidden"))) FieldMatcher::Impl {
   Size picture;
   std::int64_t pitch = 0;
   std::optional<FieldPlan> plan;
+  bool fits = false, ensemble_is_prepared = false;
   FrameReader reader;
   OwnPicture reference, frame;
   std::optional<Stream> pending;
@@ -119,6 +120,8 @@ struct __attribute__((visibility("hidden"))) FieldMatcher::Impl {
   }
   /// Enqueues a copy into `to`.
   Status take(OwnPicture& to, const MatrixView& view, Stream stream);
+  Status check_ensemble(std::span<const FieldPair> pairs) const;
+  Status enqueue_ensemble(std::span<const FieldPair> pairs, Stream stream);
   FieldPicture view_of(const OwnPicture& own) const {
     return {own.block.as<std::uint8_t>(), pitch};
   }
@@ -137,6 +140,7 @@ Status FieldMatcher::Impl::make(const FieldSettings& settings, const MatrixView&
   auto made = FieldPlan::make(device, picture, settings, counts, places, own_stream);
   if (!made.ok()) return made.status();
   plan = std::move(made.value());
+  fits = settings.subpixel == FieldSubpixel::least_squares;
   auto made_reader = FrameReader::make(device, ElementType::u8, picture);
   if (!made_reader.ok()) return made_reader.status();
   reader = std::move(made_reader.value());
@@ -172,6 +176,37 @@ Status FieldMatcher::Impl::take(OwnPicture& to, const MatrixView& view, Stream s
         Memory::device, Memory::device, stream);
   to.is_set = status.ok();
   return status;
+}
+
+Status FieldMatcher::Impl::check_ensemble(std::span<const FieldPair> pairs) const {
+  if (pending) return uncollected();
+  if (pairs.empty()) return {Code::invalid_argument, "an ensemble has at least one pair"};
+  if (fits)
+    return {Code::invalid_argument,
+            "least squares fit single pairs; an ensemble takes another sub-pixel method"};
+  for (const FieldPair& pair : pairs) {
+    if (Status s = check(pair.reference, "the reference"); !s.ok()) return s;
+    if (Status s = check(pair.frame, "the frame"); !s.ok()) return s;
+  }
+  return {};
+}
+
+Status FieldMatcher::Impl::enqueue_ensemble(std::span<const FieldPair> pairs, Stream stream) {
+  if (!ensemble_is_prepared)
+    if (Status s = plan->prepare_ensemble(); !s.ok()) return s;
+  ensemble_is_prepared = true;
+  for (int pass = 0; pass < plan->passes(); ++pass) {
+    FieldPairNumber number{0, static_cast<int>(pairs.size())};
+    for (const FieldPair& pair : pairs) {
+      if (Status s = take(reference, pair.reference, stream); !s.ok()) return s;
+      if (Status s = take(frame, pair.frame, stream); !s.ok()) return s;
+      if (Status s = plan->enqueue_pair(pass, view_of(reference), view_of(frame), number, stream);
+          !s.ok())
+        return s;
+      ++number.pair;
+    }
+  }
+  return {};
 }
 
 FieldMatcher::FieldMatcher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -263,6 +298,23 @@ Status FieldMatcher::match(const MatrixView& reference, const MatrixView& frame,
   if (Status s = set_reference(reference); !s.ok()) return s;
   if (Status s = enqueue(frame); !s.ok()) return s;
   return collect(vectors);
+}
+
+Status FieldMatcher::match_ensemble(std::span<const FieldPair> pairs,
+                                    std::vector<FieldVector>& vectors, Stream stream) try {
+  vectors.clear();
+  if (Status s = impl_->check_ensemble(pairs); !s.ok()) return s;
+  if (!stream.handle) stream = impl_->own_stream;
+  const Status status = impl_->enqueue_ensemble(pairs, stream);
+  impl_->reference.is_set = impl_->frame.is_set = false;
+  if (!status.ok()) {
+    static_cast<void>(impl_->runtime->wait(stream));
+    return status;
+  }
+  impl_->pending = stream;
+  return collect(vectors);
+} catch (const std::exception& thrown) {
+  return status_of(thrown);
 }
 
 }  // namespace xcorr

@@ -25,6 +25,11 @@ struct FieldPicture {
   std::int64_t pitch;  ///< bytes
 };
 
+/// Which of an ensemble's pairs.
+struct FieldPairNumber {
+  int pair = 0, pairs = 1;
+};
+
 class FieldPlan {
  public:
   /// The settings must be right, see check_field(). `mask`: dense, of the picture's size, or empty.
@@ -36,6 +41,14 @@ class FieldPlan {
   /// Enqueues a field; its vectors come to vectors().
   Status enqueue(const FieldPicture& reference, const FieldPicture& frame, Stream stream);
 
+  /// Once before the first ensemble; nothing may be enqueued.
+  Status prepare_ensemble();
+  /// Enqueues a pass's search in one of the pairs. For each pass in turn all pairs come,
+  /// in their order; vectors() come with the last. Without least squares.
+  Status enqueue_pair(int pass, const FieldPicture& reference, const FieldPicture& frame,
+                      FieldPairNumber number, Stream stream);
+
+  int passes() const { return static_cast<int>(passes_.size()); }
   const FieldGrid& grid() const { return passes_.back().grid; }
   /// In host memory, once the stream has done what is enqueued.
   const FieldVector* vectors() const { return results_.as<FieldVector>(); }
@@ -45,6 +58,7 @@ class FieldPlan {
     FieldGrid grid;
     stage::Displace::Problem problem;
     const Variant<stage::Displace>* displace;
+    const Variant<stage::Displace>* displace_ensemble = nullptr;
     Block nodes;    ///< a FieldStatus for each window; later passes of a grid
     Block windows;  ///< of a list, and of the first pass of a grid
   };
@@ -67,11 +81,13 @@ class FieldPlan {
                               Stream stream);
   /// The reference as it is, with a margin.
   Result<FieldPicture> surround(const FieldPicture& reference, Stream stream);
-  Status search_deformed(const Pass& pass, const FieldGrid& before, const FieldPicture& reference,
-                         Stream stream);
-  /// Of the pictures, or of them deformed.
-  Status search(const Pass& pass, const Block& mask, const FieldPicture& reference,
-                const FieldPicture& frame, Stream stream);
+  /// The windows of a pass.
+  Status begin_pass(int number, Stream stream);
+  /// Of the pictures, or of them deformed; make_splines() comes before.
+  Status search(int number, const FieldPicture& reference, const FieldPicture& frame, Stream stream,
+                FieldPairNumber pair = {});
+  /// Copies the results.
+  Status finish(const FieldVector* vectors, Stream stream);
   /// And smooths them where that is asked for.
   Status validate(const FieldGrid& grid, Stream stream);
   Status smooth(const FieldGrid& grid, const FieldVector* from, Stream stream);
@@ -107,7 +123,7 @@ class FieldPlan {
   const Variant<stage::Spline>* spline_ = nullptr;
   const Variant<stage::Deform>* deform_ = nullptr;
   const Variant<stage::Fit>* fit_ = nullptr;
-  Block mask_, links_, windows_, bends_, deformed_mask_, measured_, validated_, smoothed_,
+  Block mask_, links_, windows_, bends_, deformed_mask_, sums_, measured_, validated_, smoothed_,
       deformed_by_, workspace_;
   Deformed reference_, frame_;
   Block results_;

@@ -35,6 +35,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--map", choices=MAPS, default="magnitude", help="the colours of the plot (magnitude)")
     parser.add_argument("--reference", choices=("previous", "first", "pairs"), default="previous",
                         help="pictures are compared with the one before, with the first one, or two by two (previous)")
+    parser.add_argument("--ensemble", action="store_true",
+                        help="one field of all pairs, which show the same motion: their scores are averaged")
     parser.add_argument("--mask", metavar="FILE", help="a picture; where it is black the reference does not count")
     parser.add_argument("--places", metavar="FILE", help="a CSV of x and y of the centres of windows, instead of a grid; "
                         "a first line of names may say which columns these are")
@@ -83,11 +85,29 @@ class _Measuring:
         mask = read_picture(pathlib.Path(options.mask)) if options.mask else None
         places = read_places(pathlib.Path(options.places)) if options.places else None
         self._matcher = FieldMatcher(None, mask, places, device=options.device, settings=settings)
-        self._kept = options.reference
+        self._kept, self._ensemble = options.reference, options.ensemble
         self._quiet = options.quiet
         self.broken = 0
 
     def fields(self, series: Series) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        if self._ensemble:
+            pairs = list(self._pairs(series))
+            if pairs:
+                number, reference, _ = pairs[0]
+                yield number, reference, self._matcher.match_ensemble((first, second) for _, first, second in pairs)
+            return
+        taken: np.ndarray | None = None  # the matcher's reference
+        for number, reference, picture in self._pairs(series):
+            if reference is not taken:
+                self._matcher.set_reference(reference)
+            taken = reference
+            yield number, reference, self._matcher.match(picture)
+            if self._kept == "previous":
+                self._matcher.advance()
+                taken = picture
+
+    def _pairs(self, series: Series) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """What is compared; names what cannot be."""
         reference: np.ndarray | None = None
         progress = _Progress(series.count, self._quiet)
         for number, (name, picture) in enumerate(series):
@@ -100,12 +120,10 @@ class _Measuring:
                 self.broken += 1
                 print(f"xcorr-field: {fault}", file=sys.stderr)
             elif reference is not None:
-                yield number, reference, self._matcher.match(picture)
+                yield number, reference, picture
                 if self._kept == "previous":
-                    self._matcher.advance()
                     reference = picture
             elif begins_pair or self._kept != "pairs":  # else the first of the pair is broken
-                self._matcher.set_reference(picture)
                 reference = picture
         progress.end()
 
@@ -131,7 +149,7 @@ def _summary(number: int, vectors: np.ndarray) -> str:
 
 def _run(options: argparse.Namespace) -> int:
     series = open_series(options.inputs)
-    several = series.count is None or series.count > 2
+    several = not options.ensemble and (series.count is None or series.count > 2)
     measuring = _Measuring(options)
     writers = [open_writer(path, several) for path in options.output]
     measured = 0

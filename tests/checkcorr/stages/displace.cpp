@@ -26,6 +26,10 @@ class DisplaceTest final : public StageTest<xcorr::stage::Displace> {
     p.symmetric = which % 4 == 1;
     p.masked = has_mask(c);
     p.count = 9;
+    if (c.right.width % 3 == 1) {
+      p.pairs = 3;
+      p.pair = c.right.height % 3;
+    }
     return p;
   }
   xcorr::Status prepare(Scenario& scenario) const override {
@@ -48,6 +52,11 @@ class DisplaceTest final : public StageTest<xcorr::stage::Displace> {
       windows.push_back(w);
     }
     set(scenario.values, "windows", windows);
+    std::vector<float> sums;
+    for (std::int64_t i = 0; p.pairs > 1 && p.pair > 0 && i < p.count * p.shifts() * p.shifts();
+         ++i)
+      sums.push_back(scattered(static_cast<int>(i)));
+    set(scenario.values, "sums", sums);
     return {};
   }
   xcorr::Status make_truth(Scenario& scenario) const override {
@@ -58,6 +67,19 @@ class DisplaceTest final : public StageTest<xcorr::stage::Displace> {
     const bool whole = problem(t.scenario).subpixel == xcorr::FieldSubpixel::none &&
                        !problem(t.scenario).symmetric;
     compare_vectors(comparison, t.scenario.values, got, "vectors", whole ? 0 : 1e-5, 0, 0);
+    const Problem p = problem(t.scenario);
+    const auto windows = view<xcorr::FieldWindow>(t.scenario.values, "windows");
+    const auto right = view<float>(t.scenario.values, "next_sums"),
+               made = view<float>(got, "next_sums");
+    const int across = p.shifts();
+    for (int i = 0; i < static_cast<int>(right.size()); ++i) {
+      const xcorr::FieldWindow& window = windows[i / (across * across)];
+      const xcorr::SearchedPlaces places(window, p.frame, p.window, p.range);
+      if (window.status == xcorr::FieldStatus::ok &&
+          places.contains(i % across, i / across % across))
+        comparison.value([&] { return "next_sums[" + std::to_string(i) + ']'; }, right[i], made[i],
+                         0);
+    }
   }
 } const displace_test;
 

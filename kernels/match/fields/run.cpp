@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a FieldPlan enqueues.
+#include <algorithm>
+
+#include "match/fields/plan.hpp"
+#include "select/select.hpp"
+
+namespace xcorr {
+
+Status FieldPlan::enqueue(const FieldPicture& reference, const FieldPicture& frame, Stream stream) {
+  if (Status s = make_splines(reference, frame, stream); !s.ok()) return s;
+  for (int i = 0; i < passes(); ++i) {
+    if (Status s = begin_pass(i, stream); !s.ok()) return s;
+    if (Status s = search(i, reference, frame, stream); !s.ok()) return s;
+    if (Status s = validate(passes_[i].grid, stream); !s.ok()) return s;
+  }
+  if (fits_) {
+    for (const bool again : {false, true}) {
+      const Use use = again && settings_.order == 2 ? Use::bent_fit : Use::fit;
+      if (Status s = predict(grid(), passes_.back(), use, stream); !s.ok()) return s;
+      if (Status s = fit(reference, again, stream); !s.ok()) return s;
+      if (!again)
+        if (Status s = validate(grid(), stream); !s.ok()) return s;
+    }
+  }
+  if (fits_ && weight_ > 0)
+    if (Status s = smooth(grid(), measured(), stream); !s.ok()) return s;
+  return finish(fits_ && weight_ == 0 ? measured() : believed(), stream);
+}
+
+Status FieldPlan::finish(const FieldVector* vectors, Stream stream) {
+  return runtime_->copy(
+      bytes_copy(results_.data(), vectors,
+                 static_cast<std::size_t>(grid().count.area()) * sizeof(FieldVector)),
+      Memory::device, Memory::host, stream);
+}
+
+// ---- an ensemble ----------------------------------------------------------------------------
+
+Status FieldPlan::prepare_ensemble() {
+  std::size_t sums = 0, workspace = workspace_.bytes();
+  for (Pass& pass : passes_) {
+    stage::Displace::Problem p = pass.problem;
+    p.pairs = 2;
+    const auto displace = select_variant<stage::Displace>(p, device_);
+    if (!displace.ok()) return displace.status();
+    pass.displace_ensemble = displace.value();
+    const auto shifts = static_cast<std::size_t>(p.shifts());
+    sums = std::max(sums, static_cast<std::size_t>(p.count) * shifts * shifts * sizeof(float));
+    workspace = std::max(workspace, pass.displace_ensemble->workspace_bytes(p, device_));
+  }
+  if (Status s = workspace_.provide(device_.backend, workspace); !s.ok()) return s;
+  return sums_.provide(device_.backend, sums);
+}
+
+Status FieldPlan::enqueue_pair(int pass, const FieldPicture& reference, const FieldPicture& frame,
+                               FieldPairNumber number, Stream stream) {
+  const bool first = number.pair == 0, last = number.pair + 1 == number.pairs;
+  if (first)
+    if (Status s = begin_pass(pass, stream); !s.ok()) return s;
+  if (pass > 0 && deforms_)
+    if (Status s = make_splines(reference, frame, stream); !s.ok()) return s;
+  if (Status s = search(pass, reference, frame, stream, number); !s.ok() || !last) return s;
+  if (Status s = validate(passes_[pass].grid, stream); !s.ok() || pass + 1 < passes()) return s;
+  return finish(believed(), stream);
+}
+
+// ---- its parts ------------------------------------------------------------------------------
+
+Status FieldPlan::make_splines(const FieldPicture& reference, const FieldPicture& frame,
+                               Stream stream) {
+  const auto make = [&](const FieldPicture& picture, const Deformed& to) {
+    stage::Spline::Problem p = spline_problem_;
+    p.pitch = picture.pitch;
+    return spline_->launch(
+        p, device_, {{workspace_.data(), stream}, picture.pixels, to.coefficients.as<float>()},
+        nullptr);
+  };
+  if (deforms_both_)
+    if (Status s = make(reference, reference_); !s.ok()) return s;
+  return spline_ ? make(frame, frame_) : Status();
+}
+
+Result<FieldPicture> FieldPlan::deform(const Deformed& picture, const FieldGrid& by, float share,
+                                       Stream stream) {
+  stage::Deform::Problem p = deform_problem_;
+  p.grid = by;
+  p.share = share;
+  auto* const pixels = picture.pixels.as<std::uint8_t>();
+  const stage::Deform::Buffers buffers{
+      {nullptr, stream}, picture.coefficients.as<float>(), deformed_by(), pixels};
+  if (Status s = deform_->launch(p, device_, buffers, nullptr); !s.ok()) return s;
+  return FieldPicture{pixels, p.pitch};
+}
+
+Result<FieldPicture> FieldPlan::surround(const FieldPicture& reference, Stream stream) {
+  const std::int64_t pitch = deform_problem_.pitch, margin = deform_problem_.margin;
+  auto* const pixels = reference_.pixels.as<std::uint8_t>();
+  if (Status s = runtime_->copy(
+          {pixels + margin * pitch + margin, pitch, reference.pixels, reference.pitch,
+           static_cast<std::size_t>(picture_.width), static_cast<std::size_t>(picture_.height)},
+          Memory::device, Memory::device, stream);
+      !s.ok())
+    return s;
+  return FieldPicture{pixels, pitch};
+}
+
+Status FieldPlan::begin_pass(int number, Stream stream) {
+  if (number == 0) return {};
+  const FieldGrid& before = passes_[number - 1].grid;
+  if (!deforms_) return predict(before, passes_[number], Use::search, stream);
+  // What differs from window to window would be amplified by each pass, since a window's mean does
+  // not see it; what is found on top of a smooth field is not. And by what is wrong, right windows
+  // beside it would be torn apart.
+  const stage::SmoothField::Problem fill{before.count, 0.5F, false, true};
+  if (Status s = smooth_->launch(fill, device_,
+                                 {{nullptr, stream}, believed(), nullptr, deformed_by()}, nullptr);
+      !s.ok())
+    return s;
+  return predict(before, passes_[number], Use::deformed_search, stream);
+}
+
+Status FieldPlan::search(int number, const FieldPicture& reference, const FieldPicture& frame,
+                         Stream stream, FieldPairNumber pair) {
+  const Pass& pass = passes_[number];
+  const bool deformed = number > 0 && deforms_;
+  Result<FieldPicture> from = reference, to = frame;
+  if (deformed) {
+    const FieldGrid& by = passes_[number - 1].grid;
+    to = deform(frame_, by, deforms_both_ ? 0.5F : 1.0F, stream);
+    if (!to.ok()) return to.status();
+    from = deforms_both_ ? deform(reference_, by, -0.5F, stream) : surround(reference, stream);
+    if (!from.ok()) return from.status();
+  }
+  stage::Displace::Problem p = pass.problem;
+  p.pitch = from.value().pitch;
+  p.frame_pitch = to.value().pitch;
+  p.pairs = pair.pairs;
+  p.pair = pair.pair;
+  const stage::Displace::Buffers buffers{{workspace_.data(), stream},
+                                         from.value().pixels,
+                                         to.value().pixels,
+                                         (deformed ? deformed_mask_ : mask_).as<std::uint8_t>(),
+                                         (number == 0 ? pass.windows : windows_).as<FieldWindow>(),
+                                         measured(),
+                                         sums_.as<float>(),
+                                         sums_.as<float>()};
+  return (p.pairs > 1 ? pass.displace_ensemble : pass.displace)
+      ->launch(p, device_, buffers, nullptr);
+}
+
+Status FieldPlan::validate(const FieldGrid& grid, Stream stream) {
+  const stage::Validate::Buffers buffers{
+      {nullptr, stream}, measured(), links_.as<FieldLinks>(), validated()};
+  if (Status s = validate_->launch({grid.count, limits_, listed_}, device_, buffers, nullptr);
+      !s.ok() || weight_ == 0)
+    return s;
+  return smooth(grid, validated(), stream);
+}
+
+Status FieldPlan::smooth(const FieldGrid& grid, const FieldVector* from, Stream stream) {
+  return smooth_->launch({grid.count, weight_, listed_}, device_,
+                         {{nullptr, stream}, from, links_.as<FieldLinks>(), smoothed()}, nullptr);
+}
+
+Status FieldPlan::predict(const FieldGrid& from, const Pass& to, Use use, Stream stream) {
+  const FieldVector* vectors = use == Use::deformed_search ? deformed_by() : believed();
+  const stage::Predict::Buffers buffers{{nullptr, stream},          vectors,
+                                        to.nodes.as<FieldStatus>(), to.windows.as<FieldWindow>(),
+                                        links_.as<FieldLinks>(),    windows_.as<FieldWindow>(),
+                                        bends_.as<FieldBend>()};
+  return predict_->launch(
+      {picture_, from, to.grid, settings_.symmetric, listed_, use == Use::bent_fit,
+       use == Use::deformed_search, deform_problem_.margin},
+      device_, buffers, nullptr);
+}
+
+Status FieldPlan::fit(const FieldPicture& reference, bool again, Stream stream) {
+  stage::Fit::Problem p = fit_problem_;
+  p.pitch = reference.pitch;
+  p.again = again;
+  if (!again) p.order = std::min(p.order, 1);
+  const stage::Fit::Buffers buffers{{workspace_.data(), stream},
+                                    reference.pixels,
+                                    mask_.as<std::uint8_t>(),
+                                    frame_.coefficients.as<float>(),
+                                    windows_.as<FieldWindow>(),
+                                    bends_.as<FieldBend>(),
+                                    believed(),
+                                    measured()};
+  return fit_->launch(p, device_, buffers, nullptr);
+}
+
+}  // namespace xcorr
