@@ -41,10 +41,10 @@ HWY_BEFORE_NAMESPACE();
 namespace xcorr::cpu::deform::HWY_NAMESPACE {
 
 /// A run of pixels. \param from  the coefficient of the upper left tap of the first one
-template <int degree>
+template <int degree, class T>
 HWY_FLATTEN void make_run(const float* HWY_RESTRICT from, std::int64_t pitch,
                           const float* HWY_RESTRICT t, const float* HWY_RESTRICT s, int count,
-                          std::uint8_t* HWY_RESTRICT to) {
+                          T* HWY_RESTRICT to) {
   constexpr int taps = SplineTaps<degree>::count;
   float across[taps][block], down[taps][block], sums[block] = {};
   for (int k = 0; k < count; ++k) {
@@ -60,11 +60,11 @@ HWY_FLATTEN void make_run(const float* HWY_RESTRICT from, std::int64_t pitch,
       for (int k = 0; k < count; ++k) line[k] += across[i][k] * from[j * pitch + i + k];
     for (int k = 0; k < count; ++k) sums[k] += down[j][k] * line[k];
   }
-  for (int k = 0; k < count; ++k) to[k] = gray_of(sums[k]);
+  for (int k = 0; k < count; ++k) to[k] = gray_of<T>(sums[k]);
 }
 
-template <int degree>
-void make(const SplinePicture& picture, const Places& places, int count, std::uint8_t* to) {
+template <int degree, class T>
+void make(const SplinePicture& picture, const Places& places, int count, T* to) {
   constexpr int taps = SplineTaps<degree>::count, before = SplineTaps<degree>::before;
   for (int first = 0, length; first < count; first += length) {
     length = places.run(first, count);
@@ -76,14 +76,25 @@ void make(const SplinePicture& picture, const Places& places, int count, std::ui
       continue;
     }
     length = 1;  // others of the run may lie inside
-    to[first] = gray_of(
+    to[first] = gray_of<T>(
         picture.at<degree>(places.x[first], places.y[first], places.t[first], places.s[first]));
   }
 }
 
-void make_pixels(int degree, const SplinePicture& picture, const Places& places, int count,
-                 std::uint8_t* to) {
-  (degree == 3 ? make<3> : make<5>)(picture, places, count, to);
+template <class T>
+void make_some(int degree, const SplinePicture& picture, const Places& places, int count, T* to) {
+  (degree == 3 ? make<3, T> : make<5, T>)(picture, places, count, to);
+}
+
+/// \param to  a row of the deformed picture, from its pixel x on
+void make_pixels(const stage::Deform::Problem& p, const SplinePicture& picture,
+                 const Places& places, int count, std::uint8_t* to, int x) {
+  if (p.type == ElementType::u8)
+    make_some(p.degree, picture, places, count, to + x);
+  else if (p.type == ElementType::u16)
+    make_some(p.degree, picture, places, count, row_of<std::uint16_t>(to, 0, 0) + x);
+  else
+    make_some(p.degree, picture, places, count, row_of<float>(to, 0, 0) + x);
 }
 
 }  // namespace xcorr::cpu::deform::HWY_NAMESPACE
@@ -112,14 +123,14 @@ Status launch(const stage::Deform::Problem& p, const Device&, const stage::Defor
         places.s[i] = place.s;
       }
       HWY_DYNAMIC_DISPATCH(make_pixels)
-      (p.degree, picture, places, count, b.deformed + y * p.pitch + x);
+      (p, picture, places, count, b.deformed + y * p.pitch, x);
     }
   });
   return {};
 }
 
 constexpr Variant<stage::Deform> table[] = {
-    {{"deform", Backend::cpu, Feature::u8}, supports_all, launch},
+    {{"deform", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}}, supports_all, launch},
 };
 
 }  // namespace deform

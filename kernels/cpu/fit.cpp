@@ -117,7 +117,9 @@ class Run {
     auto steps = FitSteps<order>::begin(window_, bend_, p_.window);
     FitWindow<order> fit;
     double sigma = 0;
-    if (fit.prepare(lay_out(steps.half()))) {
+    const bool bytes = p_.type == ElementType::u8;
+    if (fit.prepare(bytes ? lay_out<std::uint8_t>(steps.half())
+                          : lay_out<WordPixel>(steps.half()))) {
       for (int k = 0; k < fit_unknowns<order>; ++k) fit.invert(k);
       for (int i = 0; i < FitSteps<order>::most; ++i) {
         const WarpedSums<order> sums = add_up(steps.warp());
@@ -136,19 +138,21 @@ class Run {
     return static_cast<float>(y) - 0.5F * static_cast<float>(p_.window - 1);
   }
 
+  template <class Pixel>
   HWY_INLINE FitSums<order> lay_out(float half) {
     std::fill(axis_, weight_ + Scratch::planes * s_.plane, 0.F);
     for (int x = 0; x < s_.row; ++x) u_[x] = v_of(x);
     for (int x = 0; x < p_.window; ++x) axis_[x] = p_.weight_at(u_[x]);
     const int middle = p_.window / 2;
-    const float origin = b_.reference[(window_.y + middle) * p_.pitch + window_.x + middle];
+    const FieldPixels<Pixel> reference{b_.reference, p_.pitch, p_.frame, p_.type};
+    const float origin = reference(window_.x + middle, window_.y + middle);
     FitSums<order> sums;
     sums.clear();
     for (int y = 0; y < p_.window; ++y)
       for (int x = 0; x < p_.window; ++x) {
         const int px = window_.x + x, py = window_.y + y;
         if (p_.masked && !b_.mask[std::int64_t{py} * p_.frame.width + px]) continue;
-        const SlopedPixel pixel(b_.reference, p_.pitch, p_.frame, px, py, origin);
+        const SlopedPixel pixel(reference, px, py, origin);
         const float weight = axis_[x] * axis_[y];
         sums.add(pixel, {pixel, u_[x] / half, v_of(y) / half}, weight);
         const std::int64_t at = y * s_.row + x;
@@ -312,7 +316,10 @@ Status launch(const stage::Fit::Problem& p, const Device&, const stage::Fit::Buf
 }
 
 constexpr Variant<stage::Fit> table[] = {
-    {{"fit", Backend::cpu, {Feature::u8, Feature::mask}}, supports_all, launch, workspace},
+    {{"fit", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
+     supports_all,
+     launch,
+     workspace},
 };
 
 }  // namespace fit

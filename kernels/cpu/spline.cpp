@@ -61,6 +61,19 @@ HWY_EXPORT(filter);
 
 constexpr int rows_at_a_time = 32;
 
+/// A row's pixels.
+template <class T>
+void fill_with(const stage::Spline::Problem& p, const stage::Spline::Buffers& b, int y,
+               float* line) {
+  const T* pixels = row_of<T>(b.pixels, p.pitch, y);
+  for (int x = 0; x < p.size.width; ++x) line[x] = counted_pixel(pixels[x]);
+}
+void fill(const stage::Spline::Problem& p, const stage::Spline::Buffers& b, int y, float* line) {
+  (p.type == ElementType::u8    ? fill_with<std::uint8_t>
+   : p.type == ElementType::u16 ? fill_with<std::uint16_t>
+                                : fill_with<float>)(p, b, y, line);
+}
+
 std::size_t line_bytes(const stage::Spline::Problem& p) {
   return static_cast<std::size_t>(p.size.width + 2 * radius) * sizeof(float);
 }
@@ -84,11 +97,10 @@ Status launch(const stage::Spline::Problem& p, const Device&, const stage::Splin
   };
   for_rows([&](int slot, int y) {
     auto* line = reinterpret_cast<float*>(memory.of(slot)) + radius;
-    const std::uint8_t* pixels = b.pixels + y * p.pitch;
-    for (int x = 0; x < width; ++x) line[x] = pixels[x];
+    fill(p, b, y, line);
     for (int x = 1; x <= radius; ++x) {
-      line[-x] = pixels[mirrored(-x, width)];
-      line[width - 1 + x] = pixels[mirrored(width - 1 + x, width)];
+      line[-x] = line[mirrored(-x, width)];
+      line[width - 1 + x] = line[mirrored(width - 1 + x, width)];
     }
     Lines lines;
     for (int k = 0; k <= radius; ++k) {
@@ -109,7 +121,10 @@ Status launch(const stage::Spline::Problem& p, const Device&, const stage::Splin
 }
 
 constexpr Variant<stage::Spline> table[] = {
-    {{"spline", Backend::cpu, Feature::u8}, supports_all, launch, workspace},
+    {{"spline", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}},
+     supports_all,
+     launch,
+     workspace},
 };
 
 }  // namespace spline

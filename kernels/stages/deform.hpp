@@ -35,9 +35,12 @@ struct DeformedPlace {
   }
 };
 
-/// The nearest step of gray.
-XCORR_HD inline std::uint8_t gray_of(float value) {
-  return static_cast<std::uint8_t>(value < 0 ? 0.F : value > 255 ? 255.F : value + 0.5F);
+/// The nearest step of gray; floats stay what they are.
+template <class T>
+XCORR_HD T gray_of(float value) {
+  if constexpr (std::is_floating_point_v<T>) return value;
+  constexpr float most = sizeof(T) == 1 ? 255.F : 65535.F;
+  return static_cast<T>(value < 0 ? 0.F : value > most ? most : value + 0.5F);
 }
 
 namespace stage {
@@ -52,8 +55,9 @@ struct Deform {
     int degree = 5;          ///< of the spline: 3 or 5
     FieldGrid grid;          ///< of the vectors
     float share = 1;         ///< of their displacements
+    ElementType type = ElementType::u8;
 
-    constexpr Features features() const { return Feature::u8; }
+    constexpr Features features() const { return feature_of(type); }
     /// Of the deformed picture.
     XCORR_HD constexpr Size deformed_size() const {
       return {size.width + 2 * margin, size.height + 2 * margin};
@@ -63,15 +67,14 @@ struct Deform {
   struct Buffers : Launch {
     const float* coefficients = nullptr;  ///< dense
     const FieldVector* vectors = nullptr;
-    std::uint8_t* deformed = nullptr;
+    std::uint8_t* deformed = nullptr;  ///< its rows' bytes
   };
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
     visit("coefficients", &Buffers::coefficients, elements(ElementType::f32, p.size.area()));
     visit("vectors", &Buffers::vectors, records<FieldVector>(p.grid.count.area()));
-    visit("deformed", &Buffers::deformed,
-          matrices(ElementType::u8, p.deformed_size(), p.pitch, 0, 1));
+    visit("deformed", &Buffers::deformed, matrices(p.type, p.deformed_size(), p.pitch, 0, 1));
   }
 
   using Extra = NoExtra;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The stage displace: windows of a reference picture and where each is expected in a frame -> the
-// displacement of the best zero-normalised correlation within a range, to a part of a pixel. All
-// sums are exact integers, so the best whole-pixel place and its scores are the same everywhere.
+// displacement of the best zero-normalised correlation within a range, to a part of a pixel. Sums
+// of u8 and u16 are exact integers, so that the best whole-pixel place and its scores are the same
+// everywhere; those of f32 are in double precision.
 // Of an ensemble, which is several pairs of pictures of the same motion, the best is that of the
 // scores' mean (Santiago et al. 1998): each launch adds a pair's, the last one finds it.
 #pragma once
@@ -14,8 +15,8 @@
 
 namespace xcorr {
 
-/// Sums over the `n` pixels of a window that count: whole numbers, of which windows of up to
-/// FieldLimits::window have so few that even n times a sum is exact in a double.
+/// Sums over the `n` pixels of a window of bytes that count: whole numbers, of which windows of up
+/// to FieldLimits::window have so few that even n times a sum is exact in a double.
 struct FieldSums {
   double n = 0, sum = 0, squares = 0;
 
@@ -27,6 +28,18 @@ struct FieldSums {
 XCORR_HD inline double window_score(const FieldSums& reference, double variance,
                                     const FieldSums& frame, double product) {
   return quotient(reference.n * product - frame.sum * reference.sum, variance, frame.n2_variance());
+}
+
+/// The same for pixels of other types, from sums over windows of the frame and of the reference.
+template <class T>
+XCORR_HD double word_score(const WindowTerms<TermOf<T>>& terms) {
+  return score(Method::ccoeff_normed, terms);
+}
+
+/// Whether a window of such pixels has any variance.
+template <class T>
+XCORR_HD bool has_variance(TermOf<T> n, TermOf<T> sum, TermOf<T> squares) {
+  return !is_flat_variance(n2_covariance(n, squares, sum, sum), n * squares);
 }
 
 /// Of a score what the extremum is that of: a Gauss curve is a parabola of logarithms, which scores
@@ -119,9 +132,10 @@ struct Displace {
     int count = 1;  ///< of windows
     int pairs = 1;  ///< of an ensemble
     int pair = 0;   ///< which one this is
+    ElementType type = ElementType::u8;
 
     constexpr Features features() const {
-      return Features(Feature::u8).with(Feature::mask, masked).with(Feature::ensemble, pairs > 1);
+      return feature_of(type).with(Feature::mask, masked).with(Feature::ensemble, pairs > 1);
     }
     /// Shifts that are tried along an axis.
     XCORR_HD constexpr int shifts() const { return 2 * range + 1; }
@@ -136,7 +150,7 @@ struct Displace {
   };
 
   struct Buffers : Launch {
-    const std::uint8_t* reference = nullptr;
+    const std::uint8_t* reference = nullptr;  ///< its rows' bytes
     const std::uint8_t* frame = nullptr;
     const std::uint8_t* mask = nullptr;  ///< of the reference, dense: not 0 where a pixel counts
     /// Windows wholly inside the reference.
@@ -151,8 +165,8 @@ struct Displace {
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    visit("reference", &Buffers::reference, matrices(ElementType::u8, p.frame, p.pitch, 0, 1));
-    visit("frame", &Buffers::frame, matrices(ElementType::u8, p.frame, p.frame_pitch, 0, 1));
+    visit("reference", &Buffers::reference, matrices(p.type, p.frame, p.pitch, 0, 1));
+    visit("frame", &Buffers::frame, matrices(p.type, p.frame, p.frame_pitch, 0, 1));
     visit("reference_mask", &Buffers::mask,
           elements(ElementType::u8, p.masked ? p.frame.area() : 0));
     visit("windows", &Buffers::windows, records<FieldWindow>(p.count));

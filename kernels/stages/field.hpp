@@ -3,11 +3,14 @@
 // What the stages of displacement fields share: where windows lie and what is expected of them.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include <xcorr/field.hpp>
 
 #include "stages/host_device.hpp"
+#include "stages/rows.hpp"
 #include "stages/stage.hpp"
 
 namespace xcorr {
@@ -15,6 +18,31 @@ namespace xcorr {
 /// What the settings of fields are limited to.
 struct FieldLimits {
   static constexpr int least_window = 4, window = 256, range = 64;
+};
+
+/// What a pixel counts as: of floating point what is not finite counts as 0.
+template <class T>
+XCORR_HD T counted_pixel(T value) {
+  if constexpr (std::is_floating_point_v<T>) return fabsf(value) <= 3.4028235e38F ? value : 0;
+  return value;
+}
+
+/// A picture of u16 or f32 as one type; that of bytes is std::uint8_t.
+struct WordPixel {};
+
+/// A picture's pixels as floats. Pixel: of which kind they are, std::uint8_t or WordPixel.
+template <class Pixel>
+struct FieldPixels {
+  const std::uint8_t* rows;
+  std::int64_t pitch;  ///< bytes
+  Size size;
+  ElementType type;
+
+  XCORR_HD float operator()(int x, int y) const {
+    if constexpr (std::is_same_v<Pixel, std::uint8_t>) return rows[y * pitch + x];
+    return type == ElementType::u16 ? row_of<std::uint16_t>(rows, pitch, y)[x]
+                                    : counted_pixel(row_of<float>(rows, pitch, y)[x]);
+  }
 };
 
 /// How a displacement changes from place to place.

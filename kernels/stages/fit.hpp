@@ -54,13 +54,10 @@ struct SlopedPixel {
 
   XCORR_HD SlopedPixel(float value_, float by_x_, float by_y_)
       : value(value_), by_x(by_x_), by_y(by_y_) {}
-  XCORR_HD SlopedPixel(const std::uint8_t* picture, std::int64_t pitch, Size size, int x, int y,
-                       float origin) {
-    const std::uint8_t* row = picture + y * pitch;
-    const auto in_row = [&](int i) { return static_cast<float>(row[kept(x + i, size.width)]); };
-    const auto in_column = [&](int i) {
-      return static_cast<float>(picture[kept(y + i, size.height) * pitch + x]);
-    };
+  template <class Pixel>
+  XCORR_HD SlopedPixel(const FieldPixels<Pixel>& picture, int x, int y, float origin) {
+    const auto in_row = [&](int i) { return picture(kept(x + i, picture.size.width), y); };
+    const auto in_column = [&](int i) { return picture(x, kept(y + i, picture.size.height)); };
     value = in_row(0) - origin;
     by_x = (8 * (in_row(1) - in_row(-1)) - (in_row(2) - in_row(-2))) / 12;
     by_y = (8 * (in_column(1) - in_column(-1)) - (in_column(2) - in_column(-2))) / 12;
@@ -172,7 +169,8 @@ struct FitWindow {
       by_value[i] = sums.of[k + unknowns] - mean * sums.of[k];
       ++k;
     }
-    return weight > 0 && variance > 1e-6 * weight && decompose();
+    // Of a window of one gray rounding leaves a share of the squares.
+    return weight > 0 && variance > 1e-6 * sums.of[2] && decompose();
   }
 
   /// The k-th column of the inverse.
@@ -346,10 +344,9 @@ struct Fit {
     bool again = false;
     FieldPlausibility limits = {};
     int count = 1;  ///< of windows
+    ElementType type = ElementType::u8;
 
-    constexpr Features features() const {
-      return Features(Feature::u8).with(Feature::mask, masked);
-    }
+    constexpr Features features() const { return feature_of(type).with(Feature::mask, masked); }
     /// The weight of pixels at a distance from the centre along one axis; both are multiplied.
     XCORR_HD float weight_at(float distance) const {
       return weight_sigma > 0 ? expf(-0.5F * distance * distance / (weight_sigma * weight_sigma))
@@ -358,9 +355,9 @@ struct Fit {
   };
 
   struct Buffers : Launch {
-    const std::uint8_t* reference = nullptr;
-    const std::uint8_t* mask = nullptr;   ///< see Displace
-    const float* coefficients = nullptr;  ///< of the frame, see Spline
+    const std::uint8_t* reference = nullptr;  ///< its rows' bytes
+    const std::uint8_t* mask = nullptr;       ///< see Displace
+    const float* coefficients = nullptr;      ///< of the frame, see Spline
     const FieldWindow* windows = nullptr;
     const FieldBend* bends = nullptr;       ///< of the windows, with order 2
     const FieldVector* measured = nullptr;  ///< the vectors of the windows so far
@@ -369,7 +366,7 @@ struct Fit {
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    visit("reference", &Buffers::reference, matrices(ElementType::u8, p.frame, p.pitch, 0, 1));
+    visit("reference", &Buffers::reference, matrices(p.type, p.frame, p.pitch, 0, 1));
     visit("reference_mask", &Buffers::mask,
           elements(ElementType::u8, p.masked ? p.frame.area() : 0));
     visit("coefficients", &Buffers::coefficients, elements(ElementType::f32, p.frame.area()));

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage spline: a picture of bytes -> the coefficients of the B-spline through its pixels,
+// The stage spline: a picture -> the coefficients of the B-spline through its pixels,
 // which are mirrored at its edges. That is a separable filter whose weights fall so quickly that a
 // finite number of them will do, which every pixel can be given at the same time.
 #pragma once
 
 #include <cmath>
 
-#include "stages/host_device.hpp"
-#include "stages/stage.hpp"
+#include "stages/field.hpp"
 
 namespace xcorr {
 
@@ -151,18 +150,19 @@ struct Spline {
     Size size;
     std::int64_t pitch = 0;  ///< bytes
     int degree = 5;          ///< 3 or 5
+    ElementType type = ElementType::u8;
 
-    constexpr Features features() const { return Feature::u8; }
+    constexpr Features features() const { return feature_of(type); }
   };
 
   struct Buffers : Launch {
-    const std::uint8_t* pixels = nullptr;
-    float* coefficients = nullptr;  ///< dense
+    const std::uint8_t* pixels = nullptr;  ///< their rows' bytes
+    float* coefficients = nullptr;         ///< dense
   };
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    visit("pixels", &Buffers::pixels, matrices(ElementType::u8, p.size, p.pitch, 0, 1));
+    visit("pixels", &Buffers::pixels, matrices(p.type, p.size, p.pitch, 0, 1));
     visit("coefficients", &Buffers::coefficients, elements(ElementType::f32, p.size.area()));
   }
 

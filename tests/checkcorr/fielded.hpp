@@ -15,10 +15,9 @@
 
 namespace checkcorr {
 
-/// Cases of bytes that windows fit into, tried once.
+/// Cases that windows fit into, tried once.
 inline bool is_fielded(const Case& c) {
-  return !c.filter && c.type == ElementType::u8 && is_matching(c) && c.left.width >= 6 &&
-         c.left.height >= 6;
+  return !c.filter && is_matching(c) && c.left.width >= 6 && c.left.height >= 6;
 }
 inline bool is_fielded(const Case& c, const Trial& trial) {
   return is_fielded(c) && !trial.method && !trial.centred;
@@ -34,7 +33,9 @@ inline int field_window(const Case& c, int most) {
 }
 
 /// The pitch of the moved frame, which is another than the reference's.
-inline std::int64_t moved_pitch(const Case& c) { return c.left.width + c.pad + 3; }
+inline std::int64_t moved_pitch(const Case& c) {
+  return (c.left.width + c.pad + 3) * static_cast<std::int64_t>(size_of(c.type));
+}
 
 /// Sets `reference`, and `frame`, in which what leaves it comes in again at the other side.
 inline void set_pictures(Scenario& scenario) {
@@ -42,12 +43,14 @@ inline void set_pictures(Scenario& scenario) {
   const Case& c = scenario.test;
   const std::vector<std::byte> reference = scenario.values["frame"];
   const std::int64_t pitch = scenario.problem.correlate.left_pitch;
-  std::vector<std::byte> moved((c.left.height - 1) * moved_pitch(c) + c.left.width);
+  const auto bytes = static_cast<std::int64_t>(size_of(c.type));
+  std::vector<std::byte> moved((c.left.height - 1) * moved_pitch(c) + c.left.width * bytes);
   for (int y = 0; y < c.left.height; ++y)
     for (int x = 0; x < c.left.width; ++x) {
       const int to_x = (x + field_dx) % c.left.width;
       const int to_y = (y + field_dy + c.left.height) % c.left.height;
-      moved[to_y * moved_pitch(c) + to_x] = reference[y * pitch + x];
+      std::copy_n(reference.begin() + y * pitch + x * bytes, bytes,
+                  moved.begin() + to_y * moved_pitch(c) + to_x * bytes);
     }
   scenario.values["reference"] = reference;
   scenario.values["frame"] = moved;
@@ -55,11 +58,21 @@ inline void set_pictures(Scenario& scenario) {
 
 /// The moved frame's coefficients.
 inline xcorr::stage::Spline::Problem spline_problem(const Case& c) {
-  return {c.left, moved_pitch(c), c.right.width % 2 ? 3 : 5};
+  return {c.left, moved_pitch(c), c.right.width % 2 ? 3 : 5, c.type};
 }
 inline void set_spline_inputs(Scenario& scenario) {
   set_pictures(scenario);
   scenario.values["pixels"] = scenario.values["frame"];
+}
+
+/// By how much the pixels of a picture are larger than those of bytes.
+inline double scale_of(const Case& c, const Values& values, const char* name) {
+  return with_pixels(c.type, [&]<class T>() {
+    double largest = 0;
+    for (const T pixel : view<T>(values, name))
+      if (std::isfinite(double(pixel))) largest = std::max(largest, std::abs(double(pixel)));
+    return largest / 255;
+  });
 }
 
 inline bool has_mask(const Case& c) { return c.mask != Mask::none; }

@@ -20,26 +20,40 @@ using Wide = long double;
 
 // ---- displace -------------------------------------------------------------------------------
 
+/// A pixel; of floating point what is not finite counts as 0.
+template <class T>
+T pixel_of(const std::uint8_t* rows, std::int64_t pitch, std::int64_t x, std::int64_t y) {
+  const T value = row_of<T>(rows, pitch, y)[x];
+  return std::isfinite(static_cast<double>(value)) ? value : T{0};
+}
+
 /// The score of a window of the reference with one of the frame, or nothing has variance: 0.
+template <class T>
 double score(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
              const FieldWindow& window, int left, int top, bool* reference_varies) {
-  std::int64_t n = 0, t = 0, tt = 0, f = 0, ff = 0, tf = 0;
+  using Sum = std::conditional_t<std::is_floating_point_v<T>, Wide, Int128>;
+  Sum n = 0, t = 0, tt = 0, f = 0, ff = 0, tf = 0;
   for (int y = 0; y < p.window; ++y)
     for (int x = 0; x < p.window; ++x) {
       const std::int64_t at_x = window.x + x, at_y = window.y + y;
       if (p.masked && !b.mask[at_y * p.frame.width + at_x]) continue;
-      const std::int64_t a = b.reference[at_y * p.pitch + at_x];
-      const std::int64_t c = b.frame[(top + y) * p.frame_pitch + left + x];
-      ++n;
+      const Sum a = pixel_of<T>(b.reference, p.pitch, at_x, at_y);
+      const Sum c = pixel_of<T>(b.frame, p.frame_pitch, left + x, top + y);
+      n += 1;
       t += a;
       tt += a * a;
       f += c;
       ff += c * c;
       tf += a * c;
     }
-  const std::int64_t t_variance = n * tt - t * t, f_variance = n * ff - f * f;
-  *reference_varies = t_variance > 0;
-  if (t_variance == 0 || f_variance == 0) return 0;
+  const Sum t_variance = n * tt - t * t, f_variance = n * ff - f * f;
+  // Of floats so little is rounding.
+  const auto varies = [&](Sum variance, Sum squares) {
+    return variance >
+           (std::is_floating_point_v<T> ? static_cast<Sum>(1e-12L * Wide(n * squares)) : Sum{0});
+  };
+  *reference_varies = varies(t_variance, tt);
+  if (!*reference_varies || !varies(f_variance, ff)) return 0;
   const double value = static_cast<double>(n * tf - f * t) /
                        std::sqrt(static_cast<double>(t_variance) * static_cast<double>(f_variance));
   return std::clamp(value, -1.0, 1.0);
@@ -94,7 +108,9 @@ FieldVector displace(const stage::Displace::Problem& p, const stage::Displace::B
   for (int i = 0; i < across * across; ++i) {
     const int x = left + i % across, y = top + i / across;
     if (x >= 0 && y >= 0 && x + p.window <= p.frame.width && y + p.window <= p.frame.height)
-      scores[i] = score(p, b, window, x, y, &varies);
+      scores[i] = (p.type == ElementType::u8    ? score<std::uint8_t>
+                   : p.type == ElementType::u16 ? score<std::uint16_t>
+                                                : score<float>)(p, b, window, x, y, &varies);
   }
   for (int k = 0; p.pairs > 1 && k < across * across; ++k) {
     if (scores[k] == none) continue;
@@ -450,7 +466,10 @@ Status predict(const stage::Predict::Problem& p, const Device&, const stage::Pre
 }
 
 constexpr Variant<stage::Displace> displace_table[] = {
-    {{"reference", Backend::cpu, {Feature::u8, Feature::mask, Feature::ensemble}, reference_rank},
+    {{"reference",
+      Backend::cpu,
+      {Feature::u8, Feature::u16, Feature::f32, Feature::mask, Feature::ensemble},
+      reference_rank},
      supports_all,
      displace_all},
 };

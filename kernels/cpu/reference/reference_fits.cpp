@@ -15,6 +15,14 @@ namespace {
 
 using Wide = long double;
 
+/// A pixel of a picture; of floating point what is not finite counts as 0.
+Wide pixel_of(ElementType type, const std::uint8_t* rows, std::int64_t pitch, int x, int y) {
+  const double value = type == ElementType::u8    ? row_of<std::uint8_t>(rows, pitch, y)[x]
+                       : type == ElementType::u16 ? row_of<std::uint16_t>(rows, pitch, y)[x]
+                                                  : row_of<float>(rows, pitch, y)[x];
+  return std::isfinite(value) ? value : 0;
+}
+
 // ---- spline ---------------------------------------------------------------------------------
 
 int mirror(int i, int length) {
@@ -56,7 +64,9 @@ Status spline(const stage::Spline::Problem& p, const Device&, const stage::Splin
   const auto [width, height] = p.size;
   std::vector<std::vector<Wide>> rows;
   for (int y = 0; y < height; ++y) {
-    rows.emplace_back(b.pixels + y * p.pitch, b.pixels + y * p.pitch + width);
+    rows.emplace_back();
+    for (int x = 0; x < width; ++x)
+      rows.back().push_back(pixel_of(p.type, b.pixels, p.pitch, x, y));
     invert(rows.back(), p.degree);
   }
   for (int x = 0; x < width; ++x) {
@@ -118,8 +128,16 @@ Status deform(const stage::Deform::Problem& p, const Device&, const stage::Defor
       const Wide value =
           value_at(p.degree, b.coefficients, p.size, std::clamp<Wide>(at_x, 0, p.size.width - 1),
                    std::clamp<Wide>(at_y, 0, p.size.height - 1));
-      b.deformed[(y + p.margin) * p.pitch + x + p.margin] =
-          static_cast<std::uint8_t>(std::clamp<Wide>(std::floor(value + 0.5L), 0, 255));
+      const auto set = [&]<class T>(T pixel) {
+        row_of<T>(b.deformed, p.pitch, y + p.margin)[x + p.margin] = pixel;
+      };
+      const Wide gray = std::floor(value + 0.5L);
+      if (p.type == ElementType::u8)
+        set(static_cast<std::uint8_t>(std::clamp<Wide>(gray, 0, 255)));
+      else if (p.type == ElementType::u16)
+        set(static_cast<std::uint16_t>(std::clamp<Wide>(gray, 0, 65535)));
+      else
+        set(static_cast<float>(value));
     }
   return {};
 }
@@ -152,7 +170,7 @@ class Fit {
                 window_.dx_by_y, window_.dy_by_x, window_.dy_by_y};
     collect();
     const Wide half = p_.window / 2.0L;
-    if (!(variance_ > 1e-6L * weight_)) return f;
+    if (!(variance_ > 1e-6L * squares_)) return f;
     for (int i = 0; i < 10; ++i) {
       std::vector<Wide> change;
       if (!step(f, change)) return {f.warp, f.score, f.sigma, false};
@@ -176,14 +194,15 @@ class Fit {
   };
 
   Wide reference(int x, int y) const {
-    return b_.reference[std::clamp(y, 0, p_.frame.height - 1) * p_.pitch +
-                        std::clamp(x, 0, p_.frame.width - 1)];
+    return pixel_of(p_.type, b_.reference, p_.pitch, std::clamp(x, 0, p_.frame.width - 1),
+                    std::clamp(y, 0, p_.frame.height - 1));
   }
   Wide frame(Wide x, Wide y) const { return value_at(p_.degree, b_.coefficients, p_.frame, x, y); }
 
   void collect() {
     Wide sum = 0;
     const Wide half = p_.window / 2.0L;
+    const Wide middle = reference(window_.x + p_.window / 2, window_.y + p_.window / 2);
     for (int y = 0; y < p_.window; ++y)
       for (int x = 0; x < p_.window; ++x) {
         const int px = window_.x + x, py = window_.y + y;
@@ -205,6 +224,7 @@ class Fit {
             for (const Wide place : {pixel.u, pixel.v}) pixel.by.push_back(by * place / half);
         weight_ += pixel.weight;
         sum += pixel.weight * pixel.value;
+        squares_ += pixel.weight * (pixel.value - middle) * (pixel.value - middle);
         pixels_.push_back(pixel);
       }
     if (weight_ == 0) return;
@@ -288,6 +308,7 @@ class Fit {
   const FieldBend& bend_;
   std::vector<Pixel> pixels_;
   Wide weight_ = 0, variance_ = 0;
+  Wide squares_ = 0;  ///< about the middle pixel
 };
 
 FieldVector fit(const stage::Fit::Problem& p, const stage::Fit::Buffers& b, int index) {
@@ -335,13 +356,20 @@ Status fit_all(const stage::Fit::Problem& p, const Device&, const stage::Fit::Bu
 }
 
 constexpr Variant<stage::Spline> spline_table[] = {
-    {{"reference", Backend::cpu, Feature::u8, reference_rank}, supports_all, spline},
+    {{"reference", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}, reference_rank},
+     supports_all,
+     spline},
 };
 constexpr Variant<stage::Deform> deform_table[] = {
-    {{"reference", Backend::cpu, Feature::u8, reference_rank}, supports_all, deform},
+    {{"reference", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}, reference_rank},
+     supports_all,
+     deform},
 };
 constexpr Variant<stage::Fit> fit_table[] = {
-    {{"reference", Backend::cpu, {Feature::u8, Feature::mask}, reference_rank},
+    {{"reference",
+      Backend::cpu,
+      {Feature::u8, Feature::u16, Feature::f32, Feature::mask},
+      reference_rank},
      supports_all,
      fit_all},
 };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int columns = 32, rows = 8;
 
-template <int degree>
+template <int degree, class T>
 __global__ void __launch_bounds__(columns* rows, 3)
     deform(stage::Deform::Problem p, const float* coefficients, const FieldVector* vectors,
            std::uint8_t* deformed) {
@@ -19,21 +19,29 @@ __global__ void __launch_bounds__(columns* rows, 3)
   if (x >= made.width) return;
   for (int y = blockIdx.y * rows + threadIdx.y; y < made.height; y += gridDim.y * rows) {
     const DeformedPlace place({vectors, p.grid}, p.share, p.size, x - p.margin, y - p.margin);
-    deformed[y * p.pitch + x] =
-        gray_of(SplinePicture{coefficients, p.size}.at<degree>(place.x, place.y, place.t, place.s));
+    row_of<T>(deformed, p.pitch, y)[x] = gray_of<T>(
+        SplinePicture{coefficients, p.size}.at<degree>(place.x, place.y, place.t, place.s));
   }
+}
+
+template <class T>
+auto kernel_of(int degree) {
+  return degree == 3 ? deform<3, T> : deform<5, T>;
 }
 
 Status launch(const stage::Deform::Problem& p, const Device&, const stage::Deform::Buffers& b,
               PlanState*) {
   const Size made = p.deformed_size();
-  return enqueue("deform", p.degree == 3 ? deform<3> : deform<5>,
+  const auto kernel = p.type == ElementType::u8    ? kernel_of<std::uint8_t>(p.degree)
+                      : p.type == ElementType::u16 ? kernel_of<std::uint16_t>(p.degree)
+                                                   : kernel_of<float>(p.degree);
+  return enqueue("deform", kernel,
                  dim3(ceil_div(made.width, columns), grid_extent(ceil_div(made.height, rows))),
                  dim3(columns, rows), 0, b.stream, p, b.coefficients, b.vectors, b.deformed);
 }
 
 constexpr Variant<stage::Deform> table[] = {
-    {{"deform", Backend::cuda, Feature::u8}, supports_all, launch},
+    {{"deform", Backend::cuda, {Feature::u8, Feature::u16, Feature::f32}}, supports_all, launch},
 };
 
 }  // namespace

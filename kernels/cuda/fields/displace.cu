@@ -4,7 +4,7 @@
 // shift. The window and what it may meet of the frame lie in shared memory as words, of which a
 // thread takes four bytes from anywhere by a shift of two; three sums of four products each give a
 // score. Where that is more than a block may have, the pictures are read where they are.
-#include "cuda/fields/search.cuh"
+#include "cuda/fields/block_search.cuh"
 
 namespace xcorr::cuda {
 namespace {
@@ -61,50 +61,6 @@ struct Block {
     return word_of(b.frame + y * p.frame_pitch, places.left + x, 0, p.frame.width);
   }
 };
-
-/// The best of the block's, for all threads.
-__device__ ScoredShift block_best(ScoredShift own) {
-  __shared__ ScoredShift best_of[warps];
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) {
-    const ScoredShift other{__shfl_xor_sync(~0u, own.score, step),
-                            __shfl_xor_sync(~0u, own.shift, step)};
-    if (other.is_better(own)) own = other;
-  }
-  if (threadIdx.x % 32 == 0) best_of[threadIdx.x / 32] = own;
-  __syncthreads();
-  ScoredShift best = best_of[0];
-#pragma unroll 1
-  for (int i = 1; i < warps; ++i)
-    if (best_of[i].is_better(best)) best = best_of[i];
-  __syncthreads();  // the next call overwrites `best_of`
-  return best;
-}
-
-/// From the scores of all shifts, which are complete.
-__device__ void write_vector(const stage::Displace::Problem& p, const FieldWindow& window,
-                             const SearchedPlaces& places, const double* scores,
-                             FieldVector& vector) {
-  const int across = p.shifts(), count = across * across;
-  ScoredShift own{unscored, 0};
-  for (int i = threadIdx.x; i < count; i += 32 * warps)
-    if (scores[i] > own.score) own = {scores[i], i};
-  const ScoredShift best = block_best(own);
-  const int best_x = best.shift % across, best_y = best.shift / across;
-  own = {0, 0};
-  for (int i = threadIdx.x; i < count; i += 32 * warps)
-    if (scores[i] > own.score && !FoundPlace::is_near(i % across - best_x, i / across - best_y))
-      own = {scores[i], i};
-  const double second = block_best(own).score;
-  if (threadIdx.x != 0) return;
-  FoundPlace found{best_x, best_y, 0, second, {}};
-#pragma unroll
-  for (int i = 0; i < 9; ++i) {
-    const int x = best_x + i % 3 - 1, y = best_y + i / 3 - 1;
-    found.set_score(p.subpixel, i, places.contains(x, y) ? scores[y * across + x] : 0);
-  }
-  vector = vector_of(p, window, places, found);
-}
 
 template <bool staged>
 __global__ void __launch_bounds__(threads, 2)
@@ -180,7 +136,7 @@ __global__ void __launch_bounds__(threads, 2)
       scores[shift] = score;
     }
     __syncthreads();
-    if (p.is_last()) write_vector(p, window, places, scores, b.vectors[index]);
+    if (p.is_last()) write_vector<warps>(p, window, places, scores, b.vectors[index]);
   }
 }
 

@@ -13,8 +13,9 @@ namespace {
 
 constexpr int threads = 128, warps = threads / 32;
 
+template <class Pixel>
 struct Pictures {
-  const std::uint8_t* reference;
+  FieldPixels<Pixel> reference;
   const std::uint8_t* mask;
   SplinePicture frame;
 };
@@ -79,18 +80,18 @@ class Patch {
 };
 
 /// A window's pixels, as one thread meets them.
-template <bool staged>
+template <class Pixel, bool staged>
 class Pixels {
  public:
   /// Called by all threads of the block, which is to be synchronised before the pixels are used.
-  __device__ Pixels(const stage::Fit::Problem& p, const Pictures& pictures, const float* axis,
-                    const FieldWindow& window, float* memory)
+  __device__ Pixels(const stage::Fit::Problem& p, const Pictures<Pixel>& pictures,
+                    const float* axis, const FieldWindow& window, float* memory)
       : p_(p),
         pictures_(pictures),
         axis_(axis),
         window_(window),
         memory_(memory),
-        origin_(pictures.reference[(window.y + p.window / 2) * p.pitch + window.x + p.window / 2]) {
+        origin_(pictures.reference(window.x + p.window / 2, window.y + p.window / 2)) {
     if constexpr (staged)
       for_places([&](int k, int x, int y) {
         const SlopedPixel pixel = read(x, y);
@@ -117,7 +118,7 @@ class Pixels {
  private:
   __device__ int size() const { return p_.window * p_.window; }
   __device__ SlopedPixel read(int x, int y) const {
-    return {pictures_.reference, p_.pitch, p_.frame, window_.x + x, window_.y + y, origin_};
+    return {pictures_.reference, window_.x + x, window_.y + y, origin_};
   }
   __device__ SlopedPixel at(int k, int x, int y) const {
     if constexpr (staged)
@@ -143,16 +144,20 @@ class Pixels {
   }
 
   const stage::Fit::Problem& p_;
-  const Pictures& pictures_;
+  const Pictures<Pixel>& pictures_;
   const float* axis_;
   const FieldWindow& window_;
   const float* memory_;
   float origin_;
 };
 
-template <int order, int degree, bool staged>
-__global__ void __launch_bounds__(threads, staged&& order < 2 ? 5 : 4)
-    fit(stage::Fit::Problem p, Pictures pictures, const FieldWindow* windows,
+/// As many as registers permit without any that spill.
+template <class Pixel, int order, bool staged>
+constexpr int blocks_at_once = std::is_same_v<Pixel, std::uint8_t>&& staged&& order < 2 ? 5 : 4;
+
+template <class Pixel, int order, int degree, bool staged>
+__global__ void __launch_bounds__(threads, blocks_at_once<Pixel, order, staged>)
+    fit(stage::Fit::Problem p, Pictures<Pixel> pictures, const FieldWindow* windows,
         const FieldBend* bends, const FieldVector* measured, FieldVector* vectors) {
   __shared__ float axis[FieldLimits::window];
   __shared__ FitSums<order> sums_of_reference;
@@ -173,7 +178,7 @@ __global__ void __launch_bounds__(threads, staged&& order < 2 ? 5 : 4)
       continue;
     }
     __syncthreads();  // the window before has been done with
-    const Pixels<staged> pixels(p, pictures, axis, window, memory);
+    const Pixels<Pixel, staged> pixels(p, pictures, axis, window, memory);
     const auto expected = [](int place, float displacement) {
       return place + static_cast<int>(floorf(displacement)) - SplineTaps<degree>::before -
              Layout<degree>::slack;
@@ -230,28 +235,37 @@ __global__ void __launch_bounds__(threads, staged&& order < 2 ? 5 : 4)
   }
 }
 
-template <int order, int degree>
+template <class Pixel, int order, int degree>
 Status launch_as(const stage::Fit::Problem& p, const Device& device, const stage::Fit::Buffers& b) {
   // A few blocks for each multiprocessor.
   const std::size_t bytes = Layout<degree>(p).bytes();
   const bool staged = 2 * (bytes + 4096) <= max_shared_bytes(device);
-  return enqueue("fit", staged ? fit<order, degree, true> : fit<order, degree, false>,
-                 dim3(grid_extent(p.count)), dim3(threads), staged ? bytes : 0, b.stream, p,
-                 Pictures{b.reference, b.mask, {b.coefficients, p.frame}}, b.windows, b.bends,
-                 b.measured, b.vectors);
+  return enqueue(
+      "fit", staged ? fit<Pixel, order, degree, true> : fit<Pixel, order, degree, false>,
+      dim3(grid_extent(p.count)), dim3(threads), staged ? bytes : 0, b.stream, p,
+      Pictures<Pixel>{{b.reference, p.pitch, p.frame, p.type}, b.mask, {b.coefficients, p.frame}},
+      b.windows, b.bends, b.measured, b.vectors);
 }
 
+template <class Pixel, int order>
+Status launch_of(const stage::Fit::Problem& p, const Device& device, const stage::Fit::Buffers& b) {
+  return p.degree == 3 ? launch_as<Pixel, order, 3>(p, device, b)
+                       : launch_as<Pixel, order, 5>(p, device, b);
+}
+
+template <class Pixel>
 Status launch(const stage::Fit::Problem& p, const Device& device, const stage::Fit::Buffers& b,
               PlanState*) {
-  if (p.order == 0)
-    return p.degree == 3 ? launch_as<0, 3>(p, device, b) : launch_as<0, 5>(p, device, b);
-  if (p.order == 1)
-    return p.degree == 3 ? launch_as<1, 3>(p, device, b) : launch_as<1, 5>(p, device, b);
-  return p.degree == 3 ? launch_as<2, 3>(p, device, b) : launch_as<2, 5>(p, device, b);
+  if (p.order == 0) return launch_of<Pixel, 0>(p, device, b);
+  if (p.order == 1) return launch_of<Pixel, 1>(p, device, b);
+  return launch_of<Pixel, 2>(p, device, b);
 }
 
 constexpr Variant<stage::Fit> table[] = {
-    {{"fit", Backend::cuda, {Feature::u8, Feature::mask}}, supports_all, launch},
+    {{"fit", Backend::cuda, {Feature::u8, Feature::mask}}, supports_all, launch<std::uint8_t>},
+    {{"fit_words", Backend::cuda, {Feature::u16, Feature::f32, Feature::mask}},
+     supports_all,
+     launch<WordPixel>},
 };
 
 }  // namespace

@@ -21,6 +21,7 @@ __device__ float filtered(const SplineFilter& filter, const float* at, int step)
 
 constexpr int row_threads = 256;
 
+template <class T>
 __global__ void __launch_bounds__(row_threads)
     filter_rows(stage::Spline::Problem p, SplineFilter filter, const std::uint8_t* pixels,
                 float* to) {
@@ -31,8 +32,9 @@ __global__ void __launch_bounds__(row_threads)
     for (int i = threadIdx.x; i < row_threads + 2 * radius; i += row_threads) {
       // Past the last pixel that is needed there may be no picture to mirror.
       const int from = first - radius + i;
-      line[i] =
-          from < p.size.width + radius ? pixels[y * p.pitch + mirrored(from, p.size.width)] : 0;
+      line[i] = from < p.size.width + radius
+                    ? counted_pixel(row_of<T>(pixels, p.pitch, y)[mirrored(from, p.size.width)])
+                    : 0;
     }
     __syncthreads();
     if (x < p.size.width)
@@ -71,7 +73,10 @@ Status launch(const stage::Spline::Problem& p, const Device&, const stage::Splin
               PlanState*) {
   const SplineFilter filter(p.degree);
   auto* between = static_cast<float*>(b.workspace);
-  if (Status s = enqueue("spline rows", filter_rows,
+  const auto filter_rows_of = p.type == ElementType::u8    ? filter_rows<std::uint8_t>
+                              : p.type == ElementType::u16 ? filter_rows<std::uint16_t>
+                                                           : filter_rows<float>;
+  if (Status s = enqueue("spline rows", filter_rows_of,
                          dim3(ceil_div(p.size.width, row_threads), grid_extent(p.size.height)),
                          dim3(row_threads), 0, b.stream, p, filter, b.pixels, between);
       !s.ok())
@@ -83,7 +88,10 @@ Status launch(const stage::Spline::Problem& p, const Device&, const stage::Splin
 }
 
 constexpr Variant<stage::Spline> table[] = {
-    {{"spline", Backend::cuda, Feature::u8}, supports_all, launch, workspace},
+    {{"spline", Backend::cuda, {Feature::u8, Feature::u16, Feature::f32}},
+     supports_all,
+     launch,
+     workspace},
 };
 
 }  // namespace

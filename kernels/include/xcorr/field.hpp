@@ -98,6 +98,9 @@ struct FieldSettings {
   /// Of a window's pixels the share that must count under a mask, above 0 up to 1.
   double min_counted = 0.5;
 
+  /// Of both pictures: u8, u16 or f32. A pixel of f32 that is not finite counts as 0.
+  ElementType type = ElementType::u8;
+
   bool operator==(const FieldSettings&) const = default;
 };
 
@@ -136,9 +139,10 @@ class XCORR_API FieldMatcher {
   /// row, in their order.
   Size grid() const;
 
-  /// Copies the reference: host or device memory, u8 of any PixelLayout, of which the luma counts,
-  /// of the prepared size. It has been read when the call returns. Errors: invalid_argument, also
-  /// while a field has not been collected; unsupported (another type); out_of_memory; device_error.
+  /// Copies the reference: host or device memory, FieldSettings::type, u8 of any PixelLayout, of
+  /// which the luma counts, of the prepared size. It has been read when the call returns. Errors:
+  /// invalid_argument, also while a field has not been collected; unsupported (another type);
+  /// out_of_memory; device_error.
   Status set_reference(const MatrixView& reference, Stream stream = {});
 
   /// Enqueues the field from the reference to a frame (as for set_reference()); neither allocates

@@ -37,6 +37,10 @@ Status check_windows(Size picture, const FieldSettings& s) {
 Status check_settings(Size picture, const FieldSettings& s) {
   const auto bad = [](std::string what) { return Status(Code::invalid_argument, std::move(what)); };
   if (picture.empty()) return bad("the picture is empty");
+  if (s.type != ElementType::u8 && s.type != ElementType::u16 && s.type != ElementType::f32)
+    return {
+        Code::unsupported,
+        std::string("fields are measured in pictures of u8, u16 or f32, not ") + name_of(s.type)};
   if (Status status = check_windows(picture, s); !status.ok()) return status;
   if (s.spacing < 1) return bad("the spacing must be at least 1, not " + std::to_string(s.spacing));
   for (const int range : {s.search_range, s.later_range})
@@ -100,7 +104,8 @@ struct __attribute__((visibility("hidden"))) FieldMatcher::Impl {
   const Runtime* runtime = nullptr;
   Stream own_stream;
   Size picture;
-  std::int64_t pitch = 0;
+  ElementType type = ElementType::u8;
+  std::int64_t row_bytes = 0, pitch = 0;
   std::optional<FieldPlan> plan;
   bool fits = false, ensemble_is_prepared = false;
   FrameReader reader;
@@ -140,11 +145,13 @@ Status FieldMatcher::Impl::make(const FieldSettings& settings, const MatrixView&
   auto made = FieldPlan::make(device, picture, settings, counts, places, own_stream);
   if (!made.ok()) return made.status();
   plan = std::move(made.value());
+  type = settings.type;
   fits = settings.subpixel == FieldSubpixel::least_squares;
-  auto made_reader = FrameReader::make(device, ElementType::u8, picture);
+  auto made_reader = FrameReader::make(device, type, picture);
   if (!made_reader.ok()) return made_reader.status();
   reader = std::move(made_reader.value());
-  pitch = padded_pitch(picture.width);
+  row_bytes = picture.width * static_cast<std::int64_t>(size_of(type));
+  pitch = padded_pitch(row_bytes);
   for (OwnPicture* own : {&reference, &frame})
     if (Status s =
             own->block.provide(device.backend, static_cast<std::size_t>(pitch * picture.height));
@@ -154,9 +161,9 @@ Status FieldMatcher::Impl::make(const FieldSettings& settings, const MatrixView&
 }
 
 Status FieldMatcher::Impl::check(const MatrixView& view, const char* name) const {
-  if (view.type != ElementType::u8)
+  if (view.type != type)
     return {Code::unsupported, std::string(name) + " is of " + name_of(view.type) +
-                                   "; fields are measured in pictures of u8"};
+                                   ", but was prepared for " + name_of(type)};
   if (view.size != picture)
     return {Code::invalid_argument,
             std::string(name) + " is of " + std::to_string(view.size.width) + "x" +
@@ -172,7 +179,7 @@ Status FieldMatcher::Impl::take(OwnPicture& to, const MatrixView& view, Stream s
   if (rows.ok())
     status = runtime->copy(
         {to.block.data(), pitch, rows.value().data, rows.value().pitch,
-         static_cast<std::size_t>(picture.width), static_cast<std::size_t>(picture.height)},
+         static_cast<std::size_t>(row_bytes), static_cast<std::size_t>(picture.height)},
         Memory::device, Memory::device, stream);
   to.is_set = status.ok();
   return status;

@@ -105,8 +105,13 @@ Result<FieldPlan> FieldPlan::make(const Device& device, Size picture, const Fiel
     plan.weight_ = static_cast<float>(std::exp(-0.5 * steps * steps));
   }
   const int margin = settings.later_range;
-  plan.deform_problem_ = {
-      picture, margin, padded_pitch(picture.width + 2 * margin), settings.spline_degree, {}, 1};
+  plan.deform_problem_ = {picture,
+                          margin,
+                          padded_pitch((picture.width + 2 * margin) * plan.pixel_bytes()),
+                          settings.spline_degree,
+                          {},
+                          1,
+                          settings.type};
   const CountedPixels counted(picture, mask);
   const int last = settings.windows.back();
   for (const int window : settings.windows) {
@@ -152,6 +157,7 @@ Status FieldPlan::add_pass(int window, const std::vector<FieldWindow>& windows,
   p.symmetric = settings_.symmetric && (first || !deforms_);
   p.masked = masked_;
   p.count = static_cast<int>(grid.count.area());
+  p.type = settings_.type;
   const auto displace = select_variant<stage::Displace>(p, device_);
   if (!displace.ok()) return displace.status();
   pass.displace = displace.value();
@@ -185,7 +191,7 @@ Status FieldPlan::choose_stages() {
     if (selected.ok()) to = selected.value();
     return selected.status();
   };
-  spline_problem_ = {picture_, 0, settings_.spline_degree};
+  spline_problem_ = {picture_, 0, settings_.spline_degree, settings_.type};
   deform_problem_.grid = grid();
   fit_problem_ = {picture_,
                   0,
@@ -197,7 +203,8 @@ Status FieldPlan::choose_stages() {
                   masked_,
                   false,
                   limits_,
-                  static_cast<int>(grid().count.area())};
+                  static_cast<int>(grid().count.area()),
+                  settings_.type};
   if (Status s = choose(validate_, {}, true); !s.ok()) return s;
   if (Status s = choose(smooth_, {}, weight_ > 0 || deforms_); !s.ok()) return s;
   if (Status s = choose(predict_, {}, true); !s.ok()) return s;

@@ -21,8 +21,8 @@ namespace xcorr {
 
 /// A picture where kernels read it.
 struct FieldPicture {
-  const std::uint8_t* pixels;
-  std::int64_t pitch;  ///< bytes
+  const std::uint8_t* pixels;  ///< their rows' bytes
+  std::int64_t pitch;          ///< bytes
 };
 
 /// Which of an ensemble's pairs.
@@ -69,6 +69,7 @@ class FieldPlan {
     Block coefficients, pixels;
   };
 
+  std::int64_t pixel_bytes() const { return static_cast<std::int64_t>(size_of(settings_.type)); }
   Status allocate();
   Status choose_stages();
   Status add_pass(int window, const std::vector<FieldWindow>& windows, const FieldGrid& grid,

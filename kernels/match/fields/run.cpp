@@ -97,10 +97,11 @@ Result<FieldPicture> FieldPlan::deform(const Deformed& picture, const FieldGrid&
 Result<FieldPicture> FieldPlan::surround(const FieldPicture& reference, Stream stream) {
   const std::int64_t pitch = deform_problem_.pitch, margin = deform_problem_.margin;
   auto* const pixels = reference_.pixels.as<std::uint8_t>();
-  if (Status s = runtime_->copy(
-          {pixels + margin * pitch + margin, pitch, reference.pixels, reference.pitch,
-           static_cast<std::size_t>(picture_.width), static_cast<std::size_t>(picture_.height)},
-          Memory::device, Memory::device, stream);
+  if (Status s =
+          runtime_->copy({pixels + margin * pitch + margin * pixel_bytes(), pitch, reference.pixels,
+                          reference.pitch, static_cast<std::size_t>(picture_.width * pixel_bytes()),
+                          static_cast<std::size_t>(picture_.height)},
+                         Memory::device, Memory::device, stream);
       !s.ok())
     return s;
   return FieldPicture{pixels, pitch};

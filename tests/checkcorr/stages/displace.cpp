@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage displace: places and scores bit for bit, and parts of a pixel but for the rounding of
-// logarithms; of windows all over the reference, expected where they are, elsewhere, and outside,
-// and of deformed pictures.
+// The stage displace: of whole numbers places and scores bit for bit, and parts of a pixel but for
+// the rounding of logarithms; of floats what sums in another order leave of them; of windows all
+// over the reference, expected where they are, elsewhere, and outside, and of deformed pictures.
 #include "stages/displace.hpp"
 
 #include "fielded.hpp"
@@ -26,6 +26,7 @@ class DisplaceTest final : public StageTest<xcorr::stage::Displace> {
     p.symmetric = which % 4 == 1;
     p.masked = has_mask(c);
     p.count = 9;
+    p.type = c.type;
     if (c.right.width % 3 == 1) {
       p.pairs = 3;
       p.pair = c.right.height % 3;
@@ -66,8 +67,9 @@ class DisplaceTest final : public StageTest<xcorr::stage::Displace> {
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const bool whole = problem(t.scenario).subpixel == xcorr::FieldSubpixel::none &&
                        !problem(t.scenario).symmetric;
-    compare_vectors(comparison, t.scenario.values, got, "vectors", whole ? 0 : 1e-5, 0, 0);
     const Problem p = problem(t.scenario);
+    const double of_scores = is_integral(p.type) ? 0 : 1e-6;
+    compare_vectors(comparison, t.scenario.values, got, "vectors", whole ? 0 : 1e-5, 0, of_scores);
     const auto windows = view<xcorr::FieldWindow>(t.scenario.values, "windows");
     const auto right = view<float>(t.scenario.values, "next_sums"),
                made = view<float>(got, "next_sums");
@@ -78,7 +80,7 @@ class DisplaceTest final : public StageTest<xcorr::stage::Displace> {
       if (window.status == xcorr::FieldStatus::ok &&
           places.contains(i % across, i / across % across))
         comparison.value([&] { return "next_sums[" + std::to_string(i) + ']'; }, right[i], made[i],
-                         0);
+                         of_scores);
     }
   }
 } const displace_test;

@@ -32,6 +32,7 @@ class FitTest final : public StageTest<xcorr::stage::Fit> {
     p.again = which % 5 == 2;
     p.limits.min_ratio = 1.5F;
     p.count = 6;
+    p.type = c.type;
     return p;
   }
   xcorr::Status prepare(Scenario& scenario) const override {

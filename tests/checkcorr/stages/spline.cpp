@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage spline: coefficients within 0.005 of a step of gray.
+// The stage spline: coefficients within 0.005 of a step of gray, of which there are 255.
 #include "stages/spline.hpp"
 
 #include "fielded.hpp"
@@ -9,9 +9,7 @@ namespace checkcorr {
 namespace {
 
 class SplineTest final : public StageTest<xcorr::stage::Spline> {
-  bool concerns(const Case& c) const override {
-    return !c.filter && c.type == ElementType::u8 && is_matching(c);
-  }
+  bool concerns(const Case& c) const override { return !c.filter && is_matching(c); }
   bool takes(const Case& c, const Trial& trial) const override {
     return concerns(c) && !trial.method && !trial.centred;
   }
@@ -27,9 +25,10 @@ class SplineTest final : public StageTest<xcorr::stage::Spline> {
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const auto right = view<float>(t.scenario.values, "coefficients"),
                made = view<float>(got, "coefficients");
+    const double bound = 0.005 * scale_of(t.scenario.test, t.scenario.values, "pixels");
     for (std::size_t i = 0; i < right.size(); ++i)
       comparison.value([&] { return "coefficients[" + std::to_string(i) + ']'; }, right[i], made[i],
-                       0.005);
+                       bound);
   }
 } const spline_test;
 
