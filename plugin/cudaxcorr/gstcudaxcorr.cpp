@@ -321,7 +321,7 @@ static void gst_cuda_xcorr_class_init(GstCudaXCorrClass* klass) {
 
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
   install_template_signals(element_class);
-  add_pad_templates(element_class, Depths::all);
+  add_pad_templates(element_class);
   gst_element_class_add_static_pad_template(element_class, &response_template);
   gst_element_class_set_static_metadata(
       element_class, "CUDA cross-correlation", "Filter/Analyzer/Video",

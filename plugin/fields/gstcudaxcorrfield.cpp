@@ -269,7 +269,7 @@ static void gst_cuda_xcorr_field_class_init(GstCudaXCorrFieldClass* klass) {
                              static_cast<GSignalFlags>(G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION),
                              G_CALLBACK(ask_for_reference), nullptr, nullptr, nullptr, G_TYPE_NONE,
                              0);
-  add_pad_templates(element_class, Depths::of_8_bits);
+  add_pad_templates(element_class);
   gst_element_class_set_static_metadata(
       element_class, "CUDA displacement fields", "Filter/Analyzer/Video",
       "Measures how each part of the picture has moved, by 2-D cross-correlation, on the GPU or "

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "matching/current_context.h"
+#include "matching/frame.h"
 #include "matching/luma_image.h"
 #include "matching/masking.h"
 #include "matching/picture_size.h"
@@ -68,8 +69,10 @@ xcorr::Status Meter::configure(const Task& task) {
   }
   const CurrentContext current(device(), context_);
   if (!current.status().ok()) return current.status();
+  xcorr::FieldSettings settings = task.field;
+  settings.type = luma_type(format_);
   auto made = xcorr::FieldMatcher::make(
-      device(), frame, task.field,
+      device(), frame, settings,
       mask.empty() ? xcorr::MatrixView{}
                    : xcorr::MatrixView{mask.data(), xcorr::ElementType::u8, frame, frame.width});
   if (!made.ok()) return made.status();

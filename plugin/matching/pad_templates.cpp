@@ -23,17 +23,17 @@ constexpr CapsTexts in_cuda_memory{
     CUDAXCORR_IN_CUDA_MEMORY CUDAXCORR_GPU_FORMATS CUDAXCORR_SIZES,
     CUDAXCORR_IN_CUDA_MEMORY CUDAXCORR_DEEP_GPU_FORMATS CUDAXCORR_SIZES};
 
-void append(GstCaps* caps, const CapsTexts& texts, Depths depths) {
+void append(GstCaps* caps, const CapsTexts& texts) {
   gst_caps_append(caps, gst_caps_from_string(texts.of_8_bits));
-  if (depths == Depths::all) gst_caps_append(caps, gst_caps_from_string(texts.deep));
+  gst_caps_append(caps, gst_caps_from_string(texts.deep));
 }
 
 }  // namespace
 
-void add_pad_templates(GstElementClass* klass, Depths depths) {
+void add_pad_templates(GstElementClass* klass) {
   GstCaps* caps = gst_caps_new_empty();
-  if (has_cuda_memory()) append(caps, in_cuda_memory, depths);
-  append(caps, in_system_memory, depths);
+  if (has_cuda_memory()) append(caps, in_cuda_memory);
+  append(caps, in_system_memory);
   gst_element_class_add_pad_template(
       klass, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
   gst_element_class_add_pad_template(

@@ -7,8 +7,6 @@
 
 namespace cudaxcorr {
 
-enum class Depths { of_8_bits, all };
-
-void add_pad_templates(GstElementClass* klass, Depths depths);
+void add_pad_templates(GstElementClass* klass);
 
 }  // namespace cudaxcorr

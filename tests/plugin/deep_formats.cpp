@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Frames of 10 to 16 bits: templates are found at their known places to the last bit, cut out of
-// such frames or of 8 bits, and what needs frames of 8 bits says so.
+// such frames or of 8 bits, displacements are measured, and what needs frames of 8 bits says so.
+#include <memory>  // which the macros of gstcheck.h would spoil
 #include <random>
 
+#include "fields.hpp"
 #include "live_templates.hpp"
 
 namespace {
@@ -247,6 +249,33 @@ GST_START_TEST(odd_addresses) {
 }
 GST_END_TEST
 
+/// Of pictures whose high bytes are all the same.
+GST_START_TEST(displacements) {
+  const Deep& deep = deep_formats[__i__];
+  const Words scene = noise(deep, deep.bits - 8);
+  Words moved(width, height);
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x)
+      moved.at((x + 3) % width, (y + height - 2) % height) =
+          scene.pixels[static_cast<std::size_t>(y) * width + x];
+  for (const char* reference : {"previous", "first"}) {
+    FieldFinder finder(std::string("subpixel=none windows=<20> search-range=6 reference=") +
+                       reference);
+    finder.set_format(deep.format, width, height);
+    assert_text(finder.measure(frame_of(deep, scene)).state, "reference");
+    const Field field = finder.measure(frame_of(deep, moved));
+    assert_moved(field, 3, -2);
+    fail_unless(field.score[field.size() / 2] == 1, "scores %f", field.score[field.size() / 2]);
+  }
+  // From bits to bytes and back: the field begins anew.
+  FieldFinder finder("subpixel=none windows=<20> search-range=6");
+  finder.set_format(deep.format, width, height);
+  finder.measure(frame_of(deep, scene));
+  assert_text(finder.measure(view_at(0, 0)).state, "reference");
+  assert_moved(finder.measure(view_at(3, -2)), -3, 2);
+}
+GST_END_TEST
+
 }  // namespace
 
 Suite* suite() {
@@ -262,5 +291,6 @@ Suite* suite() {
   tcase_add_loop_test(cases, turned_parts, 0, deep_count);
   tcase_add_test(cases, filters_need_8_bits);
   tcase_add_test(cases, odd_addresses);
+  tcase_add_loop_test(cases, displacements, 0, deep_count);
   return suite;
 }
