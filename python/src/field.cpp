@@ -3,12 +3,14 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstddef>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -48,10 +50,12 @@ nb::dict vector_fields() {
 class FieldMatcherOf {
  public:
   /// places: x and y of each
-  FieldMatcherOf(const Device& device, int height, int width, const FieldSettings& settings,
-                 const std::optional<const Picture*>& mask,
+  /// type: as Picture.type
+  FieldMatcherOf(const Device& device, const std::string& type, int height, int width,
+                 FieldSettings settings, const std::optional<const Picture*>& mask,
                  const std::vector<std::pair<float, float>>& places)
       : matcher_(device) {
+    settings.type = element_type(type, "pictures");
     std::vector<FieldPlace> centers;
     for (const auto& [x, y] : places) centers.push_back({x, y});
     on_device(device, [&] {
@@ -139,10 +143,10 @@ void bind_field(nb::module_& module) {
       .def_rw("symmetric", &FieldSettings::symmetric)
       .def_rw("min_counted", &FieldSettings::min_counted);
   nb::class_<FieldMatcherOf>(module, "FieldMatcher")
-      .def(nb::init<const Device&, int, int, const FieldSettings&,
+      .def(nb::init<const Device&, const std::string&, int, int, FieldSettings,
                     const std::optional<const Picture*>&,
                     const std::vector<std::pair<float, float>>&>(),
-           "device"_a, "height"_a, "width"_a, "settings"_a, "mask"_a.none(), "places"_a)
+           "device"_a, "type"_a, "height"_a, "width"_a, "settings"_a, "mask"_a.none(), "places"_a)
       .def_prop_ro("grid", &FieldMatcherOf::grid)
       .def("set_reference", &FieldMatcherOf::set_reference, "picture"_a, "stream"_a = 0)
       .def("match", &FieldMatcherOf::match, "frame"_a, "stream"_a = 0)

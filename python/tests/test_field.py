@@ -26,6 +26,26 @@ def test_whole_pixels():
     assert vectors[0, 0]["x"] == 15.5 and vectors[0, 1]["x"] == 31.5 and vectors[1, 0]["y"] == 31.5
 
 
+@pytest.mark.parametrize("kind, scale", [("u2", 200), ("f4", 0.001)])
+def test_deep_pictures(kind, scale):
+    before, after = ((30000 + picture.astype("f8") * scale).astype(kind) if kind == "u2"
+                     else (picture * scale).astype(kind) for picture in (shifted(0, 0), shifted(3, -2)))
+    vectors = xcorr.FieldMatcher(before, device="cpu", subpixel="none", search_range=8).match(after)
+    assert (inner(vectors)["dx"] == -3).all() and (inner(vectors)["dy"] == 2).all()
+    assert (inner(vectors)["score"] > 0.999999).all()
+    matcher = xcorr.FieldMatcher(shifted(0, 0), device="cpu", subpixel="none", search_range=8)
+    matcher.set_reference(before)  # of another type
+    assert (inner(matcher.match(after))["dx"] == -3).all()
+
+
+def test_what_is_not_finite():
+    before, after = shifted(0, 0).astype("f4"), shifted(3, -2).astype("f4")
+    before[40:44, 60:64], after[50, 70] = numpy.nan, numpy.inf
+    vectors = xcorr.FieldMatcher(before, device="cpu", subpixel="least-squares").match(after)
+    for name in vectors.dtype.names:
+        assert numpy.isfinite(vectors[name]).all()
+
+
 def test_references():
     matcher = xcorr.FieldMatcher(device="cpu", search_range=8, subpixel="none")
     with pytest.raises(ValueError, match="there is no reference"):
@@ -100,8 +120,12 @@ def test_pictures_that_cannot_be():
     matcher = xcorr.FieldMatcher(shifted(0, 0), device="cpu")
     with pytest.raises(ValueError, match="prepared for 128x96"):
         matcher.match(shifted(0, 0, (64, 64)))
-    with pytest.raises(TypeError, match="float32"):
+    with pytest.raises(TypeError, match="of type float32, the reference of uint8"):
         matcher.match(shifted(0, 0).astype("f4"))
+    with pytest.raises(TypeError, match="different types of elements: uint8, float32"):
+        matcher.match_ensemble([(shifted(0, 0), shifted(0, 0).astype("f4"))])
+    with pytest.raises(TypeError, match="float64"):
+        matcher.set_reference(shifted(0, 0).astype("f8"))
     with pytest.raises(ValueError, match="mask"):
         xcorr.FieldMatcher(shifted(0, 0), numpy.ones((5, 5), bool), device="cpu")
     with pytest.raises(TypeError, match="spacing cannot be 'wide'"):

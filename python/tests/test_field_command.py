@@ -154,10 +154,31 @@ def test_mask(series, tmp_path):
     assert {row["status"] for row in rows if float(row["x"]) < 30} == {"2"}
 
 
-def test_deep_pictures_are_scaled():
-    deep = numpy.arange(65536, dtype="u2").reshape(256, 256)
-    gray = pictures.to_gray(deep)
-    assert gray.dtype == numpy.uint8 and gray[0, 0] == 0 and gray[-1, -1] == 255
+def test_deep_pictures(tmp_path):
+    names = []
+    for x in (0, 3):
+        names.append(str(tmp_path / f"{x}.png"))
+        deep = 30000 + shifted(x, 0).astype("u2") // 4  # less than a step of 8 bits
+        Image.fromarray(deep).save(names[-1])
+    read = pictures.read_picture(tmp_path / "0.png")
+    assert read.dtype == numpy.uint16 and (read == 30000 + shifted(0, 0).astype("u2") // 4).all()
+    out = tmp_path / "field.csv"
+    assert command.main([*names, "-o", str(out), "-q", *WHOLE]) == 0
+    assert medians(out) == {"1": -3}
+
+
+def test_what_pictures_are_read_as():
+    for kind, made in (("u1", "u1"), ("u2", "u2"), ("i4", "u2"), ("f4", "f4"), ("f8", "f4"), ("?", "u1")):
+        assert pictures.to_gray(numpy.ones((2, 3), kind)).dtype == made
+    assert pictures.to_gray(numpy.array([[-1, 70000]])).dtype == "f4"
+
+
+def test_pictures_of_other_types_are_named(series, tmp_path, capsys):
+    Image.fromarray(shifted(1, 0).astype("u2")).save(series / "1.png")
+    out = tmp_path / "field.csv"
+    assert command.main([str(series), "-o", str(out), "-q", *WHOLE]) == 1
+    assert medians(out) == {"2": -3, "3": -3}
+    assert "1.png: its pixels are of uint16, those of the reference of uint8" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words, text", [

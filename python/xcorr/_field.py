@@ -8,13 +8,11 @@ from typing import Any, Iterable
 import numpy as np
 
 from . import _xcorr
-from ._arrays import MASKS, host_picture, place_of
+from ._arrays import MASKS, MATCHED, check_alike, host_picture, place_of
 from ._devices import name_of, open_device
 from ._matcher import _dtype
 from ._settings import _assign
 
-#: The types of elements that pictures may have.
-_MEASURED = ("u1",)
 _SUBPIXEL = ("none", "gauss", "quadratic", "least-squares")
 
 #: A window's result: ``x``, ``y`` (its centre in the reference), ``dx``, ``dy`` (its displacement), ``dx_by_x``,
@@ -106,7 +104,7 @@ class FieldMatcher:
 
     Parameters
     ----------
-    reference : array of uint8, optional
+    reference : array of uint8, uint16 or float32, optional
         See `set_reference`.
     mask : array of uint8 or bool of the pictures' shape, optional
         The pixels of the reference where it is 0 do not count.
@@ -134,7 +132,7 @@ class FieldMatcher:
         self._mask = None if mask is None else host_picture(mask, "mask", MASKS)
         self._places = _places(places)
         self._matcher: _xcorr.FieldMatcher | None = None
-        self._shape = (0, 0)
+        self._prepared_for = ("", 0, 0)
         if reference is not None:
             self.set_reference(reference)
 
@@ -153,26 +151,27 @@ class FieldMatcher:
         if place.device.is_gpu and place.device.ordinal != self._device.ordinal:
             raise ValueError(f"{name} is on {name_of(place.device)}, the matcher on {self.device}")
         with place.current():
-            return place, place.picture(array, name, _MEASURED)
+            return place, place.picture(array, name, MATCHED)
 
     def set_reference(self, reference: Any) -> None:
-        """Take the picture that others are compared with, of any size; copied.
+        """Take the picture that others are compared with, of any size and type; copied.
 
         Parameters
         ----------
-        reference : array of uint8 of shape (height, width)
-            Of NumPy, CuPy, PyTorch or anything with DLPack or ``__cuda_array_interface__``.
+        reference : array of uint8, uint16 or float32 of shape (height, width)
+            Of NumPy, CuPy, PyTorch or anything with DLPack or ``__cuda_array_interface__``. A float that is not
+            finite counts as 0.
         """
         place, picture = self._picture(reference, "reference")
         with place.current():
             self._prepared(picture).set_reference(picture, place.stream)
 
     def _prepared(self, picture: _xcorr.Picture) -> _xcorr.FieldMatcher:
-        """The matcher for pictures of that size."""
-        shape = picture.height, picture.width
-        if self._matcher is None or shape != self._shape:
-            self._matcher = _xcorr.FieldMatcher(self._device, *shape, self._library_settings, self._mask, self._places)
-            self._shape = shape
+        """The matcher for pictures of that type and size."""
+        asked = picture.type, picture.height, picture.width
+        if self._matcher is None or asked != self._prepared_for:
+            self._matcher = _xcorr.FieldMatcher(self._device, *asked, self._library_settings, self._mask, self._places)
+            self._prepared_for = asked
         return self._matcher
 
     def match(self, frame: Any) -> np.ndarray:
@@ -190,6 +189,9 @@ class FieldMatcher:
         if self._matcher is None:
             raise ValueError("there is no reference")
         place, picture = self._picture(frame, "frame")
+        if picture.type != self._prepared_for[0]:
+            raise TypeError(f"frame has elements of type {np.dtype(picture.type)}, the reference of "
+                            f"{np.dtype(self._prepared_for[0])}")
         with place.current():
             return self._matcher.match(picture, place.stream).view(VECTOR).reshape(self._matcher.grid)
 
@@ -202,7 +204,7 @@ class FieldMatcher:
 
         Parameters
         ----------
-        pairs : pairs of arrays of one shape
+        pairs : pairs of arrays of one shape and type
             References and frames; those on a GPU have been made on one stream.
 
         Returns
@@ -213,6 +215,8 @@ class FieldMatcher:
         if not taken:
             raise ValueError("an ensemble has at least one pair")
         place, first = taken[0][0]
+        for picture in (picture for pair in taken for _, picture in pair):
+            check_alike(first, "the first reference", picture, "a picture of the pairs")
         with place.current():
             matcher = self._prepared(first)
             vectors = matcher.match_ensemble([(reference[1], frame[1]) for reference, frame in taken], place.stream)

@@ -121,7 +121,7 @@ class FieldSettings:
     min_counted: float
 
 class FieldMatcher:
-    def __init__(self, device: Device, height: int, width: int, settings: FieldSettings,
+    def __init__(self, device: Device, type: str, height: int, width: int, settings: FieldSettings,
                  mask: Picture | None, places: list[tuple[float, float]]) -> None: ...
     @property
     def grid(self) -> tuple[int, int]: ...

@@ -82,7 +82,7 @@ class _Measuring:
     def __init__(self, options: argparse.Namespace) -> None:
         settings = FieldSettings(**{field.name: getattr(options, field.name)
                                     for field in dataclasses.fields(FieldSettings)})
-        mask = read_picture(pathlib.Path(options.mask)) if options.mask else None
+        mask = read_picture(pathlib.Path(options.mask)) != 0 if options.mask else None
         places = read_places(pathlib.Path(options.places)) if options.places else None
         self._matcher = FieldMatcher(None, mask, places, device=options.device, settings=settings)
         self._kept, self._ensemble = options.reference, options.ensemble
@@ -134,6 +134,8 @@ class _Measuring:
         if reference is not None and picture.shape != reference.shape:
             return (f"{name}: it has {picture.shape[1]}x{picture.shape[0]} pixels, the reference "
                     f"{reference.shape[1]}x{reference.shape[0]}")
+        if reference is not None and picture.dtype != reference.dtype:
+            return f"{name}: its pixels are of {picture.dtype}, those of the reference of {reference.dtype}"
         return None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Pictures from files, folders and videos, as 8-bit gray arrays. Pillow and OpenCV read them."""
+"""Pictures from files, folders and videos, as gray arrays of uint8, uint16 or float32. Pillow and OpenCV read them."""
 from __future__ import annotations
 
 import csv
@@ -25,15 +25,17 @@ def library(name: str, purpose: str, package: str) -> Any:
 
 
 def to_gray(pixels: np.ndarray) -> np.ndarray:
-    """8 bits a pixel. What has more is scaled so that its range fills them, which no correlation minds."""
+    """uint8, uint16, or float32 for all that these cannot hold."""
     if pixels.ndim == 3:
         luma: np.ndarray = pixels @ np.array([0.299, 0.587, 0.114])
         return (luma + 0.5).astype(np.uint8)
-    if pixels.dtype == np.uint8:
+    if pixels.dtype in (np.uint8, np.uint16):
         return pixels
-    low, high = float(pixels.min()), float(pixels.max())
-    scaled: np.ndarray = (pixels - low) * (255 / max(high - low, 1e-30)) + 0.5
-    return scaled.astype(np.uint8)
+    if pixels.dtype == bool:
+        return pixels.astype(np.uint8)
+    if pixels.dtype.kind in "iu" and pixels.min() >= 0 and pixels.max() <= 65535:
+        return pixels.astype(np.uint16)  # as Pillow has 16 bits
+    return pixels.astype(np.float32)
 
 
 def read_picture(path: pathlib.Path) -> np.ndarray:
