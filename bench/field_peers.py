@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How exact displacement fields are beside OpenPIV and OpenCV, on the pairs of field_bench, in one run.
+"""How exact displacement fields are beside OpenPIV and OpenCV, on pairs whose truth is known, in one run.
 
     field_peers.py --field-bench=build/bench/field_bench [--filter=TEXT] [--device=cpu]
+    field_peers.py --pairs=FOLDER [--filter=TEXT] [--device=cpu]
 
-Needs the package xcorr and NumPy; OpenPIV and OpenCV are used where they are (field_peers.sh installs all of them).
-Prints for each case and program the root of the mean square of a component's error and its greatest mean over the pairs,
-without vectors that are off by a pixel or more, whose share is in the next column; windows are of 32x32 or 33x33 pixels
-every 16. Time is the processor's for a pair, of all threads.
+The pairs are drawn by field_bench, with windows of 32x32 or 33x33 pixels every 16, or given in a folder, as the PIV
+dataset of Cai et al. has them, with windows of 16x16 or 17x17 pixels every 8. Needs the package xcorr and NumPy, for
+given pairs also Pillow; OpenPIV and OpenCV are used where they are (field_peers.sh installs all of them). Prints for each
+case and program the root of the mean square of a component's error and its greatest mean over the pairs, without vectors
+that are off by a pixel or more, whose share is in the next column. Time is the processor's for a pair, of all threads.
 """
 import argparse
 import contextlib
+import dataclasses
+import itertools
 import pathlib
 import subprocess
 import tempfile
@@ -20,23 +24,37 @@ import numpy as np
 
 import xcorr
 
-WINDOW, SPACING, MARGIN, RANGE = 32, 16, 48, 16
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """Of windows, in pixels; vectors nearer to the picture's edge than `margin` are left out."""
+
+    window: int
+    spacing: int
+    margin: int
+    search_range: int = 16
 
 
-def of_ours(**settings):
-    def measure(before, after, device):
-        vectors = xcorr.FieldMatcher(before, device=device, spacing=SPACING, search_range=RANGE, **settings).match(after)
-        return vectors["x"], vectors["y"], vectors["dx"], vectors["dy"], False
+DRAWN, GIVEN = Layout(32, 16, 48), Layout(16, 8, 24)
+
+
+def of_ours(passes=lambda window: (window,), **settings):
+    def measure(before, after, layout, device):
+        matcher = xcorr.FieldMatcher(before, device=device, windows=passes(layout.window), spacing=layout.spacing,
+                                     search_range=layout.search_range, **settings)
+        vectors = matcher.match(after)
+        return vectors["x"], vectors["y"], vectors["dx"], vectors["dy"], settings.get('symmetric', False)
     return measure
 
 
-def openpiv_passes(before, after, _):
+def openpiv_passes(before, after, layout, _):
     """Three passes with deformation. Its vectors belong to the middle of the way, its y points upwards and its places
     are edges of pixels."""
     from openpiv import windef  # pylint: disable=import-outside-toplevel
     settings = windef.PIVSettings()
-    settings.windowsizes = (2 * WINDOW, WINDOW, WINDOW)
-    settings.overlap = (WINDOW, WINDOW - SPACING, WINDOW - SPACING)
+    window = layout.window
+    settings.windowsizes = (2 * window, window, window)
+    settings.overlap = (window, window - layout.spacing, window - layout.spacing)
     settings.num_iterations = 3
     settings.sig2noise_method = 'peak2mean'
     settings.show_plot = settings.show_all_plots = False
@@ -44,37 +62,40 @@ def openpiv_passes(before, after, _):
     return x - 0.5, before.shape[0] - y - 0.5, dx, -dy, True
 
 
-def openpiv_search(before, after, _):
+def openpiv_search(before, after, layout, _):
     """One pass, windows in larger ones."""
     from openpiv import pyprocess  # pylint: disable=import-outside-toplevel
-    area = WINDOW + 2 * RANGE
+    area = layout.window + 2 * layout.search_range
     dx, dy = pyprocess.extended_search_area_piv(
-        before.astype(np.int32), after.astype(np.int32), window_size=WINDOW, search_area_size=area,
-        overlap=area - SPACING, normalized_correlation=True, correlation_method='circular', sig2noise_method=None,
+        before.astype(np.int32), after.astype(np.int32), window_size=layout.window, search_area_size=area,
+        overlap=area - layout.spacing, normalized_correlation=True, correlation_method='circular', sig2noise_method=None,
         subpixel_method='gaussian')[:2]
-    x, y = pyprocess.get_coordinates(before.shape, area, area - SPACING, center_on_field=False)
+    x, y = pyprocess.get_coordinates(before.shape, area, area - layout.spacing, center_on_field=False)
     return x - 0.5, y - 0.5, np.ma.filled(dx, np.nan), np.ma.filled(dy, np.nan), False
 
 
-def corners(shape):
-    return np.meshgrid(*(np.arange(RANGE, length - WINDOW - RANGE, SPACING) for length in shape[::-1]))
+def corners(shape, layout):
+    """Of windows whose whole range is inside the picture."""
+    reach = layout.search_range
+    return np.meshgrid(*(np.arange(reach, length - layout.window - reach, layout.spacing) for length in shape[::-1]))
 
 
-def opencv_match(before, after, _):
+def opencv_match(before, after, layout, _):
     """matchTemplate in each window's range, and a Gauss curve through three scores along each axis."""
     import cv2  # pylint: disable=import-outside-toplevel
-    left, top = corners(before.shape)
+    left, top = corners(before.shape, layout)
     found = np.full((2, *left.shape), np.nan)
+    window, reach = layout.window, layout.search_range
     for place in np.ndindex(left.shape):
         x, y = left[place], top[place]
-        scores = cv2.matchTemplate(after[y - RANGE:y + WINDOW + RANGE, x - RANGE:x + WINDOW + RANGE],
-                                   before[y:y + WINDOW, x:x + WINDOW], cv2.TM_CCOEFF_NORMED)
+        scores = cv2.matchTemplate(after[y - reach:y + window + reach, x - reach:x + window + reach],
+                                   before[y:y + window, x:x + window], cv2.TM_CCOEFF_NORMED)
         row, column = np.unravel_index(scores.argmax(), scores.shape)
-        if 0 < row < 2 * RANGE and 0 < column < 2 * RANGE:
+        if 0 < row < 2 * reach and 0 < column < 2 * reach:
             logs = np.log(np.maximum(scores[row - 1:row + 2, column - 1:column + 2], 1e-3))
-            found[(0, *place)] = column - RANGE + vertex(*logs[1])
-            found[(1, *place)] = row - RANGE + vertex(*logs[:, 1])
-    return left + (WINDOW - 1) / 2, top + (WINDOW - 1) / 2, *found, False
+            found[(0, *place)] = column - reach + vertex(*logs[1])
+            found[(1, *place)] = row - reach + vertex(*logs[:, 1])
+    return left + (window - 1) / 2, top + (window - 1) / 2, *found, False
 
 
 def vertex(before, here, after):
@@ -83,50 +104,67 @@ def vertex(before, here, after):
     return 0.5 * (before - after) / curvature if curvature < 0 else 0
 
 
-def opencv_dis(before, after, _):
+def opencv_dis(before, after, layout, _):
     """Dense optical flow, the mean over each window."""
     import cv2  # pylint: disable=import-outside-toplevel
     flow = cv2.DISOpticalFlow_create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM).calc(before, after, None)
-    left, top = corners(before.shape)
-    means = cv2.blur(flow, (WINDOW, WINDOW), anchor=(0, 0))[top, left]
-    return left + (WINDOW - 1) / 2, top + (WINDOW - 1) / 2, means[..., 0], means[..., 1], False
+    left, top = corners(before.shape, layout)
+    means = cv2.blur(flow, (layout.window, layout.window), anchor=(0, 0))[top, left]
+    half = (layout.window - 1) / 2
+    return left + half, top + half, means[..., 0], means[..., 1], False
 
 
-LEAST_SQUARES = {'windows': (33,), 'subpixel': 'least-squares'}
-PROGRAMS = {  # name: (what it needs, f(before, after, device) -> x, y, dx, dy, whether they are of the middle of the way)
+def odd(window):
+    return (window + 1,)
+
+
+def thrice(window):
+    return 2 * window, window, window
+
+
+LEAST_SQUARES = {'passes': odd, 'subpixel': 'least-squares'}
+PROGRAMS = {  # what it needs, f(before, after, layout, device) -> x, y, dx, dy, whether they are of the middle of the way
     'xcorr, gauss': (None, of_ours()),
+    'xcorr, 2w-w-w with deformation': (None, of_ours(thrice, deformation=True)),
+    'xcorr, 2w-w-w with deformation, symmetric': (None, of_ours(thrice, deformation=True, symmetric=True)),
     'xcorr, least squares 0': (None, of_ours(order=0, **LEAST_SQUARES)),
     'xcorr, least squares 1': (None, of_ours(**LEAST_SQUARES)),
     'xcorr, least squares 1, weight 10': (None, of_ours(weight_sigma=10, **LEAST_SQUARES)),
     'xcorr, least squares 2, weight 10': (None, of_ours(order=2, weight_sigma=10, **LEAST_SQUARES)),
-    'OpenPIV, 64-32-32 with deformation': ('openpiv', openpiv_passes),
-    'OpenPIV, 32 in 64': ('openpiv', openpiv_search),
+    'OpenPIV, 2w-w-w with deformation': ('openpiv', openpiv_passes),
+    'OpenPIV, w in a larger one': ('openpiv', openpiv_search),
     'OpenCV, matchTemplate and gauss': ('cv2', opencv_match),
     'OpenCV, DIS medium': ('cv2', opencv_dis),
 }
 
 
-class Truth:
-    """The displacement of what a picture shows at any place."""
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """Two pictures, the displacement of what they show as two planes, and whether that is given for the middle of the
+    way or for the place in the first picture."""
 
-    def __init__(self, path, shape):
-        self._planes = np.fromfile(path, np.float32).reshape(2, *shape).astype(float)
+    case: str
+    before: np.ndarray
+    after: np.ndarray
+    planes: np.ndarray
+    of_middle: bool
 
-    def at(self, x, y):
+    def truth(self, x, y, of_middle):
+        """Of the ways that begin at places, or whose middles are there."""
+        moved = self._at(x, y)
+        share = 0.5 * (int(self.of_middle) - int(of_middle))
+        for _ in range(20 if share else 0):
+            moved = self._at(x + share * moved[0], y + share * moved[1])
+        return moved
+
+    def _at(self, x, y):
         """Between pixels bilinearly."""
-        height, width = self._planes.shape[1:]
+        height, width = self.planes.shape[1:]
         column, row = np.clip(x.astype(int), 0, width - 2), np.clip(y.astype(int), 0, height - 2)
         across, down = x - column, y - row
-        upper, lower = ((1 - across) * self._planes[:, line, column] + across * self._planes[:, line, column + 1]
+        upper, lower = ((1 - across) * self.planes[:, line, column] + across * self.planes[:, line, column + 1]
                         for line in (row, row + 1))
         return (1 - down) * upper + down * lower
-
-    def halfway(self, x, y):
-        """Of the ways whose middles are at places."""
-        moved = self.at(x, y)
-        for _ in range(20):
-            moved = self.at(x - moved[0] / 2, y - moved[1] / 2)
-        return moved
 
 
 class Errors:
@@ -135,11 +173,12 @@ class Errors:
     def __init__(self):
         self.squares, self.means, self.count, self.outliers, self.seconds, self.pairs = 0.0, [0.0], 0, 0, 0.0, 0
 
-    def add(self, field, truth, shape, seconds):
+    def add(self, field, pair, margin, seconds):
         x, y, dx, dy = (np.asarray(each, float).ravel() for each in field[:4])
-        inside = (x > MARGIN) & (x < shape[1] - MARGIN) & (y > MARGIN) & (y < shape[0] - MARGIN)
+        height, width = pair.before.shape
+        inside = (x > margin) & (x < width - margin) & (y > margin) & (y < height - margin)
         x, y = x[inside], y[inside]
-        error = np.stack([dx, dy])[:, inside] - (truth.halfway if field[4] else truth.at)(x, y)
+        error = np.stack([dx, dy])[:, inside] - pair.truth(x, y, field[4])
         good = error[:, np.hypot(*error) < 1]  # not what is no number
         self.count += error.shape[1]
         self.outliers += error.shape[1] - good.shape[1]
@@ -172,38 +211,68 @@ def available(module):
     return True
 
 
-def measure(folder, case, programs, device):
-    """Prints a line for each program."""
-    errors = {name: Errors() for name in programs}
-    for path in sorted(folder.glob(f'{case}-*-before.pgm')):
+def drawn_pairs(folder):
+    """Of field_bench."""
+    for path in sorted(folder.glob('*-before.pgm')):
         stem = str(path)[:-len('before.pgm')]
         before, after = read_pgm(path), read_pgm(pathlib.Path(f'{stem}after.pgm'))
-        truth = Truth(f'{stem}truth.f32', before.shape)
-        for name, (_, program) in programs.items():
-            with contextlib.redirect_stdout(None):  # OpenPIV talks
-                if not errors[name].pairs:
-                    program(before, after, device)  # loads what it needs
-                start = time.process_time()
-                field = program(before, after, device)
-            errors[name].add(field, truth, before.shape, time.process_time() - start)
-    for name, each in errors.items():
-        print('| ' + ' | '.join((case, name, *each.columns())) + ' |', flush=True)
+        planes = np.fromfile(f'{stem}truth.f32', np.float32).reshape(2, *before.shape)
+        yield Pair(path.name.rsplit('-', 2)[0], before, after, planes.astype(float), False)
+
+
+def read_flo(path):
+    """A flow of Middlebury's format: a magic number, width, height, and the two components of each pixel."""
+    magic, = np.fromfile(path, np.float32, 1)
+    assert magic == np.float32(202021.25), path
+    width, height = np.fromfile(path, np.int32, 2, offset=4)
+    return np.fromfile(path, np.float32, offset=12).reshape(height, width, 2).transpose(2, 0, 1)
+
+
+def given_pairs(folder):
+    """NAME_NUMBER_img1.tif, NAME_NUMBER_img2.tif and NAME_NUMBER_flow.flo, as the PIV dataset of Cai et al. (2019) has
+    them, whose truth is of the middle of the way."""
+    from PIL import Image  # pylint: disable=import-outside-toplevel
+    for path in sorted(folder.glob('*_img1.tif')):
+        stem = str(path)[:-len('_img1.tif')]
+        before, after = (np.asarray(Image.open(f'{stem}_img{number}.tif').convert('L')) for number in (1, 2))
+        yield Pair(path.name.rsplit('_', 2)[0], before, after, read_flo(f'{stem}_flow.flo').astype(float), True)
+
+
+def measure(pairs, layout, programs, device):
+    """Prints a line for each program of each case, whose pairs come one after another."""
+    for case, of_case in itertools.groupby(pairs, lambda pair: pair.case):
+        errors = {name: Errors() for name in programs}
+        for pair in of_case:
+            for name, (_, program) in programs.items():
+                with contextlib.redirect_stdout(None):  # OpenPIV talks
+                    if not errors[name].pairs:
+                        program(pair.before, pair.after, layout, device)  # loads what it needs
+                    start = time.process_time()
+                    field = program(pair.before, pair.after, layout, device)
+                errors[name].add(field, pair, layout.margin, time.process_time() - start)
+        for name, each in errors.items():
+            print('| ' + ' | '.join((case, name, *each.columns())) + ' |', flush=True)
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--field-bench', required=True, help='the program, which draws the pairs')
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument('--field-bench', help='the program, which draws the pairs')
+    source.add_argument('--pairs', type=pathlib.Path, help='a folder of given pairs')
     parser.add_argument('--filter', default='', help='only cases whose name has it')
     parser.add_argument('--device', default='cpu', help='of ours; default cpu')
     options = parser.parse_args(arguments)
     programs = {name: program for name, program in PROGRAMS.items() if available(program[0])}
     print('| case | program | rms, px | greatest mean, px | outliers | CPU ms |')
     print('| --- | --- | ---: | ---: | ---: | ---: |')
+    if options.pairs:
+        wanted = (pair for pair in given_pairs(options.pairs) if options.filter in pair.case)
+        measure(wanted, GIVEN, programs, options.device)
+        return
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         subprocess.run([options.field_bench, f'--write={folder}', f'--filter={options.filter}'], check=True)
-        for case in sorted({path.name.rsplit('-', 2)[0] for path in folder.glob('*-before.pgm')}):
-            measure(folder, case, programs, options.device)
+        measure(drawn_pairs(folder), DRAWN, programs, options.device)
 
 
 if __name__ == '__main__':

@@ -2,11 +2,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Makes docs/transcript.md: installs the package and shows it at work, workers that are killed included.
 
-transcript.py PLUGINS, the folder of libgstcudaxcorr.so. Needs PyGObject and redis-server. Everything is done in a
-folder of its own; what is shown is what was printed.
+    transcript.py PLUGINS [--packages]
+
+PLUGINS: the folder of libgstcudaxcorr.so; --packages: only the section about packages is made anew. Needs PyGObject,
+redis-server and Debian's tools for packages. Everything is done in a folder of its own; what is shown is what was
+printed.
 """
+import argparse
 import os
 import pathlib
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -165,17 +171,41 @@ for name in "gate", "door":
     shell.end()
 
 
+def packages(shell):
+    shell.section("Packages", "Debian's, of the CPU alone: without the profile `pkg.cudaxcorr.nocuda` kernels for all kinds "
+                  "of GPU come on top.")
+    shutil.copytree(SOURCE, shell.folder / "copy/cudaxcorr", symlinks=True,
+                    ignore=shutil.ignore_patterns(".*", "build*", "__pycache__"))
+    shell.run("cd copy/cudaxcorr && DEB_BUILD_PROFILES=pkg.cudaxcorr.nocuda DEB_BUILD_OPTIONS='nocheck noautodbgsym' "
+              "dpkg-buildpackage -b -us -uc >../log 2>&1")
+    shell.run("cd copy && ls -s --block-size=K *.deb")
+    shell.end()
+
+
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("plugins", type=pathlib.Path)
+    parser.add_argument("--packages", action="store_true")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="xcorr-transcript-") as name:
         folder = pathlib.Path(name).resolve()
         (folder / "cudaxcorr").symlink_to(SOURCE)
-        environment = {**os.environ, MARK: str(folder), "GST_PLUGIN_PATH_1_0": str(pathlib.Path(sys.argv[1]).resolve()),
+        environment = {**os.environ, MARK: str(folder), "GST_PLUGIN_PATH_1_0": str(options.plugins.resolve()),
                        "GST_REGISTRY_1_0": str(folder / "registry"), "PYTHONPATH": str(SOURCE / "python/tests"),
                        "PYTHONDONTWRITEBYTECODE": "1"}
         shell = Shell(folder, environment)
-        for part in install, functions, archive, fleet:
+        for part in (packages,) if options.packages else (install, functions, archive, fleet, packages):
             part(shell)
-    (SOURCE / "docs/transcript.md").write_text(shell.page.rstrip() + "\n", encoding="utf-8")
+    page = SOURCE / "docs/transcript.md"
+    made = sections(shell.page)
+    kept = sections(page.read_text(encoding="utf-8")) if options.packages else {}
+    page.write_text("\n".join([PAGE.rstrip() + "\n", *({**kept, **made}).values()]), encoding="utf-8")
+
+
+def sections(page):
+    """Of a page, by their headings."""
+    parts = re.split(r"^(?=## )", page, flags=re.MULTILINE)[1:]
+    return {part.split("\n", 1)[0]: part.rstrip() + "\n" for part in parts}
 
 
 main()

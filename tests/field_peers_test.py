@@ -21,18 +21,18 @@ class Pairs(unittest.TestCase):
     def test_what_is_written(self):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([FIELD_BENCH, f'--write={folder}', '--filter=vortices, mild'], check=True)
-            stem = f'{folder}/vortices, mild-1-'
-            before, after = (field_peers.read_pgm(pathlib.Path(f'{stem}{name}.pgm')) for name in ('before', 'after'))
-            truth = field_peers.Truth(f'{stem}truth.f32', before.shape)
             self.assertEqual(len(list(pathlib.Path(folder).iterdir())), 6)
-        self.assertEqual((before.shape, after.shape), ((512, 512), (512, 512)))
+            pairs = list(field_peers.drawn_pairs(pathlib.Path(folder)))
+        self.assertEqual([pair.case for pair in pairs], 2 * ['vortices, mild'])
+        pair = pairs[1]
+        self.assertEqual((pair.before.shape, pair.after.shape), ((512, 512), (512, 512)))
         y, x = np.mgrid[20.0:492, 20:492]
-        dx, dy = truth.at(x, y)
+        dx, dy = pair.truth(x, y, False)
         self.assertGreater(np.hypot(dx, dy).max(), 3)
 
         def alike(dx, dy):
-            there = after[np.rint(y + dy).astype(int), np.rint(x + dx).astype(int)]
-            return np.corrcoef(before[20:492, 20:492].ravel(), there.ravel())[0, 1]
+            there = pair.after[np.rint(y + dy).astype(int), np.rint(x + dx).astype(int)]
+            return np.corrcoef(pair.before[20:492, 20:492].ravel(), there.ravel())[0, 1]
         self.assertGreater(alike(dx, dy), 0.6)
         self.assertGreater(alike(dx, dy), 3 * alike(0 * dx, 0 * dy))
         self.assertGreater(alike(dx, dy), 3 * alike(dy, dx))
@@ -44,25 +44,44 @@ class Pairs(unittest.TestCase):
         self.assertIn('/nowhere/vortices, mild-0-before.pgm: cannot be written', done.stderr)
 
 
+    def test_given_pairs(self):
+        if not importlib.util.find_spec('PIL'):
+            self.skipTest('no Pillow')
+        from PIL import Image  # pylint: disable=import-outside-toplevel
+        flow = np.random.default_rng(1).normal(size=(6, 8, 2)).astype(np.float32)
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ('a_b_00002', 'a_b_00001', 'c_1'):
+                for number in (1, 2):
+                    Image.fromarray(np.full((6, 8), 10 * number, np.uint8)).save(f'{folder}/{name}_img{number}.tif')
+                with open(f'{folder}/{name}_flow.flo', 'wb') as file:
+                    file.write(b'PIEH' + np.array([8, 6], np.int32).tobytes() + flow.tobytes())
+            pairs = list(field_peers.given_pairs(pathlib.Path(folder)))
+        self.assertEqual([pair.case for pair in pairs], ['a_b', 'a_b', 'c'])
+        self.assertEqual((pairs[0].before[0, 0], pairs[0].after[0, 0], pairs[0].of_middle), (10, 20, True))
+        np.testing.assert_array_equal(pairs[0].planes, flow.transpose(2, 0, 1))
+
+
 class Counting(unittest.TestCase):
-    def setUp(self):
+    @staticmethod
+    def pair(of_middle):
         y, x = np.mgrid[:100, :120]
-        planes = np.stack([0.05 * x, 0.02 * y]).astype(np.float32)
-        with tempfile.NamedTemporaryFile() as file:
-            planes.tofile(file.name)
-            self.truth = field_peers.Truth(file.name, (100, 120))
+        picture = np.zeros((100, 120), np.uint8)
+        return field_peers.Pair('', picture, picture, np.stack([0.05 * x, 0.02 * y]), of_middle)
 
     def test_truth(self):
         x, y = np.array([50, 60.25]), np.array([50, 40.5])
-        np.testing.assert_allclose(self.truth.at(x, y), [0.05 * x, 0.02 * y], rtol=1e-6)
+        begun, middle = self.pair(False), self.pair(True)
+        np.testing.assert_allclose(begun.truth(x, y, False), [0.05 * x, 0.02 * y], rtol=1e-6)
+        np.testing.assert_allclose(middle.truth(x, y, True), [0.05 * x, 0.02 * y], rtol=1e-6)
         # What began at x is at 1.05 x; the middle of the way is 1.025 x.
-        np.testing.assert_allclose(self.truth.halfway(1.025 * x, 1.01 * y), [0.05 * x, 0.02 * y], rtol=1e-6)
+        np.testing.assert_allclose(begun.truth(1.025 * x, 1.01 * y, True), [0.05 * x, 0.02 * y], rtol=1e-6)
+        np.testing.assert_allclose(middle.truth(0.975 * x, 0.99 * y, False), [0.05 * x, 0.02 * y], rtol=1e-6)
 
     def test_errors(self):
         errors = field_peers.Errors()
         x, y = np.array([50, 51, 52, 53, 10.0]), np.full(5, 49.5)
         dx, dy = 0.05 * x + [0.1, 0.3, 2, np.nan, 9], 0.02 * y
-        errors.add((x, y, dx, dy, False), self.truth, (100, 120), 0.5)
+        errors.add((x, y, dx, dy, False), self.pair(False), 48, 0.5)
         rms, mean, outliers, took = errors.columns()
         self.assertEqual((rms, mean, outliers, took), (f'{np.sqrt(0.1 / 4):.4f}', '0.2000', '50.00 %', '500'))
 

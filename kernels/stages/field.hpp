@@ -72,7 +72,7 @@ struct FieldWindow {
   float node_x = 0, node_y = 0;  ///< from its centre to its node of the grid
   /// Of the displacement what the pictures were deformed by before: what is found comes on top.
   float deformed_dx = 0, deformed_dy = 0;
-  FieldStatus status = FieldStatus::ok;  ///< or masked: it is left out
+  FieldStatus status = FieldStatus::ok;  ///< else it is left out
 
   XCORR_HD FieldSlopes slopes() const { return {dx_by_x, dx_by_y, dy_by_x, dy_by_y}; }
 };

@@ -211,6 +211,17 @@ XCORR_HD inline FieldWindow halfway(const stage::Predict::Problem& p, FieldWindo
   return window;
 }
 
+/// Whether what a window shows has its centre in both pictures, when it moves as expected.
+XCORR_HD inline bool is_in_both(const stage::Predict::Problem& p, const FieldWindow& window) {
+  const float half = 0.5F * static_cast<float>(p.to.window - 1), after = p.symmetric ? 0.5F : 1.0F;
+  const auto inside = [&](int corner, float moved, int length) {
+    const float from = static_cast<float>(corner) + half - (1 - after) * moved, to = from + moved;
+    const auto last = static_cast<float>(length - 1);
+    return from >= 0 && to >= 0 && from <= last && to <= last;
+  };
+  return inside(window.x, window.dx, p.frame.width) && inside(window.y, window.dy, p.frame.height);
+}
+
 /// A window of the next pass.
 XCORR_HD inline FieldWindow predicted(const stage::Predict::Problem& p, const FieldVector* vectors,
                                       FieldStatus node, int column, int row) {
@@ -220,6 +231,9 @@ XCORR_HD inline FieldWindow predicted(const stage::Predict::Problem& p, const Fi
                                       p.to.center_y(static_cast<float>(row)), window);
   if (p.bent) take_slopes(FieldOnGrid{vectors, p.from}.at(column, row), window);
   if (!p.deformed) return halfway(p, window);
+  // Beyond its edges a deformed picture shows nothing that could be found.
+  if (window.status == FieldStatus::ok && !is_in_both(p, window))
+    window.status = FieldStatus::out_of_range;
   window.deformed_dx = window.dx;
   window.deformed_dy = window.dy;
   window.dx = window.dy = 0;

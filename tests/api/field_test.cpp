@@ -213,6 +213,22 @@ TEST_P(FieldTest, DeformedPicturesUnderAMask) {
   EXPECT_GT(errors(pair, settings).rms, 0.5) << "what the mask is for";
 }
 
+TEST_P(FieldTest, WhatLeavesADeformedPictureIsNotFound) {
+  const Pair pair = fields::particles(size, fields::uniform(24, 0), {}, 3);
+  FieldSettings settings;
+  settings.windows = {32, 16, 16};
+  settings.spacing = 8;
+  settings.search_range = 32;
+  settings.deformation = true;
+  int gone = 0;
+  for (const FieldVector& v : match(pair, settings)) {
+    if (v.x + 24 < size.width) continue;
+    ++gone;
+    EXPECT_NE(v.status, FieldStatus::ok) << v.x << ' ' << v.y;
+  }
+  EXPECT_GT(gone, 20);
+}
+
 TEST_P(FieldTest, DeformedPicturesShowTheMiddleOfTheWay) {
   const fields::Motion motion = [](fields::Point p) { return fields::Point{p.x / 16 - 4, 2}; };
   const Pair pair = fields::particles(size, motion, {}, 7);

@@ -451,6 +451,14 @@ Status predict(const stage::Predict::Problem& p, const Device&, const stage::Pre
     }
     if (p.bent) b.bends[i] = bend_on_grid(p, b.vectors, i, w);
     if (p.deformed) {
+      const auto outside = [&](int corner, Wide moved, int length) {
+        const Wide center = corner + (p.to.window - 1) / 2.0L;
+        const Wide from = p.symmetric ? center - moved / 2 : center, to = from + moved;
+        return std::min(from, to) < 0 || std::max(from, to) > length - 1;
+      };
+      if (w.status == FieldStatus::ok &&
+          (outside(w.x, w.dx, p.frame.width) || outside(w.y, w.dy, p.frame.height)))
+        w.status = FieldStatus::out_of_range;
       std::swap(w.dx, w.deformed_dx);
       std::swap(w.dy, w.deformed_dy);
       w.x += p.margin;

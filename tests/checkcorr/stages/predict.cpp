@@ -27,6 +27,7 @@ class PredictTest final : public StageTest<xcorr::stage::Predict> {
       p.to = {{2 * grid.width + 1, 2 * grid.height}, 0, 4, 5, 9};
       p.deformed = scenario.test.left.width % 3 == 0;
       p.margin = p.deformed ? 5 : 0;
+      if (p.deformed) p.frame = {5 * grid.width + 18, 5 * grid.height + 22};  // some move out of it
     }
     return p;
   }
