@@ -199,7 +199,7 @@ class FieldMatcher:
         """Measure one field of several pairs that show the same motion.
 
         The scores of each shift are averaged over the pairs before the best one is looked for (ensemble correlation),
-        so windows may be small and particles few. Not with ``subpixel="least_squares"``. Afterwards there is no
+        so windows may be small and particles few. Not with ``subpixel="least-squares"``. Afterwards there is no
         reference.
 
         Parameters

@@ -126,8 +126,7 @@ class XCORR_API FieldMatcher {
   /// last are moved inside the picture where they would reach out.
   /// Errors: invalid_argument for settings that cannot be, windows larger than the picture, passes
   /// that grow, a mask of another size or type, places of windows that are not inside the picture
-  /// or with deformation;
-  /// unsupported; out_of_memory; device_error.
+  /// or with deformation; unsupported; out_of_memory; device_error.
   static Result<FieldMatcher> make(const Device& device, Size picture,
                                    const FieldSettings& settings, const MatrixView& mask = {},
                                    std::span<const FieldPlace> places = {});

@@ -107,7 +107,6 @@ struct __attribute__((visibility("hidden"))) FieldMatcher::Impl {
   ElementType type = ElementType::u8;
   std::int64_t row_bytes = 0, pitch = 0;
   std::optional<FieldPlan> plan;
-  bool fits = false, ensemble_is_prepared = false;
   FrameReader reader;
   OwnPicture reference, frame;
   std::optional<Stream> pending;
@@ -146,7 +145,6 @@ Status FieldMatcher::Impl::make(const FieldSettings& settings, const MatrixView&
   if (!made.ok()) return made.status();
   plan = std::move(made.value());
   type = settings.type;
-  fits = settings.subpixel == FieldSubpixel::least_squares;
   auto made_reader = FrameReader::make(device, type, picture);
   if (!made_reader.ok()) return made_reader.status();
   reader = std::move(made_reader.value());
@@ -188,7 +186,7 @@ Status FieldMatcher::Impl::take(OwnPicture& to, const MatrixView& view, Stream s
 Status FieldMatcher::Impl::check_ensemble(std::span<const FieldPair> pairs) const {
   if (pending) return uncollected();
   if (pairs.empty()) return {Code::invalid_argument, "an ensemble has at least one pair"};
-  if (fits)
+  if (plan->fits())
     return {Code::invalid_argument,
             "least squares fit single pairs; an ensemble takes another sub-pixel method"};
   for (const FieldPair& pair : pairs) {
@@ -199,9 +197,7 @@ Status FieldMatcher::Impl::check_ensemble(std::span<const FieldPair> pairs) cons
 }
 
 Status FieldMatcher::Impl::enqueue_ensemble(std::span<const FieldPair> pairs, Stream stream) {
-  if (!ensemble_is_prepared)
-    if (Status s = plan->prepare_ensemble(); !s.ok()) return s;
-  ensemble_is_prepared = true;
+  if (Status s = plan->prepare_ensemble(); !s.ok()) return s;
   for (int pass = 0; pass < plan->passes(); ++pass) {
     FieldPairNumber number{0, static_cast<int>(pairs.size())};
     for (const FieldPair& pair : pairs) {

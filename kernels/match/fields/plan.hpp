@@ -41,13 +41,14 @@ class FieldPlan {
   /// Enqueues a field; its vectors come to vectors().
   Status enqueue(const FieldPicture& reference, const FieldPicture& frame, Stream stream);
 
-  /// Once before the first ensemble; nothing may be enqueued.
+  /// Before each ensemble; nothing may be enqueued. Only the first call has something to do.
   Status prepare_ensemble();
   /// Enqueues a pass's search in one of the pairs. For each pass in turn all pairs come,
   /// in their order; vectors() come with the last. Without least squares.
   Status enqueue_pair(int pass, const FieldPicture& reference, const FieldPicture& frame,
                       FieldPairNumber number, Stream stream);
 
+  bool fits() const { return fits_; }  ///< by least squares
   int passes() const { return static_cast<int>(passes_.size()); }
   const FieldGrid& grid() const { return passes_.back().grid; }
   /// In host memory, once the stream has done what is enqueued.
@@ -76,15 +77,14 @@ class FieldPlan {
                   Stream stream);
   template <class Record>
   Status upload(Block& block, const std::vector<Record>& from, Stream stream);
-  Status make_splines(const FieldPicture& reference, const FieldPicture& frame, Stream stream);
+  /// Once for a pair: the splines, and of a reference that is not deformed a copy with a margin.
+  Status prepare(const FieldPicture& reference, const FieldPicture& frame, Stream stream);
+  Status surround(const FieldPicture& reference, Stream stream);
   /// By a share of what was found on a grid.
-  Result<FieldPicture> deform(const Deformed& picture, const FieldGrid& by, float share,
-                              Stream stream);
-  /// The reference as it is, with a margin.
-  Result<FieldPicture> surround(const FieldPicture& reference, Stream stream);
+  Status deform(const Deformed& picture, const FieldGrid& by, float share, Stream stream);
   /// The windows of a pass.
   Status begin_pass(int number, Stream stream);
-  /// Of the pictures, or of them deformed; make_splines() comes before.
+  /// Of the pictures, or of them deformed; prepare() comes before.
   Status search(int number, const FieldPicture& reference, const FieldPicture& frame, Stream stream,
                 FieldPairNumber pair = {});
   /// Copies the results.

@@ -9,7 +9,7 @@
 namespace xcorr {
 
 Status FieldPlan::enqueue(const FieldPicture& reference, const FieldPicture& frame, Stream stream) {
-  if (Status s = make_splines(reference, frame, stream); !s.ok()) return s;
+  if (Status s = prepare(reference, frame, stream); !s.ok()) return s;
   for (int i = 0; i < passes(); ++i) {
     if (Status s = begin_pass(i, stream); !s.ok()) return s;
     if (Status s = search(i, reference, frame, stream); !s.ok()) return s;
@@ -39,6 +39,7 @@ Status FieldPlan::finish(const FieldVector* vectors, Stream stream) {
 // ---- an ensemble ----------------------------------------------------------------------------
 
 Status FieldPlan::prepare_ensemble() {
+  if (sums_.data()) return {};
   std::size_t sums = 0, workspace = workspace_.bytes();
   for (Pass& pass : passes_) {
     stage::Displace::Problem p = pass.problem;
@@ -60,7 +61,7 @@ Status FieldPlan::enqueue_pair(int pass, const FieldPicture& reference, const Fi
   if (first)
     if (Status s = begin_pass(pass, stream); !s.ok()) return s;
   if (pass > 0 && deforms_)
-    if (Status s = make_splines(reference, frame, stream); !s.ok()) return s;
+    if (Status s = prepare(reference, frame, stream); !s.ok()) return s;
   if (Status s = search(pass, reference, frame, stream, number); !s.ok() || !last) return s;
   if (Status s = validate(passes_[pass].grid, stream); !s.ok() || pass + 1 < passes()) return s;
   return finish(believed(), stream);
@@ -68,43 +69,40 @@ Status FieldPlan::enqueue_pair(int pass, const FieldPicture& reference, const Fi
 
 // ---- its parts ------------------------------------------------------------------------------
 
-Status FieldPlan::make_splines(const FieldPicture& reference, const FieldPicture& frame,
-                               Stream stream) {
-  const auto make = [&](const FieldPicture& picture, const Deformed& to) {
+Status FieldPlan::prepare(const FieldPicture& reference, const FieldPicture& frame, Stream stream) {
+  const auto make_spline = [&](const FieldPicture& picture, const Deformed& to) {
     stage::Spline::Problem p = spline_problem_;
     p.pitch = picture.pitch;
     return spline_->launch(
         p, device_, {{workspace_.data(), stream}, picture.pixels, to.coefficients.as<float>()},
         nullptr);
   };
-  if (deforms_both_)
-    if (Status s = make(reference, reference_); !s.ok()) return s;
-  return spline_ ? make(frame, frame_) : Status();
+  if (deforms_)
+    if (Status s = deforms_both_ ? make_spline(reference, reference_) : surround(reference, stream);
+        !s.ok())
+      return s;
+  return spline_ ? make_spline(frame, frame_) : Status();
 }
 
-Result<FieldPicture> FieldPlan::deform(const Deformed& picture, const FieldGrid& by, float share,
-                                       Stream stream) {
+Status FieldPlan::surround(const FieldPicture& reference, Stream stream) {
+  const std::int64_t pitch = deform_problem_.pitch, margin = deform_problem_.margin;
+  auto* const pixels = reference_.pixels.as<std::uint8_t>();
+  return runtime_->copy({pixels + margin * pitch + margin * pixel_bytes(), pitch, reference.pixels,
+                         reference.pitch, static_cast<std::size_t>(picture_.width * pixel_bytes()),
+                         static_cast<std::size_t>(picture_.height)},
+                        Memory::device, Memory::device, stream);
+}
+
+Status FieldPlan::deform(const Deformed& picture, const FieldGrid& by, float share, Stream stream) {
   stage::Deform::Problem p = deform_problem_;
   p.grid = by;
   p.share = share;
-  auto* const pixels = picture.pixels.as<std::uint8_t>();
-  const stage::Deform::Buffers buffers{
-      {nullptr, stream}, picture.coefficients.as<float>(), deformed_by(), pixels};
-  if (Status s = deform_->launch(p, device_, buffers, nullptr); !s.ok()) return s;
-  return FieldPicture{pixels, p.pitch};
-}
-
-Result<FieldPicture> FieldPlan::surround(const FieldPicture& reference, Stream stream) {
-  const std::int64_t pitch = deform_problem_.pitch, margin = deform_problem_.margin;
-  auto* const pixels = reference_.pixels.as<std::uint8_t>();
-  if (Status s =
-          runtime_->copy({pixels + margin * pitch + margin * pixel_bytes(), pitch, reference.pixels,
-                          reference.pitch, static_cast<std::size_t>(picture_.width * pixel_bytes()),
-                          static_cast<std::size_t>(picture_.height)},
-                         Memory::device, Memory::device, stream);
-      !s.ok())
-    return s;
-  return FieldPicture{pixels, pitch};
+  return deform_->launch(p, device_,
+                         {{nullptr, stream},
+                          picture.coefficients.as<float>(),
+                          deformed_by(),
+                          picture.pixels.as<std::uint8_t>()},
+                         nullptr);
 }
 
 Status FieldPlan::begin_pass(int number, Stream stream) {
@@ -126,22 +124,23 @@ Status FieldPlan::search(int number, const FieldPicture& reference, const FieldP
                          Stream stream, FieldPairNumber pair) {
   const Pass& pass = passes_[number];
   const bool deformed = number > 0 && deforms_;
-  Result<FieldPicture> from = reference, to = frame;
+  FieldPicture from = reference, to = frame;
   if (deformed) {
     const FieldGrid& by = passes_[number - 1].grid;
-    to = deform(frame_, by, deforms_both_ ? 0.5F : 1.0F, stream);
-    if (!to.ok()) return to.status();
-    from = deforms_both_ ? deform(reference_, by, -0.5F, stream) : surround(reference, stream);
-    if (!from.ok()) return from.status();
+    if (Status s = deform(frame_, by, deforms_both_ ? 0.5F : 1.0F, stream); !s.ok()) return s;
+    if (deforms_both_)
+      if (Status s = deform(reference_, by, -0.5F, stream); !s.ok()) return s;
+    from = {reference_.pixels.as<std::uint8_t>(), deform_problem_.pitch};
+    to = {frame_.pixels.as<std::uint8_t>(), deform_problem_.pitch};
   }
   stage::Displace::Problem p = pass.problem;
-  p.pitch = from.value().pitch;
-  p.frame_pitch = to.value().pitch;
+  p.pitch = from.pitch;
+  p.frame_pitch = to.pitch;
   p.pairs = pair.pairs;
   p.pair = pair.pair;
   const stage::Displace::Buffers buffers{{workspace_.data(), stream},
-                                         from.value().pixels,
-                                         to.value().pixels,
+                                         from.pixels,
+                                         to.pixels,
                                          (deformed ? deformed_mask_ : mask_).as<std::uint8_t>(),
                                          (number == 0 ? pass.windows : windows_).as<FieldWindow>(),
                                          measured(),
