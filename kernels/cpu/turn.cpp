@@ -25,9 +25,10 @@ TurnedSums turned(const TurnedTemplate<T>& from, const TurnMap& map, std::int64_
                   std::uint8_t* mask) {
   std::int64_t counted = 0;
   SumOf<T> sum = 0, squares = 0;
-  for (int y = 0; y < map.height; ++y)
+  for (int y = 0; y < map.height; ++y) {
+    const TurnedRow row(from, map, y);
     for (int x = 0; x < map.width; ++x) {
-      const TurnedPixel<T> pixel(from, map, x, y,
+      const TurnedPixel<T> pixel(from, map, row, x, y,
                                  [](int f) -> const CubicWeights& { return weights[f]; });
       const std::int64_t at = y * pitch + x;
       picture[at] = pixel.value;
@@ -36,6 +37,7 @@ TurnedSums turned(const TurnedTemplate<T>& from, const TurnMap& map, std::int64_
       sum += pixel.value;
       squares += SumOf<T>(pixel.value) * pixel.value;
     }
+  }
   const double n2_variance = double(n2_covariance<TermOf<T>>(counted, squares, sum, sum));
   return {{double(sum), double(squares), n2_variance}, double(counted)};
 }

@@ -139,35 +139,71 @@ struct TurnedTemplate {
   }
 };
 
+/// A row of a picture: where the samples of its pixels lie in the template.
+struct TurnedRow {
+  std::int64_t u, v;        ///< of the first one
+  std::int32_t by_u, by_v;  ///< from one to the next
+
+  /// \param row  of samples
+  template <class T>
+  XCORR_HD TurnedRow(const TurnedTemplate<T>& from, const TurnMap& map, int row)
+      : by_u(2 * map.u_by_x), by_v(2 * map.v_by_x) {
+    const std::int64_t across = 1 - (map.width << map.log2_samples),
+                       down = 2 * row + 1 - (map.height << map.log2_samples);
+    u = map.u_by_x * across + map.u_by_y * down + from.centre_u;
+    v = map.v_by_x * across + map.v_by_y * down + from.centre_v;
+  }
+  XCORR_HD TurnedPlace u_at(int sample) const {
+    return TurnedPlace(u + std::int64_t{by_u} * sample);
+  }
+  XCORR_HD TurnedPlace v_at(int sample) const {
+    return TurnedPlace(v + std::int64_t{by_v} * sample);
+  }
+};
+
 /// A pixel of a picture.
 template <class T>
 struct TurnedPixel {
   T value = 0;  ///< 0 where it does not count
   bool counts = true;
 
+  /// \param row  of the samples, if a pixel is one: all pixels of a row share it
   /// \param weights_of  the CubicWeights of a fraction
   template <class WeightsOf>
-  XCORR_HD TurnedPixel(const TurnedTemplate<T>& from, const TurnMap& map, int x, int y,
-                       WeightsOf weights_of) {
-    const int samples = 1 << map.log2_samples;
-    typename TurnedTemplate<T>::Sum sum = 0;
-    for (int j = 0; j < samples && counts; ++j)
-      for (int i = 0; i < samples && counts; ++i) {
-        const std::int64_t across = 2 * (x * samples + i) + 1 - map.width * samples;
-        const std::int64_t down = 2 * (y * samples + j) + 1 - map.height * samples;
-        const TurnedPlace u(map.u_by_x * across + map.u_by_y * down + from.centre_u);
-        const TurnedPlace v(map.v_by_x * across + map.v_by_y * down + from.centre_v);
-        counts = from.counts(u, v);
-        if (counts) sum += from.value(u, v, weights_of(u.fraction), weights_of(v.fraction));
+  XCORR_HD TurnedPixel(const TurnedTemplate<T>& from, const TurnMap& map, const TurnedRow& row,
+                       int x, int y, WeightsOf weights_of) {
+    Sum sum = 0;
+    if (map.log2_samples == 0) {
+      add(from, row, x, weights_of, sum);
+    } else {
+      const int samples = 1 << map.log2_samples;
+      for (int j = 0; j < samples && counts; ++j) {
+        const TurnedRow of_samples(from, map, y * samples + j);
+        for (int i = 0; i < samples && counts; ++i)
+          add(from, of_samples, x * samples + i, weights_of, sum);
       }
-    if (!counts) return;
-    const int shift = 8 + 2 * map.log2_samples;
+    }
+    if (counts) value = rounded(sum, map.log2_samples);
+  }
+
+ private:
+  using Sum = typename TurnedTemplate<T>::Sum;
+
+  template <class WeightsOf>
+  XCORR_HD void add(const TurnedTemplate<T>& from, const TurnedRow& row, int sample,
+                    WeightsOf weights_of, Sum& sum) {
+    const TurnedPlace u = row.u_at(sample), v = row.v_at(sample);
+    counts = from.counts(u, v);
+    if (counts) sum += from.value(u, v, weights_of(u.fraction), weights_of(v.fraction));
+  }
+  XCORR_HD static T rounded(Sum sum, int log2_samples) {
+    const int shift = 8 + 2 * log2_samples;
     if constexpr (std::is_floating_point_v<T>) {
-      value = static_cast<T>(sum / (1 << shift));
+      return static_cast<T>(sum / (1 << shift));
     } else {
       constexpr auto most = std::numeric_limits<T>::max();
       const auto mean = (sum + (1 << (shift - 1))) >> shift;
-      value = mean < 0 ? T{0} : mean > most ? most : static_cast<T>(mean);
+      return mean < 0 ? T{0} : mean > most ? most : static_cast<T>(mean);
     }
   }
 };

@@ -65,7 +65,7 @@ class PoseWalk {
 
   /// Goes on with the next candidates, at(0) to at(count - 1); false: no more are wanted.
   template <class At>
-  __device__ bool go_on(int count, At at, const PoseTables& tables, const Output& to) {
+  __device__ bool go_on(int count, At at, const Output& to) {
     const int lane = threadIdx.x % 32;
     for (int first = 0; first < count; first += 32) {
       PoseCandidate mine{};
@@ -79,18 +79,20 @@ class PoseWalk {
         const PoseCandidate one = from_lane(mine, next);
         if (done_ == choice_.most || one.closeness <= no_closeness || one.closeness < least_)
           return false;
-        keep(one, tables, to);
+        keep(one, to);
         if (lane == next || choice_.same(steps_, level_, mine, one)) open = false;
       }
     }
     return true;
   }
 
-  __device__ void end(const Output& to) const {
+  /// \param tables  for level 0
+  __device__ void end(const PoseTables& tables, const Output& to) const {
     const int lane = threadIdx.x % 32;
     if (lane == 0) *to.count = done_;
-    if (level_ == 0)
-      for (int i = done_ + lane; i < choice_.most; i += 32) to.starts[i] = {};
+    if (level_ == 0)  // side by side: each waits for its pose's entries of the tables
+      for (int i = lane; i < choice_.most; i += 32)
+        to.starts[i] = i < done_ ? start_of(kept_[i], tables) : AlignedPose{};
   }
 
  private:
@@ -106,7 +108,7 @@ class PoseWalk {
     return one;
   }
 
-  __device__ void keep(const PoseCandidate& one, const PoseTables& tables, const Output& to) {
+  __device__ void keep(const PoseCandidate& one, const Output& to) {
     const int lane = threadIdx.x % 32;
     bool is_apart = true;
     for (int i = lane; i < apart_count_; i += 32)
@@ -116,7 +118,6 @@ class PoseWalk {
       kept_[done_] = one;
       if (is_apart) apart_[apart_count_] = one;
       to.candidates[done_] = level_ > 0 ? one_level_down(one) : one;
-      if (level_ == 0) to.starts[done_] = start_of(one, tables);
     }
     __syncwarp();
     ++done_;

@@ -207,14 +207,13 @@ __global__ void __launch_bounds__(threads, 1)
     if (threadIdx.x < 32)
       goes_on = walk.go_on(
           sorted_count,
-          [&](int i) { return stage::Shortlist::candidate_of(sorted[i], cells, b.sources); }, {},
-          to);
+          [&](int i) { return stage::Shortlist::candidate_of(sorted[i], cells, b.sources); }, to);
     if (!__syncthreads_or(goes_on)) break;
     left -= sorted_count;
     end = begin;
     __syncthreads();  // all have read the count
   }
-  if (threadIdx.x < 32) walk.end(to);
+  if (threadIdx.x < 32) walk.end({}, to);
   if (threadIdx.x == 0) *lists.count = 0;
   for (int i = threadIdx.x; i < tiles; i += threads) lists.of_tiles[i] = 0;
 }

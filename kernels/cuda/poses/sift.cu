@@ -53,8 +53,8 @@ struct Chooser {
     if (threadIdx.x >= 32) return;
     PoseWalk walk(choice, steps, level, lists.of_walk());
     walk.go_on(
-        count, [&](int i) { return list[order[i]]; }, tables, to);
-    walk.end(to);
+        count, [&](int i) { return list[order[i]]; }, to);
+    walk.end(tables, to);
   }
 };
 

@@ -25,7 +25,8 @@ __global__ void __launch_bounds__(threads, 2) turn(stage::Turn::Problem p, stage
         T value = 0;
         bool counts = false;
         if (x < map.width && y < map.height) {
-          const TurnedPixel pixel(from, map, x, y, [](int f) { return CubicWeights(f); });
+          const TurnedPixel pixel(from, map, {from, map, y}, x, y,
+                                  [](int f) { return CubicWeights(f); });
           value = pixel.value;
           counts = pixel.counts;
         }
