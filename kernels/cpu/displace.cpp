@@ -4,7 +4,8 @@
 // nine products of rows for each four rows of the window instead of sixteen: of two rows of shifts,
 //   a0 t0 + a1 t1 = (a0 - a1) t0 + a1 (t0 + t1),   a1 t0 + a2 t1 = a1 (t0 + t1) + (a2 - a1) t1,
 // which takes three products instead of four, and once more so of these. All of it is whole numbers
-// modulo 2^32, so the sums are exact. Sums over the windows of the frame slide along.
+// modulo 2^32, so the sums are exact. Sums over the windows of the frame, which neighbours share,
+// are those of the whole frame where windows are dense.
 #include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -18,7 +19,7 @@
 #define XCORR_CPU_DISPLACE_JOB
 #include "cpu/common.hpp"
 #include "cpu/displaced.hpp"
-#include "stages/displace.hpp"
+#include "cpu/window_sums.hpp"
 
 namespace xcorr::cpu::displace {
 
@@ -35,7 +36,7 @@ struct Scratch {
   int taps;     ///< pairs from row to row of the window
   int window_groups, shift_groups;
   std::size_t bytes = 0;
-  std::size_t region, combined, tap, rows, product, column_sums, sums, squares, scores;
+  std::size_t region, combined, tap, rows, product, scores, sums, squares, of_sums;
 
   /// To whole vectors.
   static int rounded(int pairs) { return static_cast<int>(ceil_div(pairs, 32)) * 32; }
@@ -60,10 +61,12 @@ struct Scratch {
     tap = take(pair, std::int64_t{parts} * window_groups * taps);
     rows = take(sizeof(std::int16_t), std::int64_t{group} * window_groups * 2 * taps);
     product = take(4, std::int64_t{group} * shift_groups * columns);
-    column_sums = take(4, 2 * cells);
-    sums = take(4, std::int64_t{shifts} * columns);
-    squares = take(4, std::int64_t{shifts} * columns);
     scores = take(8, std::int64_t{shifts} * columns);
+    const std::int64_t places = std::int64_t{shifts} * shifts + slack;
+    sums = take(4, places);
+    squares = take(4, places);
+    of_sums = take(1, static_cast<std::int64_t>(
+                          window_sums_slot(frame_windows(p, {0, 0, shifts, shifts}).correlate)));
   }
 };
 
@@ -72,6 +75,7 @@ struct Job {
   const stage::Displace::Buffers* buffers;
   const FieldWindow* window;
   const SearchedPlaces* places;
+  FrameSums frame;  ///< from the first place that is inside on
   std::byte* memory;
 };
 
@@ -106,7 +110,6 @@ class Search {
     combine_frame();
     combine_window();
     for (int y = places().from_y; y < places().until_y; y += group) multiply_rows(y);
-    slide();
     for (int y = places().from_y; y < places().until_y; ++y) score_row(y, reference);
   }
 
@@ -292,59 +295,12 @@ class Search {
     }
   }
 
-  /// The sums of the windows of the frame: of columns of pixels, which slide down, and of as many
-  /// of these, which slide to the right.
-  HWY_INLINE void slide() {
-    const int from = places().from_x, until = columns();
-    auto* HWY_RESTRICT sums = at<std::uint32_t>(s_.column_sums);
-    auto* HWY_RESTRICT squares = sums + s_.cells;
-    std::fill(sums, sums + 2 * s_.cells, 0);
-    for (int y = places().from_y; y < rows(); ++y) {
-      const std::uint8_t* HWY_RESTRICT added = frame_row(y);
-      const bool full = y - places().from_y >= p_.window;
-      const std::uint8_t* HWY_RESTRICT gone = full ? frame_row(y - p_.window) : nullptr;
-      if (full)
-        for (int x = from; x < until; ++x) {
-          const std::uint32_t in = added[x], out = gone[x];
-          sums[x] += in - out;
-          squares[x] += in * in - out * out;
-        }
-      else
-        for (int x = from; x < until; ++x) {
-          const std::uint32_t in = added[x];
-          sums[x] += in;
-          squares[x] += in * in;
-        }
-      const int row = y - p_.window + 1;
-      if (row >= places().from_y) slide_along(row, sums, squares);
-    }
-  }
-
-  HWY_INLINE void slide_along(int row, const std::uint32_t* HWY_RESTRICT column_sums,
-                              const std::uint32_t* HWY_RESTRICT column_squares) {
-    auto* HWY_RESTRICT sums = at<std::uint32_t>(s_.sums) + std::int64_t{row} * s_.columns;
-    auto* HWY_RESTRICT squares = at<std::uint32_t>(s_.squares) + std::int64_t{row} * s_.columns;
-    std::uint32_t sum = 0, square = 0;
-    const int from = places().from_x;
-    for (int i = 0; i < p_.window; ++i) {
-      sum += column_sums[from + i];
-      square += column_squares[from + i];
-    }
-    for (int x = from;; ++x) {
-      sums[x] = sum;
-      squares[x] = square;
-      if (x + 1 == places().until_x) break;
-      sum += column_sums[x + p_.window] - column_sums[x];
-      square += column_squares[x + p_.window] - column_squares[x];
-    }
-  }
-
   HWY_INLINE void score_row(int y, const FieldSums& reference) {
     const std::int64_t row = std::int64_t{y} * s_.columns;
     const auto* HWY_RESTRICT products =
         at<std::uint32_t>(s_.product) + row - std::int64_t{places().from_y} * s_.columns;
-    const auto* HWY_RESTRICT sums = at<std::uint32_t>(s_.sums) + row;
-    const auto* HWY_RESTRICT squares = at<std::uint32_t>(s_.squares) + row;
+    const FrameSums frame = job_.frame.at(-places().from_x, y - places().from_y);
+    const std::uint32_t *HWY_RESTRICT sums = frame.sums, *HWY_RESTRICT squares = frame.squares;
     double* HWY_RESTRICT scores = at<double>(s_.scores) + row;
     // window_score() in vectors: the same operations in the same order.
     const double variance = reference.n2_variance();
@@ -439,25 +395,41 @@ void search_masked(const Job& job, const std::uint8_t* mask, FieldSums& referenc
     }
 }
 
-/// The i-th window's.
+/// Of the windows at the places, made anew.
+FrameSums sums_at(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
+                  const SearchedPlaces& places, const Scratch& s, std::byte* memory) {
+  const Rect shifts{places.left + places.from_x, places.top + places.from_y,
+                    places.until_x - places.from_x, places.until_y - places.from_y};
+  auto* const sums = reinterpret_cast<std::uint32_t*>(memory + s.sums);
+  auto* const squares = reinterpret_cast<std::uint32_t*>(memory + s.squares);
+  sum_windows(frame_windows(p, shifts).correlate,
+              {{memory + s.of_sums, b.stream}, b.frame, nullptr, sums, squares});
+  return {sums, squares, shifts.width};
+}
+
+/// The i-th window's. `frame`: of all of its windows, if there are.
 FieldVector measure(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
-                    std::int64_t i, std::byte* memory) {
+                    const FrameSums& frame, std::int64_t i, std::byte* memory) {
   const FieldWindow& window = b.windows[i];
   const auto without = [&](FieldStatus status) { return vector_without(window, p.window, status); };
   if (window.status != FieldStatus::ok) return without(window.status);
   const SearchedPlaces places(window, p.frame, p.window, p.range);
   if (places.empty()) return without(FieldStatus::out_of_range);
-  const Job job{&p, &b, &window, &places, memory};
+  const Scratch s(p);
+  Job job{&p, &b, &window, &places, {}, memory};
   FieldSums reference;
   if (const std::uint8_t* mask = mask_of(p, b, window)) {
     search_masked(job, mask, reference);
   } else {
     reference = HWY_DYNAMIC_DISPATCH(window_sums)(b.reference + window.y * p.pitch + window.x,
                                                   p.pitch, p.window);
-    if (reference.n2_variance() > 0) HWY_DYNAMIC_DISPATCH(search)(job, reference);
+    if (reference.n2_variance() > 0) {
+      job.frame = frame.sums ? frame.at(places.left + places.from_x, places.top + places.from_y)
+                             : sums_at(p, b, places, s, memory);
+      HWY_DYNAMIC_DISPATCH(search)(job, reference);
+    }
   }
   const bool varies = reference.n2_variance() > 0;
-  const Scratch s(p);
   auto* scores = reinterpret_cast<double*>(memory + s.scores);
   if (p.pairs > 1)
     combine(p, b, i, places, varies, scores, s.columns);
@@ -466,15 +438,43 @@ FieldVector measure(const stage::Displace::Problem& p, const stage::Displace::Bu
   return vector_of(p, window, places, best_of(p.subpixel, places, scores, s.columns));
 }
 
-std::size_t workspace(const stage::Displace::Problem& p, const Device&) {
-  return SlotMemory::total(Scratch(p).bytes);
+/// Where the sums of all windows of the frame lie in the workspace.
+struct Layout {
+  std::size_t sums, squares, of_sums, bytes;
+
+  Layout(const stage::Displace::Problem& p, const Device& device)
+      : sums(SlotMemory::rounded(SlotMemory::total(Scratch(p).bytes))) {
+    const bool whole = sums_whole_frame(p);
+    const stage::WindowSums::Problem all = frame_windows(p);
+    const auto places = static_cast<std::size_t>(all.correlate.shifts.size().area() + slack);
+    squares = sums + (whole ? SlotMemory::rounded(4 * places) : 0);
+    of_sums = squares + squares - sums;
+    bytes = of_sums + (whole ? window_sums_workspace(all, device) : 0);
+  }
+};
+
+std::size_t workspace(const stage::Displace::Problem& p, const Device& device) {
+  return Layout(p, device).bytes;
 }
 
-Status launch(const stage::Displace::Problem& p, const Device&, const stage::Displace::Buffers& b,
-              PlanState*) {
+Status launch(const stage::Displace::Problem& p, const Device& device,
+              const stage::Displace::Buffers& b, PlanState*) {
   const SlotMemory memory(b.workspace, Scratch(p).bytes);
+  FrameSums frame;
+  if (sums_whole_frame(p)) {
+    auto* const base = static_cast<std::byte*>(b.workspace);
+    const Layout layout(p, device);
+    const stage::WindowSums::Problem all = frame_windows(p);
+    auto* const sums = reinterpret_cast<std::uint32_t*>(base + layout.sums);
+    auto* const squares = reinterpret_cast<std::uint32_t*>(base + layout.squares);
+    if (Status s = launch_window_sums(
+            all, device, {{base + layout.of_sums, b.stream}, b.frame, nullptr, sums, squares});
+        !s.ok())
+      return s;
+    frame = {sums, squares, all.correlate.shifts.width};
+  }
   parallel_slots(slot_count(), p.count, [&](int slot, std::int64_t i) {
-    const FieldVector vector = measure(p, b, i, memory.of(slot));
+    const FieldVector vector = measure(p, b, frame, i, memory.of(slot));
     if (p.is_last()) b.vectors[i] = vector;
   });
   return {};

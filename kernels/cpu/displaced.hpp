@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the searches of windows on the CPU do with scores.
+// What the searches of windows on the CPU know of the frame, and what they do with scores.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,23 @@
 #include "stages/displace.hpp"
 
 namespace xcorr::cpu {
+
+/// Of windows of the frame.
+struct FrameSums {
+  const std::uint32_t *sums = nullptr, *squares = nullptr;
+  std::int64_t pitch = 0;
+
+  FrameSums at(int x, int y) const {
+    return {sums + y * pitch + x, squares + y * pitch + x, pitch};
+  }
+};
+
+/// Whether windows overlap so much that it is less to sum all of the frame's, and there is memory
+/// for that: half a gigabyte.
+inline bool sums_whole_frame(const stage::Displace::Problem& p) {
+  const std::int64_t side = p.window + p.shifts() - 1, most = std::int64_t{1} << 26;
+  return p.frame.area() <= std::min(most, p.count * side * side);
+}
 
 /// From the scores of all places, whose rows lie `pitch` apart.
 inline FoundPlace best_of(FieldSubpixel subpixel, const SearchedPlaces& places,

@@ -15,7 +15,7 @@
 #ifndef XCORR_CPU_WINDOW_SUMS_JOB
 #define XCORR_CPU_WINDOW_SUMS_JOB
 #include "cpu/common.hpp"
-#include "stages/window_sums.hpp"
+#include "cpu/window_sums.hpp"
 
 namespace xcorr::cpu::window_sums {
 
@@ -174,18 +174,22 @@ Size tile_size(const Problem& p) {
   return {p.shifts.width, std::min(p.shifts.height, std::max(rows, p.right.height))};
 }
 
-std::size_t slot_bytes(const Problem& p) {
-  if (p.type == ElementType::f32) return FloatScratch(p, tile_size(p)).bytes();
+}  // namespace window_sums
+
+std::size_t window_sums_slot(const Problem& p) {
+  if (p.type == ElementType::f32)
+    return window_sums::FloatScratch(p, window_sums::tile_size(p)).bytes();
   const std::size_t column =
       p.type == ElementType::u16 ? sizeof(std::uint64_t) : sizeof(std::uint32_t);
   return 2 * column * (std::size_t(p.shifts.width) + p.right.width - 1);
 }
 
-Status launch(const stage::WindowSums::Problem& problem, const Device&,
-              const stage::WindowSums::Buffers& buffers, PlanState*) {
+Status launch_window_sums(const stage::WindowSums::Problem& problem, const Device&,
+                          const stage::WindowSums::Buffers& buffers, PlanState*) {
+  using namespace window_sums;
   const Problem& p = problem.correlate;
   const Size tile = tile_size(p);
-  const SlotMemory memory(buffers.workspace, slot_bytes(p));
+  const SlotMemory memory(buffers.workspace, window_sums_slot(p));
   const std::int64_t columns = ceil_div(p.shifts.width, tile.width);
   const std::int64_t rows = ceil_div(p.shifts.height, tile.height);
   parallel_slots(slot_count(), columns * rows, [&](int slot, std::int64_t index) {
@@ -200,20 +204,28 @@ Status launch(const stage::WindowSums::Problem& problem, const Device&,
   return {};
 }
 
+std::size_t window_sums_workspace(const stage::WindowSums::Problem& problem, const Device&) {
+  return SlotMemory::total(window_sums_slot(problem.correlate));
+}
+
+void sum_windows(const Problem& p, const stage::WindowSums::Buffers& buffers) {
+  using namespace window_sums;
+  HWY_DYNAMIC_DISPATCH(run)
+  ({&p, &buffers, {0, 0, p.shifts.width, p.shifts.height}, buffers.workspace});
+}
+
+namespace window_sums {
+
 /// A column's sum of 8-bit squares is kept in 32 bits.
 bool supports(const stage::WindowSums::Problem& problem, const Device&) {
   return problem.correlate.right.height <= 66051;
 }
 
-std::size_t workspace(const stage::WindowSums::Problem& problem, const Device&) {
-  return SlotMemory::total(slot_bytes(problem.correlate));
-}
-
 constexpr Variant<stage::WindowSums> variants[] = {
     {{"window_sums", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums}},
      supports,
-     launch,
-     workspace},
+     launch_window_sums,
+     window_sums_workspace},
 };
 
 }  // namespace window_sums

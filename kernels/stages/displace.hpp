@@ -12,6 +12,7 @@
 
 #include "stages/field.hpp"
 #include "stages/score.hpp"
+#include "stages/window_sums.hpp"
 
 namespace xcorr {
 
@@ -181,6 +182,23 @@ struct Displace {
 };
 
 }  // namespace stage
+
+/// Sums over the frame's windows at these places, of bytes.
+inline stage::WindowSums::Problem frame_windows(const stage::Displace::Problem& p,
+                                                const Rect& places) {
+  Problem sums;
+  sums.type = ElementType::u8;
+  sums.left = p.frame;
+  sums.left_pitch = p.frame_pitch;
+  sums.right = {p.window, p.window};
+  sums.shifts = places;
+  return {sums};
+}
+
+/// At all places.
+inline stage::WindowSums::Problem frame_windows(const stage::Displace::Problem& p) {
+  return frame_windows(p, {0, 0, p.frame.width - p.window + 1, p.frame.height - p.window + 1});
+}
 
 /// A window's vector from what was found for it.
 XCORR_HD inline FieldVector vector_of(const stage::Displace::Problem& p, const FieldWindow& window,

@@ -412,20 +412,8 @@ Result with_tiling(const stage::Displace::Problem& p, Result otherwise, Body bod
   return otherwise;
 }
 
-/// Of the windows at all places of the frame.
-stage::WindowSums::Problem window_sums_of(const stage::Displace::Problem& p) {
-  xcorr::Problem sums;
-  sums.type = ElementType::u8;
-  sums.left = p.frame;
-  sums.left_pitch = p.frame_pitch;
-  sums.right = {p.window, p.window};
-  sums.shifts = {0, 0, p.frame.width - p.window + 1, p.frame.height - p.window + 1};
-  return {sums};
-}
-
 bool supports(const stage::Displace::Problem& p, const Device& device) {
-  return device.compute_capability >= 75 &&
-         supports_window_sums_strips(window_sums_of(p), device) &&
+  return device.compute_capability >= 75 && supports_window_sums_strips(frame_windows(p), device) &&
          with_tiling(p, false, [&](auto tiling) {
            return Layout<decltype(tiling)>(p).bytes() + search_static_bytes <=
                   max_shared_bytes(device);
@@ -434,12 +422,12 @@ bool supports(const stage::Displace::Problem& p, const Device& device) {
 
 std::size_t workspace(const stage::Displace::Problem& p, const Device&) {
   return 3 * sizeof(u32) *
-         static_cast<std::size_t>(window_sums_of(p).correlate.shifts.size().area());
+         static_cast<std::size_t>(frame_windows(p).correlate.shifts.size().area());
 }
 
 Status launch(const stage::Displace::Problem& p, const Device& device,
               const stage::Displace::Buffers& b, PlanState*) {
-  const stage::WindowSums::Problem sums = window_sums_of(p);
+  const stage::WindowSums::Problem sums = frame_windows(p);
   auto* const of = static_cast<u32*>(b.workspace);
   const auto count = sums.correlate.shifts.size().area();
   u32* const squares = of + count;
