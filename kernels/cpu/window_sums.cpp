@@ -174,6 +174,18 @@ Size tile_size(const Problem& p) {
   return {p.shifts.width, std::min(p.shifts.height, std::max(rows, p.right.height))};
 }
 
+/// A column's sum of 8-bit squares is kept in 32 bits.
+bool supports(const stage::WindowSums::Problem& problem, const Device&) {
+  return problem.correlate.right.height <= 66051;
+}
+
+constexpr Variant<stage::WindowSums> variants[] = {
+    {{"window_sums", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums}},
+     supports,
+     launch_window_sums,
+     window_sums_workspace},
+};
+
 }  // namespace window_sums
 
 std::size_t window_sums_slot(const Problem& p) {
@@ -213,22 +225,6 @@ void sum_windows(const Problem& p, const stage::WindowSums::Buffers& buffers) {
   HWY_DYNAMIC_DISPATCH(run)
   ({&p, &buffers, {0, 0, p.shifts.width, p.shifts.height}, buffers.workspace});
 }
-
-namespace window_sums {
-
-/// A column's sum of 8-bit squares is kept in 32 bits.
-bool supports(const stage::WindowSums::Problem& problem, const Device&) {
-  return problem.correlate.right.height <= 66051;
-}
-
-constexpr Variant<stage::WindowSums> variants[] = {
-    {{"window_sums", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums}},
-     supports,
-     launch_window_sums,
-     window_sums_workspace},
-};
-
-}  // namespace window_sums
 
 Family window_sums_family() { return Family(window_sums::variants); }
 
