@@ -104,13 +104,25 @@ GST_START_TEST(works_without_a_cache_folder) {
 }
 GST_END_TEST
 
+using Seconds = std::chrono::duration<double>;
+
+Seconds seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::steady_clock::now() - start;
+}
+
 /// One of the kernels follows the plain definition, which takes many seconds per frame on a CPU.
 GST_START_TEST(stopping_waits_for_the_time_at_most) {
   if (g_strcmp0(g_getenv("CK_FORK"), "no") == 0) return;  // valgrind has another clock
   use_cache("slow");
-  Log log;
   const Gray scene = texture(1400, 1400);
-  Finder finder("kernel=tune template=" + save(crop(scene, 300, 200, 700, 700), "large.png"));
+  const std::string large = save(crop(scene, 300, 200, 700, 700), "large.png");
+  // The frame that is in work is ended, on whatever machine this is.
+  const auto begin_of_frame = std::chrono::steady_clock::now();
+  Finder("kernel=fft template=" + large).find(scene);
+  const Seconds frame = seconds_since(begin_of_frame);
+
+  Log log;
+  Finder finder("kernel=tune template=" + large);
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, scene.width, scene.height);
   std::promise<void> begun;
   GstPad* pad = gst_element_get_static_pad(finder.element, "sink");
@@ -125,10 +137,11 @@ GST_START_TEST(stopping_waits_for_the_time_at_most) {
   begun.get_future().wait();
   const auto start = std::chrono::steady_clock::now();
   gst_element_set_state(finder.harness->element, GST_STATE_NULL);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  const Seconds took = seconds_since(start);
   stream.join();
   assert_contains(log.text(), "kernel=tune: 700x700: ");
-  fail_unless(took.count() < 5, "%f s", took.count());
+  // Two seconds of measuring, three for a busy machine.
+  fail_unless(took < Seconds(5) + 3 * frame, "%f s, a frame %f s", took.count(), frame.count());
 }
 GST_END_TEST
 
