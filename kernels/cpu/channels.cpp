@@ -12,7 +12,6 @@
 #ifndef XCORR_CPU_CHANNELS
 #define XCORR_CPU_CHANNELS
 #include <array>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -26,48 +25,22 @@ namespace xcorr::cpu::channels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace tracker;
 
-/// The lengths of a row of gradients, and the direction that is the nearest to each.
-void classify(const float* gx, const float* gy, const Axes& axes, float* length, float* direction) {
-  const hn::CappedTag<float, 8> d;
-  using V = hn::Vec<decltype(d)>;
-  for (int at = 0; at < window_size; at += static_cast<int>(hn::Lanes(d))) {
-    const V x = hn::LoadU(d, gx + at), y = hn::LoadU(d, gy + at);
-    V longest = hn::Zero(d), nearest = hn::Zero(d);
-    for (int i = 0; i < orientations; ++i) {
-      const V along =
-          hn::MulAdd(x, hn::Set(d, axes.of[i][0]), hn::Mul(y, hn::Set(d, axes.of[i][1])));
-      const V there = hn::Set(d, static_cast<float>(i));
-      const V back = hn::Set(d, static_cast<float>(i + orientations));
-      const V so_long = hn::Abs(along);
-      nearest = hn::IfThenElse(hn::Gt(so_long, longest),
-                               hn::IfThenElse(hn::Gt(along, hn::Zero(d)), there, back), nearest);
-      longest = hn::Max(longest, so_long);
-    }
-    hn::StoreU(nearest, d, direction + at);
-    hn::StoreU(hn::Sqrt(hn::MulAdd(x, x, hn::Mul(y, y))), d, length + at);
-  }
-}
-
-}  // namespace xcorr::cpu::channels::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace xcorr::cpu {
-namespace channels {
-
-HWY_EXPORT(classify);
-
-using namespace tracker;
+using D = hn::CappedTag<float, 8>;
+using V = hn::Vec<D>;
+constexpr int lanes = hn::MaxLanes(D());
 
 constexpr int padded = grid + 2;  ///< cells of a row, with those around, which get a share too
+/// Of a cell's histogram: of 18 directions, then of 9 orientations, then zeros up to whole vectors.
+constexpr int bins = tracker::channels, both = directions + orientations;
 
 /// What a thread needs on the way, kept: to allocate it costs as much as to fill it.
 struct Scratch {
   std::vector<float> window = std::vector<float>(window_size * window_size);
-  float sum = 0;  ///< of the window's pixels
-  std::vector<float> lumas, row;
-  std::vector<float> histograms = std::vector<float>(padded * padded * directions);
+  std::vector<float> lumas, rows, quads;
+  std::vector<float> histograms = std::vector<float>(padded * padded * bins);
   std::vector<float> energies = std::vector<float>(padded * padded);
+  std::vector<float> scales = std::vector<float>(padded * padded);
+  std::vector<float> means = std::vector<float>(cells);
 };
 
 // ---- windows --------------------------------------------------------------------------------
@@ -99,7 +72,9 @@ struct Taps {
 template <class Body>
 void with_luma(const PixelLayout& layout, const Body& body) {
   const auto packed = [&]<int bytes>() {
-    body([&](const std::uint8_t* row, int x) { return luma_of<bytes>(layout, row + x * bytes); });
+    body([layout](const std::uint8_t* row, int x) {
+      return luma_of<bytes>(layout, row + x * bytes);
+    });
   };
   if (layout == PixelLayout())
     body([](const std::uint8_t* row, int x) { return row[x]; });
@@ -113,18 +88,53 @@ void with_luma(const PixelLayout& layout, const Body& body) {
     packed.template operator()<4>();
 }
 
+/// Rows of the window that are made together: the pixels of a column are a vector then, and all
+/// have the same taps.
+constexpr int together = 4;
+
+/// [row][x] -> [x][row]
+void interleave(const float* rows, int width, float* quads) {
+  const D d;
+  for (int x = 0; x < width; x += lanes)
+    hn::StoreInterleaved4(hn::LoadU(d, rows + x), hn::LoadU(d, rows + width + x),
+                          hn::LoadU(d, rows + 2 * width + x), hn::LoadU(d, rows + 3 * width + x), d,
+                          quads + together * x);
+}
+
+/// Four rows of the window from four rows as wide as what is read of the frame.
+void shrink(const float* quads, int left, const Taps& across, float* window) {
+  using Few = hn::CappedTag<float, together>;
+  constexpr int few = hn::MaxLanes(Few());
+  const Few of;
+  std::array<float, together * window_size> out;
+  for (int x = 0; x < window_size; ++x)
+    for (int r = 0; r < together; r += few) {
+      auto sum = hn::Zero(of);
+      for (int k = x * across.each; k < (x + 1) * across.each; ++k)
+        sum = hn::MulAdd(hn::Set(of, across.weights[k]),
+                         hn::LoadU(of, quads + together * (across.positions[k] - left) + r), sum);
+      hn::StoreU(sum, of, &out[together * x + r]);
+    }
+  const D d;
+  for (int x = 0; x < window_size; x += lanes) {
+    V rows[together];
+    hn::LoadInterleaved4(d, &out[together * x], rows[0], rows[1], rows[2], rows[3]);
+    for (int r = 0; r < together; ++r) hn::StoreU(rows[r], d, window + r * window_size + x);
+  }
+}
+
 void cut(const stage::Channels::Problem& p, const std::uint8_t* pixels, const Look& look,
          Scratch& scratch) {
   const Taps across(look.x, look.side, p.frame.width);
   const Taps down(look.y, look.side, p.frame.height);
-  const int left = across.first(), width = across.last() + 1 - left;
-  scratch.row.resize(width);
-  float* const row = scratch.row.data();
+  const int left = across.first(), read = across.last() + 1 - left;
+  const int width = (read + lanes - 1) / lanes * lanes;
+  scratch.rows.resize(std::size_t{together} * width);
+  scratch.quads.resize(std::size_t{together} * width);
   // Rows of the window share rows of the frame: their lumas are kept meanwhile.
   scratch.lumas.resize(std::size_t{WindowTaps::most} * width);
   std::array<int, WindowTaps::most> kept;
   kept.fill(-1);
-  float total = 0;
   with_luma(p.layout, [&](const auto& luma) {
     const auto lumas_of = [&](int y) {
       const std::size_t slot = y % WindowTaps::most;
@@ -132,159 +142,238 @@ void cut(const stage::Channels::Problem& p, const std::uint8_t* pixels, const Lo
       if (std::exchange(kept[slot], y) == y) return lumas;
       const std::uint8_t* from =
           pixels + (y - p.part.y) * p.pitch + std::int64_t{left - p.part.x} * p.layout.bytes;
-      for (int x = 0; x < width; ++x) lumas[x] = static_cast<float>(luma(from, x));
+      for (int x = 0; x < read; ++x) lumas[x] = static_cast<float>(luma(from, x));
       return lumas;
     };
-    for (int y = 0; y < window_size; ++y) {
-      std::fill_n(row, width, 0.0f);
-      for (int k = y * down.each; k < (y + 1) * down.each; ++k) {
-        const float weight = down.weights[k];
-        if (weight == 0) continue;
-        const float* lumas = lumas_of(down.positions[k]);
-        for (int x = 0; x < width; ++x) row[x] += weight * lumas[x];
+    for (int y = 0; y < window_size; y += together) {
+      for (int r = 0; r < together; ++r) {
+        float* const row = &scratch.rows[r * width];
+        std::fill_n(row, width, 0.0f);
+        for (int k = (y + r) * down.each; k < (y + r + 1) * down.each; ++k) {
+          const float weight = down.weights[k];
+          if (weight == 0) continue;
+          const float* lumas = lumas_of(down.positions[k]);
+          for (int x = 0; x < read; ++x) row[x] += weight * lumas[x];
+        }
       }
-      for (int x = 0; x < window_size; ++x) {
-        float sum = 0;
-        for (int k = x * across.each; k < (x + 1) * across.each; ++k)
-          sum += across.weights[k] * row[across.positions[k] - left];
-        scratch.window[y * window_size + x] = sum;
-        total += sum;
-      }
+      interleave(scratch.rows.data(), width, scratch.quads.data());
+      shrink(scratch.quads.data(), left, across, &scratch.window[y * window_size]);
     }
   });
-  scratch.sum = total;
 }
 
-// ---- channels -------------------------------------------------------------------------------
-
-using Row = std::array<float, window_size>;
+// ---- gradients ------------------------------------------------------------------------------
 
 struct Gradients {
-  Row length, direction;  ///< the latter are whole numbers
+  std::array<float, window_size> length;
+  std::array<std::int32_t, window_size> direction;
 };
 
-void find_gradients(const float* window, int y, Gradients& out) {
+/// The lengths of a row of gradients, and the direction that is the nearest to each.
+void classify(const float* gx, const float* gy, Gradients& out) {
   static const Axes axes;
+  const D d;
+  const hn::RebindToSigned<D> whole;
+  for (int at = 0; at < window_size; at += lanes) {
+    const V x = hn::LoadU(d, gx + at), y = hn::LoadU(d, gy + at);
+    V longest = hn::Zero(d), nearest = hn::Zero(d);
+    for (int i = 0; i < orientations; ++i) {
+      const V along =
+          hn::MulAdd(x, hn::Set(d, axes.of[i][0]), hn::Mul(y, hn::Set(d, axes.of[i][1])));
+      const V there = hn::Set(d, static_cast<float>(i));
+      const V back = hn::Set(d, static_cast<float>(i + orientations));
+      const V so_long = hn::Abs(along);
+      nearest = hn::IfThenElse(hn::Gt(so_long, longest),
+                               hn::IfThenElse(hn::Gt(along, hn::Zero(d)), there, back), nearest);
+      longest = hn::Max(longest, so_long);
+    }
+    hn::StoreU(hn::ConvertTo(whole, nearest), whole, &out.direction[at]);
+    hn::StoreU(hn::Sqrt(hn::MulAdd(x, x, hn::Mul(y, y))), d, &out.length[at]);
+  }
+}
+
+void find_gradients(const float* window, int y, Gradients& out) {
   const float* row = window + y * window_size;
   const float* above = y > 0 ? row - window_size : row;
   const float* below = y + 1 < window_size ? row + window_size : row;
-  Row gx, gy;
+  std::array<float, window_size> gx, gy;
   for (int x = 0; x < window_size; ++x) gy[x] = below[x] - above[x];
   gx.front() = row[1] - row[0];
   gx.back() = row[window_size - 1] - row[window_size - 2];
   for (int x = 1; x + 1 < window_size; ++x) gx[x] = row[x + 1] - row[x - 1];
-  HWY_DYNAMIC_DISPATCH(classify)
-  (gx.data(), gy.data(), axes, out.length.data(), out.direction.data());
+  classify(gx.data(), gy.data(), out);
 }
 
-/// A gradient counts in the four nearest cells, the more the nearer their middles are.
+/// A gradient counts in the four nearest cells, the more the nearer their middles are. Pixels
+/// beside each other often add to the same number, and each would wait for the one before: the four
+/// quarters of a row take turns.
 void make_histograms(const std::vector<float>& window, std::vector<float>& histograms) {
+  constexpr int quarters = 4, quarter = window_size / quarters;
+  static_assert(quarter % cell == 0);
   std::ranges::fill(histograms, 0.0f);
   Gradients gradients;
   for (int y = 0; y < window_size; ++y) {
     find_gradients(window.data(), y, gradients);
     const auto [cell_y, lower] = NearestCells(y);
-    for (int x = 0; x < window_size; ++x) {
+    for (int x = 0; x < quarter; ++x) {
       const auto [cell_x, right] = NearestCells(x);
-      const float above = (1 - lower) * gradients.length[x], below = lower * gradients.length[x];
-      float* to = &histograms[(cell_y * padded + cell_x) * directions +
-                              static_cast<int>(gradients.direction[x])];
-      to[0] += (1 - right) * above;
-      to[directions] += right * above;
-      to += padded * directions;
-      to[0] += (1 - right) * below;
-      to[directions] += right * below;
+      float* const from = &histograms[(cell_y * padded + cell_x) * bins];
+      for (int q = 0; q < quarters; ++q) {
+        const int at = q * quarter + x;
+        const float length = gradients.length[at];
+        const float above = (1 - lower) * length, below = lower * length;
+        float* to = from + q * (quarter / cell) * bins + gradients.direction[at];
+        to[0] += (1 - right) * above;
+        to[bins] += right * above;
+        to += padded * bins;
+        to[0] += (1 - right) * below;
+        to[bins] += right * below;
+      }
     }
   }
 }
 
-void make_energies(const std::vector<float>& histograms, std::vector<float>& energies) {
-  std::ranges::fill(energies, 0.0f);
-  for (std::size_t i = 0; i < energies.size(); ++i)
-    for (int k = 0; k < orientations; ++k) {
-      const float both =
-          histograms[i * directions + k] + histograms[i * directions + k + orientations];
-      energies[i] += both * both;
+// ---- channels -------------------------------------------------------------------------------
+
+/// Adds the orientations, and makes the energies of the cells by them. Those beside the window's
+/// edge are repeated outside: blocks there have fewer cells.
+void add_orientations(std::vector<float>& histograms, std::vector<float>& energies) {
+  for (int y = 1; y <= grid; ++y) {
+    float* const row = &energies[y * padded];
+    for (int x = 1; x <= grid; ++x) {
+      float* const bin = &histograms[(y * padded + x) * bins];
+      row[x] = 0;
+      for (int k = 0; k < orientations; ++k) {
+        bin[directions + k] = bin[k] + bin[orientations + k];
+        row[x] += bin[directions + k] * bin[directions + k];
+      }
     }
+    row[0] = row[1];
+    row[grid + 1] = row[grid];
+  }
+  std::copy_n(&energies[padded], padded, energies.begin());
+  std::copy_n(&energies[grid * padded], padded, &energies[(grid + 1) * padded]);
 }
 
-/// One over the contrast of the four blocks of 2 x 2 cells to which this one belongs. Blocks at the
-/// window's edge have fewer.
-std::array<float, 4> scales_at(const std::vector<float>& energies, int x, int y) {
-  const auto at = [&](int cx, int cy) {
-    return energies[std::clamp(cy, 1, grid) * padded + std::clamp(cx, 1, grid)];
-  };
-  std::array<float, 4> scales;
+/// One over the contrast of each block of 2 x 2 cells, at the place of the first one.
+void make_scales(const std::vector<float>& energies, std::vector<float>& scales) {
+  for (int y = 0; y + 1 < padded; ++y) {
+    const float* row = &energies[y * padded];
+    const float* below = row + padded;
+    for (int x = 0; x + 1 < padded; ++x)
+      scales[y * padded + x] =
+          1 / std::sqrt(row[x] + row[x + 1] + below[x] + below[x + 1] + least_energy);
+  }
+}
+
+/// 0 to 1, less the window's.
+void make_means(const std::vector<float>& window, std::vector<float>& means) {
+  const D d;
+  float total = 0;
+  for (int y = 0; y < grid; ++y) {
+    const float* from = &window[y * cell * window_size];
+    std::array<float, window_size> columns;
+    for (int x = 0; x < window_size; ++x)
+      columns[x] =
+          from[x] + from[x + window_size] + from[x + 2 * window_size] + from[x + 3 * window_size];
+    for (int x = 0; x < grid; x += lanes) {
+      V a, b, c, e;
+      hn::LoadInterleaved4(d, &columns[x * cell], a, b, c, e);
+      const V sum =
+          hn::Mul(hn::Add(hn::Add(a, b), hn::Add(c, e)), hn::Set(d, 1.0f / (cell * cell * 255)));
+      hn::StoreU(sum, d, &means[y * grid + x]);
+      total += hn::GetLane(hn::SumOfLanes(d, sum));
+    }
+  }
+  for (float& mean : means) mean -= total / cells;
+}
+
+/// A cell's channels but for the last one, less what `left` leaves. Returns their sum of squares.
+float normalise(const float* histogram, const std::array<float, 4>& scales, float left,
+                float* out) {
+  constexpr int parts = bins / lanes;
+  const D d;
+  static constexpr auto is_direction = [] {
+    std::array<float, bins> is{};
+    std::fill_n(is.begin(), directions, 1.0f);
+    return is;
+  }();
+  V results[parts];
+  for (V& result : results) result = hn::Zero(d);
+  const V longest = hn::Set(d, longest_gradient);
+  float sums[4];
   for (int i = 0; i < 4; ++i) {
-    const int nx = i & 1 ? x + 1 : x - 1, ny = i & 2 ? y + 1 : y - 1;
-    scales[i] = 1 / std::sqrt(at(x, y) + at(nx, y) + at(x, ny) + at(nx, ny) + least_energy);
+    V sum = hn::Zero(d);
+    for (int k = 0; k < parts; ++k) {
+      const V length =
+          hn::Min(hn::Mul(hn::LoadU(d, histogram + k * lanes), hn::Set(d, scales[i])), longest);
+      results[k] = hn::Add(results[k], length);
+      sum = hn::MulAdd(length, hn::LoadU(d, &is_direction[k * lanes]), sum);
+    }
+    sums[i] = hn::GetLane(hn::SumOfLanes(d, sum));
   }
-  return scales;
-}
-
-/// With loops over directions, and over scales, that compilers turn into vectors.
-void normalise(const float* histogram, const std::array<float, 4>& scales, float* out) {
-  constexpr float half = 0.5f;
-  constexpr int both = directions + orientations;
-  std::array<float, both> lengths, results{};
-  for (int k = 0; k < directions; ++k) lengths[k] = histogram[k];
-  for (int k = 0; k < orientations; ++k)
-    lengths[directions + k] = histogram[k] + histogram[k + orientations];
-  for (float scale : scales)
-    for (int k = 0; k < both; ++k)
-      results[k] += half * std::min(lengths[k] * scale, longest_gradient);
-  std::array<float, 4> sums{};
-  for (int k = 0; k < directions; ++k)
-    for (int i = 0; i < 4; ++i)
-      sums[i] += contrast_share * std::min(lengths[k] * scales[i], longest_gradient);
-  std::ranges::copy(sums, std::ranges::copy(results, out).out);
-}
-
-/// 0 to 1.
-float mean_of(std::span<const float> window, int x, int y) {
-  float sum = 0;
-  for (int i = 0; i < cell * cell; ++i)
-    sum += window[(y * cell + i / cell) * window_size + x * cell + i % cell];
-  return sum / (cell * cell * 255);
+  V squares = hn::Zero(d);
+  for (int k = 0; k < parts; ++k) {
+    const V result = hn::Mul(results[k], hn::Set(d, 0.5f * left));
+    squares = hn::MulAdd(result, result, squares);
+    hn::StoreU(result, d, out + k * lanes);
+  }
+  float energy = hn::GetLane(hn::SumOfLanes(d, squares));
+  for (int i = 0; i < 4; ++i) {
+    const float sum = contrast_share * left * sums[i];
+    energy += sum * sum;
+    out[both + i] = sum;
+  }
+  return energy;
 }
 
 /// Writes the channels of a window, and the energies of its rows of cells.
-void describe(const Scratch& scratch, float* out, double* row_energies) {
+void describe(Scratch& scratch, float* out, double* row_energies) {
   static const Fade fade;
-  const float mean = scratch.sum / (static_cast<float>(scratch.window.size()) * 255);
-  for (int y = 0; y < grid; ++y)
-    for (int x = 0; x < grid; ++x) {
-      float* here = &out[(y * grid + x) * tracker::channels];
-      normalise(&scratch.histograms[((y + 1) * padded + x + 1) * directions],
-                scales_at(scratch.energies, x + 1, y + 1), here);
-      here[tracker::channels - 1] = mean_of(scratch.window, x, y) - mean;
+  add_orientations(scratch.histograms, scratch.energies);
+  make_scales(scratch.energies, scratch.scales);
+  make_means(scratch.window, scratch.means);
+  for (int y = 0; y < grid; ++y) {
+    double energy = 0;
+    for (int x = 0; x < grid; ++x, out += tracker::channels) {
+      const float* scales = &scratch.scales[y * padded + x];
       const float left = fade.of[x] * fade.of[y];
-      for (int k = 0; k < tracker::channels; ++k) here[k] *= left;
+      energy += normalise(&scratch.histograms[((y + 1) * padded + x + 1) * bins],
+                          {scales[0], scales[1], scales[padded], scales[padded + 1]}, left, out);
+      const float mean = scratch.means[y * grid + x] * left;
+      out[tracker::channels - 1] = mean;
+      energy += mean * mean;
     }
-  // Several rows at once: each addition to a sum waits for the one before.
-  constexpr int rows = 4, row_floats = grid * tracker::channels;
-  static_assert(grid % rows == 0);
-  for (int y = 0; y < grid; y += rows, out += rows * row_floats) {
-    std::array<double, rows> sums{};
-    for (int i = 0; i < row_floats; ++i)
-      for (int r = 0; r < rows; ++r) {
-        const float value = out[r * row_floats + i];
-        sums[r] += value * value;
-      }
-    std::ranges::copy(sums, row_energies + y);
+    row_energies[y] = energy;
   }
 }
+
+void make_channels(const stage::Channels::Problem& p, const std::uint8_t* pixels, const Look& look,
+                   float* out, double* row_energies) {
+  static thread_local Scratch scratch;
+  cut(p, pixels, look, scratch);
+  make_histograms(scratch.window, scratch.histograms);
+  describe(scratch, out, row_energies);
+}
+
+}  // namespace xcorr::cpu::channels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace xcorr::cpu {
+namespace channels {
+
+HWY_EXPORT(make_channels);
+
+using namespace tracker;
 
 Status launch(const stage::Channels::Problem& p, const Device&, const stage::Channels::Buffers& b,
               PlanState*) {
   tbb::parallel_for(0, p.windows, [&](int i) {
     if (b.looks[i].side == 0) return;
-    static thread_local Scratch scratch;
-    cut(p, b.pixels, b.looks[i], scratch);
-    make_histograms(scratch.window, scratch.histograms);
-    make_energies(scratch.histograms, scratch.energies);
-    describe(scratch, b.channels + std::int64_t{i} * cells * tracker::channels,
-             b.energies + std::int64_t{i} * grid);
+    HWY_DYNAMIC_DISPATCH(make_channels)
+    (p, b.pixels, b.looks[i], b.channels + std::int64_t{i} * cells * tracker::channels,
+     b.energies + std::int64_t{i} * grid);
   });
   return {};
 }
