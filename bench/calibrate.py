@@ -25,7 +25,7 @@ from tracking.element import Element
 from tracking.measures import WRONG, overlaps
 
 TRACKERS = ('template', 'filter')
-MISTAKEN = 0.85  # a wrong place with this confidence is learnt
+MISTAKEN = 0.85  # what follows so sure a mistake says nothing: something else has been learnt
 BINS = 10  # of confidence, for the CSV
 
 

@@ -18,7 +18,7 @@ namespace {
 constexpr double least_share = 0.5, least_share_to_find = 0.85;
 
 /// How sure a sight has to be to be learnt, and to be one of a target that was lost.
-constexpr double sure_to_learn = 0.85, sure_to_find = 0.9;
+constexpr double sure_to_learn = 0.5, sure_to_find = 0.9;
 
 /// Every so many sights are learnt: others hardly differ.
 constexpr int sights_to_learn = 2;
