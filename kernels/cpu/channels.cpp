@@ -9,6 +9,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "cpu/luma-inl.hpp"
+
 #ifndef XCORR_CPU_CHANNELS
 #define XCORR_CPU_CHANNELS
 #include <array>
@@ -17,7 +19,6 @@
 
 #include "cpu/common.hpp"
 #include "stages/channels.hpp"
-#include "stages/luma.hpp"
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -36,6 +37,7 @@ constexpr int bins = tracker::channels, both = directions + orientations;
 /// What a thread needs on the way, kept: to allocate it costs as much as to fill it.
 struct Scratch {
   std::vector<float> window = std::vector<float>(window_size * window_size);
+  std::vector<std::uint8_t> bytes;
   std::vector<float> lumas, rows, quads;
   std::vector<float> histograms = std::vector<float>(padded * padded * bins);
   std::vector<float> energies = std::vector<float>(padded * padded);
@@ -67,26 +69,6 @@ struct Taps {
   int first() const { return positions.front(); }
   int last() const { return positions[window_size * each - 1]; }
 };
-
-/// Calls body(offset, luma) with how to read a pixel of that layout.
-template <class Body>
-void with_luma(const PixelLayout& layout, const Body& body) {
-  const auto packed = [&]<int bytes>() {
-    body([layout](const std::uint8_t* row, int x) {
-      return luma_of<bytes>(layout, row + x * bytes);
-    });
-  };
-  if (layout == PixelLayout())
-    body([](const std::uint8_t* row, int x) { return row[x]; });
-  else if (layout.bytes == 1)
-    packed.template operator()<1>();
-  else if (layout.bytes == 2)
-    packed.template operator()<2>();
-  else if (layout.bytes == 3)
-    packed.template operator()<3>();
-  else
-    packed.template operator()<4>();
-}
 
 /// Rows of the window that are made together: the pixels of a column are a vector then, and all
 /// have the same taps.
@@ -129,37 +111,37 @@ void cut(const stage::Channels::Problem& p, const std::uint8_t* pixels, const Lo
   const Taps down(look.y, look.side, p.frame.height);
   const int left = across.first(), read = across.last() + 1 - left;
   const int width = (read + lanes - 1) / lanes * lanes;
+  scratch.bytes.resize(read);
   scratch.rows.resize(std::size_t{together} * width);
   scratch.quads.resize(std::size_t{together} * width);
   // Rows of the window share rows of the frame: their lumas are kept meanwhile.
   scratch.lumas.resize(std::size_t{WindowTaps::most} * width);
   std::array<int, WindowTaps::most> kept;
   kept.fill(-1);
-  with_luma(p.layout, [&](const auto& luma) {
-    const auto lumas_of = [&](int y) {
-      const std::size_t slot = y % WindowTaps::most;
-      float* const lumas = &scratch.lumas[slot * width];
-      if (std::exchange(kept[slot], y) == y) return lumas;
-      const std::uint8_t* from =
-          pixels + (y - p.part.y) * p.pitch + std::int64_t{left - p.part.x} * p.layout.bytes;
-      for (int x = 0; x < read; ++x) lumas[x] = static_cast<float>(luma(from, x));
-      return lumas;
-    };
-    for (int y = 0; y < window_size; y += together) {
-      for (int r = 0; r < together; ++r) {
-        float* const row = &scratch.rows[r * width];
-        std::fill_n(row, width, 0.0f);
-        for (int k = (y + r) * down.each; k < (y + r + 1) * down.each; ++k) {
-          const float weight = down.weights[k];
-          if (weight == 0) continue;
-          const float* lumas = lumas_of(down.positions[k]);
-          for (int x = 0; x < read; ++x) row[x] += weight * lumas[x];
-        }
+  const auto lumas_of = [&](int y) {
+    const std::size_t slot = y % WindowTaps::most;
+    float* const lumas = &scratch.lumas[slot * width];
+    if (std::exchange(kept[slot], y) == y) return lumas;
+    const std::uint8_t* from =
+        pixels + (y - p.part.y) * p.pitch + std::int64_t{left - p.part.x} * p.layout.bytes;
+    luma::HWY_NAMESPACE::convert_row(p.layout, from, read, scratch.bytes.data());
+    std::ranges::copy(scratch.bytes, lumas);
+    return lumas;
+  };
+  for (int y = 0; y < window_size; y += together) {
+    for (int r = 0; r < together; ++r) {
+      float* const row = &scratch.rows[r * width];
+      std::fill_n(row, width, 0.0f);
+      for (int k = (y + r) * down.each; k < (y + r + 1) * down.each; ++k) {
+        const float weight = down.weights[k];
+        if (weight == 0) continue;
+        const float* lumas = lumas_of(down.positions[k]);
+        for (int x = 0; x < read; ++x) row[x] += weight * lumas[x];
       }
-      interleave(scratch.rows.data(), width, scratch.quads.data());
-      shrink(scratch.quads.data(), left, across, &scratch.window[y * window_size]);
     }
-  });
+    interleave(scratch.rows.data(), width, scratch.quads.data());
+    shrink(scratch.quads.data(), left, across, &scratch.window[y * window_size]);
+  }
 }
 
 // ---- gradients ------------------------------------------------------------------------------

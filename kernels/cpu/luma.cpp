@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The luma of packed pixels on the CPU. The pixel's size is a constant of each loop so that the
-// compiler can vectorise it.
-#include "stages/luma.hpp"
+// The luma of packed pixels on the CPU.
+#include "cpu/simd.hpp"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/luma.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "cpu/luma-inl.hpp"
+
+#if HWY_ONCE
 namespace xcorr::cpu {
-namespace {
+namespace luma {
 
-/// By value: through a reference, the bytes written might alias it.
-template <int bytes>
-void convert(stage::Luma::Problem p, stage::Luma::Buffers b) {
-  for (int y = 0; y < p.size.height; ++y) {
-    const std::uint8_t* from = b.pixels + y * p.pitch;
-    std::uint8_t* to = b.luma + y * p.luma_pitch;
-    for (int x = 0; x < p.size.width; ++x) to[x] = luma_of<bytes>(p.layout, from + x * bytes);
-  }
-}
+HWY_EXPORT(convert_row);
 
 Status launch(const stage::Luma::Problem& p, const Device&, const stage::Luma::Buffers& b,
               PlanState*) {
-  constexpr void (*of_bytes[])(stage::Luma::Problem, stage::Luma::Buffers) = {
-      convert<1>, convert<2>, convert<3>, convert<4>};
-  of_bytes[p.layout.bytes - 1](p, b);
+  for (int y = 0; y < p.size.height; ++y) HWY_DYNAMIC_DISPATCH(convert_row)
+  (p.layout, b.pixels + y * p.pitch, p.size.width, b.luma + y * p.luma_pitch);
   return {};
 }
 
@@ -29,8 +27,9 @@ constexpr Variant<stage::Luma> table[] = {
     {{"luma", Backend::cpu, Feature::u8}, supports_all, launch},
 };
 
-}  // namespace
+}  // namespace luma
 
-Family luma_family() { return Family(table); }
+Family luma_family() { return Family(luma::table); }
 
 }  // namespace xcorr::cpu
+#endif
