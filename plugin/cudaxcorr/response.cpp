@@ -78,6 +78,12 @@ void ResponsePad::remove(GstElement* element, GstPad* pad) {
     pad_ = nullptr;
     gst_flow_combiner_remove_pad(combiner_, pad);
   }
+  // Before it is deactivated, which takes its sticky events away: a picture that is being sent now
+  // may not arrive without them.
+  if (GstPad* peer = gst_pad_get_peer(pad)) {
+    gst_pad_unlink(pad, peer);
+    gst_object_unref(peer);
+  }
   gst_pad_set_active(pad, FALSE);
   gst_element_remove_pad(element, pad);
 }
