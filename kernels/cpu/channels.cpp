@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Channels of windows on the CPU, a window a thread: it is resampled row by row, and so are its
-// gradients found.
+// Channels of windows on the CPU, a window a thread: it is resampled four rows at a time; row by row
+// its gradients are found.
 #include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -270,7 +270,7 @@ void make_means(const std::vector<float>& window, std::vector<float>& means) {
   for (float& mean : means) mean -= total / cells;
 }
 
-/// A cell's channels but for the last one, less what `left` leaves. Returns their sum of squares.
+/// A cell's channels but for the last one, times `left`. Returns their sum of squares.
 float normalise(const float* histogram, const std::array<float, 4>& scales, float left,
                 float* out) {
   constexpr int parts = bins / lanes;
