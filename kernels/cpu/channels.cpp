@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Channels of windows on the CPU, a window a thread: it is resampled four rows at a time; row by row
-// its gradients are found.
+// Channels of windows on the CPU, a window a thread: four rows at a time are resampled, and row by
+// row their gradients are found.
 #include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
