@@ -18,8 +18,10 @@ HWY_EXPORT(convert_row);
 
 Status launch(const stage::Luma::Problem& p, const Device&, const stage::Luma::Buffers& b,
               PlanState*) {
-  for (int y = 0; y < p.size.height; ++y) HWY_DYNAMIC_DISPATCH(convert_row)
-  (p.layout, b.pixels + y * p.pitch, p.size.width, b.luma + y * p.luma_pitch);
+  for (int y = 0; y < p.size.height; ++y) {
+    HWY_DYNAMIC_DISPATCH(convert_row)
+    (p.layout, b.pixels + y * p.pitch, p.size.width, b.luma + y * p.luma_pitch);
+  }
   return {};
 }
 

@@ -2,7 +2,6 @@
 //
 // Template files and samples from strangers: none opens a connection, is read without end, keeps
 // the caller longer than the time limit or is read past its end, whatever a decoder does.
-#include <chrono>
 #include <thread>
 
 #include <arpa/inet.h>
@@ -14,14 +13,6 @@
 #include "stubborn_decoder.hpp"
 
 namespace {
-
-using Seconds = std::chrono::duration<double>;
-
-Seconds time_of(const auto& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::steady_clock::now() - begin;
-}
 
 std::string written(const std::string& name, const std::string& bytes) {
   write_file(temporary(name), bytes);

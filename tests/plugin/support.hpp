@@ -5,6 +5,7 @@
 // found.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -24,6 +25,14 @@ inline constexpr GstVideoFormat all_formats[] = {
     GST_VIDEO_FORMAT_UYVY,  GST_VIDEO_FORMAT_RGB,  GST_VIDEO_FORMAT_BGR,  GST_VIDEO_FORMAT_RGBx,
     GST_VIDEO_FORMAT_xRGB,  GST_VIDEO_FORMAT_BGRx, GST_VIDEO_FORMAT_xBGR, GST_VIDEO_FORMAT_RGBA,
     GST_VIDEO_FORMAT_ARGB,  GST_VIDEO_FORMAT_BGRA, GST_VIDEO_FORMAT_ABGR};
+
+using Seconds = std::chrono::duration<double>;
+
+Seconds time_of(const auto& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::steady_clock::now() - begin;
+}
 
 /// An 8-bit gray picture, or one plane of a colour picture.
 struct Gray {

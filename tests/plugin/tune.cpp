@@ -2,7 +2,6 @@
 //
 // kernel=tune in the element: its result is cached in a file, used the next time and logged;
 // stopping does not take long.
-#include <chrono>
 #include <future>
 #include <mutex>
 #include <thread>
@@ -104,12 +103,6 @@ GST_START_TEST(works_without_a_cache_folder) {
 }
 GST_END_TEST
 
-using Seconds = std::chrono::duration<double>;
-
-Seconds seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::steady_clock::now() - start;
-}
-
 /// One of the kernels follows the plain definition, which takes many seconds per frame on a CPU.
 GST_START_TEST(stopping_waits_for_the_time_at_most) {
   if (g_strcmp0(g_getenv("CK_FORK"), "no") == 0) return;  // valgrind has another clock
@@ -117,9 +110,7 @@ GST_START_TEST(stopping_waits_for_the_time_at_most) {
   const Gray scene = texture(1400, 1400);
   const std::string large = save(crop(scene, 300, 200, 700, 700), "large.png");
   // The frame that is in work is ended, on whatever machine this is.
-  const auto begin_of_frame = std::chrono::steady_clock::now();
-  Finder("kernel=fft template=" + large).find(scene);
-  const Seconds frame = seconds_since(begin_of_frame);
+  const Seconds frame = time_of([&] { Finder("kernel=fft template=" + large).find(scene); });
 
   Log log;
   Finder finder("kernel=tune template=" + large);
@@ -135,9 +126,8 @@ GST_START_TEST(stopping_waits_for_the_time_at_most) {
   std::thread stream(
       [&] { gst_harness_push(finder.harness, make_frame(GST_VIDEO_FORMAT_GRAY8, scene)); });
   begun.get_future().wait();
-  const auto start = std::chrono::steady_clock::now();
-  gst_element_set_state(finder.harness->element, GST_STATE_NULL);
-  const Seconds took = seconds_since(start);
+  const Seconds took =
+      time_of([&] { gst_element_set_state(finder.harness->element, GST_STATE_NULL); });
   stream.join();
   assert_contains(log.text(), "kernel=tune: 700x700: ");
   // Two seconds of measuring, three for a busy machine.
