@@ -10,7 +10,7 @@
 
 #if HWY_ONCE
 #include "cpu/common.hpp"
-#include "stages/sights.hpp"
+#include "stages/answer.hpp"
 
 namespace xcorr::cpu {
 namespace tracker {
@@ -54,12 +54,6 @@ Status answer_all(const stage::Answer::Problem& p, const Device&, const stage::A
   return {};
 }
 
-Status see(const stage::Sights::Problem& p, const Device&, const stage::Sights::Buffers& b,
-           PlanState*) {
-  for (int i = 0; i < p.targets; ++i) make_sight(p, b, i);
-  return {};
-}
-
 constexpr Variant<stage::Spectra> spectra_table[] = {
     {{"spectra", Backend::cpu, Feature::f32}, supports_all, spectra},
 };
@@ -70,15 +64,10 @@ constexpr Variant<stage::Answer> answer_table[] = {
     {{"answer", Backend::cpu, Feature::f32}, supports_all, answer_all},
 };
 
-constexpr Variant<stage::Sights> sights_table[] = {
-    {{"sights", Backend::cpu, Feature::f32}, supports_all, see},
-};
-
 }  // namespace tracker
 
 Family tracker_family() {
-  return Family(tracker::spectra_table, tracker::learn_table, tracker::answer_table,
-                tracker::sights_table);
+  return Family(tracker::spectra_table, tracker::learn_table, tracker::answer_table);
 }
 
 }  // namespace xcorr::cpu

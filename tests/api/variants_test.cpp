@@ -9,6 +9,7 @@
 
 #include "select/select.hpp"
 #include "stages/align.hpp"
+#include "stages/answer.hpp"
 #include "stages/deform.hpp"
 #include "stages/displace.hpp"
 #include "stages/filter.hpp"
@@ -18,7 +19,6 @@
 #include "stages/predict.hpp"
 #include "stages/probe.hpp"
 #include "stages/search_cells.hpp"
-#include "stages/sights.hpp"
 #include "stages/smooth_field.hpp"
 #include "stages/spline.hpp"
 #include "stages/validate.hpp"
@@ -118,7 +118,6 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   ask_for_more<stage::Spectra>({}, tried);
   ask_for_more<stage::Learn>({}, tried);
   ask_for_more<stage::Answer>({}, tried);
-  ask_for_more<stage::Sights>({}, tried);
   const auto axis = gaussian_weights(1).value();
   const auto weights = filter_weights(ElementType::u8, axis, axis, ElementType::f32).value();
   ask_for_more<stage::Filter>(

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "posed.hpp"
-#include "stages/sights.hpp"
+#include "stages/answer.hpp"
 
 namespace checkcorr {
 

@@ -8,8 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "stages/answer.hpp"
 #include "stages/luma.hpp"
-#include "stages/sights.hpp"
 
 namespace xcorr::cpu {
 namespace {
@@ -366,48 +366,6 @@ Status answer(const stage::Answer::Problem& p, const Device&, const stage::Answe
   return {};
 }
 
-// ---- sights ---------------------------------------------------------------------------------
-
-Status sights(const stage::Sights::Problem& p, const Device&, const stage::Sights::Buffers& b,
-              PlanState*) {
-  for (int target = 0; target < p.targets; ++target) {
-    const Look* looks = b.looks + target;
-    const Shown& shown = b.shown[looks->filter];
-    const auto sight_at = [&](int size) {
-      const Look& look = looks[size * p.targets];
-      const Answer& answer = b.answers[size * p.targets + target];
-      Sight sight{{0, 0, shown.width * look.scale, shown.height * look.scale},
-                  answer.response,
-                  answer.sharpness};
-      sight.box.x = look.x + answer.x * look.side / grid - sight.box.width / 2;
-      sight.box.y = look.y + answer.y * look.side / grid - sight.box.height / 2;
-      return sight;
-    };
-    Sight best = sight_at(0);
-    if (best.sharpness >= 7)
-      for (const int size : {1, 2})
-        if (const Sight other = sight_at(size);
-            0.99 * other.response > best.response && is_sound(other.box, p.frame))
-          best = other;
-    if (p.again) {
-      const bool looked = looks->side != 0;
-      b.sights[target] =
-          looked && best.sharpness > b.before[target].sharpness ? best : b.before[target];
-      continue;
-    }
-    b.sights[target] = best;
-    const double scale = std::sqrt(best.box.width * best.box.height / (shown.width * shown.height));
-    constexpr double steps[] = {1, 1 / 1.02, 1.02};
-    for (int size = 0; size < 3; ++size) {
-      Look& next = b.next[size * p.targets + target];
-      next = {best.box.x + best.box.width / 2, best.box.y + best.box.height / 2, 0,
-              scale * steps[size], looks->filter};
-      if (best.sharpness < 19 && is_sound(best.box, p.frame)) next.side = shown.side * next.scale;
-    }
-  }
-  return {};
-}
-
 template <class Stage>
 constexpr Variant<Stage> oracle(Feature feature, decltype(Variant<Stage>::launch) launch) {
   return {{"reference", Backend::cpu, feature, reference_rank}, supports_all, launch};
@@ -418,12 +376,11 @@ constexpr Variant<stage::Channels> channels_table[] = {
 constexpr Variant<stage::Spectra> spectra_table[] = {oracle<stage::Spectra>(Feature::f32, spectra)};
 constexpr Variant<stage::Learn> learn_table[] = {oracle<stage::Learn>(Feature::f32, learn)};
 constexpr Variant<stage::Answer> answer_table[] = {oracle<stage::Answer>(Feature::f32, answer)};
-constexpr Variant<stage::Sights> sights_table[] = {oracle<stage::Sights>(Feature::f32, sights)};
 
 }  // namespace
 
 Family reference_tracker_family() {
-  return Family(channels_table, spectra_table, learn_table, answer_table, sights_table);
+  return Family(channels_table, spectra_table, learn_table, answer_table);
 }
 
 }  // namespace xcorr::cpu

@@ -5,7 +5,7 @@
 // window transforms both answers as the parts of one picture and finds their tops.
 #include "cuda/common/block_sums.cuh"
 #include "cuda/tracker/window_fft.cuh"
-#include "stages/sights.hpp"
+#include "stages/answer.hpp"
 
 namespace xcorr::cuda {
 namespace tracker {
@@ -173,26 +173,13 @@ Status launch(const stage::Answer::Problem& p, const Device&, const stage::Answe
                  b.shapes, b.answers);
 }
 
-__global__ void __launch_bounds__(32) see(stage::Sights::Problem p, stage::Sights::Buffers b) {
-  const int target = blockIdx.x * 32 + threadIdx.x;
-  if (target < p.targets) make_sight(p, b, target);
-}
-
-Status launch_sights(const stage::Sights::Problem& p, const Device&,
-                     const stage::Sights::Buffers& b, PlanState*) {
-  return enqueue("sights", see, ceil_div(p.targets, 32), 32, 0, b.stream, p, b);
-}
-
 constexpr Variant<stage::Answer> table[] = {
     {{"answer", Backend::cuda, Feature::f32}, supports, launch, workspace},
-};
-constexpr Variant<stage::Sights> sights_table[] = {
-    {{"sights", Backend::cuda, Feature::f32}, supports_all, launch_sights},
 };
 
 }  // namespace
 }  // namespace tracker
 
-Family answer_family() { return Family(tracker::table, tracker::sights_table); }
+Family answer_family() { return Family(tracker::table); }
 
 }  // namespace xcorr::cuda

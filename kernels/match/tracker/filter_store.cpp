@@ -37,30 +37,25 @@ Status FilterStore::provide_asking(int windows) {
 Status FilterStore::provide(int asked) {
   if (asked <= count_) return {};
   const int count = std::max(asked, 2 * count_);
-  Block larger[4];
-  Block* const blocks[] = {&shapes_, &shown_, &means_, &filters_};
-  constexpr std::size_t bytes[] = {sizeof(tracker::FilterShape), sizeof(tracker::Shown),
-                                   spectrum_bytes, 2 * spectrum_bytes};
-  for (int i = 0; i < 4; ++i) {
+  Block larger[3];
+  Block* const blocks[] = {&shapes_, &means_, &filters_};
+  constexpr std::size_t bytes[] = {sizeof(tracker::FilterShape), spectrum_bytes,
+                                   2 * spectrum_bytes};
+  for (int i = 0; i < 3; ++i) {
     auto made = enlarged(device_, *blocks[i], static_cast<std::size_t>(count) * bytes[i]);
     if (!made.ok()) return made.status();
     larger[i] = std::move(made.value());
   }
   // Copies out of the smaller ones may still be under way.
   if (Status s = runtime(device_.backend).wait({}); !s.ok()) return s;
-  for (int i = 0; i < 4; ++i) *blocks[i] = std::move(larger[i]);
+  for (int i = 0; i < 3; ++i) *blocks[i] = std::move(larger[i]);
   count_ = count;
   return {};
 }
 
-Status FilterStore::set(int number, const tracker::FilterShape& shape,
-                        const tracker::Shown& shown) {
-  const auto put = [&](const auto& value, auto* to) {
-    return runtime(device_.backend)
-        .copy(bytes_copy(to, &value, sizeof value), Memory::host, Memory::device, {});
-  };
-  if (Status s = put(shape, shapes_.as<tracker::FilterShape>() + number); !s.ok()) return s;
-  return put(shown, shown_.as<tracker::Shown>() + number);
+Status FilterStore::set(int number, const tracker::FilterShape& shape) {
+  const Copy copy = bytes_copy(shapes_.as<tracker::FilterShape>() + number, &shape, sizeof shape);
+  return runtime(device_.backend).copy(copy, Memory::host, Memory::device, {});
 }
 
 Status FilterStore::teach(const float* spectra, const tracker::Lesson* lessons, int count) {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "device/runtime.hpp"
-#include "stages/sights.hpp"
+#include "stages/answer.hpp"
 
 namespace xcorr {
 
@@ -17,10 +17,7 @@ class FilterStore {
   /// Memory for asking filters about so many windows at once.
   Status provide_asking(int windows);
   /// Sets what filter `number` shall be for, before it is taught.
-  Status set(int number, const tracker::FilterShape& shape, const tracker::Shown& shown);
-  /// How all targets were shown first, in the device's memory.
-  const tracker::Shown* shown() const { return shown_.as<tracker::Shown>(); }
-  int count() const { return count_; }
+  Status set(int number, const tracker::FilterShape& shape);
 
   /// Enqueue what teaches filters, and what asks them; all in the device's memory, `lessons` and
   /// `looks` with the windows of `spectra`.
@@ -32,7 +29,7 @@ class FilterStore {
   const Variant<stage::Learn>* learn_ = nullptr;
   const Variant<stage::Answer>* answer_ = nullptr;
   int count_ = 0;
-  Block shapes_, shown_, means_, filters_, workspace_;
+  Block shapes_, means_, filters_, workspace_;
 };
 
 }  // namespace xcorr

@@ -10,9 +10,8 @@
 
 #include "match/image.hpp"
 #include "match/tracker/filter_store.hpp"
+#include "match/tracker/shown.hpp"
 #include "match/tracker/spectrum_maker.hpp"
-#include "select/select.hpp"
-#include "stages/sights.hpp"
 
 namespace xcorr {
 namespace {
@@ -24,9 +23,9 @@ using tracker::sizes;
 /// target with a margin.
 constexpr double window_share = 4, least_share = 1.25;
 
-/// How far from a look's middle a frame is read, in its sides: half of one, and where it is looked
-/// again half of one further away, at sizes that may have changed by two steps.
-constexpr double reach = 0.55, reach_again = 1.1;
+/// How far from a look's middle a frame is read, in its sides: half of one, at a size that may
+/// differ by a step.
+constexpr double reach = 0.55;
 
 /// So many targets are looked for or taught at a time. A window takes 0.4 MB on the way.
 constexpr std::size_t at_a_time = 64;
@@ -66,6 +65,12 @@ struct Pupil {
   bool first;  ///< whether it knows nothing yet
 };
 
+/// A target that is looked for around a box.
+struct Search {
+  const Target* target;
+  Box box;
+};
+
 /// Records that the host writes, and a copy of them in the device's memory.
 template <class T>
 class Records {
@@ -89,21 +94,19 @@ class Records {
 
 struct __attribute__((visibility("hidden"))) Tracker::Impl {
   Device device;
-  const Variant<stage::Sights>* sights_of = nullptr;
   SpectrumMaker spectrum;
   FilterStore filters;
   std::map<std::uint64_t, Target> targets;
 
   Records<Look> looks;
   Records<tracker::Lesson> lessons;
-  Block next_looks, answers, first_sights;
-  Block sights;  ///< in memory that host and device reach
+  Block answers;  ///< in memory that host and device reach
 
   std::vector<int> free_numbers(std::size_t count) const;
   Status provide(std::size_t windows);
   Status teach(const MatrixView& frame, std::span<const Pupil> pupils);
-  Status look(Look* at, int count);
-  Status find(const MatrixView& frame, std::span<const TargetBox> asked, std::span<Sight> found);
+  Status ask(int count);
+  Status look(const MatrixView& frame, std::span<const Search> searches, Sight* sights);
 };
 
 Tracker::Tracker(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -114,7 +117,6 @@ Tracker::~Tracker() = default;
 Result<Tracker> Tracker::create(const Device& device) try {
   auto impl = std::make_unique<Impl>();
   impl->device = device;
-  if (Status s = choose_into(impl->sights_of, {}, device); !s.ok()) return s;
   auto spectrum = SpectrumMaker::make(device);
   if (!spectrum.ok()) return spectrum.status();
   impl->spectrum = std::move(spectrum.value());
@@ -140,10 +142,8 @@ std::vector<int> Tracker::Impl::free_numbers(std::size_t count) const {
 Status Tracker::Impl::provide(std::size_t windows) {
   const Backend backend = device.backend;
   if (Status s = looks.provide(backend, windows); !s.ok()) return s;
-  if (Status s = next_looks.provide(backend, windows * sizeof(Look)); !s.ok()) return s;
-  if (Status s = answers.provide(backend, windows * sizeof(tracker::Answer)); !s.ok()) return s;
-  if (Status s = first_sights.provide(backend, windows * sizeof(Sight)); !s.ok()) return s;
-  if (Status s = sights.provide(backend, windows * sizeof(Sight), Memory::host); !s.ok()) return s;
+  if (Status s = answers.provide(backend, windows * sizeof(tracker::Answer), Memory::host); !s.ok())
+    return s;
   if (Status s = lessons.provide(backend, windows); !s.ok()) return s;
   return spectrum.provide(static_cast<int>(windows));
 }
@@ -184,8 +184,7 @@ Status Tracker::train(const MatrixView& frame, std::span<const TargetBox> target
   if (Status s = impl_->provide(std::min(pupils.size(), at_a_time)); !s.ok()) return s;
   if (Status s = impl_->filters.provide(most + 1); !s.ok()) return s;
   for (const auto& [_, target] : added)
-    if (Status s = impl_->filters.set(target.filter, target.shape(), target.shown); !s.ok())
-      return s;
+    if (Status s = impl_->filters.set(target.filter, target.shape()); !s.ok()) return s;
   for (std::span<const Pupil> rest = pupils; !rest.empty();) {
     const std::size_t count = std::min(rest.size(), at_a_time);
     if (Status s = impl_->teach(frame, rest.first(count)); !s.ok()) return s;
@@ -197,71 +196,82 @@ Status Tracker::train(const MatrixView& frame, std::span<const TargetBox> target
   return status_of(thrown);
 }
 
-/// Asks the filters of so many targets at all sizes.
-Status Tracker::Impl::look(Look* at, int count) {
+/// Asks the filters of so many targets at all sizes, and waits for their answers.
+Status Tracker::Impl::ask(int count) {
+  Look* const at = looks.device();
   auto* const answered = answers.as<tracker::Answer>();
-  const auto ask = [&](int first, int windows) {
+  const auto ask_for = [&](int first, int windows) {
     if (Status s = spectrum.enqueue(at, first, windows); !s.ok()) return s;
     return filters.ask(spectrum.spectra() + std::int64_t{first} * tracker::spectrum_floats,
                        at + first, windows, answered + first);
   };
-  if (device.backend != Backend::cpu) return ask(0, sizes * count);
-  // Where a window costs as much as the launch of all, sizes that will not count are left out.
-  if (Status s = ask(0, count); !s.ok()) return s;
-  for (int i = count; i < sizes * count; ++i)
-    if (answered[i % count].sharpness < tracker::dull) at[i].side = 0;
-  return ask(count, (sizes - 1) * count);
+  if (device.backend == Backend::cpu) {
+    // Where a window costs as much as the launch of all, sizes that will not count are left out.
+    if (Status s = ask_for(0, count); !s.ok()) return s;
+    for (int i = count; i < sizes * count; ++i)
+      if (answered[i % count].sharpness < tracker::dull) at[i].side = 0;
+    return ask_for(count, (sizes - 1) * count);
+  }
+  if (Status s = ask_for(0, sizes * count); !s.ok()) return s;
+  return runtime(device.backend).wait({});
 }
 
-Status Tracker::Impl::find(const MatrixView& frame, std::span<const TargetBox> asked,
-                           std::span<Sight> found) {
-  const int count = static_cast<int>(asked.size());
-  for (int i = 0; i < sizes * count; ++i) {
-    const auto& [number, box] = asked[i % count];
-    const Target& target = targets.at(number);
-    looks.host()[i] = target.shown.look_at(box, i / count, target.filter);
+/// Looks once, for no more targets than at_a_time. \param sights  of the searches
+Status Tracker::Impl::look(const MatrixView& frame, std::span<const Search> searches,
+                           Sight* sights) {
+  const std::size_t count = searches.size();
+  for (std::size_t i = 0; i < sizes * count; ++i) {
+    const auto& [target, box] = searches[i % count];
+    looks.host()[i] = target->shown.look_at(box, static_cast<int>(i / count), target->filter);
   }
-  if (Status s = looks.upload(device.backend, sizes * asked.size()); !s.ok()) return s;
-  if (Status s = spectrum.take(frame, {looks.host(), asked.size()}, reach_again); !s.ok()) return s;
-  auto* const again = next_looks.as<Look>();
-  auto* const answered = answers.as<tracker::Answer>();
-  auto *const first = first_sights.as<Sight>(), *const last = sights.as<Sight>();
-  if (Status s = look(looks.device(), count); !s.ok()) return s;
-  stage::Sights::Problem problem{count, filters.count(), frame.size};
-  if (Status s = sights_of->launch(
-          problem, device, {{}, filters.shown(), looks.device(), answered, nullptr, first, again},
-          nullptr);
-      !s.ok())
-    return s;
-  if (Status s = look(again, count); !s.ok()) return s;
-  problem.again = true;
-  if (Status s = sights_of->launch(
-          problem, device, {{}, filters.shown(), again, answered, first, last, nullptr}, nullptr);
-      !s.ok())
-    return s;
-  if (Status s = runtime(device.backend).wait({}); !s.ok()) return s;
-  std::copy_n(last, count, found.begin());
+  if (Status s = looks.upload(device.backend, sizes * count); !s.ok()) return s;
+  if (Status s = spectrum.take(frame, {looks.host(), count}, reach); !s.ok()) return s;
+  if (Status s = ask(static_cast<int>(count)); !s.ok()) return s;
+  const auto* const answered = answers.as<tracker::Answer>();
+  for (std::size_t i = 0; i < count; ++i)
+    sights[i] = searches[i].target->shown.best_of(looks.host() + i, answered + i,
+                                                  static_cast<std::ptrdiff_t>(count), frame.size);
   return {};
 }
 
 Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targets,
                        std::vector<Sight>& sights) const try {
   if (Status s = check(frame, targets); !s.ok()) return s;
-  for (const TargetBox& target : targets)
-    if (!impl_->targets.contains(target.target))
-      return {Code::invalid_argument, "target " + std::to_string(target.target) + " has no filter"};
+  std::vector<Search> searches;
+  for (const auto& [number, box] : targets) {
+    const auto known = impl_->targets.find(number);
+    if (known == impl_->targets.end())
+      return {Code::invalid_argument, "target " + std::to_string(number) + " has no filter"};
+    searches.push_back({&known->second, box});
+  }
   const std::size_t most = sizes * std::min(targets.size(), at_a_time);
   if (Status s = impl_->provide(most); !s.ok()) return s;
   if (Status s = impl_->filters.provide_asking(static_cast<int>(most)); !s.ok()) return s;
-  std::vector<Sight> found(targets.size());
-  for (std::size_t first = 0; first < targets.size(); first += at_a_time) {
-    const std::size_t count = std::min(targets.size() - first, at_a_time);
-    if (Status s =
-            impl_->find(frame, targets.subspan(first, count), std::span(found).subspan(first));
-        !s.ok())
-      return s;
-  }
-  sights = std::move(found);
+  const auto look = [&](std::span<const Search> asked) -> Result<std::vector<Sight>> {
+    std::vector<Sight> found(asked.size());
+    for (std::size_t first = 0; first < asked.size(); first += at_a_time) {
+      const std::size_t count = std::min(asked.size() - first, at_a_time);
+      if (Status s = impl_->look(frame, asked.subspan(first, count), &found[first]); !s.ok())
+        return s;
+    }
+    return found;
+  };
+  auto found = look(searches);
+  if (!found.ok()) return found.status();
+
+  std::vector<std::size_t> again;
+  std::vector<Search> once_more;
+  for (std::size_t i = 0; i < searches.size(); ++i)
+    if (const Sight& sight = found.value()[i]; tracker::is_worth_another_look(sight, frame.size)) {
+      again.push_back(i);
+      once_more.push_back({searches[i].target, sight.box});
+    }
+  const auto second = look(once_more);
+  if (!second.ok()) return second.status();
+  for (std::size_t i = 0; i < again.size(); ++i)
+    if (Sight& first = found.value()[again[i]]; second.value()[i].sharpness > first.sharpness)
+      first = second.value()[i];
+  sights = std::move(found.value());
   return {};
 } catch (const std::exception& thrown) {
   return status_of(thrown);
