@@ -10,6 +10,7 @@
 
 #include <array>
 #include <numbers>
+#include <numeric>
 
 #include "cpu/fft_lanes-inl.hpp"
 #include "stages/answer.hpp"
@@ -129,7 +130,7 @@ HWY_INLINE void inverse(const float* spectrum, Picture& picture) {
 }
 
 inline void make_spectrum(const float* values, const double* energies, float* spectrum) {
-  take(values, scale_of(energies), scratch().picture);
+  take(values, scale_of(std::accumulate(energies, energies + grid, 0.0)), scratch().picture);
   forward(scratch().picture, spectrum);
 }
 
@@ -191,33 +192,23 @@ inline void learn(const float* seen, bool first, const FilterShape& shape, const
 
 // ---- answers --------------------------------------------------------------------------------
 
-/// The steepest way up from a cell of the answer to its top between the cells: Newton's method on
-/// the trigonometric polynomial that its spectrum is. Nothing changes if the top is not within a
-/// cell.
-inline void climb(const std::vector<Scalar>& spectrum, double& x, double& y) {
+inline Slope slope_at(const std::vector<Scalar>& spectrum, double x, double y) {
   constexpr double turn = 2 * std::numbers::pi / grid;
-  double at_x = x, at_y = y;
-  for (int step = 0; step < climbing_steps; ++step) {
-    Slope slope;
-    std::array<std::complex<double>, grid> down;
-    for (int j = 0; j < grid; ++j)
-      down[j] = std::polar(1.0, turn * (j > grid / 2 ? j - grid : j) * at_y);
-    for (int k = 0; k < half; ++k) {
-      const double wx = turn * k;
-      const std::complex<double> across =
-          std::polar(k == 0 || 2 * k == grid ? 1.0 : 2.0, wx * at_x);
-      for (int j = 0; j < grid; ++j) {
-        const double wy = turn * (j > grid / 2 ? j - grid : j);
-        const std::complex<double> term =
-            std::complex<double>(spectrum[k * grid + j]) * across * down[j];
-        slope.add(term.real(), term.imag(), wx, wy);
-      }
+  Slope slope;
+  std::array<std::complex<double>, grid> down;
+  for (int j = 0; j < grid; ++j)
+    down[j] = std::polar(1.0, turn * (j > grid / 2 ? j - grid : j) * y);
+  for (int k = 0; k < half; ++k) {
+    const double wx = turn * k;
+    const std::complex<double> across = std::polar(k == 0 || 2 * k == grid ? 1.0 : 2.0, wx * x);
+    for (int j = 0; j < grid; ++j) {
+      const double wy = turn * (j > grid / 2 ? j - grid : j);
+      const std::complex<double> term =
+          std::complex<double>(spectrum[k * grid + j]) * across * down[j];
+      slope.add(term.real(), term.imag(), wx, wy);
     }
-    if (!slope.climb(at_x, at_y)) return;
-    if (std::abs(at_x - x) > 1 || std::abs(at_y - y) > 1) return;
   }
-  x = at_x;
-  y = at_y;
+  return slope;
 }
 
 /// What a filter answers at every shift.
@@ -279,14 +270,18 @@ inline double sharpness(const FilterShape& shape, const Surface& surface, int be
   return variance > 0 ? (surface.near(best) - mean) / std::sqrt(variance) : 0;
 }
 
-inline Answer answer(const float* seen, const FilterShape& shape, const float* filter) {
+inline Answer answer(const float* values, const double* energies, const FilterShape& shape,
+                     const float* filter) {
+  static thread_local std::vector<float> spectrum(spectrum_floats);
+  float* const seen = spectrum.data();
+  make_spectrum(values, energies, seen);
   const Surface all(filter, seen), target(filter + spectrum_floats, seen);
   // The surroundings may stay as they are while the target is gone, or jumps away.
   const bool jumped = target.top() > most_elsewhere * target.near(all.best);
   const Surface& chosen = jumped ? target : all;
   const int best = chosen.best;
   double x = best % grid, y = best / grid;
-  climb(chosen.spectrum, x, y);
+  climb(x, y, [&](double at_x, double at_y) { return slope_at(chosen.spectrum, at_x, at_y); });
   return {from_middle(x), from_middle(y), target.near(best), sharpness(shape, target, best)};
 }
 

@@ -48,8 +48,9 @@ Status answer_all(const stage::Answer::Problem& p, const Device&, const stage::A
   tbb::parallel_for(std::int64_t{0}, std::int64_t{p.windows}, [&](std::int64_t i) {
     if (b.looks[i].side == 0) return;
     const std::int64_t filter = b.looks[i].filter;
-    b.answers[i] = HWY_DYNAMIC_DISPATCH(answer)(b.spectra + i * spectrum_floats, b.shapes[filter],
-                                                b.filters + 2 * filter * spectrum_floats);
+    b.answers[i] =
+        HWY_DYNAMIC_DISPATCH(answer)(b.channels + i * cells * channels, b.energies + i * grid,
+                                     b.shapes[filter], b.filters + 2 * filter * spectrum_floats);
   });
   return {};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage answer: the spectra of windows, filters -> where in each window its filter answers
+// The stage answer: the channels of windows, filters -> where in each window its filter answers
 // most, and how surely.
 //
 // The surroundings help to find a target, but not to tell whether it is there: where the camera
@@ -14,7 +14,10 @@ namespace tracker {
 
 /// What lies on the target decides alone where it is if it answers this many times as high there.
 constexpr double most_elsewhere = 2;
+/// How often a place between the cells is bettered at most; and a step, in cells, after which the
+/// next one would be too short to count, as each squares what is left.
 constexpr int climbing_steps = 4;
+constexpr double last_step = 1e-3;
 
 struct Answer {
   double x = 0, y = 0;                 ///< where it is, from the window's middle, cells
@@ -38,6 +41,11 @@ XCORR_HD inline bool near_target(const FilterShape& shape, int x, int y, int bes
 
 XCORR_HD inline double from_middle(double at) { return at > grid / 2 ? at - grid : at; }
 
+/// Cells.
+struct Step {
+  double x, y;
+};
+
 /// The slope and the curvature of a surface.
 struct Slope {
   double gx = 0, gy = 0, hxx = 0, hxy = 0, hyy = 0;
@@ -50,15 +58,30 @@ struct Slope {
     hxy -= wx * wy * real;
     hyy -= wy * wy * real;
   }
-  /// Moves a place to where the top would be; false if there is none.
-  XCORR_HD bool climb(double& x, double& y) const {
+  /// From here to where the top would be; not finite if there is none.
+  XCORR_HD Step to_top() const {
     const double determinant = hxx * hyy - hxy * hxy;
-    if (!(determinant > 0 && hxx < 0)) return false;
-    x -= (hyy * gx - hxy * gy) / determinant;
-    y -= (hxx * gy - hxy * gx) / determinant;
-    return true;
+    if (!(determinant > 0 && hxx < 0)) return {INFINITY, INFINITY};
+    return {(hxy * gy - hyy * gx) / determinant, (hxy * gx - hxx * gy) / determinant};
   }
 };
+
+/// The steepest way up from a cell of an answer to its top between the cells: Newton's method on
+/// the trigonometric polynomial that its spectrum is. The place stays as it is if the top is not
+/// within a cell. \param slope_at  returns the Slope at a place
+template <class SlopeAt>
+XCORR_HD void climb(double& x, double& y, SlopeAt slope_at) {
+  double at_x = x, at_y = y;
+  for (int i = 0; i < climbing_steps; ++i) {
+    const Step step = slope_at(at_x, at_y).to_top();
+    at_x += step.x;
+    at_y += step.y;
+    if (!(std::abs(at_x - x) <= 1 && std::abs(at_y - y) <= 1)) return;
+    if (std::abs(step.x) + std::abs(step.y) < last_step) break;
+  }
+  x = at_x;
+  y = at_y;
+}
 
 }  // namespace tracker
 
@@ -75,7 +98,8 @@ struct Answer {
 
   struct Buffers : Launch {
     const tracker::Look* looks = nullptr;
-    const float* spectra = nullptr;                ///< of the windows
+    const float* channels = nullptr;               ///< as of the stage channels
+    const double* energies = nullptr;              ///< of that, too
     const tracker::FilterShape* shapes = nullptr;  ///< of the filters
     const float* filters = nullptr;                ///< as of the stage learn
     tracker::Answer* answers = nullptr;            ///< of the windows
@@ -83,9 +107,11 @@ struct Answer {
 
   template <class Visit>
   static void arguments(const Problem& p, Visit visit) {
-    const std::int64_t spectrum = tracker::spectrum_floats;
-    visit("looks", &Buffers::looks, records<tracker::Look>(p.windows));
-    visit("spectra", &Buffers::spectra, records<float>(p.windows * spectrum));
+    const std::int64_t windows = p.windows, spectrum = tracker::spectrum_floats;
+    visit("looks", &Buffers::looks, records<tracker::Look>(windows));
+    visit("channels", &Buffers::channels,
+          records<float>(windows * tracker::cells * tracker::channels));
+    visit("energies", &Buffers::energies, records<double>(windows * tracker::grid));
     visit("shapes", &Buffers::shapes, records<tracker::FilterShape>(p.filters));
     visit("filters", &Buffers::filters, records<float>(p.filters * 2 * spectrum));
     visit("answers", &Buffers::answers, records<tracker::Answer>(p.windows));

@@ -99,10 +99,14 @@ struct WindowTaps {
   XCORR_HD int first(int i) const {
     return static_cast<int>(std::floor((middle(i) - half) / step)) + 1;
   }
+  /// How far a tap is from the pixel's middle, of what the triangle reaches.
+  XCORR_HD double away(int i, int tap) const {
+    return (static_cast<double>(tap) * step - middle(i)) / half;
+  }
   /// Not yet divided by their sum.
   XCORR_HD double weight(int i, int tap) const {
-    const double away = std::abs(static_cast<double>(tap) * step - middle(i)) / half;
-    return away < 1 ? 1 - away : 0;
+    const double share = std::abs(away(i, tap));
+    return share < 1 ? 1 - share : 0;
   }
   XCORR_HD double sum(int i) const {
     const int from = first(i);

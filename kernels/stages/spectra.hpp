@@ -16,12 +16,10 @@ constexpr int frequencies = half * grid;
 /// Of a frequency come the real parts of all channels, then the imaginary parts.
 constexpr int spectrum_floats = frequencies * 2 * channels;
 
-/// By what the channels of a window are multiplied. \param energies  of its rows
-XCORR_HD inline float scale_of(const double* energies) {
+/// By what the channels of a window are multiplied. \param energy  of all of its rows
+XCORR_HD inline float scale_of(double energy) {
   constexpr double nothing = 1e-4;  // a flat window has less, but for rounding
-  double sum = 0;
-  for (int y = 0; y < grid; ++y) sum += energies[y];
-  return sum > nothing ? static_cast<float>(std::sqrt(cells * channels / sum)) : 0;
+  return energy > nothing ? static_cast<float>(std::sqrt(cells * channels / energy)) : 0;
 }
 
 }  // namespace tracker

@@ -193,22 +193,25 @@ void write(Complex value, float* spectrum, int frequency, int channel) {
   parts[channels] = static_cast<float>(value.imag());
 }
 
+/// That of a window.
+void transform(const float* values, const double* energies, float* spectrum) {
+  double sum = 0;
+  for (int y = 0; y < grid; ++y) sum += energies[y];
+  const double scale = sum > 1e-4 ? std::sqrt(cells * channels / sum) : 0;
+  for (int c = 0; c < channels; ++c) {
+    std::vector<double> picture;
+    for (int i = 0; i < cells; ++i) picture.push_back(scale * values[i * channels + c]);
+    const std::vector<Complex> frequencies_of = transformed(picture);
+    for (int i = 0; i < frequencies; ++i) write(frequencies_of[i], spectrum, i, c);
+  }
+}
+
 Status spectra(const stage::Spectra::Problem& p, const Device&, const stage::Spectra::Buffers& b,
                PlanState*) {
-  for (std::int64_t window = 0; window < p.windows; ++window) {
-    if (b.looks[window].side == 0) continue;
-    double sum = 0;
-    for (int y = 0; y < grid; ++y) sum += b.energies[window * grid + y];
-    const double scale = sum > 1e-4 ? std::sqrt(cells * channels / sum) : 0;
-    for (int c = 0; c < channels; ++c) {
-      std::vector<double> picture;
-      for (int i = 0; i < cells; ++i)
-        picture.push_back(scale * b.channels[(window * cells + i) * channels + c]);
-      const std::vector<Complex> spectrum = transformed(picture);
-      for (int i = 0; i < frequencies; ++i)
-        write(spectrum[i], b.spectra + window * spectrum_floats, i, c);
-    }
-  }
+  for (std::int64_t window = 0; window < p.windows; ++window)
+    if (b.looks[window].side != 0)
+      transform(b.channels + window * cells * channels, b.energies + window * grid,
+                b.spectra + window * spectrum_floats);
   return {};
 }
 
@@ -338,8 +341,10 @@ Status answer(const stage::Answer::Problem& p, const Device&, const stage::Answe
     const Look& look = b.looks[window];
     if (look.side == 0) continue;
     const float* filter = b.filters + std::int64_t{2} * look.filter * spectrum_floats;
-    const float* seen = b.spectra + window * spectrum_floats;
-    const Vector all = answer_of(seen, filter), target = answer_of(seen, filter + spectrum_floats);
+    std::vector<float> seen(spectrum_floats);
+    transform(b.channels + window * cells * channels, b.energies + window * grid, seen.data());
+    const Vector all = answer_of(seen.data(), filter),
+                 target = answer_of(seen.data(), filter + spectrum_floats);
     const auto surface = transformed_back(all), on_target = transformed_back(target);
     const auto best_of = [](const std::vector<double>& values) {
       return static_cast<int>(std::ranges::max_element(values) - values.begin());

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Answers of filters on the GPU. The products of window and filter are made by a warp a frequency,
-// a lane a channel, of the whole filter and of its part on the target at once; then a block a
-// window transforms both answers as the parts of one picture and finds their tops.
+// Answers of filters on the GPU. A block transforms eight channels of a window and multiplies them
+// with those of the whole filter and of its part on the target; spectra are never written. Then a
+// block a window adds these products, transforms both answers as the parts of one picture and finds
+// their tops.
 #include "cuda/common/block_sums.cuh"
+#include "cuda/common/shared_memory.cuh"
 #include "cuda/tracker/window_fft.cuh"
 #include "stages/answer.hpp"
 
@@ -11,24 +13,37 @@ namespace xcorr::cuda {
 namespace tracker {
 namespace {
 
-static_assert(channels == 32);
-constexpr int frequencies_of_block = 8;
 constexpr int threads = 256, warps = threads / 32;
 
-__global__ void __launch_bounds__(32 * frequencies_of_block)
-    multiply(const Look* looks, const float* spectra, const float* filters, TwoParts* products) {
+__global__ void __launch_bounds__(threads_of_pairs)
+    multiply(const Look* looks, const float* channels_of, const double* energies,
+             const float* filters, TwoParts* products) {
+  Value* const pictures = dynamic_shared<Value>();
   const std::int64_t window = blockIdx.y;
+  let_next_begin();
+  wait_for_previous();
   const Look look = looks[window];
-  const int frequency = blockIdx.x * frequencies_of_block + threadIdx.x / 32;
-  if (look.side == 0 || frequency >= frequencies) return;
-  const int re = frequency * 2 * channels + threadIdx.x % 32, im = re + channels;
-  const auto at = [=](const float* spectrum) { return Value{spectrum[re], spectrum[im]}; };
+  if (look.side == 0) return;
+  const int first = blockIdx.x * pairs_of_block;
+  read_channels(channels_of + window * cells * channels, energies + window * grid, first, pictures);
+  transform<Direction::forward>(pictures, pairs_of_block);
   const float* const filter = filters + std::int64_t{2} * look.filter * spectrum_floats;
-  const Value seen = at(spectra + window * spectrum_floats);
-  const Value all = seen * conj(at(filter)), target = seen * conj(at(filter + spectrum_floats));
-  const TwoParts sums{{warp_sum(all.re), warp_sum(all.im)},
-                      {warp_sum(target.re), warp_sum(target.im)}};
-  if (threadIdx.x % 32 == 0) products[window * frequencies + frequency] = sums;
+  TwoParts* const to = products + (window * blocks_of_window + blockIdx.x) * frequencies;
+  for (int i = threadIdx.x; i < frequencies; i += threads_of_pairs) {
+    TwoParts seen[pairs_of_block];
+#pragma unroll
+    for (int p = 0; p < pairs_of_block; ++p) seen[p] = split(pictures + p * picture_values, i);
+    const auto answer_of = [&](const float* spectrum) {
+      FourPairs known;
+      read_pairs(spectrum, first, i, known);
+      Value sum{0, 0};
+#pragma unroll
+      for (int p = 0; p < pairs_of_block; ++p)
+        sum = sum + seen[p].a * conj(known.a(p)) + seen[p].b * conj(known.b(p));
+      return sum;
+    };
+    to[i] = {answer_of(filter), answer_of(filter + spectrum_floats)};
+  }
 }
 
 /// The greatest value, of equal ones the first.
@@ -50,18 +65,26 @@ struct Surfaces {
     return (target ? both.im : both.re) / cells;
   }
 
-  /// The top of one part, for all threads. \param tops  shared memory
-  __device__ int top(bool target, Top* tops) const {
-    Top best{-INFINITY, 0};
-    for (int i = threadIdx.x; i < cells; i += threads) best.take({value(target, i), i});
-    for (int step = 16; step > 0; step /= 2)
-      best.take({__shfl_xor_sync(~0u, best.value, step), __shfl_xor_sync(~0u, best.place, step)});
-    if (threadIdx.x % 32 == 0) tops[threadIdx.x / 32] = best;
+  /// The tops of both parts, for all threads. \param shared  memory that they share
+  __device__ void tops(Top (&shared)[2][warps], int& of_all, int& on_target) const {
+    Top best[2] = {{-INFINITY, 0}, {-INFINITY, 0}};
+    for (int i = threadIdx.x; i < cells; i += threads) {
+      best[0].take({value(false, i), i});
+      best[1].take({value(true, i), i});
+    }
+#pragma unroll
+    for (int part = 0; part < 2; ++part) {
+      Top& top = best[part];
+      for (int step = 16; step > 0; step /= 2)
+        top.take({__shfl_xor_sync(~0u, top.value, step), __shfl_xor_sync(~0u, top.place, step)});
+      if (threadIdx.x % 32 == 0) shared[part][threadIdx.x / 32] = top;
+    }
     __syncthreads();
-    best = tops[0];
-    for (int i = 1; i < warps; ++i) best.take(tops[i]);
-    __syncthreads();
-    return best.place;
+#pragma unroll
+    for (int part = 0; part < 2; ++part)
+      for (int i = 0; i < warps; ++i) best[part].take(shared[part][i]);
+    of_all = best[0].place;
+    on_target = best[1].place;
   }
 
   /// The best of what lies on the target within a cell of one.
@@ -92,63 +115,79 @@ __device__ double sharpness(const FilterShape& shape, const Surfaces& surfaces, 
 /// How many waves there are from top to bottom in a row of a spectrum.
 __device__ int wave_of(int row) { return row > grid / 2 ? row - grid : row; }
 
-struct Wave {
-  double re, im;
-};
+/// A block's share of the frequencies, by thread.
+constexpr int own_frequencies = ceil_div(frequencies, threads);
 
-/// As the CPU's, by all threads. \param waves  shared memory for those along x, then those along y
-__device__ void climb(const TwoParts* spectrum, bool target, Wave* waves, double& x, double& y) {
-  constexpr double turn = 2 * std::numbers::pi / grid;
-  double at_x = x, at_y = y;
-  for (int step = 0; step < climbing_steps; ++step) {
-    if (const int i = threadIdx.x; i < half + grid) {
-      const int j = i - half;
-      const double angle = i < half ? i * at_x : wave_of(j) * at_y;
-      const double length = i > 0 && 2 * i < grid ? 2 : 1;  // so many columns have that angle
-      waves[i] = {length * cospi(2 * angle / grid), length * sinpi(2 * angle / grid)};
-    }
-    __syncthreads();
-    Slope slope;
-    for (int f = threadIdx.x; f < frequencies; f += threads) {
-      const int k = f / grid, j = f % grid;
-      const Value part = target ? spectrum[f].b : spectrum[f].a;
-      const Wave across = waves[k], down = waves[half + j];
-      const double re = across.re * down.re - across.im * down.im,
-                   im = across.re * down.im + across.im * down.re;
-      slope.add(part.re * re - part.im * im, part.re * im + part.im * re, turn * k,
-                turn * wave_of(j));
-    }
-    double sums[] = {slope.gx, slope.gy, slope.hxx, slope.hxy, slope.hyy};
-    block_sums<warps>(sums);
-    slope = {sums[0], sums[1], sums[2], sums[3], sums[4]};
-    if (!slope.climb(at_x, at_y)) return;
-    if (fabs(at_x - x) > 1 || fabs(at_y - y) > 1) return;
+/// For all threads. \param own    the answer at the thread's frequencies
+///                  \param waves  shared memory for those along x, then those along y
+__device__ Slope slope_at(const Value (&own)[own_frequencies], Value* waves, double x, double y) {
+  if (const int i = threadIdx.x; i < half + grid) {
+    const double turns = (i < half ? i * x : wave_of(i - half) * y) / grid;
+    const float length = i > 0 && 2 * i < grid ? 2 : 1;  // so many columns have that angle
+    const auto angle = static_cast<float>(2 * (turns - rint(turns)));
+    const float cosine = cospi(angle), sine = sinpi(angle);
+    waves[i] = {length * cosine, length * sine};
   }
-  x = at_x;
-  y = at_y;
+  __syncthreads();
+  // By waves a window instead of by angles a cell, which come at the end.
+  float sums[5] = {};
+#pragma unroll
+  for (int k = 0; k < own_frequencies; ++k) {
+    const int f = threadIdx.x + k * threads;
+    if (f >= frequencies) break;
+    const Value term = own[k] * (waves[f / grid] * waves[half + f % grid]);
+    const auto wx = static_cast<float>(f / grid), wy = static_cast<float>(wave_of(f % grid));
+    sums[0] -= wx * term.im;
+    sums[1] -= wy * term.im;
+    sums[2] -= wx * wx * term.re;
+    sums[3] -= wx * wy * term.re;
+    sums[4] -= wy * wy * term.re;
+  }
+  block_sums<warps>(sums);
+  constexpr double turn = 2 * std::numbers::pi / grid;
+  return {turn * sums[0], turn * sums[1], turn * turn * sums[2], turn * turn * sums[3],
+          turn * turn * sums[4]};
 }
 
 __global__ void __launch_bounds__(threads)
     find_top(const Look* looks, const TwoParts* products, const FilterShape* shapes,
              xcorr::tracker::Answer* answers) {
   __shared__ Value picture[picture_values];
-  __shared__ Top tops[warps];
-  __shared__ Wave waves[half + grid];
+  __shared__ Top tops[2][warps];
+  __shared__ Value waves[half + grid];
   const std::int64_t window = blockIdx.x;
+  let_next_begin();
+  wait_for_previous();
   const Look look = looks[window];
   if (look.side == 0) return;
-  const TwoParts* const spectrum = products + window * frequencies;
-  for (int i = threadIdx.x; i < frequencies; i += threads) join(spectrum[i], i, picture);
+  TwoParts own[own_frequencies];
+#pragma unroll
+  for (int k = 0; k < own_frequencies; ++k) {
+    const int f = threadIdx.x + k * threads;
+    if (f >= frequencies) break;
+    TwoParts sum{};
+#pragma unroll
+    for (int block = 0; block < blocks_of_window; ++block) {
+      const TwoParts part = products[(window * blocks_of_window + block) * frequencies + f];
+      sum = {sum.a + part.a, sum.b + part.b};
+    }
+    own[k] = sum;
+    join(sum, f, picture);
+  }
   transform<Direction::inverse>(picture, 1);
 
   const Surfaces surfaces{picture};
-  const int best_of_all = surfaces.top(false, tops), best_on_target = surfaces.top(true, tops);
+  int best_of_all, best_on_target;
+  surfaces.tops(tops, best_of_all, best_on_target);
   // The surroundings may stay as they are while the target is gone, or jumps away.
   const bool jumped =
       surfaces.value(true, best_on_target) > most_elsewhere * surfaces.near(best_of_all);
   const int best = jumped ? best_on_target : best_of_all;
+  Value chosen[own_frequencies];
+#pragma unroll
+  for (int k = 0; k < own_frequencies; ++k) chosen[k] = jumped ? own[k].b : own[k].a;
   double x = best % grid, y = best / grid;
-  climb(spectrum, jumped, waves, x, y);
+  climb(x, y, [&](double at_x, double at_y) { return slope_at(chosen, waves, at_x, at_y); });
   const double sharp = sharpness(shapes[look.filter], surfaces, best);
   if (threadIdx.x == 0)
     answers[window] = {from_middle(x), from_middle(y), surfaces.near(best), sharp};
@@ -157,20 +196,19 @@ __global__ void __launch_bounds__(threads)
 bool supports(const stage::Answer::Problem& p, const Device&) { return p.windows <= 65535; }
 
 std::size_t workspace(const stage::Answer::Problem& p, const Device&) {
-  return static_cast<std::size_t>(p.windows) * frequencies * sizeof(TwoParts);
+  return static_cast<std::size_t>(p.windows) * blocks_of_window * frequencies * sizeof(TwoParts);
 }
 
-Status launch(const stage::Answer::Problem& p, const Device&, const stage::Answer::Buffers& b,
-              PlanState*) {
+Status launch(const stage::Answer::Problem& p, const Device& device,
+              const stage::Answer::Buffers& b, PlanState*) {
   auto* const products = static_cast<TwoParts*>(b.workspace);
-  if (Status s =
-          enqueue("answer: multiply", multiply,
-                  dim3(ceil_div(frequencies, frequencies_of_block), p.windows),
-                  32 * frequencies_of_block, 0, b.stream, b.looks, b.spectra, b.filters, products);
+  if (Status s = enqueue_early(device, "answer: multiply", multiply,
+                               dim3(blocks_of_window, p.windows), threads_of_pairs, bytes_of_pairs,
+                               b.stream, b.looks, b.channels, b.energies, b.filters, products);
       !s.ok())
     return s;
-  return enqueue("answer: find_top", find_top, p.windows, threads, 0, b.stream, b.looks, products,
-                 b.shapes, b.answers);
+  return enqueue_early(device, "answer: find_top", find_top, p.windows, threads, 0, b.stream,
+                       b.looks, products, b.shapes, b.answers);
 }
 
 constexpr Variant<stage::Answer> table[] = {

@@ -3,7 +3,8 @@
 // Channels of windows on the GPU. A block resamples four rows of a window, first downwards, of all
 // columns of the frame that it needs, then across. Then a block makes the channels of four rows of
 // cells: gradients of the pixels that count in them and in the cells around, histograms by a thread
-// a cell, and of these the channels by a thread a cell.
+// a cell, and of these the channels by a thread a cell. Each kernel begins while the one before
+// ends.
 #include "cuda/common/block_sums.cuh"
 #include "cuda/common/launch.cuh"
 #include "stages/channels.hpp"
@@ -19,8 +20,10 @@ constexpr int threads = 256, warps = threads / 32;
 // ---- windows --------------------------------------------------------------------------------
 
 constexpr int rows_of_block = 4, row_blocks = window_size / rows_of_block;
-/// Columns of the frame that a window can need: six a pixel, and what its edges read past them.
-constexpr int most_columns = 6 * window_size + 2 * WindowTaps::most;
+/// Rows or columns of the frame that so many pixels of a window can need: six a pixel, and what its
+/// edges read past them.
+constexpr int most_taps(int pixels) { return 6 * (pixels - 1) + WindowTaps::most; }
+constexpr int most_columns = most_taps(window_size), most_rows = most_taps(rows_of_block);
 
 /// What a window is made into on the way.
 struct Window {
@@ -29,59 +32,91 @@ struct Window {
 };
 
 /// For a pixel of the window in one direction.
-struct Weights {
-  int first;
-  float of[WindowTaps::most];
-
-  __device__ void set(const WindowTaps& taps, int i) {
-    first = taps.first(i);
-    const double sum = taps.sum(i);
-    for (int k = 0; k < taps.each; ++k) of[k] = static_cast<float>(taps.weight(i, first + k) / sum);
+class Weights {
+ public:
+  /// Only places are as large as a frame, and need double precision.
+  __device__ Weights(const WindowTaps& taps, int i)
+      : first(taps.first(i)),
+        away_(static_cast<float>(taps.away(i, first))),
+        step_(static_cast<float>(taps.step / taps.half)) {
+    float sum = 0;
+    for (int k = 0; k < taps.each; ++k) sum += height(k);
+    share_ = 1 / sum;
   }
+  /// Of the k-th tap, or of any other one.
+  __device__ float of(int k) const { return height(k) * share_; }
+
+  const int first;
+
+ private:
+  __device__ float height(int k) const {
+    return fmaxf(1 - fabsf(fmaf(static_cast<float>(k), step_, away_)), 0);
+  }
+
+  float away_, step_, share_;
 };
 
 __device__ int clamped(int i, int least, int most) { return min(max(i, least), most); }
 
+/// A row of the frame, and what it counts in the rows of a block.
+struct FrameRow {
+  std::int64_t offset;  ///< bytes
+  float weights[rows_of_block];
+};
+
 __global__ void __launch_bounds__(threads)
     cut(stage::Channels::Problem p, const std::uint8_t* pixels, const Look* looks,
         Window* windows) {
-  __shared__ Weights down[rows_of_block], across[window_size];
+  __shared__ int firsts[window_size];
+  __shared__ float across[WindowTaps::most][window_size];
+  __shared__ FrameRow rows[most_rows];
   __shared__ float columns[rows_of_block][most_columns];
+  let_next_begin();
+  wait_for_previous();  // which may have brought the looks
   const Look look = looks[blockIdx.y];
   if (look.side == 0) return;
   const WindowTaps taps_x(look.x, look.side), taps_y(look.y, look.side);
   const int top = blockIdx.x * rows_of_block;
-  if (threadIdx.x < window_size)
-    across[threadIdx.x].set(taps_x, threadIdx.x);
-  else if (const int i = threadIdx.x - window_size; i < rows_of_block)
-    down[i].set(taps_y, top + i);
+  const int first_row = taps_y.first(top);
+  const int row_count = taps_y.first(top + rows_of_block - 1) + taps_y.each - first_row;
+  if (threadIdx.x < window_size) {
+    const Weights weights(taps_x, threadIdx.x);
+    firsts[threadIdx.x] = weights.first;
+    for (int k = 0; k < taps_x.each; ++k) across[k][threadIdx.x] = weights.of(k);
+  } else {
+    for (int i = threadIdx.x - window_size; i < row_count * rows_of_block;
+         i += threads - window_size) {
+      const int k = i / rows_of_block, r = i % rows_of_block;
+      const Weights weights(taps_y, top + r);
+      rows[k].weights[r] = weights.of(first_row + k - weights.first);
+      const int y = clamped((first_row + k) * taps_y.step, 0, p.frame.height - 1) - p.part.y;
+      if (r == 0) rows[k].offset = y * p.pitch;
+    }
+  }
   __syncthreads();
 
-  const int left = across[0].first;
-  const int count = min(across[window_size - 1].first + taps_x.each - left, most_columns);
+  const int left = firsts[0], count = firsts[window_size - 1] + taps_x.each - left;
   for (int i = threadIdx.x; i < count; i += threads) {
     const int x = clamped((left + i) * taps_x.step, 0, p.frame.width - 1) - p.part.x;
+    float sums[rows_of_block] = {};
+#pragma unroll 4
+    for (int k = 0; k < row_count; ++k) {
+      const auto pixel = static_cast<float>(pixels[rows[k].offset + x]);
 #pragma unroll
-    for (int r = 0; r < rows_of_block; ++r) {
-      float sum = 0;
-      for (int k = 0; k < taps_y.each; ++k) {
-        const float weight = down[r].of[k];
-        if (weight == 0) continue;
-        const int y = clamped((down[r].first + k) * taps_y.step, 0, p.frame.height - 1) - p.part.y;
-        sum += weight * static_cast<float>(pixels[y * p.pitch + x]);
-      }
-      columns[r][i] = sum;
+      for (int r = 0; r < rows_of_block; ++r) sums[r] += rows[k].weights[r] * pixel;
     }
+#pragma unroll
+    for (int r = 0; r < rows_of_block; ++r) columns[r][i] = sums[r];
   }
   __syncthreads();
 
   float total[] = {0};
   float* const to = windows[blockIdx.y].pixels + top * window_size;
   for (int i = threadIdx.x; i < rows_of_block * window_size; i += threads) {
-    const Weights& weights = across[i % window_size];
-    const float* const from = columns[i / window_size] + weights.first - left;
+    const int x = i % window_size;
+    const float* const from = columns[i / window_size] + firsts[x] - left;
     float sum = 0;
-    for (int k = 0; k < taps_x.each; ++k) sum += weights.of[k] * from[k];
+    for (int k = 0; k < taps_x.each; ++k) sum += across[k][x] * from[k];
     to[i] = sum;
     total[0] += sum;
   }
@@ -95,58 +130,72 @@ constexpr int cell_rows = 4, cell_blocks = grid / cell_rows;
 constexpr int padded = grid + 2;  ///< cells of a row, with those around
 constexpr int cells_here = (cell_rows + 2) * padded;
 static_assert(cells_here <= threads);
-/// The pixels that count in these cells: in a cell those up to two away from it.
-constexpr int pixel_rows = (cell_rows + 2) * cell + cell;
+/// In a cell count the pixels up to two away from it; cells are counted from the one before the
+/// window.
+constexpr int reach = 2 * cell;
+constexpr int first_pixel_of(int in_cell) { return cell * in_cell - cell - cell / 2; }
+/// The pixels that count in these cells, where there are none in the window as ones without a
+/// gradient.
+constexpr int pixel_rows = cell_rows * cell + 3 * cell, pixel_columns = window_size + 3 * cell;
 
 struct Strip {
-  float length[pixel_rows][window_size];
-  std::uint8_t direction[pixel_rows][window_size];
+  float length[pixel_rows][pixel_columns];
+  std::uint8_t direction[pixel_rows][pixel_columns];
   float histograms[directions][threads];  ///< the thread's cell
   float energies[threads];
   double sums[cell_rows * grid];
 };
 
-/// The length of the gradient at a pixel, and the direction that is the nearest to it.
-__device__ void find_gradient(const float* window, const Axes& axes, int x, int y, float& length,
+/// The direction that is the nearest to a gradient's: of the first quadrant's it is known by the
+/// tangents half-way between them.
+__device__ int direction_of(float gx, float gy) {
+  static_assert(directions == 18);
+  const bool below = gy < 0;  // turned by half a turn
+  const float x = fabsf(gx), y = fabsf(gy);
+  const int quarter =
+      (y > 0.17632698f * x) + (y > 0.57735027f * x) + (y > 1.19175359f * x) + (y > 2.74747742f * x);
+  const int upper = (gx < 0) != below && x > 0 ? orientations - quarter : quarter;
+  const int direction = below ? upper + orientations : upper;
+  return direction == directions ? 0 : direction;
+}
+
+/// The gradient at a pixel of a window.
+__device__ void find_gradient(const float* window, int x, int y, float& length,
                               std::uint8_t& direction) {
   const float* const row = window + y * window_size;
   const float gx = row[min(x + 1, window_size - 1)] - row[max(x - 1, 0)];
   const float gy = window[min(y + 1, window_size - 1) * window_size + x] -
                    window[max(y - 1, 0) * window_size + x];
-  float longest = 0;
-  direction = 0;
-#pragma unroll
-  for (int i = 0; i < orientations; ++i) {
-    const float along = fmaf(gx, axes.of[i][0], gy * axes.of[i][1]);
-    if (fabsf(along) > longest)
-      direction = static_cast<std::uint8_t>(along > 0 ? i : i + orientations);
-    longest = fmaxf(longest, fabsf(along));
-  }
+  direction = static_cast<std::uint8_t>(direction_of(gx, gy));
   length = sqrtf(fmaf(gx, gx, gy * gy));
 }
 
-/// What of a pixel counts in a cell, in one direction; cells are counted from the one before the
-/// window.
-__device__ float share_of(int pixel, int in_cell) {
-  const NearestCells nearest(pixel);
-  return nearest.first == in_cell ? 1 - nearest.second_share : nearest.second_share;
+/// What of its i-th pixel counts in a cell.
+constexpr float share_of(int i) {
+  return (i < cell ? 2 * i + 1 : 4 * cell - 1 - 2 * i) / (2.0f * cell);
 }
 
-/// The histogram of the thread's cell, whose contrast is returned. \param top  of its rows of cells
-__device__ float make_histogram(Strip& strip, int top, int first_pixel) {
-  const int x = threadIdx.x % padded, y = top + threadIdx.x / padded;
+/// The histogram of the thread's cell, whose contrast is returned.
+__device__ float make_histogram(Strip& strip) {
+  const int x = cell * (threadIdx.x % padded), y = cell * (threadIdx.x / padded);
   float* const own = &strip.histograms[0][threadIdx.x];
+#pragma unroll
   for (int k = 0; k < directions; ++k) own[k * threads] = 0;
-  const auto least = [](int in_cell) { return max(cell * in_cell - 6, 0); };
-  const auto end = [](int in_cell) { return min(cell * in_cell + 2, window_size); };
-  for (int py = least(y); py < end(y); ++py) {
-    const float in_row = share_of(py, y);
-    for (int px = least(x); px < end(x); ++px) {
-      const int row = py - first_pixel;
-      own[strip.direction[row][px] * threads] += share_of(px, x) * (in_row * strip.length[row][px]);
+#pragma unroll 2
+  for (int row = 0; row < reach; ++row) {
+    const float in_row = share_of(row);
+#pragma unroll
+    for (int part = 0; part < reach; part += cell) {
+      const float4 lengths = *reinterpret_cast<const float4*>(&strip.length[y + row][x + part]);
+      const uchar4 to = *reinterpret_cast<const uchar4*>(&strip.direction[y + row][x + part]);
+      own[to.x * threads] += share_of(part) * (in_row * lengths.x);
+      own[to.y * threads] += share_of(part + 1) * (in_row * lengths.y);
+      own[to.z * threads] += share_of(part + 2) * (in_row * lengths.z);
+      own[to.w * threads] += share_of(part + 3) * (in_row * lengths.w);
     }
   }
   float energy = 0;
+#pragma unroll
   for (int k = 0; k < orientations; ++k) {
     const float both = own[k * threads] + own[(k + orientations) * threads];
     energy += both * both;
@@ -193,8 +242,12 @@ __device__ double write_channels(const Strip& strip, const float* window, int x,
 #pragma unroll
   for (int i = 0; i < 4; ++i) values[directions + orientations + i] = sums[i];
   float pixels = 0;
-  for (int i = 0; i < cell * cell; ++i)
-    pixels += window[(y * cell + i / cell) * window_size + x * cell + i % cell];
+#pragma unroll
+  for (int row = 0; row < cell; ++row) {
+    const float4 part =
+        *reinterpret_cast<const float4*>(window + (y * cell + row) * window_size + x * cell);
+    pixels += (part.x + part.y) + (part.z + part.w);
+  }
   values[channels - 1] = pixels / (cell * cell * 255) - mean;
   double squares = 0;
 #pragma unroll
@@ -209,42 +262,53 @@ __device__ double write_channels(const Strip& strip, const float* window, int x,
   return squares;
 }
 
+/// The sum of a number of each of a window's rows, of whatever they are. \param count  at most 64
+template <class T>
+__device__ T sum_of_rows(const T* rows, int count) {
+  const int lane = threadIdx.x % 32;
+  const T own = lane < count ? rows[lane] : T(0);
+  return warp_sum(own + (lane + 32 < count ? rows[lane + 32] : T(0)));
+}
+
 __global__ void __launch_bounds__(threads)
-    describe(const Look* looks, const Window* windows, Axes axes, Fade fade, float* channels_of,
+    describe(const Look* looks, const Window* windows, Fade fade, float* channels_of,
              double* energies) {
   __shared__ Strip strip;
   const std::int64_t number = blockIdx.y;
+  let_next_begin();
+  wait_for_previous();
   if (looks[number].side == 0) return;
   const Window& window = windows[number];
+  const float mean = sum_of_rows(window.sums, row_blocks) / (window_size * window_size * 255.0f);
   const int top = blockIdx.x * cell_rows;  // with the row above it, counted from that one
-  const int first = max(cell * top - 6, 0), end = min(first + pixel_rows, window_size);
-  for (int i = threadIdx.x; i < (end - first) * window_size; i += threads) {
-    const int x = i % window_size, row = i / window_size;
-    find_gradient(window.pixels, axes, x, first + row, strip.length[row][x],
-                  strip.direction[row][x]);
+#pragma unroll 4
+  for (int i = threadIdx.x; i < pixel_rows * pixel_columns; i += threads) {
+    const int column = i % pixel_columns, row = i / pixel_columns;
+    const int x = first_pixel_of(0) + column, y = first_pixel_of(top) + row;
+    if (x >= 0 && x < window_size && y >= 0 && y < window_size) {
+      find_gradient(window.pixels, x, y, strip.length[row][column], strip.direction[row][column]);
+    } else {
+      strip.length[row][column] = 0;
+      strip.direction[row][column] = 0;
+    }
   }
   __syncthreads();
-  if (threadIdx.x < cells_here) strip.energies[threadIdx.x] = make_histogram(strip, top, first);
+  if (threadIdx.x < cells_here) strip.energies[threadIdx.x] = make_histogram(strip);
   __syncthreads();
   if (threadIdx.x < cell_rows * grid) {
     const int x = threadIdx.x % grid, y = top + threadIdx.x / grid;
-    float mean = 0;
-    for (int i = 0; i < row_blocks; ++i) mean += window.sums[i];
-    mean /= static_cast<float>(window_size * window_size) * 255;
     strip.sums[threadIdx.x] =
         write_channels(strip, window.pixels, x, y, top, mean, fade.of[x] * fade.of[y],
                        channels_of + (number * cells + y * grid + x) * channels);
   }
   __syncthreads();
-  if (threadIdx.x < cell_rows) {
-    double sum = 0;
-    for (int x = 0; x < grid; ++x) sum += strip.sums[threadIdx.x * grid + x];
-    energies[number * grid + top + threadIdx.x] = sum;
+  if (const int row = threadIdx.x / 32; row < cell_rows) {
+    const double sum = sum_of_rows(strip.sums + row * grid, grid);
+    if (threadIdx.x % 32 == 0) energies[number * grid + top + row] = sum;
   }
 }
 
-// On the host, which hands them to the kernel.
-const Axes all_axes;
+// On the host, which hands it to the kernel.
 const Fade whole_fade;
 
 bool supports(const stage::Channels::Problem& p, const Device&) {
@@ -255,15 +319,15 @@ std::size_t workspace(const stage::Channels::Problem& p, const Device&) {
   return static_cast<std::size_t>(p.windows) * sizeof(Window);
 }
 
-Status launch(const stage::Channels::Problem& p, const Device&, const stage::Channels::Buffers& b,
-              PlanState*) {
+Status launch(const stage::Channels::Problem& p, const Device& device,
+              const stage::Channels::Buffers& b, PlanState*) {
   auto* const windows = static_cast<Window*>(b.workspace);
-  if (Status s = enqueue("channels: cut", cut, dim3(row_blocks, p.windows), threads, 0, b.stream, p,
-                         b.pixels, b.looks, windows);
+  if (Status s = enqueue_early(device, "channels: cut", cut, dim3(row_blocks, p.windows), threads,
+                               0, b.stream, p, b.pixels, b.looks, windows);
       !s.ok())
     return s;
-  return enqueue("channels: describe", describe, dim3(cell_blocks, p.windows), threads, 0, b.stream,
-                 b.looks, windows, all_axes, whole_fade, b.channels, b.energies);
+  return enqueue_early(device, "channels: describe", describe, dim3(cell_blocks, p.windows),
+                       threads, 0, b.stream, b.looks, windows, whole_fade, b.channels, b.energies);
 }
 
 constexpr Variant<stage::Channels> table[] = {

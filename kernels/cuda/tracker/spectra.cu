@@ -14,17 +14,7 @@ __global__ void __launch_bounds__(threads_of_pairs)
   if (looks[window].side == 0) return;
   Value* const pictures = dynamic_shared<Value>();
   const int first = blockIdx.x * pairs_of_block;
-  const float scale = scale_of(energies + window * grid);
-  const float* const from = channels_of + window * cells * channels + first;
-  for (int i = threadIdx.x; i < cells; i += threads_of_pairs) {
-    Four re, im;
-    read_four(from + i * channels, re);
-    read_four(from + i * channels + pairs, im);
-#pragma unroll
-    for (int p = 0; p < pairs_of_block; ++p)
-      pictures[p * picture_values + i / grid * row_pitch + i % grid] = {re[p] * scale,
-                                                                        im[p] * scale};
-  }
+  read_channels(channels_of + window * cells * channels, energies + window * grid, first, pictures);
   transform<Direction::forward>(pictures, pairs_of_block);
   write_spectrum(pictures, first, spectra + window * spectrum_floats);
 }

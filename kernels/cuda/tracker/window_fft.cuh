@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cuda/common/launch.cuh"
+#include "cuda/common/warp.cuh"
 #include "cuda/fft/fft_registers.cuh"
 #include "stages/spectra.hpp"
 
@@ -79,34 +80,69 @@ __device__ inline void write_four(const Four& values, float* to) {
   *reinterpret_cast<float4*>(to) = {values[0], values[1], values[2], values[3]};
 }
 
+/// Reads a block's channels of a window, scaled as their energies say.
+__device__ inline void read_channels(const float* channels_of, const double* energies, int first,
+                                     Value* pictures) {
+  static_assert(cells % threads_of_pairs == 0);
+  const int lane = threadIdx.x % 32;
+  const double sum = warp_sum(energies[lane] + (lane + 32 < grid ? energies[lane + 32] : 0));
+  const float scale = scale_of(sum);
+#pragma unroll
+  for (int k = 0; k < cells; k += threads_of_pairs) {
+    const int i = k + static_cast<int>(threadIdx.x);
+    Four re, im;
+    read_four(channels_of + i * channels + first, re);
+    read_four(channels_of + i * channels + first + pairs, im);
+#pragma unroll
+    for (int p = 0; p < pairs_of_block; ++p)
+      pictures[p * picture_values + i / grid * row_pitch + i % grid] = {re[p] * scale,
+                                                                        im[p] * scale};
+  }
+}
+
+/// What a block's channels have at a frequency.
+struct FourPairs {
+  Four a_re, a_im, b_re, b_im;
+
+  __device__ Value a(int pair) const { return {a_re[pair], a_im[pair]}; }
+  __device__ Value b(int pair) const { return {b_re[pair], b_im[pair]}; }
+};
+
+/// \param first  channel
+__device__ inline void read_pairs(const float* spectrum, int first, int frequency,
+                                  FourPairs& values) {
+  const float* const from = spectrum + frequency * 2 * channels + first;
+  read_four(from, values.a_re);
+  read_four(from + pairs, values.b_re);
+  read_four(from + channels, values.a_im);
+  read_four(from + channels + pairs, values.b_im);
+}
+
 /// Writes a block's part of a spectrum. \param first  channel
 __device__ inline void write_spectrum(const Value* pictures, int first, float* spectrum) {
   for (int i = threadIdx.x; i < frequencies; i += threads_of_pairs) {
-    Four a_re, a_im, b_re, b_im;
+    FourPairs values;
 #pragma unroll
     for (int p = 0; p < pairs_of_block; ++p) {
       const auto [a, b] = split(pictures + p * picture_values, i);
-      a_re[p] = a.re, a_im[p] = a.im, b_re[p] = b.re, b_im[p] = b.im;
+      values.a_re[p] = a.re, values.a_im[p] = a.im;
+      values.b_re[p] = b.re, values.b_im[p] = b.im;
     }
     float* const to = spectrum + i * 2 * channels + first;
-    write_four(a_re, to);
-    write_four(b_re, to + pairs);
-    write_four(a_im, to + channels);
-    write_four(b_im, to + channels + pairs);
+    write_four(values.a_re, to);
+    write_four(values.b_re, to + pairs);
+    write_four(values.a_im, to + channels);
+    write_four(values.b_im, to + channels + pairs);
   }
 }
 
 __device__ inline void read_spectrum(const float* spectrum, int first, Value* pictures) {
   for (int i = threadIdx.x; i < frequencies; i += threads_of_pairs) {
-    Four a_re, a_im, b_re, b_im;
-    const float* const from = spectrum + i * 2 * channels + first;
-    read_four(from, a_re);
-    read_four(from + pairs, b_re);
-    read_four(from + channels, a_im);
-    read_four(from + channels + pairs, b_im);
+    FourPairs values;
+    read_pairs(spectrum, first, i, values);
 #pragma unroll
     for (int p = 0; p < pairs_of_block; ++p)
-      join({{a_re[p], a_im[p]}, {b_re[p], b_im[p]}}, i, pictures + p * picture_values);
+      join({values.a(p), values.b(p)}, i, pictures + p * picture_values);
   }
 }
 

@@ -25,12 +25,15 @@ Result<Block> enlarged(const Device& device, const Block& block, std::size_t byt
 Result<FilterStore> FilterStore::make(const Device& device) {
   FilterStore store;
   store.device_ = device;
+  if (Status s = choose_into(store.spectra_of_, {}, device); !s.ok()) return s;
   if (Status s = choose_into(store.learn_, {}, device); !s.ok()) return s;
   if (Status s = choose_into(store.answer_, {}, device); !s.ok()) return s;
   return store;
 }
 
-Status FilterStore::provide_asking(int windows) {
+Status FilterStore::provide_for(int windows) {
+  const std::size_t spectra_bytes = static_cast<std::size_t>(windows) * spectrum_bytes;
+  if (Status s = spectra_.provide(device_.backend, spectra_bytes); !s.ok()) return s;
   return workspace_.provide(device_.backend, answer_->workspace_bytes({windows, count_}, device_));
 }
 
@@ -58,8 +61,13 @@ Status FilterStore::set(int number, const tracker::FilterShape& shape) {
   return runtime(device_.backend).copy(copy, Memory::host, Memory::device, {});
 }
 
-Status FilterStore::teach(const float* spectra, const tracker::Lesson* lessons, int count) {
-  return learn_->launch({count, count_}, device_,
+Status FilterStore::teach(const SeenWindows& seen, const tracker::Lesson* lessons) {
+  float* const spectra = spectra_.as<float>();
+  if (Status s = spectra_of_->launch(
+          {seen.count}, device_, {{}, seen.looks, seen.channels, seen.energies, spectra}, nullptr);
+      !s.ok())
+    return s;
+  return learn_->launch({seen.count, count_}, device_,
                         {{},
                          spectra,
                          lessons,
@@ -70,12 +78,12 @@ Status FilterStore::teach(const float* spectra, const tracker::Lesson* lessons, 
                         nullptr);
 }
 
-Status FilterStore::ask(const float* spectra, const tracker::Look* looks, int count,
-                        tracker::Answer* answers) {
-  return answer_->launch({count, count_}, device_,
+Status FilterStore::ask(const SeenWindows& seen, tracker::Answer* answers) {
+  return answer_->launch({seen.count, count_}, device_,
                          {{workspace_.data(), {}},
-                          looks,
-                          spectra,
+                          seen.looks,
+                          seen.channels,
+                          seen.energies,
                           shapes_.as<tracker::FilterShape>(),
                           filters_.as<float>(),
                           answers},

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "device/runtime.hpp"
+#include "match/tracker/channel_maker.hpp"
 #include "stages/answer.hpp"
 
 namespace xcorr {
@@ -14,22 +15,23 @@ class FilterStore {
 
   /// Memory for the filters below `count`. An error changes none.
   Status provide(int count);
-  /// Memory for asking filters about so many windows at once.
-  Status provide_asking(int windows);
+  /// Memory for teaching or asking with so many windows at once.
+  Status provide_for(int windows);
   /// Sets what filter `number` shall be for, before it is taught.
   Status set(int number, const tracker::FilterShape& shape);
 
-  /// Enqueue what teaches filters, and what asks them; all in the device's memory, `lessons` and
-  /// `looks` with the windows of `spectra`.
-  Status teach(const float* spectra, const tracker::Lesson* lessons, int count);
-  Status ask(const float* spectra, const tracker::Look* looks, int count, tracker::Answer* answers);
+  /// Enqueue what teaches filters, and what asks those of the windows' looks. \param lessons  of
+  /// the windows, in the device's memory, as are the answers or where the host reads them
+  Status teach(const SeenWindows& seen, const tracker::Lesson* lessons);
+  Status ask(const SeenWindows& seen, tracker::Answer* answers);
 
  private:
   Device device_;
+  const Variant<stage::Spectra>* spectra_of_ = nullptr;
   const Variant<stage::Learn>* learn_ = nullptr;
   const Variant<stage::Answer>* answer_ = nullptr;
   int count_ = 0;
-  Block shapes_, means_, filters_, workspace_;
+  Block shapes_, means_, filters_, spectra_, workspace_;
 };
 
 }  // namespace xcorr

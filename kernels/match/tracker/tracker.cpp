@@ -11,7 +11,6 @@
 #include "match/image.hpp"
 #include "match/tracker/filter_store.hpp"
 #include "match/tracker/shown.hpp"
-#include "match/tracker/spectrum_maker.hpp"
 
 namespace xcorr {
 namespace {
@@ -94,7 +93,7 @@ class Records {
 
 struct __attribute__((visibility("hidden"))) Tracker::Impl {
   Device device;
-  SpectrumMaker spectrum;
+  ChannelMaker channels;
   FilterStore filters;
   std::map<std::uint64_t, Target> targets;
 
@@ -117,9 +116,9 @@ Tracker::~Tracker() = default;
 Result<Tracker> Tracker::create(const Device& device) try {
   auto impl = std::make_unique<Impl>();
   impl->device = device;
-  auto spectrum = SpectrumMaker::make(device);
-  if (!spectrum.ok()) return spectrum.status();
-  impl->spectrum = std::move(spectrum.value());
+  auto channels = ChannelMaker::make(device);
+  if (!channels.ok()) return channels.status();
+  impl->channels = std::move(channels.value());
   auto filters = FilterStore::make(device);
   if (!filters.ok()) return filters.status();
   impl->filters = std::move(filters.value());
@@ -145,7 +144,8 @@ Status Tracker::Impl::provide(std::size_t windows) {
   if (Status s = answers.provide(backend, windows * sizeof(tracker::Answer), Memory::host); !s.ok())
     return s;
   if (Status s = lessons.provide(backend, windows); !s.ok()) return s;
-  return spectrum.provide(static_cast<int>(windows));
+  if (Status s = channels.provide(static_cast<int>(windows)); !s.ok()) return s;
+  return filters.provide_for(static_cast<int>(windows));
 }
 
 Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> pupils) {
@@ -157,10 +157,10 @@ Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> pupi
   }
   if (Status s = looks.upload(device.backend, count); !s.ok()) return s;
   if (Status s = lessons.upload(device.backend, count); !s.ok()) return s;
-  if (Status s = spectrum.take(frame, {looks.host(), count}, reach); !s.ok()) return s;
-  const int windows = static_cast<int>(count);
-  if (Status s = spectrum.enqueue(looks.device(), 0, windows); !s.ok()) return s;
-  if (Status s = filters.teach(spectrum.spectra(), lessons.device(), windows); !s.ok()) return s;
+  if (Status s = channels.take(frame, {looks.host(), count}, reach); !s.ok()) return s;
+  const auto seen = channels.enqueue(looks.device(), 0, static_cast<int>(count));
+  if (!seen.ok()) return seen.status();
+  if (Status s = filters.teach(seen.value(), lessons.device()); !s.ok()) return s;
   return runtime(device.backend).wait({});
 }
 
@@ -181,8 +181,8 @@ Status Tracker::train(const MatrixView& frame, std::span<const TargetBox> target
     most = std::max(most, known->second.filter);
   }
   // Everything that can fail, but for the device itself, comes before the first filter changes.
-  if (Status s = impl_->provide(std::min(pupils.size(), at_a_time)); !s.ok()) return s;
   if (Status s = impl_->filters.provide(most + 1); !s.ok()) return s;
+  if (Status s = impl_->provide(std::min(pupils.size(), at_a_time)); !s.ok()) return s;
   for (const auto& [_, target] : added)
     if (Status s = impl_->filters.set(target.filter, target.shape()); !s.ok()) return s;
   for (std::span<const Pupil> rest = pupils; !rest.empty();) {
@@ -201,9 +201,8 @@ Status Tracker::Impl::ask(int count) {
   Look* const at = looks.device();
   auto* const answered = answers.as<tracker::Answer>();
   const auto ask_for = [&](int first, int windows) {
-    if (Status s = spectrum.enqueue(at, first, windows); !s.ok()) return s;
-    return filters.ask(spectrum.spectra() + std::int64_t{first} * tracker::spectrum_floats,
-                       at + first, windows, answered + first);
+    const auto seen = channels.enqueue(at, first, windows);
+    return seen.ok() ? filters.ask(seen.value(), answered + first) : seen.status();
   };
   if (device.backend == Backend::cpu) {
     // Where a window costs as much as the launch of all, sizes that will not count are left out.
@@ -225,7 +224,7 @@ Status Tracker::Impl::look(const MatrixView& frame, std::span<const Search> sear
     looks.host()[i] = target->shown.look_at(box, static_cast<int>(i / count), target->filter);
   }
   if (Status s = looks.upload(device.backend, sizes * count); !s.ok()) return s;
-  if (Status s = spectrum.take(frame, {looks.host(), count}, reach); !s.ok()) return s;
+  if (Status s = channels.take(frame, {looks.host(), count}, reach); !s.ok()) return s;
   if (Status s = ask(static_cast<int>(count)); !s.ok()) return s;
   const auto* const answered = answers.as<tracker::Answer>();
   for (std::size_t i = 0; i < count; ++i)
@@ -246,7 +245,6 @@ Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targe
   }
   const std::size_t most = sizes * std::min(targets.size(), at_a_time);
   if (Status s = impl_->provide(most); !s.ok()) return s;
-  if (Status s = impl_->filters.provide_asking(static_cast<int>(most)); !s.ok()) return s;
   const auto look = [&](std::span<const Search> asked) -> Result<std::vector<Sight>> {
     std::vector<Sight> found(asked.size());
     for (std::size_t first = 0; first < asked.size(); first += at_a_time) {

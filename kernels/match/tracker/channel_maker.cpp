@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "match/tracker/spectrum_maker.hpp"
+#include "match/tracker/channel_maker.hpp"
 
 #include <algorithm>
 
@@ -27,16 +27,15 @@ Rect part_of(Size frame, std::span<const tracker::Look> looks, double reach) {
 
 }  // namespace
 
-Result<SpectrumMaker> SpectrumMaker::make(const Device& device) {
-  SpectrumMaker maker;
+Result<ChannelMaker> ChannelMaker::make(const Device& device) {
+  ChannelMaker maker;
   maker.device_ = device;
   if (Status s = choose_into(maker.channels_of_, {}, device); !s.ok()) return s;
-  if (Status s = choose_into(maker.spectra_of_, {}, device); !s.ok()) return s;
   return maker;
 }
 
-Status SpectrumMaker::take(const MatrixView& frame, std::span<const tracker::Look> looks,
-                           double reach) {
+Status ChannelMaker::take(const MatrixView& frame, std::span<const tracker::Look> looks,
+                          double reach) {
   window_ = {frame.size, {0, 0, frame.size.width, frame.size.height}, frame.pitch, frame.pixels};
   pixels_ = static_cast<const std::uint8_t*>(frame.data);
   if (device_.backend == Backend::cpu) return {};  // which takes the luma of what it needs
@@ -57,7 +56,7 @@ Status SpectrumMaker::take(const MatrixView& frame, std::span<const tracker::Loo
   return {};
 }
 
-Status SpectrumMaker::provide(int windows) {
+Status ChannelMaker::provide(int windows) {
   const auto count = static_cast<std::size_t>(windows);
   const auto provide = [&](Block& block, std::size_t bytes) {
     return block.provide(device_.backend, count * bytes);
@@ -65,24 +64,23 @@ Status SpectrumMaker::provide(int windows) {
   if (Status s = provide(channels_, tracker::cells * tracker::channels * sizeof(float)); !s.ok())
     return s;
   if (Status s = provide(energies_, tracker::grid * sizeof(double)); !s.ok()) return s;
-  if (Status s = provide(spectra_, tracker::spectrum_floats * sizeof(float)); !s.ok()) return s;
   stage::Channels::Problem problem = window_;
   problem.windows = windows;
   return workspace_.provide(device_.backend, channels_of_->workspace_bytes(problem, device_));
 }
 
-Status SpectrumMaker::enqueue(const tracker::Look* looks, int first, int count) {
+Result<SeenWindows> ChannelMaker::enqueue(const tracker::Look* looks, int first, int count) {
   stage::Channels::Problem problem = window_;
   problem.windows = count;
   float* const channels =
       channels_.as<float>() + std::int64_t{first} * tracker::cells * tracker::channels;
   double* const energies = energies_.as<double>() + std::int64_t{first} * tracker::grid;
-  float* const spectra = spectra_.as<float>() + std::int64_t{first} * tracker::spectrum_floats;
-  const stage::Channels::Buffers seen{
-      {workspace_.data(), {}}, pixels_, looks + first, channels, energies};
-  if (Status s = channels_of_->launch(problem, device_, seen, nullptr); !s.ok()) return s;
-  return spectra_of_->launch({count}, device_, {{}, looks + first, channels, energies, spectra},
-                             nullptr);
+  if (Status s = channels_of_->launch(
+          problem, device_, {{workspace_.data(), {}}, pixels_, looks + first, channels, energies},
+          nullptr);
+      !s.ok())
+    return s;
+  return SeenWindows{count, looks + first, channels, energies};
 }
 
 }  // namespace xcorr
