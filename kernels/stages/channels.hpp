@@ -85,23 +85,27 @@ struct WindowTaps {
   static constexpr int most = 13;  ///< of a pixel
 
   double begin, scale, half;
+  double per_half, per_step;  ///< 1 / half, 1 / step
   int step, each;
 
+  WindowTaps() = default;
   XCORR_HD WindowTaps(double middle, double side)
       : begin(middle - side / 2), scale(side / tracker::window_size) {
     half = scale > 1 ? scale : 1;
     step = static_cast<int>(scale / 3);
     if (step < 1) step = 1;
-    each = 2 * static_cast<int>(std::ceil(half / step)) + 1;
+    per_half = 1 / half;
+    per_step = 1.0 / step;
+    each = 2 * static_cast<int>(std::ceil(half * per_step)) + 1;
   }
 
   /// The frame's pixels of the window's pixel i are (first(i) + k) * step, k < each.
   XCORR_HD int first(int i) const {
-    return static_cast<int>(std::floor((middle(i) - half) / step)) + 1;
+    return static_cast<int>(std::floor((middle(i) - half) * per_step)) + 1;
   }
   /// How far a tap is from the pixel's middle, of what the triangle reaches.
   XCORR_HD double away(int i, int tap) const {
-    return (static_cast<double>(tap) * step - middle(i)) / half;
+    return (static_cast<double>(tap) * step - middle(i)) * per_half;
   }
   /// Not yet divided by their sum.
   XCORR_HD double weight(int i, int tap) const {

@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(threads_of_pairs)
   wait_for_previous();
   const Look look = looks[window];
   if (look.side == 0) return;
-  const int first = blockIdx.x * pairs_of_block;
+  const int first = blockIdx.x * channels_of_block;
   read_channels(channels_of + window * cells * channels, energies + window * grid, first, pictures);
   transform<Direction::forward>(pictures, pairs_of_block);
   const float* const filter = filters + std::int64_t{2} * look.filter * spectrum_floats;

@@ -38,7 +38,7 @@ class Weights {
   __device__ Weights(const WindowTaps& taps, int i)
       : first(taps.first(i)),
         away_(static_cast<float>(taps.away(i, first))),
-        step_(static_cast<float>(taps.step / taps.half)) {
+        step_(static_cast<float>(taps.step * taps.per_half)) {
     float sum = 0;
     for (int k = 0; k < taps.each; ++k) sum += height(k);
     share_ = 1 / sum;
@@ -67,6 +67,7 @@ struct FrameRow {
 __global__ void __launch_bounds__(threads)
     cut(stage::Channels::Problem p, const std::uint8_t* pixels, const Look* looks,
         Window* windows) {
+  __shared__ WindowTaps taps_x, taps_y;
   __shared__ int firsts[window_size];
   __shared__ float across[WindowTaps::most][window_size];
   __shared__ FrameRow rows[most_rows];
@@ -75,7 +76,11 @@ __global__ void __launch_bounds__(threads)
   wait_for_previous();  // which may have brought the looks
   const Look look = looks[blockIdx.y];
   if (look.side == 0) return;
-  const WindowTaps taps_x(look.x, look.side), taps_y(look.y, look.side);
+  if (threadIdx.x == 0)
+    taps_x = WindowTaps(look.x, look.side);
+  else if (threadIdx.x == 32)
+    taps_y = WindowTaps(look.y, look.side);
+  __syncthreads();
   const int top = blockIdx.x * rows_of_block;
   const int first_row = taps_y.first(top);
   const int row_count = taps_y.first(top + rows_of_block - 1) + taps_y.each - first_row;
@@ -159,15 +164,47 @@ __device__ int direction_of(float gx, float gy) {
   return direction == directions ? 0 : direction;
 }
 
-/// The gradient at a pixel of a window.
-__device__ void find_gradient(const float* window, int x, int y, float& length,
-                              std::uint8_t& direction) {
-  const float* const row = window + y * window_size;
-  const float gx = row[min(x + 1, window_size - 1)] - row[max(x - 1, 0)];
-  const float gy = window[min(y + 1, window_size - 1) * window_size + x] -
-                   window[max(y - 1, 0) * window_size + x];
-  direction = static_cast<std::uint8_t>(direction_of(gx, gy));
-  length = sqrtf(fmaf(gx, gx, gy * gy));
+/// Makes the gradients at four pixels of a window's row, which begin at the strip's column.
+__device__ void find_gradients(const float* window, int x, int y, float* lengths,
+                               std::uint8_t* to) {
+  constexpr int last = window_size - 1;
+  const float* const at = window + y * window_size + x;
+  const auto four = [](const float* from) { return *reinterpret_cast<const float4*>(from); };
+  const float4 here = four(at), above = four(y > 0 ? at - window_size : at),
+               below = four(y < last ? at + window_size : at);
+  const float left = x > 0 ? at[-1] : here.x, right = x + 4 < window_size ? at[4] : here.w;
+  const float gx[] = {here.y - left, here.z - here.x, here.w - here.y, right - here.z};
+  const float gy[] = {below.x - above.x, below.y - above.y, below.z - above.z, below.w - above.w};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    lengths[i] = sqrtf(fmaf(gx[i], gx[i], gy[i] * gy[i]));
+    to[i] = static_cast<std::uint8_t>(direction_of(gx[i], gy[i]));
+  }
+}
+
+/// Makes the gradients of all pixels of a strip. \param first_row  of the window, may be negative
+__device__ void find_gradients(const float* window, int first_row, Strip& strip) {
+  constexpr int fours = window_size / 4, row_groups = threads / fours;
+  constexpr int margin = -first_pixel_of(0), beyond = pixel_columns - window_size;
+  const int x = threadIdx.x % fours * 4;
+#pragma unroll 2
+  for (int row = threadIdx.x / fours; row < pixel_rows; row += row_groups) {
+    if (threadIdx.x >= row_groups * fours) break;
+    float* const lengths = &strip.length[row][margin + x];
+    std::uint8_t* const to = &strip.direction[row][margin + x];
+    const int y = first_row + row;
+    if (y >= 0 && y < window_size)
+      find_gradients(window, x, y, lengths, to);
+    else
+#pragma unroll
+      for (int i = 0; i < 4; ++i) lengths[i] = 0, to[i] = 0;
+  }
+  for (int i = threadIdx.x; i < pixel_rows * beyond; i += threads) {
+    const int row = i / beyond, column = i % beyond;
+    const int at = column < margin ? column : window_size + column;
+    strip.length[row][at] = 0;
+    strip.direction[row][at] = 0;
+  }
 }
 
 /// What of its i-th pixel counts in a cell.
@@ -217,23 +254,24 @@ __device__ double write_channels(const Strip& strip, const float* window, int x,
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int dx = i & 1 ? 1 : -1, dy = i & 2 ? 1 : -1;
-    scales[i] = 1 / sqrtf(energy_at(0, 0) + energy_at(dx, 0) + energy_at(0, dy) +
-                          energy_at(dx, dy) + least_energy);
+    scales[i] = rsqrtf(energy_at(0, 0) + energy_at(dx, 0) + energy_at(0, dy) + energy_at(dx, dy) +
+                       least_energy);
   }
-  float values[channels];
+  float values[channels], histogram[directions];
 #pragma unroll
   for (int k = 0; k < directions; ++k) {
+    histogram[k] = strip.histograms[k][here];
     values[k] = 0;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const float value = fminf(strip.histograms[k][here] * scales[i], longest_gradient);
+      const float value = fminf(histogram[k] * scales[i], longest_gradient);
       values[k] += 0.5f * value;
       sums[i] += contrast_share * value;
     }
   }
 #pragma unroll
   for (int k = 0; k < orientations; ++k) {
-    const float both = strip.histograms[k][here] + strip.histograms[k + orientations][here];
+    const float both = histogram[k] + histogram[k + orientations];
     float sum = 0;
 #pragma unroll
     for (int i = 0; i < 4; ++i) sum += 0.5f * fminf(both * scales[i], longest_gradient);
@@ -252,11 +290,13 @@ __device__ double write_channels(const Strip& strip, const float* window, int x,
   double squares = 0;
 #pragma unroll
   for (int k = 0; k < channels; k += 4) {
+    float of_four = 0;
 #pragma unroll
     for (int i = k; i < k + 4; ++i) {
       values[i] *= faded;
-      squares += values[i] * values[i];
+      of_four += values[i] * values[i];
     }
+    squares += of_four;
     *reinterpret_cast<float4*>(out + k) = {values[k], values[k + 1], values[k + 2], values[k + 3]};
   }
   return squares;
@@ -281,17 +321,7 @@ __global__ void __launch_bounds__(threads)
   const Window& window = windows[number];
   const float mean = sum_of_rows(window.sums, row_blocks) / (window_size * window_size * 255.0f);
   const int top = blockIdx.x * cell_rows;  // with the row above it, counted from that one
-#pragma unroll 4
-  for (int i = threadIdx.x; i < pixel_rows * pixel_columns; i += threads) {
-    const int column = i % pixel_columns, row = i / pixel_columns;
-    const int x = first_pixel_of(0) + column, y = first_pixel_of(top) + row;
-    if (x >= 0 && x < window_size && y >= 0 && y < window_size) {
-      find_gradient(window.pixels, x, y, strip.length[row][column], strip.direction[row][column]);
-    } else {
-      strip.length[row][column] = 0;
-      strip.direction[row][column] = 0;
-    }
-  }
+  find_gradients(window.pixels, first_pixel_of(top), strip);
   __syncthreads();
   if (threadIdx.x < cells_here) strip.energies[threadIdx.x] = make_histogram(strip);
   __syncthreads();

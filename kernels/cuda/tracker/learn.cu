@@ -19,6 +19,8 @@ constexpr int frequencies_of_block = 8;
 template <bool first>
 __global__ void __launch_bounds__(32 * frequencies_of_block) solve(stage::Learn::Buffers b) {
   const int frequency = blockIdx.x * frequencies_of_block + threadIdx.x / 32;
+  let_next_begin();
+  wait_for_previous();
   if (frequency >= frequencies) return;
   const Lesson lesson = b.lessons[blockIdx.y];
   const std::int64_t re = frequency * 2 * channels + threadIdx.x % 32, im = re + channels;
@@ -54,7 +56,9 @@ __global__ void __launch_bounds__(32 * frequencies_of_block) solve(stage::Learn:
 
 __global__ void __launch_bounds__(threads_of_pairs) crop(stage::Learn::Buffers b) {
   Value* const pictures = dynamic_shared<Value>();
-  const int number = b.lessons[blockIdx.y].filter, first = blockIdx.x * pairs_of_block;
+  let_next_begin();
+  wait_for_previous();
+  const int number = b.lessons[blockIdx.y].filter, first = blockIdx.x * channels_of_block;
   float* const filter = b.filters + std::int64_t{2} * number * spectrum_floats;
   read_spectrum(filter, first, pictures);
   transform<Direction::inverse>(pictures, pairs_of_block);
@@ -74,16 +78,16 @@ __global__ void __launch_bounds__(threads_of_pairs) crop(stage::Learn::Buffers b
 
 bool supports(const stage::Learn::Problem& p, const Device&) { return p.lessons <= 65535; }
 
-Status launch(const stage::Learn::Problem& p, const Device&, const stage::Learn::Buffers& b,
+Status launch(const stage::Learn::Problem& p, const Device& device, const stage::Learn::Buffers& b,
               PlanState*) {
   const auto crop_all = [&] {
-    return enqueue("learn: crop", crop, dim3(blocks_of_window, p.lessons), threads_of_pairs,
-                   bytes_of_pairs, b.stream, b);
+    return enqueue_early(device, "learn: crop", crop, dim3(blocks_of_window, p.lessons),
+                         threads_of_pairs, bytes_of_pairs, b.stream, b);
   };
   const auto solve_all = [&](auto kernel) {
-    return enqueue("learn: solve", kernel,
-                   dim3(ceil_div(frequencies, frequencies_of_block), p.lessons),
-                   32 * frequencies_of_block, 0, b.stream, b);
+    return enqueue_early(device, "learn: solve", kernel,
+                         dim3(ceil_div(frequencies, frequencies_of_block), p.lessons),
+                         32 * frequencies_of_block, 0, b.stream, b);
   };
   if (Status s = solve_all(solve<true>); !s.ok()) return s;
   if (Status s = crop_all(); !s.ok()) return s;

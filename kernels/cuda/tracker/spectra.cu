@@ -11,9 +11,11 @@ namespace {
 __global__ void __launch_bounds__(threads_of_pairs)
     spectra(const Look* looks, const float* channels_of, const double* energies, float* spectra) {
   const std::int64_t window = blockIdx.y;
+  let_next_begin();
+  wait_for_previous();
   if (looks[window].side == 0) return;
   Value* const pictures = dynamic_shared<Value>();
-  const int first = blockIdx.x * pairs_of_block;
+  const int first = blockIdx.x * channels_of_block;
   read_channels(channels_of + window * cells * channels, energies + window * grid, first, pictures);
   transform<Direction::forward>(pictures, pairs_of_block);
   write_spectrum(pictures, first, spectra + window * spectrum_floats);
@@ -21,10 +23,11 @@ __global__ void __launch_bounds__(threads_of_pairs)
 
 bool supports(const stage::Spectra::Problem& p, const Device&) { return p.windows <= 65535; }
 
-Status launch(const stage::Spectra::Problem& p, const Device&, const stage::Spectra::Buffers& b,
-              PlanState*) {
-  return enqueue("spectra", spectra, dim3(blocks_of_window, p.windows), threads_of_pairs,
-                 bytes_of_pairs, b.stream, b.looks, b.channels, b.energies, b.spectra);
+Status launch(const stage::Spectra::Problem& p, const Device& device,
+              const stage::Spectra::Buffers& b, PlanState*) {
+  return enqueue_early(device, "spectra", spectra, dim3(blocks_of_window, p.windows),
+                       threads_of_pairs, bytes_of_pairs, b.stream, b.looks, b.channels, b.energies,
+                       b.spectra);
 }
 
 constexpr Variant<stage::Spectra> table[] = {

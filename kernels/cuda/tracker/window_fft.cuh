@@ -18,32 +18,36 @@ using Value = Complex<float>;
 /// conflicts of banks.
 constexpr int row_pitch = grid + 1, picture_values = grid * row_pitch;
 
-constexpr int pairs = channels / 2;
-/// A block has some of the pairs: channel c and channel c + 16 for four c in a row.
-constexpr int pairs_of_block = 4, blocks_of_window = pairs / pairs_of_block;
+/// A block has eight channels in a row, which are a sector of memory: channel c and channel c + 4
+/// are a pair.
+constexpr int pairs_of_block = 4, channels_of_block = 2 * pairs_of_block;
+constexpr int blocks_of_window = channels / channels_of_block;
 constexpr int threads_of_pairs = pairs_of_block * grid;
 constexpr std::size_t bytes_of_pairs = pairs_of_block * picture_values * sizeof(Value);
-
-template <Direction D>
-__device__ void transform_line(Value* first, int stride) {
-  Value line[grid];
-#pragma unroll
-  for (int i = 0; i < grid; ++i) line[i] = first[i * stride];
-  dft<D>(line);
-#pragma unroll
-  for (int i = 0; i < grid; ++i) first[i * stride] = line[i];
-}
 
 /// Transforms as many pictures, by the first 40 threads for each. Begins and ends with a barrier.
 template <Direction D>
 __device__ void transform(Value* pictures, int count) {
-  const int thread = threadIdx.x, line = thread % grid;
+  const int thread = threadIdx.x, number = thread % grid;
   Value* const picture = pictures + thread / grid * picture_values;
   __syncthreads();
-  if (thread < count * grid) transform_line<D>(picture + line * row_pitch, 1);
-  __syncthreads();
-  if (thread < count * grid) transform_line<D>(picture + line, row_pitch);
-  __syncthreads();
+  // Rows become columns, twice, by the same instructions: to fetch them takes as long as to execute
+  // them.
+#pragma unroll 1
+  for (int pass = 0; pass < 2; ++pass) {
+    const bool has_line = thread < count * grid;
+    Value line[grid];
+    if (has_line) {
+#pragma unroll
+      for (int i = 0; i < grid; ++i) line[i] = picture[number * row_pitch + i];
+      dft<D>(line);
+    }
+    __syncthreads();
+    if (has_line)
+#pragma unroll
+      for (int i = 0; i < grid; ++i) picture[i * row_pitch + number] = line[i];
+    __syncthreads();
+  }
 }
 
 /// What two channels have at a frequency.
@@ -92,7 +96,7 @@ __device__ inline void read_channels(const float* channels_of, const double* ene
     const int i = k + static_cast<int>(threadIdx.x);
     Four re, im;
     read_four(channels_of + i * channels + first, re);
-    read_four(channels_of + i * channels + first + pairs, im);
+    read_four(channels_of + i * channels + first + pairs_of_block, im);
 #pragma unroll
     for (int p = 0; p < pairs_of_block; ++p)
       pictures[p * picture_values + i / grid * row_pitch + i % grid] = {re[p] * scale,
@@ -113,9 +117,9 @@ __device__ inline void read_pairs(const float* spectrum, int first, int frequenc
                                   FourPairs& values) {
   const float* const from = spectrum + frequency * 2 * channels + first;
   read_four(from, values.a_re);
-  read_four(from + pairs, values.b_re);
+  read_four(from + pairs_of_block, values.b_re);
   read_four(from + channels, values.a_im);
-  read_four(from + channels + pairs, values.b_im);
+  read_four(from + channels + pairs_of_block, values.b_im);
 }
 
 /// Writes a block's part of a spectrum. \param first  channel
@@ -130,9 +134,9 @@ __device__ inline void write_spectrum(const Value* pictures, int first, float* s
     }
     float* const to = spectrum + i * 2 * channels + first;
     write_four(values.a_re, to);
-    write_four(values.b_re, to + pairs);
+    write_four(values.b_re, to + pairs_of_block);
     write_four(values.a_im, to + channels);
-    write_four(values.b_im, to + channels + pairs);
+    write_four(values.b_im, to + channels + pairs_of_block);
   }
 }
 
