@@ -15,7 +15,8 @@ namespace {
 
 constexpr int threads = 256, warps = threads / 32;
 
-__global__ void __launch_bounds__(threads_of_pairs)
+/// Four blocks a multiprocessor, as many as have their pictures in its shared memory (9.0).
+__global__ void __launch_bounds__(threads_of_pairs, 4)
     multiply(const Look* looks, const float* channels_of, const double* energies,
              const float* filters, TwoParts* products) {
   Value* const pictures = dynamic_shared<Value>();
@@ -29,6 +30,7 @@ __global__ void __launch_bounds__(threads_of_pairs)
   transform<Direction::forward>(pictures, pairs_of_block);
   const float* const filter = filters + std::int64_t{2} * look.filter * spectrum_floats;
   TwoParts* const to = products + (window * blocks_of_window + blockIdx.x) * frequencies;
+#pragma unroll 2
   for (int i = threadIdx.x; i < frequencies; i += threads_of_pairs) {
     TwoParts seen[pairs_of_block];
 #pragma unroll

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Channels of windows on the GPU. A block resamples four rows of a window, first downwards, of all
+// Channels of windows on the GPU. A block resamples eight rows of a window, first downwards, of all
 // columns of the frame that it needs, then across. Then a block makes the channels of four rows of
 // cells: gradients of the pixels that count in them and in the cells around, histograms by a thread
 // a cell, and of these the channels by a thread a cell. Each kernel begins while the one before
@@ -15,11 +15,11 @@ namespace {
 
 using namespace xcorr::tracker;
 
-constexpr int threads = 256, warps = threads / 32;
-
 // ---- windows --------------------------------------------------------------------------------
 
-constexpr int rows_of_block = 4, row_blocks = window_size / rows_of_block;
+/// A thread has a column of half of the rows.
+constexpr int cut_threads = 2 * window_size;
+constexpr int rows_of_block = 8, row_blocks = window_size / rows_of_block;
 /// Rows or columns of the frame that so many pixels of a window can need: six a pixel, and what its
 /// edges read past them.
 constexpr int most_taps(int pixels) { return 6 * (pixels - 1) + WindowTaps::most; }
@@ -59,12 +59,12 @@ class Weights {
 __device__ int clamped(int i, int least, int most) { return min(max(i, least), most); }
 
 /// A row of the frame, and what it counts in the rows of a block.
-struct FrameRow {
-  std::int64_t offset;  ///< bytes
+struct alignas(16) FrameRow {
   float weights[rows_of_block];
+  std::int64_t offset;  ///< bytes
 };
 
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(cut_threads)
     cut(stage::Channels::Problem p, const std::uint8_t* pixels, const Look* looks,
         Window* windows) {
   __shared__ WindowTaps taps_x, taps_y;
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(threads)
     for (int k = 0; k < taps_x.each; ++k) across[k][threadIdx.x] = weights.of(k);
   } else {
     for (int i = threadIdx.x - window_size; i < row_count * rows_of_block;
-         i += threads - window_size) {
+         i += cut_threads - window_size) {
       const int k = i / rows_of_block, r = i % rows_of_block;
       const Weights weights(taps_y, top + r);
       rows[k].weights[r] = weights.of(first_row + k - weights.first);
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(threads)
   __syncthreads();
 
   const int left = firsts[0], count = firsts[window_size - 1] + taps_x.each - left;
-  for (int i = threadIdx.x; i < count; i += threads) {
+  for (int i = threadIdx.x; i < count; i += cut_threads) {
     const int x = clamped((left + i) * taps_x.step, 0, p.frame.width - 1) - p.part.x;
     float sums[rows_of_block] = {};
 #pragma unroll 4
@@ -115,22 +115,28 @@ __global__ void __launch_bounds__(threads)
   }
   __syncthreads();
 
-  float total[] = {0};
-  float* const to = windows[blockIdx.y].pixels + top * window_size;
-  for (int i = threadIdx.x; i < rows_of_block * window_size; i += threads) {
-    const int x = i % window_size;
-    const float* const from = columns[i / window_size] + firsts[x] - left;
-    float sum = 0;
-    for (int k = 0; k < taps_x.each; ++k) sum += across[k][x] * from[k];
-    to[i] = sum;
-    total[0] += sum;
+  constexpr int own_rows = rows_of_block / 2;
+  const int x = threadIdx.x % window_size, row = threadIdx.x / window_size * own_rows;
+  const float* const from = columns[row] + firsts[x] - left;
+  float sums[own_rows] = {};
+  for (int k = 0; k < taps_x.each; ++k) {
+    const float weight = across[k][x];
+#pragma unroll
+    for (int r = 0; r < own_rows; ++r) sums[r] += weight * from[r * most_columns + k];
   }
-  block_sums<warps>(total);
+  float total[] = {0};
+#pragma unroll
+  for (int r = 0; r < own_rows; ++r) {
+    windows[blockIdx.y].pixels[(top + row + r) * window_size + x] = sums[r];
+    total[0] += sums[r];
+  }
+  block_sums<cut_threads / 32>(total);
   if (threadIdx.x == 0) windows[blockIdx.y].sums[blockIdx.x] = total[0];
 }
 
 // ---- channels -------------------------------------------------------------------------------
 
+constexpr int threads = 256;
 constexpr int cell_rows = 4, cell_blocks = grid / cell_rows;
 constexpr int padded = grid + 2;  ///< cells of a row, with those around
 constexpr int cells_here = (cell_rows + 2) * padded;
@@ -352,8 +358,8 @@ std::size_t workspace(const stage::Channels::Problem& p, const Device&) {
 Status launch(const stage::Channels::Problem& p, const Device& device,
               const stage::Channels::Buffers& b, PlanState*) {
   auto* const windows = static_cast<Window*>(b.workspace);
-  if (Status s = enqueue_early(device, "channels: cut", cut, dim3(row_blocks, p.windows), threads,
-                               0, b.stream, p, b.pixels, b.looks, windows);
+  if (Status s = enqueue_early(device, "channels: cut", cut, dim3(row_blocks, p.windows),
+                               cut_threads, 0, b.stream, p, b.pixels, b.looks, windows);
       !s.ok())
     return s;
   return enqueue_early(device, "channels: describe", describe, dim3(cell_blocks, p.windows),
