@@ -317,13 +317,17 @@ void describe(Scratch& scratch, float* out, double* row_energies) {
   make_means(scratch.window, scratch.means);
   for (int y = 0; y < grid; ++y) {
     double energy = 0;
-    for (int x = 0; x < grid; ++x, out += tracker::channels) {
+    for (int x = 0; x < grid; ++x) {
+      std::array<float, tracker::channels> values;
       const float* scales = &scratch.scales[y * padded + x];
       const float left = fade.of[x] * fade.of[y];
       energy += normalise(&scratch.histograms[((y + 1) * padded + x + 1) * bins],
-                          {scales[0], scales[1], scales[padded], scales[padded + 1]}, left, out);
+                          {scales[0], scales[1], scales[padded], scales[padded + 1]}, left,
+                          values.data());
       const float mean = scratch.means[y * grid + x] * left;
-      out[tracker::channels - 1] = mean;
+      values.back() = mean;
+      for (int k = 0; k < tracker::channels; k += group)
+        std::copy_n(&values[k], group, out + place_of(y * grid + x, k));
       energy += mean * mean;
     }
     row_energies[y] = energy;

@@ -28,7 +28,8 @@ using Fft = cpu::fft::HWY_NAMESPACE::kissfft<T>;
 constexpr int lanes = cpu::fft::HWY_NAMESPACE::lanes_of<float>;
 /// Two channels share a complex transform, one as the real part, the other as the imaginary part.
 constexpr int pairs = channels / 2;
-constexpr int pair_groups = pairs / lanes, groups = 2 * pair_groups;
+static_assert(group % lanes == 0);
+constexpr int pair_vectors = pairs / lanes, vectors = 2 * pair_vectors;
 
 struct Transforms {
   Fft<Lanes> forward{grid, false}, inverse{grid, true};
@@ -40,21 +41,21 @@ inline const Transforms& transforms() {
   return all;
 }
 
-/// [group of pairs][y][x]
+/// [vector of pairs][y][x]
 using Picture = std::vector<Complex>;
 
-/// A group of channels at a frequency of a spectrum.
-HWY_INLINE Complex load(const float* spectrum, int frequency, int group) {
-  const float* from = spectrum + frequency * 2 * channels + group * lanes;
+/// A vector of channels at a frequency of a spectrum.
+HWY_INLINE Complex load(const float* spectrum, int frequency, int vector) {
+  const float* from = spectrum + real_place_of(frequency, vector * lanes);
   const Lanes::D d;
   return {Lanes(hwy::HWY_NAMESPACE::LoadU(d, from)),
-          Lanes(hwy::HWY_NAMESPACE::LoadU(d, from + channels))};
+          Lanes(hwy::HWY_NAMESPACE::LoadU(d, from + to_imaginary))};
 }
 
-HWY_INLINE void store(const Complex& value, float* spectrum, int frequency, int group) {
-  float* to = spectrum + frequency * 2 * channels + group * lanes;
+HWY_INLINE void store(const Complex& value, float* spectrum, int frequency, int vector) {
+  float* to = spectrum + real_place_of(frequency, vector * lanes);
   std::copy_n(value.real().v, lanes, to);
-  std::copy_n(value.imag().v, lanes, to + channels);
+  std::copy_n(value.imag().v, lanes, to + to_imaginary);
 }
 
 HWY_INLINE float sum(const Lanes& vector) {
@@ -65,8 +66,8 @@ HWY_INLINE float sum(const Lanes& vector) {
 
 /// What a thread needs on the way, kept: to allocate it costs as much as a transform.
 struct Scratch {
-  Picture picture = Picture(pair_groups * cells);
-  std::vector<Complex> columns = std::vector<Complex>(groups * half * grid);
+  Picture picture = Picture(pair_vectors * cells);
+  std::vector<Complex> columns = std::vector<Complex>(vectors * half * grid);
   std::vector<Complex> row = std::vector<Complex>(grid), column = row;
 };
 
@@ -78,11 +79,12 @@ inline Scratch& scratch() {
 HWY_INLINE void take(const float* values, float scale, Picture& picture) {
   const Lanes factor(scale);
   const Lanes::D d;
-  for (int g = 0; g < pair_groups; ++g)
+  for (int g = 0; g < pair_vectors; ++g)
     for (int i = 0; i < cells; ++i) {
-      const float* from = values + i * channels + g * lanes;
-      picture[g * cells + i] = {Lanes(hwy::HWY_NAMESPACE::LoadU(d, from)) * factor,
-                                Lanes(hwy::HWY_NAMESPACE::LoadU(d, from + pairs)) * factor};
+      const auto channels_from = [&](int first) {
+        return Lanes(hwy::HWY_NAMESPACE::LoadU(d, values + place_of(i, first))) * factor;
+      };
+      picture[g * cells + i] = {channels_from(g * lanes), channels_from(g * lanes + pairs)};
     }
 }
 
@@ -90,19 +92,19 @@ HWY_INLINE void forward(const Picture& picture, float* spectrum) {
   const Fft<Lanes>& fft = transforms().forward;
   const Lanes one_half(0.5f);
   auto& [_, columns, row, column] = scratch();
-  for (int g = 0; g < pair_groups; ++g)
+  for (int g = 0; g < pair_vectors; ++g)
     for (int y = 0; y < grid; ++y) {
       fft.transform(&picture[g * cells + y * grid], row.data());
       for (int k = 0; k < half; ++k) {  // the two parts' spectra
         const Complex a = row[k], b = row[(grid - k) % grid];
         columns[(g * half + k) * grid + y] = {(a.real() + b.real()) * one_half,
                                               (a.imag() - b.imag()) * one_half};
-        columns[((pair_groups + g) * half + k) * grid + y] = {(a.imag() + b.imag()) * one_half,
-                                                              (b.real() - a.real()) * one_half};
+        columns[((pair_vectors + g) * half + k) * grid + y] = {(a.imag() + b.imag()) * one_half,
+                                                               (b.real() - a.real()) * one_half};
       }
     }
   for (int k = 0; k < half; ++k)
-    for (int g = 0; g < groups; ++g) {
+    for (int g = 0; g < vectors; ++g) {
       fft.transform(&columns[(g * half + k) * grid], column.data());
       for (int j = 0; j < grid; ++j) store(column[j], spectrum, k * grid + j, g);
     }
@@ -113,15 +115,15 @@ HWY_INLINE void inverse(const float* spectrum, Picture& picture) {
   const Fft<Lanes>& fft = transforms().inverse;
   auto& [_, columns, row, column] = scratch();
   for (int k = 0; k < half; ++k)
-    for (int g = 0; g < groups; ++g) {
+    for (int g = 0; g < vectors; ++g) {
       for (int j = 0; j < grid; ++j) column[j] = load(spectrum, k * grid + j, g);
       fft.transform(column.data(), &columns[(g * half + k) * grid]);
     }
-  for (int g = 0; g < pair_groups; ++g)
+  for (int g = 0; g < pair_vectors; ++g)
     for (int y = 0; y < grid; ++y) {
       for (int k = 0; k < half; ++k) {
         const Complex a = columns[(g * half + k) * grid + y];
-        const Complex b = columns[((pair_groups + g) * half + k) * grid + y];
+        const Complex b = columns[((pair_vectors + g) * half + k) * grid + y];
         row[k] = {a.real() - b.imag(), a.imag() + b.real()};
         if (k > 0 && 2 * k < grid) row[grid - k] = {a.real() + b.imag(), b.real() - a.imag()};
       }
@@ -143,7 +145,7 @@ HWY_INLINE void solve(const FilterShape& shape, const float* means, float pull, 
   for (int i = 0; i < frequencies; ++i) {
     const Lanes wanted(shape.wanted_at(i) / cells);
     Lanes real(0), imag(0), energy(0);
-    for (int g = 0; g < groups; ++g) {
+    for (int g = 0; g < vectors; ++g) {
       const Complex x = load(means, i, g);
       Complex b = x * wanted;
       pulled(b, i, g);
@@ -155,7 +157,7 @@ HWY_INLINE void solve(const FilterShape& shape, const float* means, float pull, 
     }
     const float share = 1 / (cells * pull + sum(energy));
     const Complex along{Lanes(sum(real) * share), Lanes(sum(imag) * share)};
-    for (int g = 0; g < groups; ++g)
+    for (int g = 0; g < vectors; ++g)
       store((load(filter, i, g) - load(means, i, g) * along) * Lanes(1 / pull), filter, i, g);
   }
 }
@@ -164,7 +166,7 @@ HWY_INLINE void solve(const FilterShape& shape, const float* means, float pull, 
 HWY_INLINE void crop(const FilterShape& shape, const float* filter, float* cropped) {
   Picture& picture = scratch().picture;
   inverse(filter, picture);
-  for (int g = 0; g < pair_groups; ++g)
+  for (int g = 0; g < pair_vectors; ++g)
     for (int i = 0; i < cells; ++i)
       picture[g * cells + i] *= Lanes(shape.on_target(i % grid, i / grid) ? 1.0f / cells : 0.0f);
   forward(picture, cropped);
@@ -220,7 +222,7 @@ struct Surface {
   HWY_INLINE Surface(const float* filter, const float* seen) {
     for (int i = 0; i < frequencies; ++i) {
       Lanes real(0.0f), imag(0.0f);
-      for (int g = 0; g < groups; ++g) {
+      for (int g = 0; g < vectors; ++g) {
         const Complex product =
             cpu::fft::HWY_NAMESPACE::times_conjugate(load(seen, i, g), load(filter, i, g));
         real += product.real();

@@ -23,6 +23,13 @@ constexpr int cell = 4;       ///< pixels
 constexpr int grid = 40;      ///< cells of a window in each direction
 constexpr int channels = 32;  ///< of a cell
 constexpr int cells = grid * grid;
+/// Channels lie in memory in groups, so that few of them are read in a row: first those of the
+/// first group, of all cells.
+constexpr int group = 8, groups = channels / group;
+/// Where a cell's channel is.
+XCORR_HD constexpr int place_of(int cell, int channel) {
+  return (channel / group * cells + cell) * group + channel % group;
+}
 constexpr int window_size = grid * cell;
 constexpr int orientations = 9, directions = 2 * orientations;  ///< of gradients
 
@@ -142,7 +149,7 @@ struct Channels {
   struct Buffers : Launch {
     const std::uint8_t* pixels = nullptr;  ///< the part's first one
     const tracker::Look* looks = nullptr;
-    /// [window][cell, row by row][channel]
+    /// [window][group][cell, row by row][channel of the group]
     float* channels = nullptr;
     /// Of the channels of each window's rows of cells, the sum of squares: [window][row]
     double* energies = nullptr;

@@ -77,7 +77,7 @@ struct Learn {
     const float* seen = nullptr;  ///< spectra, of the lessons' windows
     const tracker::Lesson* lessons = nullptr;
     const tracker::FilterShape* shapes = nullptr;  ///< of the filters
-    /// What each filter has learnt: [filter][frequency][part][channel]
+    /// What each filter has learnt: as a spectrum, of each filter
     const float* means = nullptr;
     float* next_means = nullptr;  ///< may be the same memory; like `filters`, of those taught
     /// [filter][the whole one, or what of it lies on the target][frequency][part][channel]

@@ -13,8 +13,14 @@ namespace tracker {
 /// after the other.
 constexpr int half = grid / 2 + 1;
 constexpr int frequencies = half * grid;
-/// Of a frequency come the real parts of all channels, then the imaginary parts.
 constexpr int spectrum_floats = frequencies * 2 * channels;
+/// Of a group of channels come the real parts at all frequencies, then the imaginary parts. From a
+/// real part to its imaginary one:
+constexpr int to_imaginary = frequencies * group;
+/// Where a channel's real part at a frequency is.
+XCORR_HD constexpr int real_place_of(int frequency, int channel) {
+  return (channel / group * 2 * frequencies + frequency) * group + channel % group;
+}
 
 /// By what the channels of a window are multiplied. \param energy  of all of its rows
 XCORR_HD inline float scale_of(double energy) {
@@ -39,7 +45,7 @@ struct Spectra {
     const tracker::Look* looks = nullptr;
     const float* channels = nullptr;   ///< as of the stage channels
     const double* energies = nullptr;  ///< of that, too
-    float* spectra = nullptr;          ///< [window][frequency][part][channel]
+    float* spectra = nullptr;          ///< [window][group][part][frequency][channel]
   };
 
   template <class Visit>

@@ -131,7 +131,7 @@ void describe(const std::vector<double>& window, float* out, double* energies) {
       };
       for (int k = 0; k < channels; ++k) {
         const double value = values[k] * faded(x) * faded(y);
-        out[(y * grid + x) * channels + k] = static_cast<float>(value);
+        out[place_of(y * grid + x, k)] = static_cast<float>(value);
         energies[y] += value * value;
       }
     }
@@ -184,13 +184,13 @@ std::vector<double> transformed_back(const std::vector<Complex>& spectrum) {
 
 /// Of a spectrum, at a frequency.
 Complex read(const float* spectrum, int frequency, int channel) {
-  const float* parts = spectrum + frequency * 2 * channels + channel;
-  return {parts[0], parts[channels]};
+  const float* parts = spectrum + real_place_of(frequency, channel);
+  return {parts[0], parts[to_imaginary]};
 }
 void write(Complex value, float* spectrum, int frequency, int channel) {
-  float* parts = spectrum + frequency * 2 * channels + channel;
+  float* parts = spectrum + real_place_of(frequency, channel);
   parts[0] = static_cast<float>(value.real());
-  parts[channels] = static_cast<float>(value.imag());
+  parts[to_imaginary] = static_cast<float>(value.imag());
 }
 
 /// That of a window.
@@ -200,7 +200,7 @@ void transform(const float* values, const double* energies, float* spectrum) {
   const double scale = sum > 1e-4 ? std::sqrt(cells * channels / sum) : 0;
   for (int c = 0; c < channels; ++c) {
     std::vector<double> picture;
-    for (int i = 0; i < cells; ++i) picture.push_back(scale * values[i * channels + c]);
+    for (int i = 0; i < cells; ++i) picture.push_back(scale * values[place_of(i, c)]);
     const std::vector<Complex> frequencies_of = transformed(picture);
     for (int i = 0; i < frequencies; ++i) write(frequencies_of[i], spectrum, i, c);
   }

@@ -25,11 +25,12 @@ __global__ void __launch_bounds__(threads_of_pairs, 4)
   wait_for_previous();
   const Look look = looks[window];
   if (look.side == 0) return;
-  const int first = blockIdx.x * channels_of_block;
-  read_channels(channels_of + window * cells * channels, energies + window * grid, first, pictures);
+  read_channels(channels_of + (window * groups + blockIdx.x) * cells * group,
+                energies + window * grid, pictures);
   transform<Direction::forward>(pictures, pairs_of_block);
-  const float* const filter = filters + std::int64_t{2} * look.filter * spectrum_floats;
-  TwoParts* const to = products + (window * blocks_of_window + blockIdx.x) * frequencies;
+  const float* const filter = filters + std::int64_t{2} * look.filter * spectrum_floats +
+                              real_place_of(0, blockIdx.x * group);
+  TwoParts* const to = products + (window * groups + blockIdx.x) * frequencies;
 #pragma unroll 2
   for (int i = threadIdx.x; i < frequencies; i += threads_of_pairs) {
     TwoParts seen[pairs_of_block];
@@ -37,7 +38,7 @@ __global__ void __launch_bounds__(threads_of_pairs, 4)
     for (int p = 0; p < pairs_of_block; ++p) seen[p] = split(pictures + p * picture_values, i);
     const auto answer_of = [&](const float* spectrum) {
       FourPairs known;
-      read_pairs(spectrum, first, i, known);
+      read_pairs(spectrum, i, known);
       Value sum{0, 0};
 #pragma unroll
       for (int p = 0; p < pairs_of_block; ++p)
@@ -169,8 +170,8 @@ __global__ void __launch_bounds__(threads)
     if (f >= frequencies) break;
     TwoParts sum{};
 #pragma unroll
-    for (int block = 0; block < blocks_of_window; ++block) {
-      const TwoParts part = products[(window * blocks_of_window + block) * frequencies + f];
+    for (int block = 0; block < groups; ++block) {
+      const TwoParts part = products[(window * groups + block) * frequencies + f];
       sum = {sum.a + part.a, sum.b + part.b};
     }
     own[k] = sum;
@@ -198,15 +199,15 @@ __global__ void __launch_bounds__(threads)
 bool supports(const stage::Answer::Problem& p, const Device&) { return p.windows <= 65535; }
 
 std::size_t workspace(const stage::Answer::Problem& p, const Device&) {
-  return static_cast<std::size_t>(p.windows) * blocks_of_window * frequencies * sizeof(TwoParts);
+  return static_cast<std::size_t>(p.windows) * groups * frequencies * sizeof(TwoParts);
 }
 
 Status launch(const stage::Answer::Problem& p, const Device& device,
               const stage::Answer::Buffers& b, PlanState*) {
   auto* const products = static_cast<TwoParts*>(b.workspace);
-  if (Status s = enqueue_early(device, "answer: multiply", multiply,
-                               dim3(blocks_of_window, p.windows), threads_of_pairs, bytes_of_pairs,
-                               b.stream, b.looks, b.channels, b.energies, b.filters, products);
+  if (Status s = enqueue_early(device, "answer: multiply", multiply, dim3(groups, p.windows),
+                               threads_of_pairs, bytes_of_pairs, b.stream, b.looks, b.channels,
+                               b.energies, b.filters, products);
       !s.ok())
     return s;
   return enqueue_early(device, "answer: find_top", find_top, p.windows, threads, 0, b.stream,

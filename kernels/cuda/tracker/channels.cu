@@ -170,40 +170,49 @@ __device__ int direction_of(float gx, float gy) {
   return direction == directions ? 0 : direction;
 }
 
-/// Makes the gradients at four pixels of a window's row, which begin at the strip's column.
-__device__ void find_gradients(const float* window, int x, int y, float* lengths,
-                               std::uint8_t* to) {
-  constexpr int last = window_size - 1;
-  const float* const at = window + y * window_size + x;
-  const auto four = [](const float* from) { return *reinterpret_cast<const float4*>(from); };
-  const float4 here = four(at), above = four(y > 0 ? at - window_size : at),
-               below = four(y < last ? at + window_size : at);
-  const float left = x > 0 ? at[-1] : here.x, right = x + 4 < window_size ? at[4] : here.w;
-  const float gx[] = {here.y - left, here.z - here.x, here.w - here.y, right - here.z};
-  const float gy[] = {below.x - above.x, below.y - above.y, below.z - above.z, below.w - above.w};
+/// Four pixels of a row of a strip, whose places there are even.
+struct FourGradients {
+  float length[4] = {};
+  std::uint8_t direction[4] = {};
+
+  /// Those of a window. \param x  a multiple of four
+  __device__ void find(const float* window, int x, int y) {
+    constexpr int last = window_size - 1;
+    const float* const at = window + y * window_size + x;
+    const auto four = [](const float* from) { return *reinterpret_cast<const float4*>(from); };
+    const float4 here = four(at), above = four(y > 0 ? at - window_size : at),
+                 below = four(y < last ? at + window_size : at);
+    const float left = x > 0 ? at[-1] : here.x, right = x + 4 < window_size ? at[4] : here.w;
+    const float gx[] = {here.y - left, here.z - here.x, here.w - here.y, right - here.z};
+    const float gy[] = {below.x - above.x, below.y - above.y, below.z - above.z, below.w - above.w};
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    lengths[i] = sqrtf(fmaf(gx[i], gx[i], gy[i] * gy[i]));
-    to[i] = static_cast<std::uint8_t>(direction_of(gx[i], gy[i]));
+    for (int i = 0; i < 4; ++i) {
+      length[i] = sqrtf(fmaf(gx[i], gx[i], gy[i] * gy[i]));
+      direction[i] = static_cast<std::uint8_t>(direction_of(gx[i], gy[i]));
+    }
   }
-}
+  __device__ void write(Strip& strip, int row, int column) const {
+#pragma unroll
+    for (int i = 0; i < 4; i += 2) {
+      *reinterpret_cast<float2*>(&strip.length[row][column + i]) = {length[i], length[i + 1]};
+      *reinterpret_cast<uchar2*>(&strip.direction[row][column + i]) = {direction[i],
+                                                                       direction[i + 1]};
+    }
+  }
+};
 
 /// Makes the gradients of all pixels of a strip. \param first_row  of the window, may be negative
 __device__ void find_gradients(const float* window, int first_row, Strip& strip) {
   constexpr int fours = window_size / 4, row_groups = threads / fours;
   constexpr int margin = -first_pixel_of(0), beyond = pixel_columns - window_size;
   const int x = threadIdx.x % fours * 4;
+  const int first = threadIdx.x < row_groups * fours ? threadIdx.x / fours : pixel_rows;
 #pragma unroll 2
-  for (int row = threadIdx.x / fours; row < pixel_rows; row += row_groups) {
-    if (threadIdx.x >= row_groups * fours) break;
-    float* const lengths = &strip.length[row][margin + x];
-    std::uint8_t* const to = &strip.direction[row][margin + x];
+  for (int row = first; row < pixel_rows; row += row_groups) {
     const int y = first_row + row;
-    if (y >= 0 && y < window_size)
-      find_gradients(window, x, y, lengths, to);
-    else
-#pragma unroll
-      for (int i = 0; i < 4; ++i) lengths[i] = 0, to[i] = 0;
+    FourGradients four;
+    if (y >= 0 && y < window_size) four.find(window, x, y);
+    four.write(strip, row, margin + x);
   }
   for (int i = threadIdx.x; i < pixel_rows * beyond; i += threads) {
     const int row = i / beyond, column = i % beyond;
@@ -303,7 +312,8 @@ __device__ double write_channels(const Strip& strip, const float* window, int x,
       of_four += values[i] * values[i];
     }
     squares += of_four;
-    *reinterpret_cast<float4*>(out + k) = {values[k], values[k + 1], values[k + 2], values[k + 3]};
+    *reinterpret_cast<float4*>(out + place_of(0, k)) = {values[k], values[k + 1], values[k + 2],
+                                                        values[k + 3]};
   }
   return squares;
 }
@@ -335,7 +345,7 @@ __global__ void __launch_bounds__(threads)
     const int x = threadIdx.x % grid, y = top + threadIdx.x / grid;
     strip.sums[threadIdx.x] =
         write_channels(strip, window.pixels, x, y, top, mean, fade.of[x] * fade.of[y],
-                       channels_of + (number * cells + y * grid + x) * channels);
+                       channels_of + number * cells * channels + place_of(y * grid + x, 0));
   }
   __syncthreads();
   if (const int row = threadIdx.x / 32; row < cell_rows) {

@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(32 * frequencies_of_block) solve(stage::Learn:
   wait_for_previous();
   if (frequency >= frequencies) return;
   const Lesson lesson = b.lessons[blockIdx.y];
-  const std::int64_t re = frequency * 2 * channels + threadIdx.x % 32, im = re + channels;
+  const int re = real_place_of(frequency, threadIdx.x % 32), im = re + to_imaginary;
   const std::int64_t mean = std::int64_t{lesson.filter} * spectrum_floats;
   float* const filter = b.filters + 2 * mean;
   const auto at = [=](const float* spectrum) { return Value{spectrum[re], spectrum[im]}; };
@@ -58,9 +58,10 @@ __global__ void __launch_bounds__(threads_of_pairs) crop(stage::Learn::Buffers b
   Value* const pictures = dynamic_shared<Value>();
   let_next_begin();
   wait_for_previous();
-  const int number = b.lessons[blockIdx.y].filter, first = blockIdx.x * channels_of_block;
-  float* const filter = b.filters + std::int64_t{2} * number * spectrum_floats;
-  read_spectrum(filter, first, pictures);
+  const int number = b.lessons[blockIdx.y].filter;
+  float* const filter =
+      b.filters + std::int64_t{2} * number * spectrum_floats + real_place_of(0, blockIdx.x * group);
+  read_spectrum(filter, pictures);
   transform<Direction::inverse>(pictures, pairs_of_block);
   const FilterShape& shape = b.shapes[number];
   for (int i = threadIdx.x; i < cells; i += threads_of_pairs) {
@@ -73,7 +74,7 @@ __global__ void __launch_bounds__(threads_of_pairs) crop(stage::Learn::Buffers b
     }
   }
   transform<Direction::forward>(pictures, pairs_of_block);
-  write_spectrum(pictures, first, filter + spectrum_floats);
+  write_spectrum(pictures, filter + spectrum_floats);
 }
 
 bool supports(const stage::Learn::Problem& p, const Device&) { return p.lessons <= 65535; }
@@ -81,8 +82,8 @@ bool supports(const stage::Learn::Problem& p, const Device&) { return p.lessons 
 Status launch(const stage::Learn::Problem& p, const Device& device, const stage::Learn::Buffers& b,
               PlanState*) {
   const auto crop_all = [&] {
-    return enqueue_early(device, "learn: crop", crop, dim3(blocks_of_window, p.lessons),
-                         threads_of_pairs, bytes_of_pairs, b.stream, b);
+    return enqueue_early(device, "learn: crop", crop, dim3(groups, p.lessons), threads_of_pairs,
+                         bytes_of_pairs, b.stream, b);
   };
   const auto solve_all = [&](auto kernel) {
     return enqueue_early(device, "learn: solve", kernel,

@@ -15,19 +15,19 @@ __global__ void __launch_bounds__(threads_of_pairs)
   wait_for_previous();
   if (looks[window].side == 0) return;
   Value* const pictures = dynamic_shared<Value>();
-  const int first = blockIdx.x * channels_of_block;
-  read_channels(channels_of + window * cells * channels, energies + window * grid, first, pictures);
+  read_channels(channels_of + (window * groups + blockIdx.x) * cells * group,
+                energies + window * grid, pictures);
   transform<Direction::forward>(pictures, pairs_of_block);
-  write_spectrum(pictures, first, spectra + window * spectrum_floats);
+  write_spectrum(pictures,
+                 spectra + window * spectrum_floats + real_place_of(0, blockIdx.x * group));
 }
 
 bool supports(const stage::Spectra::Problem& p, const Device&) { return p.windows <= 65535; }
 
 Status launch(const stage::Spectra::Problem& p, const Device& device,
               const stage::Spectra::Buffers& b, PlanState*) {
-  return enqueue_early(device, "spectra", spectra, dim3(blocks_of_window, p.windows),
-                       threads_of_pairs, bytes_of_pairs, b.stream, b.looks, b.channels, b.energies,
-                       b.spectra);
+  return enqueue_early(device, "spectra", spectra, dim3(groups, p.windows), threads_of_pairs,
+                       bytes_of_pairs, b.stream, b.looks, b.channels, b.energies, b.spectra);
 }
 
 constexpr Variant<stage::Spectra> table[] = {

@@ -18,10 +18,8 @@ using Value = Complex<float>;
 /// conflicts of banks.
 constexpr int row_pitch = grid + 1, picture_values = grid * row_pitch;
 
-/// A block has eight channels in a row, which are a sector of memory: channel c and channel c + 4
-/// are a pair.
-constexpr int pairs_of_block = 4, channels_of_block = 2 * pairs_of_block;
-constexpr int blocks_of_window = channels / channels_of_block;
+/// A block has a group of channels: channel c and channel c + 4 are a pair.
+constexpr int pairs_of_block = group / 2;
 constexpr int threads_of_pairs = pairs_of_block * grid;
 constexpr std::size_t bytes_of_pairs = pairs_of_block * picture_values * sizeof(Value);
 
@@ -84,8 +82,9 @@ __device__ inline void write_four(const Four& values, float* to) {
   *reinterpret_cast<float4*>(to) = {values[0], values[1], values[2], values[3]};
 }
 
-/// Reads a block's channels of a window, scaled as their energies say.
-__device__ inline void read_channels(const float* channels_of, const double* energies, int first,
+/// Reads a block's channels of a window, scaled as their energies say. \param channels_of  the
+/// group
+__device__ inline void read_channels(const float* channels_of, const double* energies,
                                      Value* pictures) {
   static_assert(cells % threads_of_pairs == 0);
   const int lane = threadIdx.x % 32;
@@ -95,8 +94,8 @@ __device__ inline void read_channels(const float* channels_of, const double* ene
   for (int k = 0; k < cells; k += threads_of_pairs) {
     const int i = k + static_cast<int>(threadIdx.x);
     Four re, im;
-    read_four(channels_of + i * channels + first, re);
-    read_four(channels_of + i * channels + first + pairs_of_block, im);
+    read_four(channels_of + i * group, re);
+    read_four(channels_of + i * group + pairs_of_block, im);
 #pragma unroll
     for (int p = 0; p < pairs_of_block; ++p)
       pictures[p * picture_values + i / grid * row_pitch + i % grid] = {re[p] * scale,
@@ -112,18 +111,17 @@ struct FourPairs {
   __device__ Value b(int pair) const { return {b_re[pair], b_im[pair]}; }
 };
 
-/// \param first  channel
-__device__ inline void read_pairs(const float* spectrum, int first, int frequency,
-                                  FourPairs& values) {
-  const float* const from = spectrum + frequency * 2 * channels + first;
+/// \param spectrum  the group's part
+__device__ inline void read_pairs(const float* spectrum, int frequency, FourPairs& values) {
+  const float* const from = spectrum + frequency * group;
   read_four(from, values.a_re);
   read_four(from + pairs_of_block, values.b_re);
-  read_four(from + channels, values.a_im);
-  read_four(from + channels + pairs_of_block, values.b_im);
+  read_four(from + to_imaginary, values.a_im);
+  read_four(from + to_imaginary + pairs_of_block, values.b_im);
 }
 
-/// Writes a block's part of a spectrum. \param first  channel
-__device__ inline void write_spectrum(const Value* pictures, int first, float* spectrum) {
+/// Writes a block's part of a spectrum.
+__device__ inline void write_spectrum(const Value* pictures, float* spectrum) {
   for (int i = threadIdx.x; i < frequencies; i += threads_of_pairs) {
     FourPairs values;
 #pragma unroll
@@ -132,18 +130,18 @@ __device__ inline void write_spectrum(const Value* pictures, int first, float* s
       values.a_re[p] = a.re, values.a_im[p] = a.im;
       values.b_re[p] = b.re, values.b_im[p] = b.im;
     }
-    float* const to = spectrum + i * 2 * channels + first;
+    float* const to = spectrum + i * group;
     write_four(values.a_re, to);
     write_four(values.b_re, to + pairs_of_block);
-    write_four(values.a_im, to + channels);
-    write_four(values.b_im, to + channels + pairs_of_block);
+    write_four(values.a_im, to + to_imaginary);
+    write_four(values.b_im, to + to_imaginary + pairs_of_block);
   }
 }
 
-__device__ inline void read_spectrum(const float* spectrum, int first, Value* pictures) {
+__device__ inline void read_spectrum(const float* spectrum, Value* pictures) {
   for (int i = threadIdx.x; i < frequencies; i += threads_of_pairs) {
     FourPairs values;
-    read_pairs(spectrum, first, i, values);
+    read_pairs(spectrum, i, values);
 #pragma unroll
     for (int p = 0; p < pairs_of_block; ++p)
       join({values.a(p), values.b(p)}, i, pictures + p * picture_values);
