@@ -193,25 +193,17 @@ void fill_region(const stage::Displace::Problem& p, const stage::Displace::Buffe
 template <class T>
 FieldVector measure(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
                     std::int64_t i, double* memory) {
-  const FieldWindow& window = b.windows[i];
-  if (window.status != FieldStatus::ok) return vector_without(window, p.window, window.status);
-  const SearchedPlaces places(window, p.frame, p.window, p.range);
-  if (places.empty()) return vector_without(window, p.window, FieldStatus::out_of_range);
   const Scratch s(p);
-  const Sums reference = fill_window<T>(p, b, window, memory + s.taps, memory + s.counts);
-  const auto whole = [](double sum) { return TermOf<T>(static_cast<SumOf<T>>(sum)); };
-  const bool varies =
-      has_variance<T>(whole(reference.n), whole(reference.sum), whole(reference.squares));
-  if (varies) {
+  const auto score = [&](const FieldWindow& window, const SearchedPlaces& places) {
+    const Sums reference = fill_window<T>(p, b, window, memory + s.taps, memory + s.counts);
+    const auto whole = [](double sum) { return TermOf<T>(static_cast<SumOf<T>>(sum)); };
+    if (!has_variance<T>(whole(reference.n), whole(reference.sum), whole(reference.squares)))
+      return false;
     fill_region<T>(p, b, places, s, memory);
     HWY_DYNAMIC_DISPATCH(search)({&p, &places, memory, reference});
-  }
-  double* const scores = memory + s.scores;
-  if (p.pairs > 1)
-    combine(p, b, i, places, varies, scores, s.columns);
-  else if (!varies)
-    return vector_without(window, p.window, FieldStatus::flat);
-  return vector_of(p, window, places, best_of(p.subpixel, places, scores, s.columns));
+    return true;
+  };
+  return measured(p, b, i, memory + s.scores, s.columns, score);
 }
 
 std::size_t workspace(const stage::Displace::Problem& p, const Device&) {

@@ -1,13 +1,49 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the searches of windows on the CPU know of the frame, and what they do with scores.
+// What the searches of windows on the CPU have in common: products of bytes and their scores at
+// all places of a window, and what is done with scores.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 
+#include "cpu/common.hpp"
 #include "stages/displace.hpp"
 
 namespace xcorr::cpu {
+
+/// Pixels of a square, or of a picture.
+struct Bytes {
+  const std::uint8_t* pixels;
+  std::int64_t pitch;
+};
+
+/// What a thread needs to sum the products of squares of the reference with the frame, and how it
+/// lays out what it finds.
+struct SquareScratch {
+  static constexpr int group = 4;   ///< rows of shifts, and of the square
+  static constexpr int parts = 9;   ///< products of rows that a group takes
+  static constexpr int slack = 64;  ///< how far vectors may read or write past a row
+
+  int side;          ///< of the squares
+  int columns;       ///< from row to row of sums of products, and of scores
+  std::size_t sums;  ///< numbers in a surface of sums of products
+  std::size_t scores;
+  int cells;  ///< pairs from row to row of the unpacked frame
+  int taps;   ///< pairs from row to row of the square
+  int square_groups;
+  std::size_t region, combined, tap, rows, bytes;
+
+  /// \param shifts  along an axis
+  SquareScratch(int side, int shifts);
+};
+
+/// The sums of products of a square of the reference with the frame at all places that are inside,
+/// in `sums`, a surface whose first is that of the place (0, 0), modulo 2^32. `memory`: the
+/// scratch's bytes.
+void multiply_square(const SquareScratch& scratch, std::byte* memory, const Bytes& square,
+                     const Bytes& frame, const SearchedPlaces& places, std::uint32_t* sums);
 
 /// Of windows of the frame.
 struct FrameSums {
@@ -19,33 +55,57 @@ struct FrameSums {
   }
 };
 
-/// Whether windows overlap so much that it is less to sum all of the frame's, and there is memory
-/// for that: half a gigabyte.
-inline bool sums_whole_frame(const stage::Displace::Problem& p) {
-  const std::int64_t side = p.window + p.shifts() - 1, most = std::int64_t{1} << 26;
-  return p.frame.area() <= std::min(most, p.count * side * side);
+/// The scores of all places that are inside. `products`: surfaces that add up to those of the
+/// window. `frame`: from the first place that is inside on.
+void score_places(const SquareScratch& scratch, const FieldSums& reference,
+                  std::span<const std::uint32_t* const> products, const FrameSums& frame,
+                  const SearchedPlaces& places, double* scores);
+
+/// Of a window of the reference, all of which counts.
+FieldSums sums_of_square(const Bytes& square, int side);
+
+/// The sums of the frame's windows at some places.
+FrameSums sums_at(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
+                  const Rect& places, void* workspace, std::uint32_t* sums, std::uint32_t* squares);
+
+/// The largest of some values that are above -2; -2 of none.
+inline double largest_of(const double* values, int count) {
+  double most[4] = {-2, -2, -2, -2};
+  int i = 0;
+  for (; i + 4 <= count; i += 4)
+    for (int k = 0; k < 4; ++k) most[k] = values[i + k] > most[k] ? values[i + k] : most[k];
+  for (; i < count; ++i) most[0] = std::max(most[0], values[i]);
+  return std::max(std::max(most[0], most[1]), std::max(most[2], most[3]));
 }
 
 /// From the scores of all places, whose rows lie `pitch` apart.
 inline FoundPlace best_of(FieldSubpixel subpixel, const SearchedPlaces& places,
                           const double* scores, int pitch) {
   FoundPlace found{places.from_x, places.from_y, 0, -1, {}};
-  const auto score_at = [&](int x, int y) { return scores[std::int64_t{y} * pitch + x]; };
-  double best = -2;
-  for (int y = places.from_y; y < places.until_y; ++y)
-    for (int x = places.from_x; x < places.until_x; ++x)
-      if (const double here = score_at(x, y); here > best) {
-        best = here;
-        found.x = x;
-        found.y = y;
-      }
-  for (int y = places.from_y; y < places.until_y; ++y)
-    for (int x = places.from_x; x < places.until_x; ++x)
-      if (!FoundPlace::is_near(x - found.x, y - found.y))
-        found.second = std::max(found.second, score_at(x, y));
+  const auto row_of = [&](int y) { return scores + std::int64_t{y} * pitch; };
+  const auto largest = [&](int y, int from, int until) {
+    return largest_of(row_of(y) + from, until - from);
+  };
+  double best = -2, in_row[2 * FieldLimits::range + 1];
+  for (int y = places.from_y; y < places.until_y; ++y) {
+    in_row[y] = largest(y, places.from_x, places.until_x);
+    if (in_row[y] > best) {
+      best = in_row[y];
+      found.y = y;
+    }
+  }
+  if (best > -2)
+    while (row_of(found.y)[found.x] != best) ++found.x;
+  constexpr int reach = FoundPlace::reach;
+  for (int y = places.from_y; y < places.until_y; ++y) {
+    if (FoundPlace::is_near(0, y - found.y))
+      in_row[y] = std::max(largest(y, places.from_x, found.x - reach),
+                           largest(y, found.x + reach + 1, places.until_x));
+    found.second = std::max(found.second, in_row[y]);
+  }
   for (int i = 0; i < 9; ++i) {
     const int x = found.x + i % 3 - 1, y = found.y + i / 3 - 1;
-    found.set_score(subpixel, i, places.contains(x, y) ? score_at(x, y) : 0);
+    found.set_score(subpixel, i, places.contains(x, y) ? row_of(y)[x] : 0);
   }
   return found;
 }
@@ -61,6 +121,23 @@ inline void combine(const stage::Displace::Problem& p, const stage::Displace::Bu
       double& score = scores[std::int64_t{y} * pitch + x];
       score = b.next_sums[at] = p.combined(varies ? score : 0, b.sums + at);
     }
+}
+
+/// The i-th window's vector. \param score  makes its scores, whose rows lie `pitch` apart, and
+/// returns whether the window of the reference varies; if not, there are none
+template <class Score>
+FieldVector measured(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
+                     std::int64_t i, double* scores, int pitch, const Score& score) {
+  const FieldWindow& window = b.windows[i];
+  if (window.status != FieldStatus::ok) return vector_without(window, p.window, window.status);
+  const SearchedPlaces places(window, p.frame, p.window, p.range);
+  if (places.empty()) return vector_without(window, p.window, FieldStatus::out_of_range);
+  const bool varies = score(window, places);
+  if (p.pairs > 1)
+    combine(p, b, i, places, varies, scores, pitch);
+  else if (!varies)
+    return vector_without(window, p.window, FieldStatus::flat);
+  return vector_of(p, window, places, best_of(p.subpixel, places, scores, pitch));
 }
 
 }  // namespace xcorr::cpu

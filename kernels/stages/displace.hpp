@@ -77,6 +77,10 @@ struct SearchedPlaces {
   XCORR_HD bool contains_column(int x) const { return x >= from_x && x < until_x; }
   XCORR_HD bool contains_row(int y) const { return y >= from_y && y < until_y; }
   XCORR_HD bool contains(int x, int y) const { return contains_column(x) && contains_row(y); }
+  /// Those that are inside, where in the frame.
+  constexpr Rect inside() const {
+    return {left + from_x, top + from_y, until_x - from_x, until_y - from_y};
+  }
 
   /// The nearest whole number, halves up; of what is far away, something far away.
   XCORR_HD static int whole(float value) {
@@ -131,6 +135,9 @@ struct Displace {
     bool symmetric = false;
     bool masked = false;
     int count = 1;  ///< of windows
+    /// If not 0, the windows are a grid: rows of `columns`, so many pixels apart along both axes,
+    /// all of which are expected at the same whole displacement.
+    int spacing = 0, columns = 0;
     int pairs = 1;  ///< of an ensemble
     int pair = 0;   ///< which one this is
     ElementType type = ElementType::u8;

@@ -158,6 +158,11 @@ Status FieldPlan::add_pass(int window, const std::vector<FieldWindow>& windows,
   p.masked = masked_;
   p.count = static_cast<int>(grid.count.area());
   p.type = settings_.type;
+  // The first pass expects nothing, later ones only what pictures were deformed by.
+  if (!listed_ && (first || deforms_)) {
+    p.spacing = grid.spacing;
+    p.columns = grid.count.width;
+  }
   const auto displace = select_variant<stage::Displace>(p, device_);
   if (!displace.ok()) return displace.status();
   pass.displace = displace.value();

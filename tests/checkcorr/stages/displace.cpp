@@ -2,7 +2,8 @@
 //
 // The stage displace: of whole numbers places and scores bit for bit, and parts of a pixel but for
 // the rounding of logarithms; of floats what sums in another order leave of them; of windows all
-// over the reference, expected where they are, elsewhere, and outside, and of deformed pictures.
+// over the reference and of grids, expected where they are, elsewhere, and outside, and of deformed
+// pictures.
 #include "stages/displace.hpp"
 
 #include "fielded.hpp"
@@ -25,31 +26,57 @@ class DisplaceTest final : public StageTest<xcorr::stage::Displace> {
     p.subpixel = static_cast<xcorr::FieldSubpixel>(which % 3);
     p.symmetric = which % 4 == 1;
     p.masked = has_mask(c);
-    p.count = 9;
+    p.count = across * across;
     p.type = c.type;
     if (c.right.width % 3 == 1) {
       p.pairs = 3;
       p.pair = c.right.height % 3;
     }
+    if (which % 3 != 1) set_grid(p, which);
     return p;
   }
+  static constexpr int across = 3;  ///< windows, where they are no grid
+
+  /// A grid of windows that mostly are a few times as large as its spacing.
+  static void set_grid(Problem& p, int which) {
+    p.spacing = p.window;
+    for (int share = 2 + which % 4; share > 1 && p.spacing == p.window; --share)
+      if (p.window % share == 0) p.spacing = p.window / share;
+    const auto fitting = [&](int length) { return (length - p.window) / p.spacing + 1; };
+    p.columns = std::min(fitting(p.frame.width), which % 2 ? 18 : 3);
+    p.count = p.columns * std::min(fitting(p.frame.height), std::max(2, 54 / p.columns));
+  }
+  static xcorr::FieldWindow window_of_grid(const Problem& p, int i) {
+    xcorr::FieldWindow w;
+    w.x = (p.frame.width - p.window) % p.spacing + i % p.columns * p.spacing;
+    w.y = i / p.columns * p.spacing;
+    w.dx = field_dx + 0.8F * (scattered(2 * i) - 0.5F);
+    w.dy = field_dy + 0.8F * (scattered(2 * i + 1) - 0.5F);
+    if (i % 10 == 9) w.status = xcorr::FieldStatus::out_of_range;
+    return w;
+  }
+  static xcorr::FieldWindow window_anywhere(const Problem& p, int i) {
+    xcorr::FieldWindow w;
+    w.x = (p.frame.width - p.window) * (i % across) / (across - 1);
+    w.y = (p.frame.height - p.window) * (i / across) / (across - 1);
+    w.dx = field_dx + 2 * scattered(2 * i) - 1;
+    w.dy = field_dy + 2 * scattered(2 * i + 1) - 1;
+    if (i == 5) w.dx = -1e9F;
+    if (i == 7) w.status = xcorr::FieldStatus::masked;
+    return w;
+  }
+
   xcorr::Status prepare(Scenario& scenario) const override {
     set_pictures(scenario);
     set_field_mask(scenario);
     const Problem p = problem(scenario);
     std::vector<xcorr::FieldWindow> windows;
     for (int i = 0; i < p.count; ++i) {
-      xcorr::FieldWindow w;
-      w.x = (p.frame.width - p.window) * (i % 3) / 2;
-      w.y = (p.frame.height - p.window) * (i / 3) / 2;
-      w.dx = field_dx + 2 * scattered(2 * i) - 1;
-      w.dy = field_dy + 2 * scattered(2 * i + 1) - 1;
-      w.dx_by_x = 0.01F * static_cast<float>(i);
+      xcorr::FieldWindow w = p.spacing ? window_of_grid(p, i) : window_anywhere(p, i);
+      w.dx_by_x = 0.01F * static_cast<float>(i % 9);
       w.dy_by_x = -0.02F;
       if (p.symmetric) w.node_x = static_cast<float>(i % 2);
       if (!p.symmetric && i % 4 == 2) w.deformed_dx = 0.375F, w.deformed_dy = -7;
-      if (i == 5) w.dx = -1e9F;
-      if (i == 7) w.status = xcorr::FieldStatus::masked;
       windows.push_back(w);
     }
     set(scenario.values, "windows", windows);
