@@ -25,7 +25,7 @@ class AddressSpace {
   ~AddressSpace() { setrlimit(RLIMIT_AS, &before_); }
   AddressSpace(const AddressSpace&) = delete;
 
- private:
+  /// Bytes of this process.
   static std::size_t in_use() {
     std::size_t pages = 0;
     if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
@@ -35,5 +35,6 @@ class AddressSpace {
     return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   }
 
+ private:
   rlimit before_;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Coefficients of B-splines on the CPU: rows of the picture are filtered into the workspace, and
-// that from row to row. Loops over a row are plain C++ that the compiler vectorises; the file is
-// compiled once for each of Highway's targets.
+// Coefficients of B-splines on the CPU: rows of the picture, some thousands of a large one at a
+// time, are filtered into the workspace, and that from row to row. Loops over a row are plain C++
+// that the compiler vectorises; the file is compiled once for each of Highway's targets.
 #include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -61,6 +61,11 @@ HWY_EXPORT(filter);
 
 constexpr int rows_at_a_time = 32;
 
+/// Of a band: so many pixels of filtered rows, which are 64 MB.
+int band_rows(const stage::Spline::Problem& p) {
+  return SplineBand::rows(p.size, std::int64_t{1} << 24);
+}
+
 /// A row's pixels.
 template <class T>
 void fill_with(const stage::Spline::Problem& p, const stage::Spline::Buffers& b, int y,
@@ -79,7 +84,8 @@ std::size_t line_bytes(const stage::Spline::Problem& p) {
 }
 
 std::size_t workspace(const stage::Spline::Problem& p, const Device&) {
-  return SlotMemory::total(line_bytes(p)) + static_cast<std::size_t>(p.size.area()) * sizeof(float);
+  return SlotMemory::total(line_bytes(p)) +
+         static_cast<std::size_t>(SplineBand::pixels(p.size, band_rows(p))) * sizeof(float);
 }
 
 Status launch(const stage::Spline::Problem& p, const Device&, const stage::Spline::Buffers& b,
@@ -89,13 +95,15 @@ Status launch(const stage::Spline::Problem& p, const Device&, const stage::Splin
   const SlotMemory memory(b.workspace, line_bytes(p));
   auto* filtered = reinterpret_cast<float*>(memory.of(slot_count()));
   const auto row_of = [width](float* picture, int y) { return picture + std::int64_t{y} * width; };
-  const auto for_rows = [height](const auto& body) {
-    parallel_slots(slot_count(), ceil_div(height, rows_at_a_time), [&](int slot, std::int64_t i) {
-      const int from = static_cast<int>(i) * rows_at_a_time;
-      for (int y = from; y < std::min(from + rows_at_a_time, height); ++y) body(slot, y);
-    });
+  const auto for_rows = [](int top, int bottom, const auto& body) {
+    parallel_slots(slot_count(), ceil_div(bottom - top, rows_at_a_time),
+                   [&](int slot, std::int64_t i) {
+                     const int from = top + static_cast<int>(i) * rows_at_a_time;
+                     for (int y = from; y < std::min(from + rows_at_a_time, bottom); ++y)
+                       body(slot, y);
+                   });
   };
-  for_rows([&](int slot, int y) {
+  const auto filter_row = [&](int slot, int y, float* to) {
     auto* line = reinterpret_cast<float*>(memory.of(slot)) + radius;
     fill(p, b, y, line);
     for (int x = 1; x <= radius; ++x) {
@@ -107,16 +115,22 @@ Status launch(const stage::Spline::Problem& p, const Device&, const stage::Splin
       lines.before[k] = line - k;
       lines.after[k] = line + k;
     }
-    HWY_DYNAMIC_DISPATCH(filter)(weights, lines, width, row_of(filtered, y));
-  });
-  for_rows([&](int, int y) {
-    Lines lines;
-    for (int k = 0; k <= radius; ++k) {
-      lines.before[k] = row_of(filtered, mirrored(y - k, height));
-      lines.after[k] = row_of(filtered, mirrored(y + k, height));
-    }
-    HWY_DYNAMIC_DISPATCH(filter)(weights, lines, width, row_of(b.coefficients, y));
-  });
+    HWY_DYNAMIC_DISPATCH(filter)(weights, lines, width, to);
+  };
+  const int rows = band_rows(p);
+  for (int top = 0; top < height; top += rows) {
+    const SplineBand band(top, rows, height);
+    const auto filtered_row = [&](int y) { return row_of(filtered, y - band.from); };
+    for_rows(band.from, band.until, [&](int slot, int y) { filter_row(slot, y, filtered_row(y)); });
+    for_rows(band.top, band.bottom, [&](int, int y) {
+      Lines lines;
+      for (int k = 0; k <= radius; ++k) {
+        lines.before[k] = filtered_row(mirrored(y - k, height));
+        lines.after[k] = filtered_row(mirrored(y + k, height));
+      }
+      HWY_DYNAMIC_DISPATCH(filter)(weights, lines, width, row_of(b.coefficients, y));
+    });
+  }
   return {};
 }
 

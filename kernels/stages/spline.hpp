@@ -45,6 +45,31 @@ XCORR_HD inline int mirrored(int i, int length) {
   return i < length ? i : period - i;
 }
 
+/// Rows of coefficients that are made at a time, so that pictures of any height take little memory
+/// besides.
+struct SplineBand {
+  int top, bottom;  ///< the first row, and one past the last
+  int from, until;  ///< the same of the filtered rows that they are made of
+
+  SplineBand(int first, int rows, int height)
+      : top(first),
+        bottom(rows < height - first ? first + rows : height),
+        from(top < SplineFilter::radius ? 0 : top - SplineFilter::radius),
+        until(bottom > height - SplineFilter::radius ? height : bottom + SplineFilter::radius) {}
+
+  /// How many rows to make at a time, if so many pixels of filtered ones may be kept.
+  static int rows(Size size, std::int64_t pixels) {
+    constexpr int besides = 2 * SplineFilter::radius, least = 2 * besides;
+    const std::int64_t most = pixels / size.width - besides;
+    return static_cast<int>(most > size.height ? size.height : most > least ? most : least);
+  }
+  /// The pixels of filtered rows that are kept.
+  static std::int64_t pixels(Size size, int rows) {
+    const std::int64_t most = std::int64_t{rows} + 2 * SplineFilter::radius;
+    return (most < size.height ? most : size.height) * size.width;
+  }
+};
+
 /// The weights of a B-spline's coefficients at a place t, 0 to 1, past the pixel before it, of
 /// which there are degree + 1.
 template <int degree>

@@ -8,8 +8,8 @@
 // that differ by multiples of eight a warp loads each tile once. A's words begin at any byte: they
 // are read from four copies of the frame that begin a byte apart. A warp has sixteen shifts dx and
 // all dy, so that its lanes keep the sums of their shifts. The sums of the frame's windows, which
-// neighbours share, are those of the whole frame, from a kernel before. Single precision then names
-// the few shifts that may be the best, and only these are scored exactly.
+// neighbours share, are those of all of a band of the frame, mostly its whole, from a kernel
+// before. Single precision then names the few shifts that may be the best, to be scored exactly.
 #include "cuda/common/launch.cuh"
 #include "cuda/common/row_words.cuh"
 #include "cuda/common/warp.cuh"
@@ -191,10 +191,21 @@ __device__ void multiply(const Layout<T>& layout, const u32* copies, const u32* 
     }
 }
 
-/// Of the frame's windows, at all of its places.
+/// Of the frame's windows, at all places of a band.
 struct WindowSums {
   const u32 *sums, *squares;
   const float* scales;  ///< see launch_window_sums_strips()
+};
+
+/// Rows of places in the frame. A launch searches the windows whose first place is in one of them;
+/// the windows may lie anywhere, so the others end at once.
+struct Band {
+  int top, until;
+
+  __device__ bool contains(const SearchedPlaces& places) const {
+    const int y = places.top + places.from_y;
+    return y >= top && y < until;
+  }
 };
 
 /// What the scores of a window's shifts are made of.
@@ -360,14 +371,14 @@ __device__ void find_vector(const stage::Displace::Problem& p, const FieldWindow
 
 template <class T>
 __global__ void __launch_bounds__(T::threads, T::blocks)
-    displace_tensor(stage::Displace::Problem p, SearchBuffers b, WindowSums frame_sums) {
+    displace_tensor(stage::Displace::Problem p, SearchBuffers b, Band band, WindowSums frame_sums) {
   __shared__ uint2 reference;  // its window's sum and sum of squares
   const Layout<T> layout(p);
   auto* memory = dynamic_shared<u32>();
   const FieldWindow& window = b.windows[blockIdx.x];
   FieldVector& vector = b.vectors[blockIdx.x];
   const SearchedPlaces places(window, p.frame, p.window, p.range);
-  if (write_if_left_out(p, window, places, vector)) return;
+  if (write_if_left_out(p, window, places, vector) || !band.contains(places)) return;
   stage_frame(p, layout, b, places, memory);
   const uint2 staged = stage_window<T>(p, b, window, memory + layout.window);
   unsigned sums[2] = {staged.x, staged.y};
@@ -382,7 +393,7 @@ __global__ void __launch_bounds__(T::threads, T::blocks)
     memory[shifts.y(i) * T::product_pitch + shifts.x(i)] = products[i / 4][i % 4];
   wait_for_previous();
   const int pitch = p.frame.width - p.window + 1;
-  const std::int64_t first = std::int64_t{places.top} * pitch + places.left;
+  const std::int64_t first = std::int64_t{places.top - band.top} * pitch + places.left;
   const ShiftSums all{
       static_cast<u32>(p.window * p.window),
       reference.x,
@@ -420,32 +431,62 @@ bool supports(const stage::Displace::Problem& p, const Device& device) {
          });
 }
 
+/// How the places of the frame are divided into bands, for whose sums there is memory.
+struct Bands {
+  Size places;  ///< of the frame
+  int step;     ///< rows from band to band
+  int rows;     ///< of a band, in which its last windows have all their places
+
+  explicit Bands(const stage::Displace::Problem& p)
+      : places(frame_windows(p).correlate.shifts.size()), step(places.height), rows(step) {
+#ifdef XCORR_SIMT
+    constexpr int most = 1 << 11;  // small frames have several
+#else
+    constexpr int most = 1 << 25;  // 400 MB
+#endif
+    if (places.area() <= most) return;
+    step = max_of(most / places.width - p.shifts() + 1, p.shifts());
+    rows = min_of(step + p.shifts() - 1, places.height);
+  }
+  std::size_t numbers() const { return static_cast<std::size_t>(Size{places.width, rows}.area()); }
+};
+
 std::size_t workspace(const stage::Displace::Problem& p, const Device&) {
-  return 3 * sizeof(u32) *
-         static_cast<std::size_t>(frame_windows(p).correlate.shifts.size().area());
+  return 3 * sizeof(u32) * Bands(p).numbers();
 }
 
-Status launch(const stage::Displace::Problem& p, const Device& device,
-              const stage::Displace::Buffers& b, PlanState*) {
-  const stage::WindowSums::Problem sums = frame_windows(p);
-  auto* const of = static_cast<u32*>(b.workspace);
-  const auto count = sums.correlate.shifts.size().area();
-  u32* const squares = of + count;
-  auto* const scales = reinterpret_cast<float*>(squares + count);
-  if (Status s = launch_window_sums_strips(
-          sums, device, {{nullptr, b.stream}, b.frame, nullptr, of, squares}, scales);
-      !s.ok())
-    return s;
+/// \param sums  of the band's places
+Status launch_band(const stage::Displace::Problem& p, const Device& device,
+                   const stage::Displace::Buffers& b, const Band& band, const WindowSums& sums) {
   return with_tiling(p, Status{}, [&](auto tiling) {
     using T = decltype(tiling);
     // Only the window sums are awaited: what came before has ended, since their kernel waited for
     // it.
-    return enqueue_early(device, "displace_tensor", displace_tensor<T>,
-                         dim3(static_cast<unsigned>(p.count)), dim3(T::threads),
-                         Layout<T>(p).bytes(), b.stream, p,
-                         SearchBuffers{b.reference, b.frame, b.mask, b.windows, b.vectors},
-                         WindowSums{of, squares, scales});
+    return enqueue_early(
+        device, "displace_tensor", displace_tensor<T>, dim3(static_cast<unsigned>(p.count)),
+        dim3(T::threads), Layout<T>(p).bytes(), b.stream, p,
+        SearchBuffers{b.reference, b.frame, b.mask, b.windows, b.vectors}, band, sums);
   });
+}
+
+Status launch(const stage::Displace::Problem& p, const Device& device,
+              const stage::Displace::Buffers& b, PlanState*) {
+  const Bands bands(p);
+  auto* const sums = static_cast<u32*>(b.workspace);
+  u32* const squares = sums + bands.numbers();
+  auto* const scales = reinterpret_cast<float*>(squares + bands.numbers());
+  for (int top = 0; top < bands.places.height; top += bands.step) {
+    const Rect places{0, top, bands.places.width, min_of(bands.rows, bands.places.height - top)};
+    if (Status s = launch_window_sums_strips(frame_windows(p, places), device,
+                                             {{nullptr, b.stream}, b.frame, nullptr, sums, squares},
+                                             scales);
+        !s.ok())
+      return s;
+    if (Status s = launch_band(p, device, b, {top, top + bands.step}, {sums, squares, scales});
+        !s.ok())
+      return s;
+  }
+  return {};
 }
 
 constexpr Variant<stage::Displace> table[] = {

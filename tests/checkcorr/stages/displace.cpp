@@ -43,8 +43,8 @@ class DisplaceTest final : public StageTest<xcorr::stage::Displace> {
     for (int share = 2 + which % 4; share > 1 && p.spacing == p.window; --share)
       if (p.window % share == 0) p.spacing = p.window / share;
     const auto fitting = [&](int length) { return (length - p.window) / p.spacing + 1; };
-    p.columns = std::min(fitting(p.frame.width), which % 2 ? 18 : 3);
-    p.count = p.columns * std::min(fitting(p.frame.height), std::max(2, 54 / p.columns));
+    p.columns = std::min(fitting(p.frame.width), which % 2 ? 18 : 2);
+    p.count = p.columns * std::min(fitting(p.frame.height), std::max(2, 36 / p.columns));
   }
   static xcorr::FieldWindow window_of_grid(const Problem& p, int i) {
     xcorr::FieldWindow w;
