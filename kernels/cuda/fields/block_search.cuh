@@ -54,4 +54,29 @@ __device__ void write_vector(const stage::Displace::Problem& p, const FieldWindo
   vector = vector_of(p, window, places, found);
 }
 
+/// Whether a block has room for what a search's Layout says; `staged`: with the pictures.
+template <class Layout>
+bool has_room(const stage::Displace::Problem& p, const Device& device, bool staged) {
+  return Layout(p, staged).bytes + search_static_bytes <= max_shared_bytes(device);
+}
+
+template <class Layout>
+bool supports_block_search(const stage::Displace::Problem& p, const Device& device) {
+  return has_room<Layout>(p, device, false);
+}
+
+using BlockSearch = void (*)(stage::Displace::Problem, SearchBuffers);
+
+/// \param staged, unstaged  the kernel with the pictures in shared memory, and the other
+template <class Layout>
+Status launch_block_search(const char* name, BlockSearch staged, BlockSearch unstaged, int threads,
+                           const stage::Displace::Problem& p, const Device& device,
+                           const stage::Displace::Buffers& b) {
+  const bool stages = has_room<Layout>(p, device, true);
+  return enqueue(
+      name, stages ? staged : unstaged, dim3(grid_extent(p.count)), dim3(threads),
+      Layout(p, stages).bytes, b.stream, p,
+      SearchBuffers{b.reference, b.frame, b.mask, b.windows, b.vectors, b.sums, b.next_sums});
+}
+
 }  // namespace xcorr::cuda

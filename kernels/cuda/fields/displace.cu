@@ -140,26 +140,15 @@ __global__ void __launch_bounds__(threads, 2)
   }
 }
 
-bool is_staged(const stage::Displace::Problem& p, const Device& device) {
-  return Layout(p, true).bytes + search_static_bytes <= max_shared_bytes(device);
-}
-
-bool supports(const stage::Displace::Problem& p, const Device& device) {
-  return Layout(p, false).bytes + search_static_bytes <= max_shared_bytes(device);
-}
-
 Status launch(const stage::Displace::Problem& p, const Device& device,
               const stage::Displace::Buffers& b, PlanState*) {
-  const bool staged = is_staged(p, device);
-  return enqueue(
-      "displace", staged ? displace<true> : displace<false>, dim3(grid_extent(p.count)),
-      dim3(threads), Layout(p, staged).bytes, b.stream, p,
-      SearchBuffers{b.reference, b.frame, b.mask, b.windows, b.vectors, b.sums, b.next_sums});
+  return launch_block_search<Layout>("displace", displace<true>, displace<false>, threads, p,
+                                     device, b);
 }
 
 constexpr Variant<stage::Displace> table[] = {
     {{"displace", Backend::cuda, {Feature::u8, Feature::mask, Feature::ensemble}},
-     supports,
+     supports_block_search<Layout>,
      launch},
 };
 

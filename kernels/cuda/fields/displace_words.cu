@@ -128,18 +128,11 @@ __global__ void __launch_bounds__(threads, 2)
   }
 }
 
-bool supports(const stage::Displace::Problem& p, const Device& device) {
-  return Layout(p, false).bytes + search_static_bytes <= max_shared_bytes(device);
-}
-
 template <class T>
 Status launch_as(const stage::Displace::Problem& p, const Device& device,
                  const stage::Displace::Buffers& b) {
-  const bool staged = Layout(p, true).bytes + search_static_bytes <= max_shared_bytes(device);
-  return enqueue(
-      "displace_words", staged ? displace_words<T, true> : displace_words<T, false>,
-      dim3(grid_extent(p.count)), dim3(threads), Layout(p, staged).bytes, b.stream, p,
-      SearchBuffers{b.reference, b.frame, b.mask, b.windows, b.vectors, b.sums, b.next_sums});
+  return launch_block_search<Layout>("displace_words", displace_words<T, true>,
+                                     displace_words<T, false>, threads, p, device, b);
 }
 
 Status launch(const stage::Displace::Problem& p, const Device& device,
@@ -152,7 +145,7 @@ constexpr Variant<stage::Displace> table[] = {
     {{"displace_words",
       Backend::cuda,
       {Feature::u16, Feature::f32, Feature::mask, Feature::ensemble}},
-     supports,
+     supports_block_search<Layout>,
      launch},
 };
 
