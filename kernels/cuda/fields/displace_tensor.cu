@@ -197,8 +197,7 @@ struct WindowSums {
   const float* scales;  ///< see launch_window_sums_strips()
 };
 
-/// Rows of places in the frame. A launch searches the windows whose first place is in one of them;
-/// the windows may lie anywhere, so the others end at once.
+/// Rows of places in the frame. A launch searches the windows whose first place is in one of them.
 struct Band {
   int top, until;
 
@@ -378,7 +377,8 @@ __global__ void __launch_bounds__(T::threads, T::blocks)
   const FieldWindow& window = b.windows[blockIdx.x];
   FieldVector& vector = b.vectors[blockIdx.x];
   const SearchedPlaces places(window, p.frame, p.window, p.range);
-  if (write_if_left_out(p, window, places, vector) || !band.contains(places)) return;
+  if (write_if_left_out(p, window, places, vector)) return;
+  if (!band.contains(places)) return wait_for_previous();  // the next band's sums wait for this one
   stage_frame(p, layout, b, places, memory);
   const uint2 staged = stage_window<T>(p, b, window, memory + layout.window);
   unsigned sums[2] = {staged.x, staged.y};
