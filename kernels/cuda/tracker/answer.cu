@@ -21,7 +21,6 @@ __global__ void __launch_bounds__(threads_of_pairs, 4)
              const float* filters, TwoParts* products) {
   Value* const pictures = dynamic_shared<Value>();
   const std::int64_t window = blockIdx.y;
-  let_next_begin();
   wait_for_previous();
   const Look look = looks[window];
   if (look.side == 0) return;
@@ -159,7 +158,6 @@ __global__ void __launch_bounds__(threads)
   __shared__ Top tops[2][warps];
   __shared__ Value waves[half + grid];
   const std::int64_t window = blockIdx.x;
-  let_next_begin();
   wait_for_previous();
   const Look look = looks[window];
   if (look.side == 0) return;

@@ -72,7 +72,6 @@ __global__ void __launch_bounds__(cut_threads)
   __shared__ float across[WindowTaps::most][window_size];
   __shared__ FrameRow rows[most_rows];
   __shared__ float columns[rows_of_block][most_columns];
-  let_next_begin();
   wait_for_previous();  // which may have brought the looks
   const Look look = looks[blockIdx.y];
   if (look.side == 0) return;
@@ -331,7 +330,6 @@ __global__ void __launch_bounds__(threads)
              double* energies) {
   __shared__ Strip strip;
   const std::int64_t number = blockIdx.y;
-  let_next_begin();
   wait_for_previous();
   if (looks[number].side == 0) return;
   const Window& window = windows[number];

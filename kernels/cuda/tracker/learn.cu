@@ -19,7 +19,6 @@ constexpr int frequencies_of_block = 8;
 template <bool first>
 __global__ void __launch_bounds__(32 * frequencies_of_block) solve(stage::Learn::Buffers b) {
   const int frequency = blockIdx.x * frequencies_of_block + threadIdx.x / 32;
-  let_next_begin();
   wait_for_previous();
   if (frequency >= frequencies) return;
   const Lesson lesson = b.lessons[blockIdx.y];
@@ -56,7 +55,6 @@ __global__ void __launch_bounds__(32 * frequencies_of_block) solve(stage::Learn:
 
 __global__ void __launch_bounds__(threads_of_pairs) crop(stage::Learn::Buffers b) {
   Value* const pictures = dynamic_shared<Value>();
-  let_next_begin();
   wait_for_previous();
   const int number = b.lessons[blockIdx.y].filter;
   float* const filter =

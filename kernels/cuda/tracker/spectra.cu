@@ -11,7 +11,6 @@ namespace {
 __global__ void __launch_bounds__(threads_of_pairs)
     spectra(const Look* looks, const float* channels_of, const double* energies, float* spectra) {
   const std::int64_t window = blockIdx.y;
-  let_next_begin();
   wait_for_previous();
   if (looks[window].side == 0) return;
   Value* const pictures = dynamic_shared<Value>();
