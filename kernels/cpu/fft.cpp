@@ -2,10 +2,13 @@
 //
 // Correlation by FFT, for all but small templates and few shifts: overlap-save tiles (see
 // fft_tiles.hpp) in double precision; 8-bit results are rounded to integers, which is exact by
-// error_bound(); 16 bits are taken by halves. The templates' spectra are kept in the plan, each
-// from the first launch that needs it: of a template's poses few may ever be searched. A tile's
-// spectrum is shared by all templates. A tile is transformed by columns, transposed in blocks, and
-// transformed by columns again; the inverse goes the other way, so that spectra stay transposed.
+// error_bound(); 16 bits are taken by halves. `fft_single` takes half the time: it proposes places
+// of 8-bit matches, which are scored again from the pixels. There 128 is taken off the frame and
+// their mean off the templates, which changes no product of whole windows and keeps the error
+// small. The templates' spectra are kept in the plan, each from the first launch that needs it: of
+// a template's poses few may ever be searched. A tile's spectrum is shared by all templates. A tile
+// is transformed by columns, transposed in blocks, and transformed by columns again; the inverse
+// goes the other way, so that spectra stay transposed.
 #include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -15,6 +18,8 @@
 
 #if HWY_ONCE
 #include <new>
+#include <numeric>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -25,9 +30,21 @@ namespace xcorr::cpu {
 namespace fft {
 
 HWY_EXPORT(make_engine);
+HWY_EXPORT(make_single_engine);
+
+template <class T>
+std::unique_ptr<Engine<T>> engine_for(const Tiling& tiling) {
+  if constexpr (std::is_same_v<T, float>)
+    return std::unique_ptr<Engine<T>>(HWY_DYNAMIC_DISPATCH(make_single_engine)(tiling));
+  else
+    return std::unique_ptr<Engine<T>>(HWY_DYNAMIC_DISPATCH(make_engine)(tiling));
+}
 
 /// Scratch memory, in bytes.
+template <class T>
 struct Sizes {
+  using Complex = std::complex<T>;
+
   std::size_t surface, spectrum, lines;
 
   explicit Sizes(const Tiling& t)
@@ -45,7 +62,10 @@ bool is_parallel_over_pairs(const Tiling& t, const Problem& p) {
 }
 
 /// The scratch memory with which a slot works on a pair of tiles.
+template <class T>
 struct Work {
+  using Complex = std::complex<T>;
+
   Complex* surface;
   Complex* spectrum;  ///< null when it is not kept
   SlotMemory lines;
@@ -62,15 +82,22 @@ struct Work {
   }
 };
 
+/// T: double or float; in float the products are of centred pixels.
+template <class T>
 class State final : public PlanState {
+  using Complex = std::complex<T>;
+  using Work = fft::Work<T>;
+  static constexpr bool is_centred = std::is_same_v<T, float>;
+
  public:
   State(const Problem& problem, Block spectra)
       : problem_(problem),
         tiling_(choose_tiling(problem)),
-        engine_(HWY_DYNAMIC_DISPATCH(make_engine)(tiling_)),
+        engine_(engine_for<T>(tiling_)),
         lanes_(engine_->lanes()),
         spectra_(std::move(spectra)),
-        is_made_(problem.total_rights()) {}
+        is_made_(problem.total_rights()),
+        error_(single_error(tiling_)) {}
 
   /// Memory that is not written to before it is needed.
   static Result<Block> spectra_of(const Problem& problem) {
@@ -83,9 +110,10 @@ class State final : public PlanState {
     is_made_.assign(is_made_.size(), false);
     return {};
   }
+  const float* product_error() const override { return is_centred ? &error_ : nullptr; }
 
   void run(const stage::Correlate::Problem& problem, const stage::Correlate::Buffers& buffers) {
-    const Sizes sizes(tiling_);
+    const Sizes<T> sizes(tiling_);
     const bool kept = buffers.right_count > 1;
     const bool over_pairs = is_parallel_over_pairs(tiling_, problem.correlate);
     const int workers = over_pairs ? slot_count() : 1;
@@ -124,13 +152,27 @@ class State final : public PlanState {
   void make(const Work& work, std::int64_t right) {
     if (is_made_[right]) return;
     const auto pixels = right_of<std::byte>(problem_, rights_, right);
-    forward_columns(work, {pixels.data, pixels.pitch, pixels.size, 0, 0}, {});
+    // Columns of nothing but zeros stay that.
+    const int used = static_cast<int>(ceil_div(pixels.size.width, lanes_));
+    const std::int64_t group = std::int64_t{tiling_.rows + lanes_} * lanes_;
+    std::fill(work.surface + used * group, work.surface + column_groups() * group, Complex());
+    forward_columns(work, used,
+                    {pixels.data, pixels.pitch, pixels.size, 0, 0, is_centred ? mean_of(right) : 0},
+                    {});
     forward_rows(work, spectrum_of(right));
     is_made_[right] = true;
   }
 
-  void forward_columns(const Work& work, const Source& real, const Source& imag) const {
-    work.each_group(column_groups(), [&](int group, Complex* a, Complex*) {
+  double mean_of(std::int64_t right) const {
+    const auto pixels = right_of<std::uint8_t>(problem_, rights_, right);
+    std::uint64_t sum = 0;
+    for (int y = 0; y < pixels.size.height; ++y)
+      sum = std::accumulate(pixels.row(y), pixels.row(y) + pixels.size.width, sum);
+    return static_cast<double>(sum) / static_cast<double>(pixels.size.area());
+  }
+
+  void forward_columns(const Work& work, int groups, const Source& real, const Source& imag) const {
+    work.each_group(groups, [&](int group, Complex* a, Complex*) {
       engine_->forward_columns(group, problem_.type, real, imag, work.surface, a);
     });
   }
@@ -172,10 +214,14 @@ class State final : public PlanState {
     for (int part = 0; part < 2; ++part) {
       if (2 * pair + part >= tiling_.tiles()) continue;
       tiles[part] = tile(p, 2 * pair + part);
-      sources[part] = {left.data, left.pitch, left.size, p.shifts.x + tiles[part].x,
-                       p.shifts.y + tiles[part].y};
+      sources[part] = {left.data,
+                       left.pitch,
+                       left.size,
+                       p.shifts.x + tiles[part].x,
+                       p.shifts.y + tiles[part].y,
+                       is_centred ? u8_middle : 0};
     }
-    forward_columns(work, sources[0], sources[1]);
+    forward_columns(work, column_groups(), sources[0], sources[1]);
     if (work.spectrum) forward_rows(work, work.spectrum);
 
     for (int r = 0; r < buffers.right_count; ++r) {
@@ -199,26 +245,29 @@ class State final : public PlanState {
 
   Problem problem_;
   Tiling tiling_;
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Engine<T>> engine_;
   int lanes_;
   Block spectra_;
   std::vector<bool> is_made_;  ///< of each right's spectrum
+  float error_;                ///< see product_error()
   const void* rights_ = nullptr;
 };
 
+template <class T>
 Result<std::unique_ptr<PlanState>> plan(const stage::Correlate::Problem& problem,
                                         const Device&) try {
-  auto spectra = State::spectra_of(problem.correlate);
+  auto spectra = State<T>::spectra_of(problem.correlate);
   if (!spectra.ok()) return spectra.status();
   return std::unique_ptr<PlanState>(
-      std::make_unique<State>(problem.correlate, std::move(spectra.value())));
+      std::make_unique<State<T>>(problem.correlate, std::move(spectra.value())));
 } catch (const std::bad_alloc&) {
   return Status(Code::out_of_memory, "no memory for the templates' spectra");
 }
 
+template <class T>
 Status launch(const stage::Correlate::Problem& problem, const Device&,
               const stage::Correlate::Buffers& buffers, PlanState* state) {
-  static_cast<State*>(state)->run(problem, buffers);
+  static_cast<State<T>*>(state)->run(problem, buffers);
   return {};
 }
 
@@ -227,10 +276,15 @@ bool supports(const stage::Correlate::Problem& problem, const Device&) {
   return p.type != ElementType::u8 || error_bound(choose_tiling(p), p) < 0.25;
 }
 
+bool supports_products(const stage::Correlate::Problem& problem, const Device&) {
+  return problem.products == ElementType::f32;
+}
+
+template <class T>
 std::size_t workspace(const stage::Correlate::Problem& problem, const Device&) {
   const Problem& p = problem.correlate;
   const Tiling tiling = choose_tiling(p);
-  const Sizes sizes(tiling);
+  const Sizes<T> sizes(tiling);
   const std::size_t lines = SlotMemory::total(sizes.lines);
   const std::size_t pair =
       SlotMemory::rounded(sizes.pair(problem.max_rights() > 1)) + SlotMemory::line;
@@ -244,8 +298,19 @@ constexpr Features features{Feature::u8,
                             Feature::several_pictures,
                             Feature::overhang};
 constexpr Variant<stage::Correlate> not_u16 = {
-    {"fft", Backend::cpu, features, 1}, supports, launch, workspace, plan};
-constexpr Variant<stage::Correlate> variants[] = {ByHalves<Halves, not_u16>::variant(features)};
+    {"fft", Backend::cpu, features, 1}, supports, launch<double>, workspace<double>, plan<double>};
+
+/// Its products are only ever asked for by name: the places of equal scores may not be the first.
+constexpr Features proposed{Feature::u8, Feature::wide_sums, Feature::pitched_output,
+                            Feature::float_products};
+constexpr Variant<stage::Correlate> variants[] = {
+    ByHalves<Halves, not_u16>::variant(features),
+    {{"fft_single", Backend::cpu, proposed, requested_rank, false},
+     supports_products,
+     launch<float>,
+     workspace<float>,
+     plan<float>,
+     {.quicker_than = "fft"}}};
 
 }  // namespace fft
 

@@ -17,32 +17,35 @@ HWY_BEFORE_NAMESPACE();
 namespace xcorr::cpu::fft::HWY_NAMESPACE {
 
 /// Pixels x .. x + lanes of row y of a source.
-template <class T>
-HWY_INLINE void load_pixels(const Source& source, int x, int y, double* to) {
+template <class Pixel, class T>
+HWY_INLINE void load_pixels(const Source& source, int x, int y, T* to) {
+  constexpr int lanes = lanes_of<T>;
+  const T offset = static_cast<T>(source.offset);
   x += source.x;
   y += source.y;
-  std::fill_n(to, lanes, 0.0);
+  std::fill_n(to, lanes, T{0});
   if (!source.data || y < 0 || y >= source.size.height) return;
-  const auto* row = reinterpret_cast<const T*>(source.data + y * source.pitch);
+  const auto* row = reinterpret_cast<const Pixel*>(source.data + y * source.pitch);
   if (x >= 0 && x + lanes <= source.size.width) {
-    for (int k = 0; k < lanes; ++k) to[k] = row[x + k];
+    for (int k = 0; k < lanes; ++k) to[k] = static_cast<T>(row[x + k]) - offset;
   } else {
     for (int k = std::max(0, -x); k < std::min(lanes, source.size.width - x); ++k)
-      to[k] = row[x + k];
+      to[k] = static_cast<T>(row[x + k]) - offset;
   }
 }
 
 /// Sums to outputs. Integers: adding 2^52 rounds to one and leaves it in the low bits.
-template <class Out>
-HWY_INLINE void store_outputs(V sums, Out* out, int count) {
+template <class Out, class T>
+HWY_INLINE void store_outputs(const LanesOf<T>& sums, Out* out, int count) {
   constexpr bool whole = std::is_integral_v<Out>;
-  alignas(64) std::conditional_t<whole, std::uint64_t, double> values[lanes];
+  constexpr int lanes = lanes_of<T>;
+  alignas(64) std::conditional_t<whole, std::uint64_t, T> values[lanes];
   if constexpr (whole) {
-    const hn::RebindToUnsigned<D> bits;
-    const auto rounded = hn::BitCast(bits, hn::Add(sums, hn::Set(D(), 0x1p52)));
+    const hn::RebindToUnsigned<TagOf<T>> bits;
+    const auto rounded = hn::BitCast(bits, hn::Add(sums.get(), hn::Set(TagOf<T>(), 0x1p52)));
     hn::Store(hn::And(rounded, hn::Set(bits, (std::uint64_t{1} << 52) - 1)), bits, values);
   } else {
-    hn::Store(sums, D(), values);
+    hn::Store(sums.get(), TagOf<T>(), values);
   }
   if (count >= lanes)
     for (int k = 0; k < lanes; ++k) out[k] = static_cast<Out>(values[k]);
@@ -50,8 +53,15 @@ HWY_INLINE void store_outputs(V sums, Out* out, int count) {
     for (int k = 0; k < count; ++k) out[k] = static_cast<Out>(values[k]);
 }
 
-class LanesEngine final : public Engine {
+template <class T>
+class LanesEngine final : public Engine<T> {
+  using Lanes = LanesOf<T>;
+  using ComplexLanes = std::complex<Lanes>;
+  static constexpr int N = lanes_of<T>;
+
  public:
+  using Complex = std::complex<T>;
+
   explicit LanesEngine(const Tiling& t)
       : rows_(t.rows),
         columns_(t.columns),
@@ -60,7 +70,7 @@ class LanesEngine final : public Engine {
         row_forward_(t.columns, false),
         row_inverse_(t.columns, true) {}
 
-  int lanes() const override { return HWY_NAMESPACE::lanes; }
+  int lanes() const override { return N; }
 
   void forward_columns(int group, ElementType type, const Source& real, const Source& imag,
                        Complex* surface, Complex* a) const override {
@@ -90,19 +100,14 @@ class LanesEngine final : public Engine {
   void inverse_columns(int group, const Complex* surface, ElementType type, const Target& real,
                        const Target& imag, Complex* a) const override {
     column_inverse_.transform(cells(surface) + column(group), cells(a));
-    switch (type) {
-      case ElementType::u32:
-        return store<std::uint32_t>(group, cells(a), real, imag);
-      case ElementType::u64:
-        return store<std::uint64_t>(group, cells(a), real, imag);
-      default:
-        return store<float>(group, cells(a), real, imag);
+    if constexpr (std::is_same_v<T, double>) {
+      if (type == ElementType::u32) return store<std::uint32_t>(group, cells(a), real, imag);
+      if (type == ElementType::u64) return store<std::uint64_t>(group, cells(a), real, imag);
     }
+    store<float>(group, cells(a), real, imag);
   }
 
  private:
-  static constexpr int N = HWY_NAMESPACE::lanes;
-
   static ComplexLanes* cells(Complex* p) { return reinterpret_cast<ComplexLanes*>(p); }
   static const ComplexLanes* cells(const Complex* p) {
     return reinterpret_cast<const ComplexLanes*>(p);
@@ -111,23 +116,23 @@ class LanesEngine final : public Engine {
   /// different sets of the cache.
   std::int64_t column(int group) const { return std::int64_t{group} * (rows_ + N); }
 
-  template <class T>
+  template <class Pixel>
   void load(int group, const Source& real, const Source& imag, ComplexLanes* to) const {
     for (int y = 0; y < rows_; ++y) {
-      double* cell = reinterpret_cast<double*>(to + y);
-      load_pixels<T>(real, group * N, y, cell);
-      load_pixels<T>(imag, group * N, y, cell + N);
+      T* cell = reinterpret_cast<T*>(to + y);
+      load_pixels<Pixel>(real, group * N, y, cell);
+      load_pixels<Pixel>(imag, group * N, y, cell + N);
     }
   }
 
   template <class Out>
   void store(int group, const ComplexLanes* from, const Target& real, const Target& imag) const {
-    const V scale = hn::Set(D(), 1.0 / (static_cast<double>(rows_) * columns_));
+    const Lanes scale(static_cast<T>(1.0 / (static_cast<double>(rows_) * columns_)));
     const auto part = [&](const Target& target, auto&& sums_at) {
       Out* out = static_cast<Out*>(target.out) + group * N;
       const int count = target.columns - group * N;
       for (int y = 0; y < target.rows; ++y)
-        store_outputs(hn::Mul(sums_at(y).get(), scale), out + y * target.pitch, count);
+        store_outputs(sums_at(y) * scale, out + y * target.pitch, count);
     };
     if (real.out) part(real, [&](int y) HWY_ATTR -> const Lanes& { return from[y].real(); });
     if (imag.out) part(imag, [&](int y) HWY_ATTR -> const Lanes& { return from[y].imag(); });
@@ -137,7 +142,8 @@ class LanesEngine final : public Engine {
   kissfft<Lanes> column_forward_, column_inverse_, row_forward_, row_inverse_;
 };
 
-Engine* make_engine(const Tiling& tiling) { return new LanesEngine(tiling); }
+Engine<double>* make_engine(const Tiling& tiling) { return new LanesEngine<double>(tiling); }
+Engine<float>* make_single_engine(const Tiling& tiling) { return new LanesEngine<float>(tiling); }
 
 }  // namespace xcorr::cpu::fft::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -11,14 +11,13 @@
 
 namespace xcorr::cpu::fft {
 
-using Complex = std::complex<double>;
-
 /// Pixels that a tile reads; zero outside of the matrix.
 struct Source {
   const std::byte* data = nullptr;  ///< null: all zero
   std::int64_t pitch = 0;
   Size size;
-  int x = 0, y = 0;  ///< the tile's first pixel
+  int x = 0, y = 0;   ///< the tile's first pixel
+  double offset = 0;  ///< is taken off all pixels
 };
 
 /// Where a tile's outputs go.
@@ -33,8 +32,11 @@ constexpr int max_lanes = 8;  ///< columns or rows of a group, at most
 /// The transforms of a tile, in steps on some of its columns or rows (a group, as many as a vector
 /// has lanes), so that groups can run in parallel. A surface holds the data between the column
 /// steps and the row steps; a spectrum holds one group after the other. `a`, `b`: scratch lines.
+/// T: double or float.
+template <class T>
 class Engine {
  public:
+  using Complex = std::complex<T>;
   virtual ~Engine() = default;
   virtual int lanes() const = 0;
   virtual void forward_columns(int group, ElementType type, const Source& real, const Source& imag,

@@ -140,54 +140,58 @@ HWY_INLINE std::complex<LanesOf<T>> times_conjugate(const std::complex<LanesOf<T
 #undef KISSFFT_CLASS_HH
 #include <kissfft.hh>
 
-// ---- vectors of doubles ---------------------------------------------------------------------
-
-using D = TagOf<double>;
-using V = hn::Vec<D>;
-constexpr int lanes = lanes_of<double>;
-using Lanes = LanesOf<double>;
-using ComplexLanes = std::complex<Lanes>;
+// ---- transposition --------------------------------------------------------------------------
 
 /// Exchanges bit `step` of row number and lane number between all rows: in turn for 1, 2 and 4, a
 /// transposition.
-template <int step>
-HWY_INLINE void exchange([[maybe_unused]] V (&rows)[lanes]) {
+template <int step, class T>
+HWY_INLINE void exchange([[maybe_unused]] hn::Vec<TagOf<T>> (&rows)[lanes_of<T>]) {
 #if HWY_TARGET != HWY_SCALAR  // which has one lane, and not these operations
-  if constexpr (step < lanes) {
-    for (int r = 0; r < lanes; ++r) {
+  if constexpr (step < lanes_of<T>) {
+    const TagOf<T> d;
+    for (int r = 0; r < lanes_of<T>; ++r) {
       if (r & step) continue;
-      const V a = rows[r], b = rows[r + step];
-      if constexpr (step == 1) {
-        rows[r] = hn::InterleaveLower(D(), a, b);
-        rows[r + step] = hn::InterleaveUpper(D(), a, b);
-      } else if constexpr (step == 2) {
+      const auto a = rows[r], b = rows[r + step];
+      constexpr std::size_t bytes = step * sizeof(T);
+      if constexpr (bytes == 4) {
+        rows[r] = hn::OddEven(hn::DupEven(b), a);
+        rows[r + step] = hn::OddEven(b, hn::DupOdd(a));
+      } else if constexpr (bytes == 8) {
+        const hn::Repartition<double, TagOf<T>> pairs;
+        const auto c = hn::BitCast(pairs, a), e = hn::BitCast(pairs, b);
+        rows[r] = hn::BitCast(d, hn::InterleaveLower(pairs, c, e));
+        rows[r + step] = hn::BitCast(d, hn::InterleaveUpper(pairs, c, e));
+      } else if constexpr (bytes == 16) {
         rows[r] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(b), a);
         rows[r + step] = hn::OddEvenBlocks(b, hn::SwapAdjacentBlocks(a));
       } else {
-        rows[r] = hn::ConcatLowerLower(D(), b, a);
-        rows[r + step] = hn::ConcatUpperUpper(D(), b, a);
+        rows[r] = hn::ConcatLowerLower(d, b, a);
+        rows[r + step] = hn::ConcatUpperUpper(d, b, a);
       }
     }
   }
 #endif
 }
 
-/// Transposes a block of lanes x lanes doubles; rows are `stride` doubles apart in both.
-HWY_INLINE void transpose(const double* from, double* to, std::ptrdiff_t stride) {
-  V rows[lanes];
-  for (int r = 0; r < lanes; ++r) rows[r] = hn::Load(D(), from + r * stride);
-  exchange<1>(rows);
-  exchange<2>(rows);
-  exchange<4>(rows);
-  for (int r = 0; r < lanes; ++r) hn::Store(rows[r], D(), to + r * stride);
+/// Transposes a block of lanes x lanes numbers; rows are `stride` numbers apart in both.
+template <class T>
+HWY_INLINE void transpose(const T* from, T* to, std::ptrdiff_t stride) {
+  const TagOf<T> d;
+  hn::Vec<TagOf<T>> rows[lanes_of<T>];
+  for (int r = 0; r < lanes_of<T>; ++r) rows[r] = hn::Load(d, from + r * stride);
+  exchange<1, T>(rows);
+  exchange<2, T>(rows);
+  exchange<4, T>(rows);
+  for (int r = 0; r < lanes_of<T>; ++r) hn::Store(rows[r], d, to + r * stride);
 }
 
 /// The same for contiguous complex vectors.
-HWY_INLINE void transpose(const ComplexLanes* from, ComplexLanes* to) {
-  const auto* source = reinterpret_cast<const double*>(from);
-  auto* target = reinterpret_cast<double*>(to);
-  transpose(source, target, 2 * lanes);
-  transpose(source + lanes, target + lanes, 2 * lanes);
+template <class T>
+HWY_INLINE void transpose(const std::complex<LanesOf<T>>* from, std::complex<LanesOf<T>>* to) {
+  const auto* source = reinterpret_cast<const T*>(from);
+  auto* target = reinterpret_cast<T*>(to);
+  transpose(source, target, 2 * lanes_of<T>);
+  transpose(source + lanes_of<T>, target + lanes_of<T>, 2 * lanes_of<T>);
 }
 
 }  // namespace xcorr::cpu::fft::HWY_NAMESPACE

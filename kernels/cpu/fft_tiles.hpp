@@ -78,4 +78,14 @@ inline double error_bound(const Tiling& t, const Problem& p) {
   return 3 * 10 * 0x1p-53 * std::log2(points) * norms;
 }
 
+/// The middle of 8-bit pixels.
+inline constexpr double u8_middle = 128;
+
+/// Error in single precision of sums of centred 8-bit products, as a share of the right's norm: as
+/// of noise, some epsilons of the norm of a pair of tiles.
+inline float single_error(const Tiling& t) {
+  const double norm = u8_middle * std::sqrt(2 * static_cast<double>(t.points()));
+  return static_cast<float>(4 * 0x1p-24 * norm);
+}
+
 }  // namespace xcorr::cpu::fft

@@ -41,6 +41,7 @@ MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& gro
   p.method = settings.method;
   p.contrast = {settings.polarity, settings.min_contrast};
   p.max_peaks = settings.max_peaks;
+  p.approximate = settings.approximate && !settings.poses.any();
   p.masking.counted = std::count(group.mask.begin(), group.mask.end(), 1);
   const Size distance = peak_distance(settings.min_peak_distance, size, region);
   p.distance_x = distance.width;
@@ -189,6 +190,7 @@ bool MatchPlan::adopt(const MatchSettings& settings) {
     return false;
   if (settings.max_peaks != settings_.max_peaks || settings.kernel != settings_.kernel ||
       settings.min_peak_distance != settings_.min_peak_distance ||
+      settings.approximate != settings_.approximate ||
       settings.prefilter_sigma != settings_.prefilter_sigma || settings.poses != settings_.poses)
     return false;
   const Rect region = searched_region(frame_, settings.search_region);

@@ -8,12 +8,18 @@
 #include <string>
 #include <utility>
 
+#include <tbb/task_arena.h>
+
 #include "match/bank.hpp"
 #include "match/task.hpp"
 #include "match/window_batch.hpp"
 
 namespace xcorr {
 namespace {
+
+/// Windows of fewer pixels in all are searched by the calling thread alone: they take less than a
+/// millisecond, and threads that wait for the next stage's work cost more than they save.
+constexpr std::int64_t least_shared_out = std::int64_t{1} << 17;
 
 /// What windows of a batch have in common.
 struct BatchKey {
@@ -73,6 +79,8 @@ struct __attribute__((visibility("hidden"))) WindowMatcher::Impl {
   std::size_t count = 0;  ///< of windows, of the last frame enqueued
   std::vector<Single> singles;
   std::optional<Stream> pending;
+  bool is_small = false;  ///< what is searched
+  tbb::task_arena alone{1};
 
   ~Impl() {
     batches.clear();
@@ -199,10 +207,10 @@ Status WindowMatcher::Impl::provide(std::span<const SearchWindow> windows) {
       return {Code::invalid_argument,
               "there is no template " + std::to_string(window.template_index)};
   count = windows.size();
-  std::vector<bool> alone(windows.size());
+  std::vector<bool> single(windows.size());
   for (std::size_t i = 0; i < windows.size(); ++i) {
     const auto& [index, region, poses] = windows[i];
-    if ((alone[i] = !may_batch(windows[i]))) continue;
+    if ((single[i] = !may_batch(windows[i]))) continue;
     Batch& batch = batches[{GroupKey(bank[index]), region.width, region.height}];
     batch.windows.push_back({index, {region.x, region.y}});
     batch.numbers.push_back(i);
@@ -218,13 +226,18 @@ Status WindowMatcher::Impl::provide(std::span<const SearchWindow> windows) {
       if (s.code() != Code::unsupported) return s;
       batch.together.reset();
     }
-    for (const std::size_t number : batch.numbers) alone[number] = true;
+    for (const std::size_t number : batch.numbers) single[number] = true;
     batch.windows.clear();
     batch.numbers.clear();
   }
+  std::int64_t pixels = 0;
+  for (const SearchWindow& window : windows)
+    pixels += searched_region(frame, window.region).size().area();
+  is_small = pixels < least_shared_out &&
+             std::ranges::none_of(windows, [](const auto& window) { return window.poses.any(); });
   std::vector<std::size_t> used(bank.size());
   for (std::size_t i = 0; i < windows.size(); ++i)
-    if (alone[i])
+    if (single[i])
       if (Status s = add_single(i, windows[i], used); !s.ok()) return s;
   return {};
 }
@@ -244,9 +257,12 @@ Status WindowMatcher::Impl::enqueue(const MatrixView& view, Stream stream) {
               batch.together->enqueue(view, batch.windows, stream.handle ? stream : own_stream);
           !s.ok())
         return s;
-  for (const Single& single : singles)
-    if (Status s = single.matcher->enqueue(view, stream); !s.ok()) return s;
-  return {};
+  const auto search = [&]() -> Status {
+    for (const Single& single : singles)
+      if (Status s = single.matcher->enqueue(view, stream); !s.ok()) return s;
+    return {};
+  };
+  return is_small && device.backend == Backend::cpu ? alone.execute(search) : search();
 }
 
 Status WindowMatcher::enqueue(const MatrixView& frame, std::span<const SearchWindow> windows,

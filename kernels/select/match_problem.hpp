@@ -18,6 +18,8 @@ struct MatchProblem : stage::Search::Problem {
   std::int64_t product_pitch = 0, product_stride = 0;
   /// The best places of cells are wanted, not peaks.
   bool surveyed = false;
+  /// Products may be approximate, see MatchSettings.
+  bool approximate = false;
 
   constexpr stage::Correlate::Problem correlation() const {
     return {{correlate, batch}, products, product_pitch, product_stride};

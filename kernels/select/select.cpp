@@ -94,6 +94,16 @@ std::optional<ElementType> products_by(const MatchKernel& kernel, MatchProblem p
   return std::nullopt;
 }
 
+/// What does approximately the same as the kernel in less time, or the kernel.
+MatchKernel quicker(const MatchKernel& kernel, const MatchProblem& problem, const Device& device) {
+  if (!kernel.correlate) return kernel;
+  for (const auto* variant : variants_on<stage::Correlate>(device.backend))
+    if (const char* than = variant->extra.quicker_than;
+        than && than == std::string_view(kernel->name) && products_by(variant, problem, device))
+      return variant;
+  return kernel;
+}
+
 std::string quoted(const char* stage, std::string_view name) {
   return std::string(stage) + " kernel '" + std::string(name) + "'";
 }
@@ -142,12 +152,14 @@ Status check_matching_name(const Device& device, std::string_view name) {
 
 Result<MatchKernel> select_matching(MatchProblem& problem, const Device& device,
                                     std::string_view name) {
-  const auto kernel = select_among(
+  auto kernel = select_among(
       "match", requested_name(name), device.backend, matching_kernels(device.backend),
       [&](const MatchKernel& each) { return products_by(each, problem, device).has_value(); },
       [&](const auto& kernels, auto able) {
         return matching_choice(problem.correlate, device.backend, kernels, able);
       });
+  if (kernel.ok() && problem.approximate && is_choice_left(name))
+    kernel = quicker(kernel.value(), problem, device);
   if (kernel.ok()) problem.products = *products_by(kernel.value(), problem, device);
   return kernel;
 }

@@ -88,6 +88,8 @@ struct Correlate {
     /// Sets the layout of products that is cheapest for the variant; they must then begin on a
     /// 16-byte boundary. Null: dense.
     void (*layout)(Problem&) = nullptr;
+    /// The exact variant, if any, that it does the work of in less time, approximately.
+    const char* quicker_than = nullptr;
   };
 };
 

@@ -284,6 +284,40 @@ TEST_F(MatcherTest, KernelByNameAndByEnvironment) {
   unsetenv("XCORR_KERNEL");
 }
 
+TEST(Approximate, ProposesTheSamePeaksWithTheSameScores) {
+  const Device cpu = open_device(Backend::cpu).value();
+  const auto frame = random_image<std::uint8_t>({260, 200}, 5);
+  const auto pattern = crop(frame, {90, 70, 48, 40});
+  const MatrixView view = pattern.view();
+  std::vector<std::uint8_t> holed(48 * 40, 1);
+  holed[0] = 0;
+  const MatrixView mask{holed.data(), ElementType::u8, {48, 40}, 48};
+  MatchSettings settings;
+  settings.threshold = 0.05;
+  settings.max_peaks = 8;
+  const auto kernel_with = [&](std::span<const MatrixView> masks) {
+    Matcher matcher = std::move(Matcher::create(cpu).value());
+    EXPECT_TRUE(matcher.set_templates({&view, 1}, masks).ok());
+    EXPECT_TRUE(matcher.prepare(ElementType::u8, frame.size, settings).ok());
+    return std::string(matcher.kernel());
+  };
+  EXPECT_EQ(kernel_with({}), "fft");
+  const auto exact = match(cpu, pattern, frame, settings);
+  settings.approximate = true;
+  EXPECT_EQ(kernel_with({}), "fft_single");
+  EXPECT_EQ(kernel_with({&mask, 1}), "fft");
+  const auto found = match(cpu, pattern, frame, settings);
+  ASSERT_EQ(found.size(), exact.size());
+  EXPECT_EQ(exact.size(), 8u);
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    EXPECT_EQ(found[i].score, exact[i].score);
+    EXPECT_EQ(found[i].x, exact[i].x);
+    EXPECT_EQ(found[i].y, exact[i].y);
+  }
+  settings.kernel = "fft";
+  EXPECT_EQ(kernel_with({}), "fft");
+}
+
 TEST_F(MatcherTest, OneObjectAThread) {
   const auto find_in_thread = [](unsigned seed, std::vector<double>& places) {
     const auto own_frame = random_image<std::uint8_t>({90, 70}, seed);

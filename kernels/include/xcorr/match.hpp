@@ -80,6 +80,11 @@ struct MatchSettings {
   /// "tune" (the fastest on this device, see Matcher::prepare).
   std::string kernel = "auto";
 
+  /// With "auto", in u8 and without masks: products may be approximate where that is quicker (on
+  /// the CPU, "fft_single" in place of "fft"). Peaks' scores are still exact. Where neighbouring
+  /// shifts score nearly alike, by 1e-5 or so, another one of them may be the peak.
+  bool approximate = false;
+
   /// Poses are searched by a normed method and without a prefilter, fastest in frames of u8. How
   /// many levels a live one's pyramid has is decided when the matcher is prepared. Scores are then
   /// those of the turned and scaled template at a whole pixel of the frame, exact, but for f32, for
