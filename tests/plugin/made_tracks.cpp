@@ -59,7 +59,7 @@ constexpr Bounds bounds_of_filters[] = {
     {"crossing", "max-peaks=2", 0.95, 0, 0, 2, 0},
     {"slow-crossing", "max-peaks=2", 0.95, 0, 0, 2, 0},
     {"long-crossing", "max-peaks=2", 0.93, 0, 0, 2, 0},
-    {"hidden-crossing", "max-peaks=2", 0.87, 0, 0.1, 2, 0},
+    {"hidden-crossing", "max-peaks=2", 0.87, 0, 0.12, 2, 0},
     {"conveyor", "tracker=filter max-peaks=8 threshold=0.8", 0.9, 0, 0, 43, 0},
 };
 
