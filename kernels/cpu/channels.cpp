@@ -146,6 +146,18 @@ void cut(const stage::Channels::Problem& p, const std::uint8_t* pixels, const Lo
 
 // ---- gradients ------------------------------------------------------------------------------
 
+/// Unit vectors along the orientations.
+struct Axes {
+  float of[orientations][2];
+  Axes() {
+    for (int i = 0; i < orientations; ++i) {
+      const double angle = i * std::numbers::pi / orientations;
+      of[i][0] = static_cast<float>(std::cos(angle));
+      of[i][1] = static_cast<float>(std::sin(angle));
+    }
+  }
+};
+
 struct Gradients {
   std::array<float, window_size> length;
   std::array<std::int32_t, window_size> direction;
@@ -185,6 +197,18 @@ void find_gradients(const float* window, int y, Gradients& out) {
   for (int x = 1; x + 1 < window_size; ++x) gx[x] = row[x + 1] - row[x - 1];
   classify(gx.data(), gy.data(), out);
 }
+
+/// In a direction, the two nearest cells of a pixel, counted from the one before the window, and
+/// the second one's share of it.
+struct NearestCells {
+  int first;
+  float second_share;
+  explicit NearestCells(int pixel) {
+    const float at = (static_cast<float>(pixel) + 0.5f) / cell + 0.5f;
+    first = static_cast<int>(at);
+    second_share = at - static_cast<float>(first);
+  }
+};
 
 /// A gradient counts in the four nearest cells, the more the nearer their middles are. Pixels
 /// beside each other often add to the same number, and each would wait for the one before: the four

@@ -83,4 +83,16 @@ struct SlotMemory {
   static std::size_t total(std::size_t bytes) { return line + slot_count() * rounded(bytes); }
 };
 
+/// Divides a slot's memory into parts, each from a cache line on.
+struct SlotParts {
+  std::size_t bytes = 0;  ///< of all so far
+
+  /// Where the next part is, of so many bytes.
+  std::size_t add(std::size_t count) {
+    const std::size_t at = bytes;
+    bytes = SlotMemory::rounded(bytes + count);
+    return at;
+  }
+};
+
 }  // namespace xcorr::cpu

@@ -15,18 +15,15 @@ struct Scratch {
   std::size_t products, scores, sums, squares, of_sums, bytes;
 
   explicit Scratch(const stage::Displace::Problem& p) : square(p.window, p.shifts()) {
-    bytes = square.bytes;
-    const auto take = [&](std::size_t count) {
-      const std::size_t at = bytes;
-      bytes = SlotMemory::rounded(bytes + count);
-      return at;
-    };
+    SlotParts parts{square.bytes};
     const auto places = static_cast<std::size_t>(p.shifts() * p.shifts() + SquareScratch::slack);
-    products = take(sizeof(std::uint32_t) * square.sums);
-    scores = take(sizeof(double) * square.scores);
-    sums = take(sizeof(std::uint32_t) * places);
-    squares = take(sizeof(std::uint32_t) * places);
-    of_sums = take(window_sums_slot(frame_windows(p, {0, 0, p.shifts(), p.shifts()}).correlate));
+    products = parts.add(sizeof(std::uint32_t) * square.sums);
+    scores = parts.add(sizeof(double) * square.sums);
+    sums = parts.add(sizeof(std::uint32_t) * places);
+    squares = parts.add(sizeof(std::uint32_t) * places);
+    of_sums =
+        parts.add(window_sums_slot(frame_windows(p, {0, 0, p.shifts(), p.shifts()}).correlate));
+    bytes = parts.bytes;
   }
 };
 

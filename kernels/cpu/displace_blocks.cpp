@@ -31,19 +31,15 @@ struct Layout {
         windows{p.columns, p.count / p.columns},
         tile(std::clamp(512 / p.spacing, 4, 16)),
         sums_of_tile(p.spacing <= p.shifts()) {
-    bytes = square.bytes;
-    const auto take = [&](std::size_t count) {
-      const std::size_t at = bytes;
-      bytes = SlotMemory::rounded(bytes + count);
-      return at;
-    };
+    SlotParts parts{square.bytes};
     const int side = p.shifts() + (sums_of_tile ? (tile - 1) * p.spacing : 0);
     const auto places = static_cast<std::size_t>(side * side + SquareScratch::slack);
-    surfaces = take(sizeof(std::uint32_t) * square.sums * blocks * (tile + blocks - 1));
-    scores = take(sizeof(double) * square.scores);
-    sums = take(sizeof(std::uint32_t) * places);
-    squares = take(sizeof(std::uint32_t) * places);
-    of_sums = take(window_sums_slot(frame_windows(p, {0, 0, side, side}).correlate));
+    surfaces = parts.add(sizeof(std::uint32_t) * square.sums * blocks * (tile + blocks - 1));
+    scores = parts.add(sizeof(double) * square.sums);
+    sums = parts.add(sizeof(std::uint32_t) * places);
+    squares = parts.add(sizeof(std::uint32_t) * places);
+    of_sums = parts.add(window_sums_slot(frame_windows(p, {0, 0, side, side}).correlate));
+    bytes = parts.bytes;
   }
   Size tiles() const {
     return {static_cast<int>(ceil_div(windows.width, tile)),

@@ -322,21 +322,19 @@ SquareScratch::SquareScratch(int square, int shifts)
     : side(square),
       columns(shifts + slack),
       sums(static_cast<std::size_t>(shifts + group) * columns),
-      scores(sums),
       cells(static_cast<int>(ceil_div(square + shifts + slack, 32)) * 32),
       taps(static_cast<int>(ceil_div(square, 32)) * 16),
       square_groups(static_cast<int>(ceil_div(square, group))) {
-  bytes = 0;
-  const auto take = [&](std::int64_t pairs) {
-    const std::size_t at = bytes;
-    bytes = SlotMemory::rounded(bytes + 2 * sizeof(std::int16_t) * static_cast<std::size_t>(pairs));
-    return at;
+  SlotParts of_slot;
+  const auto add = [&](std::int64_t pairs) {
+    return of_slot.add(2 * sizeof(std::int16_t) * static_cast<std::size_t>(pairs));
   };
   const std::int64_t groups = square_groups + ceil_div(shifts, group) - 1;
-  region = take(group * (groups + 1) * cells);
-  combined = take(parts * groups * cells);
-  tap = take(std::int64_t{parts} * square_groups * taps);
-  rows = take(group * (square_groups + std::int64_t{2}) * taps);
+  region = add(group * (groups + 1) * cells);
+  combined = add(parts * groups * cells);
+  tap = add(std::int64_t{parts} * square_groups * taps);
+  rows = add(group * (square_groups + std::int64_t{2}) * taps);
+  bytes = of_slot.bytes;
 }
 
 void multiply_square(const SquareScratch& scratch, std::byte* memory, const Bytes& square,

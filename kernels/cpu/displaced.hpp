@@ -28,10 +28,9 @@ struct SquareScratch {
 
   int side;          ///< of the squares
   int columns;       ///< from row to row of sums of products, and of scores
-  std::size_t sums;  ///< numbers in a surface of sums of products
-  std::size_t scores;
-  int cells;  ///< pairs from row to row of the unpacked frame
-  int taps;   ///< pairs from row to row of the square
+  std::size_t sums;  ///< numbers in a surface of sums of products, and in one of scores
+  int cells;         ///< pairs from row to row of the unpacked frame
+  int taps;          ///< pairs from row to row of the square
   int square_groups;
   std::size_t region, combined, tap, rows, bytes;
 

@@ -41,36 +41,12 @@ constexpr float least_energy = 0.1f;
 /// Of a gradient, in the channels of how much there is of them: 1 / sqrt(18), as in the paper.
 constexpr float contrast_share = 0.2357f;
 
-/// Unit vectors along the orientations.
-struct Axes {
-  float of[orientations][2];
-  Axes() {
-    for (int i = 0; i < orientations; ++i) {
-      const double angle = i * std::numbers::pi / orientations;
-      of[i][0] = static_cast<float>(std::cos(angle));
-      of[i][1] = static_cast<float>(std::sin(angle));
-    }
-  }
-};
-
 /// How much of a window's rows and columns of cells is left.
 struct Fade {
   float of[grid];
   Fade() {
     for (int i = 0; i < grid; ++i)
       of[i] = static_cast<float>(0.5 - 0.5 * std::cos(2 * std::numbers::pi * (i + 1) / (grid + 1)));
-  }
-};
-
-/// In a direction, the two nearest cells of a pixel, counted from the one before the window, and
-/// the second one's share of it.
-struct NearestCells {
-  int first;
-  float second_share;
-  XCORR_HD explicit NearestCells(int pixel) {
-    const float at = (static_cast<float>(pixel) + 0.5f) / cell + 0.5f;
-    first = static_cast<int>(at);
-    second_share = at - static_cast<float>(first);
   }
 };
 

@@ -77,10 +77,10 @@ struct Learn {
     const float* seen = nullptr;  ///< spectra, of the lessons' windows
     const tracker::Lesson* lessons = nullptr;
     const tracker::FilterShape* shapes = nullptr;  ///< of the filters
-    /// What each filter has learnt: as a spectrum, of each filter
+    /// What each filter has learnt: [filter], each laid out as a spectrum
     const float* means = nullptr;
     float* next_means = nullptr;  ///< may be the same memory; like `filters`, of those taught
-    /// [filter][the whole one, or what of it lies on the target][frequency][part][channel]
+    /// [filter][the whole one, or what of it lies on the target], each laid out as a spectrum
     float* filters = nullptr;
   };
 

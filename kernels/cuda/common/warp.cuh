@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Sums over the lanes of a warp, called by all 32 of them.
+// Sums by a warp, over its lanes or over numbers in memory, called by all 32 lanes.
 #pragma once
 
 namespace xcorr::cuda {
@@ -21,6 +21,14 @@ template <class T>
 __device__ T warp_sum(T value) {
   for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(~0u, value, step);
   return value;
+}
+
+/// The sum of numbers in memory, at most 64, returned to each lane.
+template <class T>
+__device__ T warp_sum(const T* values, int count) {
+  const int lane = threadIdx.x % 32;
+  const T own = lane < count ? values[lane] : T(0);
+  return warp_sum(own + (lane + 32 < count ? values[lane + 32] : T(0)));
 }
 
 }  // namespace xcorr::cuda

@@ -317,14 +317,6 @@ __device__ double write_channels(const Strip& strip, const float* window, int x,
   return squares;
 }
 
-/// The sum of a number of each of a window's rows, of whatever they are. \param count  at most 64
-template <class T>
-__device__ T sum_of_rows(const T* rows, int count) {
-  const int lane = threadIdx.x % 32;
-  const T own = lane < count ? rows[lane] : T(0);
-  return warp_sum(own + (lane + 32 < count ? rows[lane + 32] : T(0)));
-}
-
 __global__ void __launch_bounds__(threads)
     describe(const Look* looks, const Window* windows, Fade fade, float* channels_of,
              double* energies) {
@@ -333,7 +325,7 @@ __global__ void __launch_bounds__(threads)
   wait_for_previous();
   if (looks[number].side == 0) return;
   const Window& window = windows[number];
-  const float mean = sum_of_rows(window.sums, row_blocks) / (window_size * window_size * 255.0f);
+  const float mean = warp_sum(window.sums, row_blocks) / (window_size * window_size * 255.0f);
   const int top = blockIdx.x * cell_rows;  // with the row above it, counted from that one
   find_gradients(window.pixels, first_pixel_of(top), strip);
   __syncthreads();
@@ -347,7 +339,7 @@ __global__ void __launch_bounds__(threads)
   }
   __syncthreads();
   if (const int row = threadIdx.x / 32; row < cell_rows) {
-    const double sum = sum_of_rows(strip.sums + row * grid, grid);
+    const double sum = warp_sum(strip.sums + row * grid, grid);
     if (threadIdx.x % 32 == 0) energies[number * grid + top + row] = sum;
   }
 }

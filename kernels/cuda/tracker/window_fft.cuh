@@ -87,9 +87,7 @@ __device__ inline void write_four(const Four& values, float* to) {
 __device__ inline void read_channels(const float* channels_of, const double* energies,
                                      Value* pictures) {
   static_assert(cells % threads_of_pairs == 0);
-  const int lane = threadIdx.x % 32;
-  const double sum = warp_sum(energies[lane] + (lane + 32 < grid ? energies[lane + 32] : 0));
-  const float scale = scale_of(sum);
+  const float scale = scale_of(warp_sum(energies, grid));
 #pragma unroll
   for (int k = 0; k < cells; k += threads_of_pairs) {
     const int i = k + static_cast<int>(threadIdx.x);

@@ -31,9 +31,11 @@ Result<FilterStore> FilterStore::make(const Device& device) {
   return store;
 }
 
-Status FilterStore::provide_for(int windows) {
-  const std::size_t spectra_bytes = static_cast<std::size_t>(windows) * spectrum_bytes;
-  if (Status s = spectra_.provide(device_.backend, spectra_bytes); !s.ok()) return s;
+Status FilterStore::provide_teaching(int windows) {
+  return spectra_.provide(device_.backend, static_cast<std::size_t>(windows) * spectrum_bytes);
+}
+
+Status FilterStore::provide_asking(int windows) {
   return workspace_.provide(device_.backend, answer_->workspace_bytes({windows, count_}, device_));
 }
 

@@ -15,8 +15,9 @@ class FilterStore {
 
   /// Memory for the filters below `count`. An error changes none.
   Status provide(int count);
-  /// Memory for teaching or asking with so many windows at once.
-  Status provide_for(int windows);
+  /// Memory for teaching filters, or asking them, with so many windows at once.
+  Status provide_teaching(int windows);
+  Status provide_asking(int windows);
   /// Sets what filter `number` shall be for, before it is taught.
   Status set(int number, const tracker::FilterShape& shape);
 

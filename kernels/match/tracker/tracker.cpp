@@ -144,8 +144,7 @@ Status Tracker::Impl::provide(std::size_t windows) {
   if (Status s = answers.provide(backend, windows * sizeof(tracker::Answer), Memory::host); !s.ok())
     return s;
   if (Status s = lessons.provide(backend, windows); !s.ok()) return s;
-  if (Status s = channels.provide(static_cast<int>(windows)); !s.ok()) return s;
-  return filters.provide_for(static_cast<int>(windows));
+  return channels.provide(static_cast<int>(windows));
 }
 
 Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> pupils) {
@@ -182,7 +181,9 @@ Status Tracker::train(const MatrixView& frame, std::span<const TargetBox> target
   }
   // Everything that can fail, but for the device itself, comes before the first filter changes.
   if (Status s = impl_->filters.provide(most + 1); !s.ok()) return s;
-  if (Status s = impl_->provide(std::min(pupils.size(), at_a_time)); !s.ok()) return s;
+  const std::size_t windows = std::min(pupils.size(), at_a_time);
+  if (Status s = impl_->provide(windows); !s.ok()) return s;
+  if (Status s = impl_->filters.provide_teaching(static_cast<int>(windows)); !s.ok()) return s;
   for (const auto& [_, target] : added)
     if (Status s = impl_->filters.set(target.filter, target.shape()); !s.ok()) return s;
   for (std::span<const Pupil> rest = pupils; !rest.empty();) {
@@ -245,6 +246,7 @@ Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targe
   }
   const std::size_t most = sizes * std::min(targets.size(), at_a_time);
   if (Status s = impl_->provide(most); !s.ok()) return s;
+  if (Status s = impl_->filters.provide_asking(static_cast<int>(most)); !s.ok()) return s;
   const auto look = [&](std::span<const Search> asked) -> Result<std::vector<Sight>> {
     std::vector<Sight> found(asked.size());
     for (std::size_t first = 0; first < asked.size(); first += at_a_time) {
