@@ -7,8 +7,8 @@
 // their mean off the templates, which changes no product of whole windows and keeps the error
 // small. The templates' spectra are kept in the plan, each from the first launch that needs it: of
 // a template's poses few may ever be searched. A tile's spectrum is shared by all templates. A tile
-// is transformed by columns, transposed in blocks, and transformed by columns again; the inverse
-// goes the other way, so that spectra stay transposed.
+// is transformed by columns, two of them as one of complex numbers, transposed in blocks, and
+// transformed by columns again; the inverse goes the other way, so that spectra stay transposed.
 #include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -40,6 +40,11 @@ std::unique_ptr<Engine<T>> engine_for(const Tiling& tiling) {
     return std::unique_ptr<Engine<T>>(HWY_DYNAMIC_DISPATCH(make_engine)(tiling));
 }
 
+/// At most.
+std::int64_t spectrum_points(const Tiling& t) {
+  return std::int64_t{t.spectrum_rows(max_lanes)} * t.columns;
+}
+
 /// Scratch memory, in bytes.
 template <class T>
 struct Sizes {
@@ -48,20 +53,20 @@ struct Sizes {
   std::size_t surface, spectrum, lines;
 
   explicit Sizes(const Tiling& t)
-      : surface(sizeof(Complex) * (t.rows + max_lanes) * t.columns),
-        spectrum(sizeof(Complex) * t.points()),
+      : surface(sizeof(Complex) * (t.spectrum_rows(max_lanes) + max_lanes) * t.columns),
+        spectrum(sizeof(Complex) * spectrum_points(t)),
         lines(sizeof(Complex) * 2 * max_lanes * std::max(t.rows, t.columns)) {}
 
-  /// For one pair of tiles. The spectrum is kept when several rights use it.
-  std::size_t pair(bool kept) const { return surface + (kept ? spectrum : 0); }
+  /// For one tile. The spectrum is kept when several rights use it.
+  std::size_t tile(bool kept) const { return surface + (kept ? spectrum : 0); }
 };
 
-/// With enough pairs of tiles each slot works on its own; otherwise all work on one.
-bool is_parallel_over_pairs(const Tiling& t, const Problem& p) {
-  return p.lefts * t.pairs() >= 2 * slot_count();
+/// With enough tiles each slot works on its own; otherwise all work on one.
+bool is_parallel_over_tiles(const Tiling& t, const Problem& p) {
+  return p.lefts * t.tiles() >= 2 * slot_count();
 }
 
-/// The scratch memory with which a slot works on a pair of tiles.
+/// The scratch memory with which a slot works on a tile.
 template <class T>
 struct Work {
   using Complex = std::complex<T>;
@@ -102,7 +107,8 @@ class State final : public PlanState {
   /// Memory that is not written to before it is needed.
   static Result<Block> spectra_of(const Problem& problem) {
     return Block::make(Backend::cpu,
-                       sizeof(Complex) * problem.total_rights() * choose_tiling(problem).points());
+                       sizeof(Complex) * problem.total_rights() *
+                                          spectrum_points(choose_tiling(problem)));
   }
 
   Status set_rights(const void* rights, Stream) override {
@@ -115,29 +121,29 @@ class State final : public PlanState {
   void run(const stage::Correlate::Problem& problem, const stage::Correlate::Buffers& buffers) {
     const Sizes<T> sizes(tiling_);
     const bool kept = buffers.right_count > 1;
-    const bool over_pairs = is_parallel_over_pairs(tiling_, problem.correlate);
-    const int workers = over_pairs ? slot_count() : 1;
-    const std::size_t each = SlotMemory::rounded(sizes.pair(kept));
-    const SlotMemory pairs(buffers.workspace, each);
-    const SlotMemory lines(pairs.of(workers), sizes.lines);
-    const Work first{reinterpret_cast<Complex*>(pairs.of(0)), nullptr, lines, -1};
+    const bool over_tiles = is_parallel_over_tiles(tiling_, problem.correlate);
+    const int workers = over_tiles ? slot_count() : 1;
+    const std::size_t each = SlotMemory::rounded(sizes.tile(kept));
+    const SlotMemory tiles(buffers.workspace, each);
+    const SlotMemory lines(tiles.of(workers), sizes.lines);
+    const Work first{reinterpret_cast<Complex*>(tiles.of(0)), nullptr, lines, -1};
     for (int left = 0; left < problem.correlate.lefts; ++left)
       for (int r = 0; r < buffers.right_count; ++r) make(first, right_at(buffers, left, r));
     const auto work_on = [&](int slot, std::int64_t index) {
-      auto* surface = reinterpret_cast<Complex*>(pairs.of(std::max(slot, 0)));
+      auto* surface = reinterpret_cast<Complex*>(tiles.of(std::max(slot, 0)));
       const Work work{surface, kept ? surface + sizes.surface / sizeof(Complex) : nullptr, lines,
                       slot};
-      run_pair(work, problem, buffers, static_cast<int>(index / tiling_.pairs()),
-               index % tiling_.pairs());
+      run_tile(work, problem, buffers, static_cast<int>(index / tiling_.tiles()),
+               index % tiling_.tiles());
     };
-    const std::int64_t count = problem.correlate.lefts * tiling_.pairs();
-    if (over_pairs) return parallel_slots(workers, count, work_on);
+    const std::int64_t count = problem.correlate.lefts * tiling_.tiles();
+    if (over_tiles) return parallel_slots(workers, count, work_on);
     for (std::int64_t index = 0; index < count; ++index) work_on(-1, index);
   }
 
  private:
   int column_groups() const { return tiling_.columns / lanes_; }
-  int row_groups() const { return tiling_.rows / lanes_; }
+  int row_groups() const { return tiling_.spectrum_rows(lanes_) / lanes_; }
   std::int64_t group_points() const { return std::int64_t{tiling_.columns} * lanes_; }
 
   /// Of all rights, that of a launch's left and right.
@@ -145,7 +151,7 @@ class State final : public PlanState {
     return problem_.right_of(std::int64_t{left} * problem_.rights + buffers.first_right + right);
   }
   Complex* spectrum_of(std::int64_t right) const {
-    return spectra_.as<Complex>() + right * tiling_.points();
+    return spectra_.as<Complex>() + right * spectrum_points(tiling_);
   }
 
   /// The spectrum, unless it is there.
@@ -153,12 +159,12 @@ class State final : public PlanState {
     if (is_made_[right]) return;
     const auto pixels = right_of<std::byte>(problem_, rights_, right);
     // Columns of nothing but zeros stay that.
-    const int used = static_cast<int>(ceil_div(pixels.size.width, lanes_));
-    const std::int64_t group = std::int64_t{tiling_.rows + lanes_} * lanes_;
+    const int used = 2 * pairs_of_groups(pixels.size.width);
+    const std::int64_t group = std::int64_t{tiling_.spectrum_rows(lanes_) + lanes_} * lanes_;
     std::fill(work.surface + used * group, work.surface + column_groups() * group, Complex());
-    forward_columns(work, used,
-                    {pixels.data, pixels.pitch, pixels.size, 0, 0, is_centred ? mean_of(right) : 0},
-                    {});
+    forward_columns(
+        work, pixels.size.width,
+        {pixels.data, pixels.pitch, pixels.size, 0, 0, is_centred ? mean_of(right) : 0});
     forward_rows(work, spectrum_of(right));
     is_made_[right] = true;
   }
@@ -171,9 +177,22 @@ class State final : public PlanState {
     return static_cast<double>(sum) / static_cast<double>(pixels.size.area());
   }
 
-  void forward_columns(const Work& work, int groups, const Source& real, const Source& imag) const {
-    work.each_group(groups, [&](int group, Complex* a, Complex*) {
-      engine_->forward_columns(group, problem_.type, real, imag, work.surface, a);
+  /// Of the first columns, so many.
+  int pairs_of_groups(int columns) const {
+    return static_cast<int>(ceil_div(columns, 2 * lanes_));
+  }
+
+  template <class Body>
+  void each_pair(const Work& work, int columns, const Body& body) const {
+    const int pairs = pairs_of_groups(columns);
+    work.each_group(pairs, [&](int group, Complex* a, Complex* b) {
+      body(GroupPair{group, pairs + group}, a, b);
+    });
+  }
+
+  void forward_columns(const Work& work, int columns, const Source& pixels) const {
+    each_pair(work, columns, [&](GroupPair groups, Complex* a, Complex* b) {
+      engine_->forward_columns(groups, problem_.type, pixels, work.surface, a, b);
     });
   }
 
@@ -204,41 +223,26 @@ class State final : public PlanState {
             std::min(tiling_.useful_rows, p.shifts.height - y)};
   }
 
-  void run_pair(const Work& work, const stage::Correlate::Problem& problem,
-                const stage::Correlate::Buffers& buffers, int left_index, std::int64_t pair) const {
+  void run_tile(const Work& work, const stage::Correlate::Problem& problem,
+                const stage::Correlate::Buffers& buffers, int left_index, std::int64_t index) const {
     const Problem& p = problem.correlate;
     const auto left = left_of<std::byte>(p, buffers.lefts, left_index);
-    const std::size_t element = size_of(problem.products);
-    Rect tiles[2] = {};
-    Source sources[2];
-    for (int part = 0; part < 2; ++part) {
-      if (2 * pair + part >= tiling_.tiles()) continue;
-      tiles[part] = tile(p, 2 * pair + part);
-      sources[part] = {left.data,
-                       left.pitch,
-                       left.size,
-                       p.shifts.x + tiles[part].x,
-                       p.shifts.y + tiles[part].y,
-                       is_centred ? u8_middle : 0};
-    }
-    forward_columns(work, column_groups(), sources[0], sources[1]);
+    const Rect t = tile(p, index);
+    forward_columns(work, tiling_.columns,
+                    {left.data, left.pitch, left.size, p.shifts.x + t.x, p.shifts.y + t.y,
+                     is_centred ? u8_middle : 0});
     if (work.spectrum) forward_rows(work, work.spectrum);
 
     for (int r = 0; r < buffers.right_count; ++r) {
       rows(work, spectrum_of(right_at(buffers, left_index, r)));
       const std::int64_t place =
-          (std::int64_t{left_index} * buffers.right_count + r) * problem.products_stride();
-      Target targets[2];
-      for (int part = 0; part < 2; ++part) {
-        const Rect& t = tiles[part];
-        if (t.empty()) continue;
-        targets[part] = {static_cast<std::byte*>(buffers.products) +
-                             element * (place + t.y * problem.products_pitch() + t.x),
-                         problem.products_pitch(), t.width, t.height};
-      }
-      const int useful = std::max(tiles[0].width, tiles[1].width);
-      work.each_group(ceil_div(useful, lanes_), [&](int group, Complex* a, Complex*) {
-        engine_->inverse_columns(group, work.surface, problem.products, targets[0], targets[1], a);
+          (std::int64_t{left_index} * buffers.right_count + r) * problem.products_stride() +
+          t.y * problem.products_pitch() + t.x;
+      const Target target{
+          static_cast<std::byte*>(buffers.products) + size_of(problem.products) * place,
+          problem.products_pitch(), t.width, t.height};
+      each_pair(work, t.width, [&](GroupPair groups, Complex* a, Complex* b) {
+        engine_->inverse_columns(groups, work.surface, problem.products, target, a, b);
       });
     }
   }
@@ -286,9 +290,9 @@ std::size_t workspace(const stage::Correlate::Problem& problem, const Device&) {
   const Tiling tiling = choose_tiling(p);
   const Sizes<T> sizes(tiling);
   const std::size_t lines = SlotMemory::total(sizes.lines);
-  const std::size_t pair =
-      SlotMemory::rounded(sizes.pair(problem.max_rights() > 1)) + SlotMemory::line;
-  return lines + pair * (is_parallel_over_pairs(tiling, p) ? slot_count() : 1);
+  const std::size_t tile =
+      SlotMemory::rounded(sizes.tile(problem.max_rights() > 1)) + SlotMemory::line;
+  return lines + tile * (is_parallel_over_tiles(tiling, p) ? slot_count() : 1);
 }
 
 constexpr Features features{Feature::u8,

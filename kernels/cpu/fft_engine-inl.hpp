@@ -24,7 +24,7 @@ HWY_INLINE void load_pixels(const Source& source, int x, int y, T* to) {
   x += source.x;
   y += source.y;
   std::fill_n(to, lanes, T{0});
-  if (!source.data || y < 0 || y >= source.size.height) return;
+  if (y < 0 || y >= source.size.height) return;
   const auto* row = reinterpret_cast<const Pixel*>(source.data + y * source.pitch);
   if (x >= 0 && x + lanes <= source.size.width) {
     for (int k = 0; k < lanes; ++k) to[k] = static_cast<T>(row[x + k]) - offset;
@@ -65,6 +65,7 @@ class LanesEngine final : public Engine<T> {
   explicit LanesEngine(const Tiling& t)
       : rows_(t.rows),
         columns_(t.columns),
+        spectrum_rows_(t.spectrum_rows(N)),
         column_forward_(t.rows, false),
         column_inverse_(t.rows, true),
         row_forward_(t.columns, false),
@@ -72,13 +73,14 @@ class LanesEngine final : public Engine<T> {
 
   int lanes() const override { return N; }
 
-  void forward_columns(int group, ElementType type, const Source& real, const Source& imag,
-                       Complex* surface, Complex* a) const override {
+  void forward_columns(GroupPair groups, ElementType type, const Source& pixels, Complex* surface,
+                       Complex* a, Complex* b) const override {
     if (type == ElementType::u8)
-      load<std::uint8_t>(group, real, imag, cells(a));
+      load<std::uint8_t>(groups, pixels, cells(a));
     else
-      load<float>(group, real, imag, cells(a));
-    column_forward_.transform(cells(a), cells(surface) + column(group));
+      load<float>(groups, pixels, cells(a));
+    column_forward_.transform(cells(a), cells(b));
+    separate(cells(b), cells(surface) + column(groups.real), cells(surface) + column(groups.imag));
   }
 
   void forward_rows(int group, const Complex* surface, Complex* spectrum,
@@ -97,14 +99,15 @@ class LanesEngine final : public Engine<T> {
       transpose(cells(b) + x, cells(surface) + column(x / N) + group * N);
   }
 
-  void inverse_columns(int group, const Complex* surface, ElementType type, const Target& real,
-                       const Target& imag, Complex* a) const override {
-    column_inverse_.transform(cells(surface) + column(group), cells(a));
+  void inverse_columns(GroupPair groups, const Complex* surface, ElementType type,
+                       const Target& target, Complex* a, Complex* b) const override {
+    combine(cells(surface) + column(groups.real), cells(surface) + column(groups.imag), cells(a));
+    column_inverse_.transform(cells(a), cells(b));
     if constexpr (std::is_same_v<T, double>) {
-      if (type == ElementType::u32) return store<std::uint32_t>(group, cells(a), real, imag);
-      if (type == ElementType::u64) return store<std::uint64_t>(group, cells(a), real, imag);
+      if (type == ElementType::u32) return store<std::uint32_t>(groups, cells(b), target);
+      if (type == ElementType::u64) return store<std::uint64_t>(groups, cells(b), target);
     }
-    store<float>(group, cells(a), real, imag);
+    store<float>(groups, cells(b), target);
   }
 
  private:
@@ -114,31 +117,53 @@ class LanesEngine final : public Engine<T> {
   }
   /// Where a group's columns begin in a surface. The gap between groups keeps a row's blocks in
   /// different sets of the cache.
-  std::int64_t column(int group) const { return std::int64_t{group} * (rows_ + N); }
+  std::int64_t column(int group) const { return std::int64_t{group} * (spectrum_rows_ + N); }
 
   template <class Pixel>
-  void load(int group, const Source& real, const Source& imag, ComplexLanes* to) const {
+  void load(GroupPair groups, const Source& pixels, ComplexLanes* to) const {
     for (int y = 0; y < rows_; ++y) {
       T* cell = reinterpret_cast<T*>(to + y);
-      load_pixels<Pixel>(real, group * N, y, cell);
-      load_pixels<Pixel>(imag, group * N, y, cell + N);
+      load_pixels<Pixel>(pixels, groups.real * N, y, cell);
+      load_pixels<Pixel>(pixels, groups.imag * N, y, cell + N);
     }
   }
 
+  /// From the transform of real + i imag, where each alone is even in its real part and odd in its
+  /// imaginary one: both, times 2.
+  void separate(const ComplexLanes* of_pair, ComplexLanes* real, ComplexLanes* imag) const {
+    for (int y = 0; y < spectrum_rows_; ++y) {
+      const ComplexLanes here = of_pair[y], there = of_pair[y ? rows_ - y : 0];
+      real[y] = {here.real() + there.real(), here.imag() - there.imag()};
+      imag[y] = {here.imag() + there.imag(), there.real() - here.real()};
+    }
+  }
+
+  /// The way back, without the factor.
+  void combine(const ComplexLanes* real, const ComplexLanes* imag, ComplexLanes* pair) const {
+    const int middle = rows_ / 2;
+    for (int y = 0; y <= middle; ++y) {
+      pair[y] = {real[y].real() - imag[y].imag(), real[y].imag() + imag[y].real()};
+      if (y > 0 && y < middle)
+        pair[rows_ - y] = {real[y].real() + imag[y].imag(), imag[y].real() - real[y].imag()};
+    }
+  }
+
+  /// Times 4: both spectra in the product have a factor of 2.
   template <class Out>
-  void store(int group, const ComplexLanes* from, const Target& real, const Target& imag) const {
-    const Lanes scale(static_cast<T>(1.0 / (static_cast<double>(rows_) * columns_)));
-    const auto part = [&](const Target& target, auto&& sums_at) {
+  void store(GroupPair groups, const ComplexLanes* from, const Target& target) const {
+    const Lanes scale(static_cast<T>(0.25 / (static_cast<double>(rows_) * columns_)));
+    const auto part = [&](int group, auto&& sums_at) {
       Out* out = static_cast<Out*>(target.out) + group * N;
       const int count = target.columns - group * N;
       for (int y = 0; y < target.rows; ++y)
         store_outputs(sums_at(y) * scale, out + y * target.pitch, count);
     };
-    if (real.out) part(real, [&](int y) HWY_ATTR -> const Lanes& { return from[y].real(); });
-    if (imag.out) part(imag, [&](int y) HWY_ATTR -> const Lanes& { return from[y].imag(); });
+    part(groups.real, [&](int y) HWY_ATTR -> const Lanes& { return from[y].real(); });
+    if (groups.imag * N < target.columns)
+      part(groups.imag, [&](int y) HWY_ATTR -> const Lanes& { return from[y].imag(); });
   }
 
-  int rows_, columns_;
+  int rows_, columns_, spectrum_rows_;
   kissfft<Lanes> column_forward_, column_inverse_, row_forward_, row_inverse_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // How the FFT family divides the outputs into tiles. Overlap-save: a transform of columns x rows
-// points gives the outputs of (columns - right.width + 1) x (rows - right.height + 1) shifts. Two
-// tiles share a complex transform, one as the real part, the other as the imaginary part.
+// points gives the outputs of (columns - right.width + 1) x (rows - right.height + 1) shifts. Pixels
+// are real: the upper half of a spectrum is all of it.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,8 @@ struct Tiling {
 
   std::int64_t points() const { return std::int64_t{columns} * rows; }
   std::int64_t tiles() const { return std::int64_t{tiles_x} * tiles_y; }
-  std::int64_t pairs() const { return (tiles() + 1) / 2; }
+  /// Rows of a spectrum, in groups of so many: the upper half, the middle one and what fills up.
+  int spectrum_rows(int lanes) const { return rows / 2 + lanes; }
 };
 
 /// The next size 16 * 4^a 3^b 5^c: whole vectors of columns, and no pass of radix 2, which costs
@@ -35,10 +36,10 @@ inline int next_fast_size(int size) {
   }
 }
 
-/// Relative time of a pair of tiles, as measured (64 x 64 in 1080p, 1 MiB of second-level cache):
-/// constant per point while a surface of complex doubles is small, then bound by memory.
-inline double pair_cost(const Tiling& t) {
-  const double points = static_cast<double>(t.points()), bytes = 16 * points;
+/// Relative time of a tile, as measured (64 x 64 in 1080p, 1 MiB of second-level cache): constant
+/// per point while half a surface of complex doubles is small, then bound by memory.
+inline double tile_cost(const Tiling& t) {
+  const double points = static_cast<double>(t.points()), bytes = 8 * points;
   return points * (bytes > 12e6 ? 2.5 : bytes > 5e6 ? 1.7 : bytes > 1.8e6 ? 1.25 : 1.0);
 }
 
@@ -59,7 +60,7 @@ inline Tiling choose_tiling(const Problem& p) {
                      useful_rows,
                      static_cast<int>(ceil_div(p.shifts.width, useful_columns)),
                      static_cast<int>(ceil_div(p.shifts.height, useful_rows))};
-      const double cost = static_cast<double>(t.pairs()) * pair_cost(t);
+      const double cost = static_cast<double>(t.tiles()) * tile_cost(t);
       if (cost >= least) return;
       least = cost;
       best = t;
@@ -71,10 +72,10 @@ inline Tiling choose_tiling(const Problem& p) {
 /// Bound on the error of a sum of 8-bit products. Each of the three two-dimensional transforms has
 /// an error of at most about 10 epsilon for each doubling of its size, relative in the 2-norm (the
 /// twiddle factors by 7); no element of a convolution exceeds the product of the 2-norms, which are
-/// at most 255 sqrt(2 points) of a pair of tiles and 255 sqrt(n) of the right.
+/// at most 255 sqrt(points) of a tile and 255 sqrt(n) of the right.
 inline double error_bound(const Tiling& t, const Problem& p) {
   const double points = static_cast<double>(t.points());
-  const double norms = 255.0 * 255.0 * std::sqrt(2 * points * static_cast<double>(p.right.area()));
+  const double norms = 255.0 * 255.0 * std::sqrt(points * static_cast<double>(p.right.area()));
   return 3 * 10 * 0x1p-53 * std::log2(points) * norms;
 }
 
@@ -82,9 +83,9 @@ inline double error_bound(const Tiling& t, const Problem& p) {
 inline constexpr double u8_middle = 128;
 
 /// Error in single precision of sums of centred 8-bit products, as a share of the right's norm: as
-/// of noise, some epsilons of the norm of a pair of tiles.
+/// of noise, some epsilons of a tile's norm.
 inline float single_error(const Tiling& t) {
-  const double norm = u8_middle * std::sqrt(2 * static_cast<double>(t.points()));
+  const double norm = u8_middle * std::sqrt(static_cast<double>(t.points()));
   return static_cast<float>(4 * 0x1p-24 * norm);
 }
 
