@@ -13,6 +13,8 @@
 
 #ifndef XCORR_CPU_LOCATE_JOB
 #define XCORR_CPU_LOCATE_JOB
+#include <limits>
+
 #include "cpu/common.hpp"
 #include "stages/locate.hpp"
 
@@ -44,26 +46,50 @@ inline std::int64_t scratch_elements(Size size) {
 HWY_BEFORE_NAMESPACE();
 namespace xcorr::cpu::locate::HWY_NAMESPACE {
 
-/// In parts whose sums 32 bits hold: a term of up to 36 * 255 times a pixel.
+constexpr int most_pixel = 255;
+/// The largest values of the terms.
+constexpr int most_of[PlaceSums::terms] = {SplinePixel::slope_unit / 2 * most_pixel,
+                                           SplinePixel::slope_unit / 2 * most_pixel,
+                                           SplinePixel::value_unit* most_pixel, 1};
+
+/// \param most  of a product: as many are summed in 32 bits as these hold, if that is worth it.
 HWY_FLATTEN std::int64_t dot(const std::int16_t* HWY_RESTRICT a, const std::int16_t* HWY_RESTRICT b,
-                             std::int64_t count) {
-  constexpr std::int64_t part = 512;
+                             std::int64_t count, std::int64_t most) {
+  constexpr std::int64_t step = 64;
+  const std::int64_t part = std::numeric_limits<std::int32_t>::max() / most / step * step;
   std::int64_t total = 0;
-  for (std::int64_t first = 0; first < count; first += part) {
-    const std::int64_t end = std::min(first + part, count);
-    std::int32_t sum = 0;
-    for (std::int64_t i = first; i < end; ++i) sum += std::int32_t{a[i]} * b[i];
-    total += sum;
-  }
+  if (part == 0)
+    for (std::int64_t i = 0; i < count; ++i) total += std::int32_t{a[i]} * b[i];
+  else
+    for (std::int64_t first = 0; first < count; first += part) {
+      const std::int64_t end = std::min(first + part, count);
+      std::int32_t sum = 0;
+      for (std::int64_t i = first; i < end; ++i) sum += std::int32_t{a[i]} * b[i];
+      total += sum;
+    }
   return total;
 }
 
-/// The same where both may be terms.
-HWY_FLATTEN std::int64_t dot_of_terms(const std::int16_t* a, const std::int16_t* b,
-                                      std::int64_t count) {
-  std::int64_t sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) sum += std::int32_t{a[i]} * b[i];
-  return sum;
+/// The terms of a row of the template, 0 where a pixel takes no part.
+HWY_FLATTEN void set_terms(const Job& job, int y, std::int16_t* HWY_RESTRICT u,
+                           std::int16_t* HWY_RESTRICT v, std::int16_t* HWY_RESTRICT value,
+                           std::int16_t* HWY_RESTRICT one) {
+  const int width = job.pattern.size.width;
+  const std::uint8_t* const row = job.pattern.row(y);
+  for (int x = PlaceSums::reach; x < width - PlaceSums::reach; ++x) {
+    const SplinePixel pixel(row + x, job.pattern.pitch);
+    u[x] = static_cast<std::int16_t>(pixel.by_u);
+    v[x] = static_cast<std::int16_t>(pixel.by_v);
+    value[x] = static_cast<std::int16_t>(pixel.value);
+  }
+  std::fill_n(one, width, std::int16_t{1});
+  for (std::int16_t* const term : {u, v, value, one}) {
+    std::fill_n(term, PlaceSums::reach, std::int16_t{0});
+    std::fill_n(term + width - PlaceSums::reach, PlaceSums::reach, std::int16_t{0});
+    if (!job.inset) continue;
+    const std::uint8_t* const counts = job.inset + std::int64_t{y} * width;
+    for (int x = 0; x < width; ++x) term[x] = counts[x] ? term[x] : 0;
+  }
 }
 
 /// Adds the sums over rows [first, end) of the template.
@@ -73,23 +99,18 @@ HWY_FLATTEN void add_rows(const Job& job, int first, int end, PlaceSums& sums) {
   const std::int64_t count = std::int64_t{end - first} * size.width;
   std::int16_t* const term = job.scratch;
   std::int16_t* const window = job.scratch + terms * count;
-  std::fill_n(term, terms * count, std::int16_t{0});
-  for (int y = first; y < end; ++y)
-    for (int x = reach; x < size.width - reach; ++x) {
-      if (job.inset && !job.inset[std::int64_t{y} * size.width + x]) continue;
-      const SplinePixel pixel(job.pattern.row(y) + x, job.pattern.pitch);
-      const int of[] = {pixel.by_u, pixel.by_v, pixel.value, 1};
-      for (int k = 0; k < terms; ++k)
-        term[k * count + std::int64_t{y - first} * size.width + x] =
-            static_cast<std::int16_t>(of[k]);
-    }
+  for (int y = first; y < end; ++y) {
+    std::int16_t* const row = term + std::int64_t{y - first} * size.width;
+    set_terms(job, y, row, row + count, row + 2 * count, row + 3 * count);
+  }
   for (int y = first - reach; y < end + reach; ++y)
     std::copy_n(job.window.row(y), size.width,
                 window + std::int64_t{y - first + reach} * size.width);
   int pair = 0;
   for (int i = 0; i < terms; ++i)
     for (int j = 0; j <= i; ++j)
-      sums.of[pair++] += dot_of_terms(term + i * count, term + j * count, count);
+      sums.of[pair++] +=
+          dot(term + i * count, term + j * count, count, std::int64_t{most_of[i]} * most_of[j]);
   // Terms are 0 in the first and last columns, so their first and last products with a window that
   // is moved past the memory are left out.
   for (int shift = 0; shift < PlaceSums::shifts; ++shift)
@@ -97,7 +118,7 @@ HWY_FLATTEN void add_rows(const Job& job, int first, int end, PlaceSums& sums) {
       sums.of[PlaceSums::product(shift, k)] += dot(
           term + k * count + reach,
           window + std::int64_t{shift / PlaceSums::across} * size.width + shift % PlaceSums::across,
-          count - 2 * reach);
+          count - 2 * reach, std::int64_t{most_of[k]} * most_pixel);
 }
 
 FittedPlace place(const Job& job) {
@@ -137,7 +158,8 @@ Status launch(const stage::Locate::Problem& problem, const Device&, const stage:
     if (i >= b.counts[r]) return;
     const Candidate& at = b.candidates[index];
     b.fits[index] = {0, 0, 0};
-    if (!can_be_fitted(at, p.shifts)) return;
+    if (stage::stays_whole(problem, b.template_sums[r], at.score) || !can_be_fitted(at, p.shifts))
+      return;
     auto window = left_of<std::uint8_t>(p, b.lefts, 0);
     window.data += (p.shifts.y + at.y) * window.pitch + p.shifts.x + at.x;
     b.fits[index] = HWY_DYNAMIC_DISPATCH(place)(

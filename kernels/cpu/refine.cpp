@@ -154,7 +154,9 @@ RefinedPeak refined(const stage::Refine::Problem& problem, const stage::Refine::
     return exact_score({problem, buffers, r, x, y}, right);
   };
   RefinedPeak peak{score_at(at.x, at.y), 0, 0, at.x, at.y};
-  if (!problem.subpixel) return peak;
+  if (!problem.subpixel ||
+      stage::stays_whole(problem, buffers.template_sums[r], oriented(problem.polarity, peak.score)))
+    return peak;
   const bool whole_x = at.x > 0 && at.x + 1 < p.shifts.width;
   const bool whole_y = at.y > 0 && at.y + 1 < p.shifts.height;
   double scores[9] = {};

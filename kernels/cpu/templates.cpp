@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What is computed from templates when they are new or were blended with a part of a frame: their
-// sums and, for floating point, their pixels less the mean; and the running averages themselves.
-// Templates are few and small compared with frames, so one thread is enough.
+// sums and, for floating point, their pixels less the mean. Templates are few and small compared
+// with frames, so one thread is enough.
 #include "stages/templates.hpp"
 #include "cpu/common.hpp"
-#include "stages/blend.hpp"
 #include "stages/score.hpp"
 
 namespace xcorr::cpu {
@@ -82,38 +81,14 @@ Status template_sums(const stage::TemplateSums::Problem& p, const Device&,
   return {};
 }
 
-template <class T>
-void blend_as(const stage::Blend::Problem& p, const stage::Blend::Buffers& b) {
-  std::int64_t at = 0;
-  for (int y = 0; y < p.size.height; ++y) {
-    const T* patch =
-        reinterpret_cast<const T*>(static_cast<const std::byte*>(b.patch) + y * p.patch_pitch);
-    for (int x = 0; x < p.size.width; ++x, ++at) {
-      b.next_averages[at] = blended_average(b.averages[at], patch[x], p.weight);
-      static_cast<T*>(b.blended)[at] = pixel_of<T>(b.next_averages[at]);
-    }
-  }
-}
-
-Status blend(const stage::Blend::Problem& p, const Device&, const stage::Blend::Buffers& b,
-             PlanState*) {
-  p.type == ElementType::u8    ? blend_as<std::uint8_t>(p, b)
-  : p.type == ElementType::u16 ? blend_as<std::uint16_t>(p, b)
-                               : blend_as<float>(p, b);
-  return {};
-}
-
-constexpr Variant<stage::TemplateSums> sums_table[] = {
+constexpr Variant<stage::TemplateSums> table[] = {
     {{"template_sums", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
      supports_all,
      template_sums},
 };
-constexpr Variant<stage::Blend> blend_table[] = {
-    {{"blend", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}}, supports_all, blend},
-};
 
 }  // namespace
 
-Family templates_family() { return Family(sums_table, blend_table); }
+Family templates_family() { return Family(table); }
 
 }  // namespace xcorr::cpu

@@ -12,8 +12,8 @@ constexpr std::size_t surface_budget = std::size_t{128} << 20;
 /// The most templates per launch: a grid has at most 65,535 blocks in z.
 constexpr int max_launched = 65535;
 
-/// For the stages that find candidates: a threshold lowered so far that rounding of their scores
-/// loses no peak. MatchPlan::collect() applies the threshold to exact scores.
+/// For the stages that find candidates or place them: a threshold lowered so far that rounding of
+/// their scores loses no peak. MatchPlan::collect() applies the threshold to exact scores.
 double relaxed(double threshold, ElementType products) {
   return threshold - (products == ElementType::f32 ? noise_share : 1e-6);
 }
@@ -246,6 +246,7 @@ void TemplateGroup::adopt(const MatchFrame& frame) {
   problem_.method = frame.method;
   problem_.threshold = frame.threshold;
   problem_.subpixel = frame.subpixel != Subpixel::none;
+  problem_.subpixel_threshold = relaxed(frame.subpixel_threshold, problem_.products);
 }
 
 bool TemplateGroup::select(const std::vector<bool>& wanted) {
@@ -418,12 +419,13 @@ Status TemplateGroup::refine(const MatchFrame& frame, const MatchScratch& scratc
 Status TemplateGroup::locate(const MatchFrame& frame, const MatchScratch& scratch,
                              const MatchResults& results, Stream stream) {
   const LaunchOfRights all{{scratch.workspace.data(), stream}, 0, searched_end()};
-  return locate_->launch(problem_.locating(), device_,
-                         {all, static_cast<const std::uint8_t*>(frame.data),
-                          static_cast<const std::uint8_t*>(operands()),
-                          problem_.masking ? inset_.as<std::uint8_t>() : nullptr,
-                          results.candidates, results.counts, results.fits},
-                         locate_state_.get());
+  return locate_->launch(
+      problem_.locating(), device_,
+      {all, static_cast<const std::uint8_t*>(frame.data),
+       static_cast<const std::uint8_t*>(operands()),
+       problem_.masking ? inset_.as<std::uint8_t>() : nullptr, template_sums_.as<TemplateSums>(),
+       results.candidates, results.counts, results.fits},
+      locate_state_.get());
 }
 
 }  // namespace xcorr

@@ -48,6 +48,7 @@ struct MatchFrame {
   Method method;
   double threshold;
   Subpixel subpixel;
+  double subpixel_threshold;
 };
 
 class TemplateGroup {

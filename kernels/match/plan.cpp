@@ -228,7 +228,8 @@ Result<Rows> MatchPlan::read(const MatrixView& frame, Stream stream) {
 }
 
 MatchFrame MatchPlan::searched(const Rows& rows) const {
-  return {rows.data, rows.pitch, settings_.method, settings_.threshold, settings_.subpixel};
+  return {rows.data,           rows.pitch,         settings_.method,
+          settings_.threshold, settings_.subpixel, settings_.subpixel_threshold};
 }
 
 Status MatchPlan::settled(Status status, Stream stream) {
@@ -360,8 +361,9 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
   });
   for (const RefinedPeak& r : refined) {
     const double score = oriented(polarity, r.score);
-    if (minimum ? score > limit : score < limit) break;
-    const double x = origin.x + r.x + r.dx, y = origin.y + r.y + r.dy;
+    if (misses(settings_.method, score, limit)) break;
+    const bool placed = closeness.of(score) >= settings_.subpixel_threshold;
+    const double x = origin.x + r.x + (placed ? r.dx : 0), y = origin.y + r.y + (placed ? r.dy : 0);
     peaks.push_back({groups_[group].members()[member].index,
                      x,
                      y,

@@ -15,6 +15,8 @@ Status check_settings(const MatchSettings& s) {
   if (static_cast<std::size_t>(s.method) >= methods().size()) return bad("no such method");
   if (s.subpixel > Subpixel::least_squares) return bad("no such way to find sub-pixel places");
   if (!(s.threshold >= -1 && s.threshold <= 1)) return bad("the threshold must be in [-1, 1]");
+  if (!(s.subpixel_threshold >= -1 && s.subpixel_threshold <= 1))
+    return bad("subpixel_threshold must be in [-1, 1]");
   if (s.polarity > Polarity::either) return bad("no such polarity");
   if (s.polarity != Polarity::same && !info(s.method).centred)
     return {Code::unsupported, std::string("polarity: the sign of scores by ") +

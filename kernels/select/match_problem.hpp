@@ -20,6 +20,8 @@ struct MatchProblem : stage::Search::Problem {
   bool surveyed = false;
   /// Products may be approximate, see MatchSettings.
   bool approximate = false;
+  /// See stage::Refine::Problem.
+  double subpixel_threshold = stage::place_all;
 
   constexpr stage::Correlate::Problem correlation() const {
     return {{correlate, batch}, products, product_pitch, product_stride};
@@ -35,10 +37,10 @@ struct MatchProblem : stage::Search::Problem {
     return {correlation(), method, masking, contrast.polarity, first_picture};
   }
   constexpr stage::Refine::Problem refinement() const {
-    return {correlate, method, max_peaks, subpixel, masking, contrast.polarity};
+    return {correlate, method, max_peaks, subpixel, subpixel_threshold, masking, contrast.polarity};
   }
   constexpr stage::Locate::Problem locating() const {
-    return {correlate, max_peaks, masking, contrast.polarity};
+    return {correlate, method, max_peaks, subpixel_threshold, masking, contrast.polarity};
   }
   constexpr stage::TemplateSums::Problem template_sums() const {
     return {correlate.type,        correlate.right,        correlate.rights,

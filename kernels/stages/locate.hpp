@@ -108,7 +108,10 @@ struct Locate {
 
   struct Problem {
     xcorr::Problem correlate;
+    Method method = Method::ccoeff_normed;
     int max_peaks = 1;
+    /// Candidates that do not reach it, see score_limit(), need not be fitted.
+    double subpixel_threshold = place_all;
     Masking masking = {};
     Polarity polarity = Polarity::same;
 
@@ -125,6 +128,7 @@ struct Locate {
     const std::uint8_t* lefts = nullptr;
     const std::uint8_t* templates = nullptr;
     const std::uint8_t* inset = nullptr;  ///< the mask's inset_mask()
+    const xcorr::TemplateSums* template_sums = nullptr;
     const Candidate* candidates = nullptr;
     const std::uint32_t* counts = nullptr;
     FittedPlace* fits = nullptr;  ///< max_peaks per template; may be in pinned host memory
@@ -135,6 +139,8 @@ struct Locate {
     visit("lefts", &Buffers::lefts, lefts_of(p.correlate));
     visit("templates", &Buffers::templates, rights_of(p.correlate));
     visit("inset", &Buffers::inset, p.masking.extent(p.correlate.right));
+    visit("template_sums", &Buffers::template_sums,
+          records<xcorr::TemplateSums>(p.correlate.rights));
     visit("candidates", &Buffers::candidates, records<Candidate>(p.slots()));
     visit("counts", &Buffers::counts, records<std::uint32_t>(p.correlate.rights));
     visit("fits", &Buffers::fits, records<FittedPlace>(p.slots()));

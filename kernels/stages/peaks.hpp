@@ -11,6 +11,7 @@
 
 #include "stages/contrast.hpp"
 #include "stages/normalise.hpp"
+#include "stages/score.hpp"
 
 namespace xcorr {
 
@@ -94,6 +95,17 @@ struct Peaks {
   using Extra = NoExtra;
 };
 
+/// A threshold that all scores reach.
+inline constexpr double place_all = -INFINITY;
+
+/// Whether a score, oriented(), does not reach the subpixel_threshold of a problem of refine or
+/// locate.
+template <class Problem>
+bool stays_whole(const Problem& p, const xcorr::TemplateSums& right, double score) {
+  const auto pixels = static_cast<double>(p.masking.pixels(p.correlate.right));
+  return misses(p.method, score, score_limit(p.method, p.subpixel_threshold, pixels, right));
+}
+
 struct Refine {
   static constexpr const char* name = "refine";
 
@@ -102,6 +114,8 @@ struct Refine {
     Method method = Method::ccoeff_normed;
     int max_peaks = 1;
     bool subpixel = true;
+    /// Candidates that do not reach it, see score_limit(), may stay at the whole pixel.
+    double subpixel_threshold = place_all;
     Masking masking = {};
     /// Scores are the method's whatever it is: it says which extremum of theirs a peak is.
     Polarity polarity = Polarity::same;

@@ -232,6 +232,10 @@ XCORR_HD inline double score_limit(Method method, double threshold, double n,
   return 0.0;
 }
 
+inline bool misses(Method method, double score, double limit) {
+  return info(method).minimum ? score > limit : score < limit;
+}
+
 /// Converts scores to closeness: the highest threshold (see MatchSettings) that they reach.
 /// score_limit() is linear in the threshold.
 class Closeness {

@@ -37,7 +37,8 @@ xcorr::MatchSettings search_for_tracks(const xcorr::MatchSettings& match) {
   xcorr::MatchSettings search = match;
   search.max_peaks = std::min(match.max_peaks + further_peaks, most_peaks);
   search.threshold = std::min(match.threshold, floor);
-  search.approximate = true;  // a target is expected to a pixel or so, no better
+  search.subpixel_threshold = match.threshold;  // what is less only tells how sure a sight is
+  search.approximate = true;                    // a target is expected to a pixel or so, no better
   return search;
 }
 

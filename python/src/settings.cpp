@@ -72,6 +72,7 @@ void bind_settings(nb::module_& module) {
       .def_prop_rw(
           "subpixel", [](const MatchSettings& s) { return static_cast<int>(s.subpixel); },
           [](MatchSettings& s, int subpixel) { s.subpixel = static_cast<Subpixel>(subpixel); })
+      .def_rw("subpixel_threshold", &MatchSettings::subpixel_threshold)
       .def_prop_rw(
           "search_region",
           [](const MatchSettings& s) -> Rectangle {

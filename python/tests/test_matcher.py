@@ -62,6 +62,7 @@ def test_kernels_by_name(frame):
     ("search_region", (1, 2, 3), TypeError), ("subpixel", "no", ValueError), ("subpixel", 1.5, TypeError),
     ("poses", xcorr.Poses(scale_min=0.01), ValueError), ("polarity", "both", ValueError), ("polarity", 1, TypeError),
     ("min_contrast", -1.0, ValueError), ("min_contrast", float("nan"), ValueError),
+    ("subpixel_threshold", -1.5, ValueError),
 ])
 def test_bad_settings_are_refused_and_the_old_ones_stay(frame, name, value, error):
     matcher = on_cpu([frame[10:20, 30:42]])

@@ -89,6 +89,8 @@ class Settings:
     subpixel : str or bool
         How places are found to fractions of a pixel: ``"none"``, ``"quadratic"`` (through the scores) or
         ``"least-squares"``. False and True: the first and the last.
+    subpixel_threshold : float
+        -1 to 1. Peaks whose closeness is less are left at whole pixels, which is quicker where many are found.
     search_region : (x, y, width, height), optional
         The part of the frame in which matches lie; None: all of it.
     prefilter_sigma : float
@@ -106,6 +108,7 @@ class Settings:
     max_peaks: int = 1
     min_peak_distance: int = 0
     subpixel: str | bool = "least-squares"
+    subpixel_threshold: float = -1.0
     search_region: tuple[int, int, int, int] | None = None
     prefilter_sigma: float = 0.0
     kernel: str = "auto"
@@ -123,7 +126,8 @@ def library_settings(settings: Settings) -> _xcorr.MatchSettings:
     made.search_region = tuple(settings.search_region or (0, 0, 0, 0))
     made.subpixel = _subpixel_number(settings.subpixel)
     made.polarity = _place_in(("same", "inverted", "either"), "polarity", settings.polarity)
-    for name in ("threshold", "min_contrast", "max_peaks", "min_peak_distance", "prefilter_sigma", "kernel"):
+    for name in ("threshold", "subpixel_threshold", "min_contrast", "max_peaks", "min_peak_distance", "prefilter_sigma",
+                 "kernel"):
         _assign(made, name, getattr(settings, name))
     return made
 

@@ -48,6 +48,7 @@ class MatchSettings:
     max_peaks: int
     min_peak_distance: int
     subpixel: int
+    subpixel_threshold: float
     search_region: tuple[int, ...]
     prefilter_sigma: float
     kernel: str

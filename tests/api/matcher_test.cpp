@@ -219,6 +219,8 @@ TEST_F(MatcherTest, BadSettings) {
   EXPECT_EQ(code([](S& s) { s.threshold = 1.01; }), Code::invalid_argument);
   EXPECT_EQ(code([](S& s) { s.threshold = -1.01; }), Code::invalid_argument);
   EXPECT_EQ(code([](S& s) { s.threshold = std::nan(""); }), Code::invalid_argument);
+  EXPECT_EQ(code([](S& s) { s.subpixel_threshold = 1.01; }), Code::invalid_argument);
+  EXPECT_EQ(code([](S& s) { s.subpixel_threshold = std::nan(""); }), Code::invalid_argument);
   EXPECT_EQ(code([](S& s) { s.max_peaks = 0; }), Code::invalid_argument);
   EXPECT_EQ(code([](S& s) { s.max_peaks = 1025; }), Code::invalid_argument);
   EXPECT_EQ(code([](S& s) { s.min_peak_distance = -1; }), Code::invalid_argument);

@@ -73,6 +73,36 @@ void add_noise(Bytes& image, double sigma, unsigned seed) {
 
 class SubpixelTest : public TargetTest {
  protected:
+  /// Of the peaks in noise the closer half.
+  template <class T>
+  void expect_the_close_ones_placed(Method method, Polarity polarity, Subpixel subpixel) {
+    const auto frame = random_image<T>({90, 80}, 5), pattern = random_image<T>({11, 9}, 6);
+    MatchSettings s = settings(method);
+    s.polarity = polarity;
+    s.threshold = -1;
+    s.max_peaks = 40;
+    s.min_peak_distance = 4;
+    const auto whole = match(device, pattern, frame, s);
+    s.subpixel = subpixel;
+    const auto placed = match(device, pattern, frame, s);
+    ASSERT_EQ(placed.size(), whole.size());
+    ASSERT_GT(placed.size(), 20u);
+    s.subpixel_threshold = std::clamp(placed[placed.size() / 2].closeness, -1.0, 1.0);
+    const auto got = match(device, pattern, frame, s);
+    ASSERT_EQ(got.size(), placed.size());
+    std::size_t close = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const bool is_close = placed[i].closeness >= s.subpixel_threshold;
+      close += is_close;
+      const Peak& expected = is_close ? placed[i] : whole[i];
+      EXPECT_EQ(std::tie(got[i].x, got[i].y, got[i].score),
+                std::tie(expected.x, expected.y, expected.score))
+          << info(method).name << ", peak " << i;
+    }
+    EXPECT_GT(close, 0u);
+    EXPECT_LT(close, got.size());
+  }
+
   template <class T>
   void expect_places(Method method, Subpixel subpixel, double bound) {
     MatchSettings s = settings(method);
@@ -176,6 +206,18 @@ TEST_P(SubpixelTest, MaskedPixelsTakeNoPart) {
   ASSERT_EQ(peaks.size(), 1u);
   EXPECT_NEAR(peaks[0].x, 8.3, 0.02);
   EXPECT_NEAR(peaks[0].y, 6.6, 0.02);
+}
+
+TEST_P(SubpixelTest, OnlyCloseOnesIfAskedFor) {
+  for (const Subpixel subpixel : {Subpixel::quadratic, Subpixel::least_squares})
+    for (const Method method : {Method::ccoeff_normed, Method::sqdiff_normed, Method::ccorr}) {
+      expect_the_close_ones_placed<std::uint8_t>(method, Polarity::same, subpixel);
+      expect_the_close_ones_placed<float>(method, Polarity::same, subpixel);
+    }
+  expect_the_close_ones_placed<std::uint8_t>(Method::ccoeff_normed, Polarity::inverted,
+                                             Subpixel::least_squares);
+  expect_the_close_ones_placed<std::uint8_t>(Method::ccoeff, Polarity::either,
+                                             Subpixel::least_squares);
 }
 
 /// Whatever the pictures, a place stays within a pixel of where the score is the peak's.

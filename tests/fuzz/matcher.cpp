@@ -69,6 +69,7 @@ MatchSettings take_settings(Bytes& bytes) {
   settings.max_peaks = bytes.mostly_between(1, 6);
   settings.min_peak_distance = bytes.mostly_between(0, 8);
   settings.subpixel = static_cast<Subpixel>(bytes.between(0, 3));
+  if (bytes.flag()) settings.subpixel_threshold = bytes.number<double>();
   if (bytes.flag())
     settings.search_region = {bytes.mostly_between(-5, 20), bytes.mostly_between(-5, 20),
                               bytes.mostly_between(0, 60), bytes.mostly_between(0, 60)};

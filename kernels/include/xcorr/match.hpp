@@ -62,6 +62,10 @@ struct MatchSettings {
   /// squares.
   Subpixel subpixel = Subpixel::least_squares;
 
+  /// In [-1, 1]: peaks whose closeness is less are left at whole pixels, which is quicker where
+  /// many are found and the best are wanted. Poses are settled whatever it is.
+  double subpixel_threshold = -1;
+
   /// The part of the frame that is searched: a match lies wholly inside. See searched_region.
   Rect search_region;
 
