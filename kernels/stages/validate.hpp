@@ -2,7 +2,9 @@
 //
 // The stage validate: the measured vectors of a grid -> the same, but what is implausible or
 // missing replaced by the median of its neighbours. The test is the normalised median test
-// (Westerweel and Scarano 2005).
+// (Westerweel and Scarano 2005). Where a field bends within a few windows, it rejects the vectors
+// at extrema, right as they are; so what fails is compared with what the vectors further out
+// continue to, too.
 #pragma once
 
 #include <cmath>
@@ -69,6 +71,90 @@ class Neighbours {
   int count_ = 0;
 };
 
+/// The weights with which what lies along a line continues to a node on it.
+struct LineWeights {
+  static constexpr int steps = 3;
+  /// One, two and three steps away, on one side and on the other; all 0: too little is known.
+  float of[2][steps] = {};
+
+  /// By the cubic polynomial through two on each side; at a rim the quadratic one through one and
+  /// two, or through three on one side. \param known  which there are
+  XCORR_HD explicit LineWeights(const bool (&known)[2][steps]) {
+    const bool one = known[0][0], other = known[1][0];
+    if (one && other && known[0][1] && known[1][1])
+      set(4.F / 6, -1.F / 6, 4.F / 6, -1.F / 6);
+    else if (one && other && known[0][1])
+      set(1, -1.F / 3, 1.F / 3, 0);
+    else if (one && other && known[1][1])
+      set(1.F / 3, 0, 1, -1.F / 3);
+    else if (one && known[0][1] && known[0][2])
+      set(3, -3, 0, 0, 1, 0);
+    else if (other && known[1][1] && known[1][2])
+      set(0, 0, 3, -3, 0, 1);
+  }
+  XCORR_HD bool any() const { return of[0][0] != 0 || of[1][0] != 0; }
+
+ private:
+  XCORR_HD void set(float a, float b, float c, float d, float third_a = 0, float third_c = 0) {
+    of[0][0] = a;
+    of[0][1] = b;
+    of[0][2] = third_a;
+    of[1][0] = c;
+    of[1][1] = d;
+    of[1][2] = third_c;
+  }
+};
+
+/// How far a component lies from the median of several, in medians of their own distances from it.
+XCORR_HD inline float strangeness(float value, float median, float spread,
+                                  const FieldPlausibility& limits) {
+  return (value - median) / (spread + limits.median_noise);
+}
+
+/// Whether a vector is what the lines through it, along rows, columns and diagonals of the grid,
+/// continue to: the normalised median test with them as neighbours. \param spread_x, spread_y  of
+/// the neighbours, which those of the lines must not exceed to excuse more
+XCORR_HD inline bool continues(const FieldPlausibility& limits, const FieldVector* vectors,
+                               Size grid, int column, int row, float spread_x, float spread_y) {
+  Neighbours dx, dy;
+  XCORR_UNROLL
+  for (int line = 0; line < 4; ++line) {
+    const int step_x = line % 3 - 1, step_y = line / 3 - 1;
+    const auto at = [&](int side, int i) {
+      const int steps = side ? -i - 1 : i + 1;
+      const int x = column + steps * step_x, y = row + steps * step_y;
+      const bool inside = x >= 0 && y >= 0 && x < grid.width && y < grid.height;
+      return inside ? vectors + std::int64_t{y} * grid.width + x : nullptr;
+    };
+    bool known[2][LineWeights::steps];
+    for (int side = 0; side < 2; ++side)
+      for (int i = 0; i < LineWeights::steps; ++i) {
+        const FieldVector* const other = at(side, i);
+        known[side][i] = other && limits.is_likely(*other);
+      }
+    const LineWeights weights(known);
+    float x = 0, y = 0;
+    for (int side = 0; side < 2; ++side)
+      for (int i = 0; i < LineWeights::steps; ++i) {
+        const float weight = weights.of[side][i];
+        if (weight == 0) continue;
+        const FieldVector& other = *at(side, i);
+        x += weight * other.dx;
+        y += weight * other.dy;
+      }
+    dx.set(line, x, weights.any());
+    dy.set(line, y, weights.any());
+  }
+  if (dx.count() < 2) return false;
+  const FieldVector& own = vectors[std::int64_t{row} * grid.width + column];
+  const float median_x = dx.median(), median_y = dy.median();
+  const float x =
+      strangeness(own.dx, median_x, fminf(dx.median_distance(median_x), spread_x), limits);
+  const float y =
+      strangeness(own.dy, median_y, fminf(dy.median_distance(median_y), spread_y), limits);
+  return x * x + y * y <= limits.median_limit * limits.median_limit;
+}
+
 /// A vector of the grid after the test. `links`: of the window, or null for its neighbours in the
 /// grid.
 XCORR_HD inline FieldVector validated(const FieldPlausibility& limits, const FieldVector* vectors,
@@ -95,9 +181,12 @@ XCORR_HD inline FieldVector validated(const FieldPlausibility& limits, const Fie
   if (likely) {
     // Of two neighbours either may be the one that is wrong.
     if (limits.median_limit <= 0 || dx.count() < 3) return vector;
-    const float x = (vector.dx - median_x) / (dx.median_distance(median_x) + limits.median_noise);
-    const float y = (vector.dy - median_y) / (dy.median_distance(median_y) + limits.median_noise);
-    if (x * x + y * y <= limits.median_limit * limits.median_limit) return vector;
+    const float spread_x = dx.median_distance(median_x), spread_y = dy.median_distance(median_y);
+    const float x = strangeness(vector.dx, median_x, spread_x, limits);
+    const float y = strangeness(vector.dy, median_y, spread_y, limits);
+    if (x * x + y * y <= limits.median_limit * limits.median_limit ||
+        (!links && continues(limits, vectors, grid, column, row, spread_x, spread_y)))
+      return vector;
     vector.status = FieldStatus::replaced;
   }
   vector.dx = median_x;

@@ -57,6 +57,17 @@ TEST_P(FieldTest, MedianTest) {
   EXPECT_EQ(untested.dy, 8);
 }
 
+/// A right vector at an extremum is greater than all of its neighbours.
+TEST_P(FieldTest, ExtremaAreKept) {
+  const Pair pair = fields::particles(size, fields::vortices(4, 128), {.lost = 0.05}, 5);
+  FieldSettings settings;
+  settings.windows = {64, 32, 32};
+  settings.deformation = true;
+  const Errors kept = errors(pair, settings);
+  EXPECT_EQ(kept.not_ok, 0);
+  EXPECT_LT(kept.rms, 0.15);
+}
+
 /// Averages have less noise than each of what is averaged, also after least squares.
 TEST_P(FieldTest, Smoothing) {
   const Pair pair = fields::particles(size, fields::uniform(3.4, -1.7), {.noise = 8}, 11);

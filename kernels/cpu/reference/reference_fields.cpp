@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "stages/displace.hpp"
@@ -170,11 +172,48 @@ Wide median(std::vector<Wide> values) {
   return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
-/// How many times the neighbours' usual distance from their median a value is away from it.
-Wide strangeness(Wide value, const std::vector<Wide>& others, Wide noise) {
+/// The usual distance of values from their median.
+Wide spread(const std::vector<Wide>& values) {
   std::vector<Wide> distances;
-  for (const Wide other : others) distances.push_back(std::abs(other - median(others)));
-  return std::abs(value - median(others)) / (median(distances) + noise);
+  for (const Wide value : values) distances.push_back(std::abs(value - median(values)));
+  return median(distances);
+}
+
+/// How many times the others' spread, or the most that counts of it, a value is away from their
+/// median.
+Wide strangeness(Wide value, const std::vector<Wide>& others, Wide most, Wide noise) {
+  return std::abs(value - median(others)) / (std::min(spread(others), most) + noise);
+}
+
+/// What the polynomial through values at these places is at 0.
+Wide continued(const std::vector<std::pair<int, Wide>>& values) {
+  Wide sum = 0;
+  for (const auto& [place, value] : values) {
+    Wide weight = 1;
+    for (const auto& [other, ignored] : values)
+      if (other != place) weight *= Wide(-other) / (place - other);
+    sum += weight * value;
+  }
+  return sum;
+}
+
+/// What the lines through a node of a grid continue to, of each for which enough is known.
+/// \param value_at  value_at(x, y) is a likely vector's component, or nothing
+template <class ValueAt>
+std::vector<Wide> continued_lines(int x, int y, const ValueAt& value_at) {
+  std::vector<Wide> all;
+  for (const auto& [dx, dy] : {std::pair{-1, -1}, {0, -1}, {1, -1}, {-1, 0}})
+    for (const std::vector<int>& places : std::vector<std::vector<int>>{
+             {1, 2, -1, -2}, {1, 2, -1}, {-1, -2, 1}, {1, 2, 3}, {-1, -2, -3}}) {
+      std::vector<std::pair<int, Wide>> values;
+      for (const int place : places)
+        if (const auto value = value_at(x + place * dx, y + place * dy))
+          values.emplace_back(place, *value);
+      if (values.size() < places.size()) continue;
+      all.push_back(continued(values));
+      break;
+    }
+  return all;
 }
 
 Status validate(const stage::Validate::Problem& p, const Device&, const stage::Validate::Buffers& b,
@@ -202,9 +241,25 @@ Status validate(const stage::Validate::Problem& p, const Device&, const stage::V
     }
     FieldVector v = b.vectors[i];
     bool good = likely(v);
-    if (good && dx.size() >= 3 && p.limits.median_limit > 0)
-      good = std::hypot(strangeness(v.dx, dx, p.limits.median_noise),
-                        strangeness(v.dy, dy, p.limits.median_noise)) <= p.limits.median_limit;
+    const auto fails = [&](const std::vector<Wide>& by_x, const std::vector<Wide>& by_y,
+                           Wide most_x, Wide most_y) {
+      return std::hypot(strangeness(v.dx, by_x, most_x, p.limits.median_noise),
+                        strangeness(v.dy, by_y, most_y, p.limits.median_noise)) >
+             p.limits.median_limit;
+    };
+    if (good && dx.size() >= 3 && p.limits.median_limit > 0 && fails(dx, dy, HUGE_VAL, HUGE_VAL)) {
+      const auto component = [&](float FieldVector::*which) {
+        return [&, which](int x, int y) -> std::optional<Wide> {
+          if (x < 0 || y < 0 || x >= p.grid.width || y >= p.grid.height) return {};
+          const FieldVector& other = b.vectors[y * p.grid.width + x];
+          return likely(other) ? std::optional<Wide>(other.*which) : std::nullopt;
+        };
+      };
+      const int x = i % p.grid.width, y = i / p.grid.width;
+      const auto by_x = continued_lines(x, y, component(&FieldVector::dx)),
+                 by_y = continued_lines(x, y, component(&FieldVector::dy));
+      good = !p.listed && by_x.size() >= 2 && !fails(by_x, by_y, spread(dx), spread(dy));
+    }
     if (!good) {
       if (v.status == FieldStatus::ok) v.status = FieldStatus::replaced;
       if (!dx.empty()) {

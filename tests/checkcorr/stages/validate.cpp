@@ -3,6 +3,8 @@
 // The stage validate: which vectors are replaced, and by what, but for rounding.
 #include "stages/validate.hpp"
 
+#include <cmath>
+
 #include "fielded.hpp"
 
 namespace checkcorr {
@@ -17,9 +19,16 @@ class ValidateTest final : public StageTest<xcorr::stage::Validate> {
             {which == 0 ? 0.F : 1.5F, 0.13F, which == 1 ? 0.55F : -1.F, which == 2 ? 1.2F : 1.F},
             is_listed(scenario.test)};
   }
+  /// Every second field bends within a few windows.
   xcorr::Status prepare(Scenario& scenario) const override {
     const Problem p = problem(scenario);
-    set(scenario.values, "vectors", made_field(p.grid));
+    auto vectors = made_field(p.grid);
+    for (xcorr::FieldVector& v : vectors) {
+      if (p.grid.width % 2 == 0) break;
+      v.dx += 3 * std::cos(0.2F * v.x) * std::cos(0.17F * v.y);
+      v.dy += 3 * std::sin(0.2F * v.x) * std::sin(0.17F * v.y);
+    }
+    set(scenario.values, "vectors", vectors);
     set(scenario.values, "links", made_links(p.listed ? p.grid.area() : 0));
     return {};
   }
