@@ -10,23 +10,13 @@
 // all dy, so that its lanes keep the sums of their shifts. The sums of the frame's windows, which
 // neighbours share, are those of all of a band of the frame, mostly its whole, from a kernel
 // before. Single precision then names the few shifts that may be the best, to be scored exactly.
-#include "cuda/common/launch.cuh"
-#include "cuda/common/row_words.cuh"
 #include "cuda/common/warp.cuh"
-#include "cuda/fields/search.cuh"
-#include "cuda/match/window_sums_strips.hpp"
-#include "cuda/tensor/mma.cuh"
+#include "cuda/fields/tensor_search.cuh"
 
 namespace xcorr::cuda {
 namespace {
 
 using u32 = std::uint32_t;
-
-/// Rows of zeros before the window's.
-constexpr int margin = 7;
-
-__host__ __device__ constexpr int min_of(int a, int b) { return a < b ? a : b; }
-__host__ __device__ constexpr int max_of(int a, int b) { return a < b ? b : a; }
 
 /// What a kernel is made for. \tparam steps  depths of 32 that hold the window's columns
 /// \tparam tiles  of eight rows that hold the window's, and seven rows more
@@ -38,10 +28,11 @@ struct Tiling {
   /// Of a multiprocessor, which shared memory has room for; more than 16 not all devices take.
   static constexpr int blocks = min_of(16, (steps == 1 ? 27 : 15) / warps);
   static constexpr int words = 4 * tiles_x + 8 * steps;  ///< of a row of the frame
-  static constexpr int pitch = steps == 1 ? 8 : 24;      ///< of the window's rows,
-  static constexpr int product_pitch =
-      16 * tiles_x + 4;  ///< of the products': in banks of their own
+  using Frame = StagedRows<words, 4>;
+  static constexpr int pitch = steps == 1 ? 8 : 24;  ///< of the window's rows
   static constexpr int window_rows = 8 * tiles + margin;
+  static constexpr int product_pitch =
+      16 * tiles_x + 4;                        ///< of the products' rows: in banks of their own
   static constexpr int of_lane = 4 * tiles_y;  ///< shifts whose sums a lane has
 };
 
@@ -49,15 +40,14 @@ struct Tiling {
 /// the pictures.
 template <class T>
 struct Layout {
-  int rows;  ///< of the frame
-  int copy;  ///< from copy to copy
-  int window, end;
+  typename T::Frame frame;
+  int copy, window, end;
 
   static constexpr int estimates = 8 * T::tiles_y * T::product_pitch;
 
   __host__ __device__ explicit Layout(const stage::Displace::Problem& p)
-      : rows(p.window + p.shifts() - 1),
-        copy((rows * T::words + 31 - 8) / 32 * 32 + 8),  // copies lie in banks of their own
+      : frame{p.window + p.shifts() - 1, p.window + p.shifts() - 1},
+        copy(frame.copy()),
         window(4 * copy),
         end(window + T::window_rows * T::pitch) {
     constexpr int results = estimates + T::of_lane * T::threads;
@@ -66,42 +56,6 @@ struct Layout {
   }
   __host__ __device__ std::size_t bytes() const { return 4 * static_cast<std::size_t>(end); }
 };
-
-/// \param load  load(row, x, words) gives five words of the searched area
-template <class T, class Load>
-__device__ void stage_rows(const Layout<T>& layout, u32* copies, Load load) {
-  constexpr int pieces = T::words / 4;
-#pragma unroll 2
-  for (int k = threadIdx.x; k < layout.rows * pieces; k += T::threads) {
-    const int row = k / pieces, piece = k % pieces;
-    if (16 * piece >= layout.rows) continue;  // only of shifts that are not asked for
-    u32 words[5];
-    load(row, 16 * piece, words);
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      *reinterpret_cast<uint4*>(copies + i * layout.copy + row * T::words + 4 * piece) = {
-          __funnelshift_r(words[0], words[1], 8 * i), __funnelshift_r(words[1], words[2], 8 * i),
-          __funnelshift_r(words[2], words[3], 8 * i), __funnelshift_r(words[3], words[4], 8 * i)};
-  }
-}
-
-template <class T>
-__device__ void stage_frame(const stage::Displace::Problem& p, const Layout<T>& layout,
-                            const SearchBuffers& b, const SearchedPlaces& places, u32* copies) {
-  const std::uint8_t* const first = b.frame + places.top * p.frame_pitch;
-  const bool is_inside = places.left >= 3 && places.top >= 0 &&
-                         places.left + 4 * T::words + 8 <= p.frame.width &&
-                         places.top + layout.rows <= p.frame.height;
-  if (is_inside)  // without branches the loads of several rows are in flight at once
-    return stage_rows(layout, copies, [&](int row, int x, u32(&words)[5]) {
-      load_words_inside(first + row * p.frame_pitch, places.left + x, words);
-    });
-  stage_rows(layout, copies, [&](int row, int x, u32(&words)[5]) {
-    const int y = places.top + row;
-    const int width = y >= 0 && y < p.frame.height ? p.frame.width : 0;
-    load_words(first + row * p.frame_pitch, places.left + x, width, words);
-  });
-}
 
 /// Rows of words of the window between its rows of zeros.
 /// \param load  load(y, x) gives a word of it
@@ -132,7 +86,7 @@ __device__ uint2 stage_window(const stage::Displace::Problem& p, const SearchBuf
                               const FieldWindow& window, u32* to) {
   const std::uint8_t* const first = b.reference + window.y * p.pitch;
   u32 word[1];
-  if (window.x >= 3 && window.x + 32 * T::steps + 8 <= p.frame.width)  // as in stage_frame()
+  if (window.x >= 3 && window.x + 32 * T::steps + 8 <= p.frame.width)  // as in stage_part()
     return stage_words<T>(p, to, [&](int y, int x) {
       load_words_inside(first + y * p.pitch, window.x + x, word);
       return word[0];
@@ -169,70 +123,33 @@ __device__ void multiply(const Layout<T>& layout, const u32* copies, const u32* 
   for (int first = 0; first < 8; ++first)
 #pragma unroll 1
     for (int step = 0; step < T::steps; ++step) {
-      const u32* const right = window + first * T::pitch + 8 * step;
-      uint2 b[T::tiles];
-#pragma unroll
-      for (int d = 0; d < T::tiles; ++d)
-        b[d] = *reinterpret_cast<const uint2*>(right + 8 * d * T::pitch);
       const u32* const left = copies + first * T::words + 8 * step;
-#pragma unroll
-      for (int q = 0; q < T::tiles_y + T::tiles - 1; ++q) {
-        // A lane has three words of A, but instructions take four registers in a row: what is
-        // loaded twice need not be copied.
-        const u32* const at = left + 8 * q * T::words;
-        const auto* const bytes = reinterpret_cast<const std::uint8_t*>(at);
-        const uint2 low = *reinterpret_cast<const uint2*>(at);
-        const u32 a[4] = {low.x, low.y, load_word(bytes + 4), load_word(bytes + 8)};
-#pragma unroll
-        for (int n = 0; n < T::tiles_y; ++n)
-          if (const int d = q - n; d >= 0 && d < T::tiles)
-            multiply_add(products[n], a, b[d].x, b[d].y);
-      }
+      const u32* const right = window + first * T::pitch + 8 * step;
+      multiply_rows<T::tiles_y, T::tiles>(
+          [&](int q, u32(&a)[4]) {
+            // A lane has three words of A, but instructions take four registers in a row: what is
+            // loaded twice need not be copied.
+            const u32* const at = left + 8 * q * T::words;
+            const auto* const bytes = reinterpret_cast<const std::uint8_t*>(at);
+            const uint2 low = *reinterpret_cast<const uint2*>(at);
+            a[0] = low.x;
+            a[1] = low.y;
+            a[2] = load_word(bytes + 4);
+            a[3] = load_word(bytes + 8);
+          },
+          [&](int d) { return *reinterpret_cast<const uint2*>(right + 8 * d * T::pitch); },
+          products);
     }
 }
 
-/// Of the frame's windows, at all places of a band.
-struct WindowSums {
-  const u32 *sums, *squares;
-  const float* scales;  ///< see launch_window_sums_strips()
-};
-
-/// Rows of places in the frame. A launch searches the windows whose first place is in one of them.
-struct Band {
-  int top, until;
-
-  __device__ bool contains(const SearchedPlaces& places) const {
-    const int y = places.top + places.from_y;
-    return y >= top && y < until;
-  }
-};
-
 /// What the scores of a window's shifts are made of.
-struct ShiftSums {
-  u32 n, sum, squares;       ///< of the window of the reference
-  const u32* products;       ///< in shared memory
-  WindowSums frame;          ///< from the window at the first place on
-  int product_pitch, pitch;  ///< of the products, and of the frame's sums
+struct ShiftSums : WindowScores {
+  const u32* products;  ///< in shared memory
+  int product_pitch;
 
-  /// The score up to a factor that the window's shifts share, off by less than 1e-6 of itself.
-  /// \param sum_, scale  of the frame's window there; 0, 0 outside
-  __device__ float estimate(int x, int y, u32 sum_, float scale) const {
-    const auto wide = [](u32 a, u32 b) { return std::uint64_t{a} * b; };
-    const u32 product = products[y * product_pitch + x];
-    return static_cast<float>(static_cast<std::int64_t>(wide(n, product) - wide(sum_, sum))) *
-           scale;
-  }
-  __device__ FieldSums reference() const { return {double(n), double(sum), double(squares)}; }
-  __device__ double exact(int x, int y) const {
-    const int at = y * pitch + x;
-    const FieldSums window = reference();
-    return window_score(window, window.n2_variance(),
-                        {window.n, double(frame.sums[at]), double(frame.squares[at])},
-                        double(products[y * product_pitch + x]));
-  }
+  __device__ u32 product(int x, int y) const { return products[y * product_pitch + x]; }
+  __device__ double exact(int x, int y) const { return WindowScores::exact(product(x, y), x, y); }
 };
-
-constexpr float no_estimate = -1e30F;
 
 /// Estimates of the scores at a lane's shifts, and exact ones of the best. They lie in shared
 /// memory, each read by its thread alone: in registers they would leave room for fewer warps.
@@ -243,28 +160,24 @@ class Scores {
       : all_(all), estimates_(estimates + threadIdx.x) {
     const bool inside[2] = {places.contains_column(shifts_.x(0)),
                             places.contains_column(shifts_.x(2))};
-    const u32* sums = all.frame.sums + shifts_.y(0) * all.pitch + shifts_.x(0);
-    const float* scales = all.frame.scales + (sums - all.frame.sums);
+    const ScaledSum* sums = all.frame.sums + shifts_.y(0) * all.frame.pitch + shifts_.x(0);
     greatest_ = no_estimate;
 #pragma unroll 2
     for (int i = 0; i < T::of_lane; i += 4) {
 #pragma unroll
       for (int k = 0; k < 4; ++k) {  // without branches, again
         const bool is_inside = inside[k / 2] & places.contains_row(shifts_.y(i + k));
-        const int at = k % 2 * all.pitch + shifts_.x(k) - shifts_.x(0);
-        const u32 sum = is_inside ? sums[at] : 0;
-        const float scale = is_inside ? scales[at] : 0;
-        of(i + k) = all.estimate(shifts_.x(k), shifts_.y(i + k), sum, scale);
+        const int at = k % 2 * all.frame.pitch + shifts_.x(k) - shifts_.x(0);
+        const ScaledSum there = is_inside ? sums[at] : ScaledSum{0, 0};
+        of(i + k) = all.estimate(all.product(shifts_.x(k), shifts_.y(i + k)), there);
         greatest_ = fmaxf(greatest_, of(i + k));
       }
-      sums += 8 * all.pitch;
-      scales += 8 * all.pitch;
+      sums += 8 * all.frame.pitch;
     }
   }
 
   /// The best of the block's shifts, found by all of its threads; -1 if no score is positive.
   __device__ int best(int shifts) const {
-    constexpr float slack = 1 - 4e-6F;  // more than two estimates are off by
     __shared__ float greatest_of[T::warps];
     __shared__ ScoredShift scored[T::threads];
     __shared__ int likely, only, scored_count;
@@ -278,7 +191,7 @@ class Scores {
 #pragma unroll
     for (int i = 0; i < T::warps; ++i) greatest = fmaxf(greatest, greatest_of[i]);
     if (!(greatest > 0)) return -1;
-    const float least = greatest * slack;
+    const float least = greatest * estimate_slack;
     if (greatest_ >= least)
       for_likely(least, [&](int x, int y) {
         if (atomicAdd(&likely, 1) == 0) only = y * shifts + x;
@@ -379,7 +292,8 @@ __global__ void __launch_bounds__(T::threads, T::blocks)
   const SearchedPlaces places(window, p.frame, p.window, p.range);
   if (write_if_left_out(p, window, places, vector)) return;
   if (!band.contains(places)) return wait_for_previous();  // the next band's sums wait for this one
-  stage_frame(p, layout, b, places, memory);
+  stage_part<T::threads>(b.frame, p.frame_pitch, p.frame, layout.frame, places.left, places.top,
+                         memory, T::words);
   const uint2 staged = stage_window<T>(p, b, window, memory + layout.window);
   unsigned sums[2] = {staged.x, staged.y};
   block_sums<T::warps>(sums);
@@ -392,16 +306,10 @@ __global__ void __launch_bounds__(T::threads, T::blocks)
   for (int i = 0; i < T::of_lane; ++i)
     memory[shifts.y(i) * T::product_pitch + shifts.x(i)] = products[i / 4][i % 4];
   wait_for_previous();
-  const int pitch = p.frame.width - p.window + 1;
-  const std::int64_t first = std::int64_t{places.top - band.top} * pitch + places.left;
-  const ShiftSums all{
-      static_cast<u32>(p.window * p.window),
-      reference.x,
-      reference.y,
-      memory,
-      {frame_sums.sums + first, frame_sums.squares + first, frame_sums.scales + first},
-      T::product_pitch,
-      pitch};
+  const ShiftSums all{{static_cast<u32>(p.window * p.window), reference.x, reference.y,
+                       frame_sums.from(band.first(places, frame_sums))},
+                      memory,
+                      T::product_pitch};
   Scores<T> scores(all, places, dynamic_shared<float>() + layout.estimates);
   find_vector(p, window, places, all, scores, vector);
 }
@@ -431,62 +339,21 @@ bool supports(const stage::Displace::Problem& p, const Device& device) {
          });
 }
 
-/// How the places of the frame are divided into bands, for whose sums there is memory.
-struct Bands {
-  Size places;  ///< of the frame
-  int step;     ///< rows from band to band
-  int rows;     ///< of a band, in which its last windows have all their places
-
-  explicit Bands(const stage::Displace::Problem& p)
-      : places(frame_windows(p).correlate.shifts.size()), step(places.height), rows(step) {
-#ifdef XCORR_SIMT
-    constexpr int most = 1 << 11;  // small frames have several
-#else
-    constexpr int most = 1 << 25;  // 400 MB
-#endif
-    if (places.area() <= most) return;
-    step = max_of(most / places.width - p.shifts() + 1, p.shifts());
-    rows = min_of(step + p.shifts() - 1, places.height);
-  }
-  std::size_t numbers() const { return static_cast<std::size_t>(Size{places.width, rows}.area()); }
-};
-
-std::size_t workspace(const stage::Displace::Problem& p, const Device&) {
-  return 3 * sizeof(u32) * Bands(p).numbers();
-}
-
-/// \param sums  of the band's places
-Status launch_band(const stage::Displace::Problem& p, const Device& device,
-                   const stage::Displace::Buffers& b, const Band& band, const WindowSums& sums) {
-  return with_tiling(p, Status{}, [&](auto tiling) {
-    using T = decltype(tiling);
-    // Only the window sums are awaited: what came before has ended, since their kernel waited for
-    // it.
-    return enqueue_early(
-        device, "displace_tensor", displace_tensor<T>, dim3(static_cast<unsigned>(p.count)),
-        dim3(T::threads), Layout<T>(p).bytes(), b.stream, p,
-        SearchBuffers{b.reference, b.frame, b.mask, b.windows, b.vectors}, band, sums);
-  });
-}
+std::size_t workspace(const stage::Displace::Problem& p, const Device&) { return Bands(p).bytes(); }
 
 Status launch(const stage::Displace::Problem& p, const Device& device,
               const stage::Displace::Buffers& b, PlanState*) {
-  const Bands bands(p);
-  auto* const sums = static_cast<u32*>(b.workspace);
-  u32* const squares = sums + bands.numbers();
-  auto* const scales = reinterpret_cast<float*>(squares + bands.numbers());
-  for (int top = 0; top < bands.places.height; top += bands.step) {
-    const Rect places{0, top, bands.places.width, min_of(bands.rows, bands.places.height - top)};
-    if (Status s = launch_window_sums_strips(frame_windows(p, places), device,
-                                             {{nullptr, b.stream}, b.frame, nullptr, sums, squares},
-                                             scales);
-        !s.ok())
-      return s;
-    if (Status s = launch_band(p, device, b, {top, top + bands.step}, {sums, squares, scales});
-        !s.ok())
-      return s;
-  }
-  return {};
+  return search_in_bands(p, device, b, [&](const Band& band, const WindowSums& sums) {
+    return with_tiling(p, Status{}, [&](auto tiling) {
+      using T = decltype(tiling);
+      // Only the window sums are awaited: what came before has ended, since their kernel waited for
+      // it.
+      return enqueue_early(
+          device, "displace_tensor", displace_tensor<T>, dim3(static_cast<unsigned>(p.count)),
+          dim3(T::threads), Layout<T>(p).bytes(), b.stream, p,
+          SearchBuffers{b.reference, b.frame, b.mask, b.windows, b.vectors}, band, sums);
+    });
+  });
 }
 
 constexpr Variant<stage::Displace> table[] = {

@@ -230,11 +230,10 @@ struct Outputs {
   }
 };
 
-/// \tparam scaled  whether `scales` are written, too
-template <bool scaled>
+/// \tparam Sum  u32, or ScaledSum
+template <class Sum>
 __global__ void __launch_bounds__(max_threads)
-    strips(Problem p, Plan plan, const std::byte* __restrict__ left, u32* sums, u32* squares,
-           float* scales) {
+    strips(Problem p, Plan plan, const std::byte* __restrict__ left, Sum* sums, u32* squares) {
   left += p.left_offset(blockIdx.z);
   sums += first_window(p, blockIdx.z);
   squares += first_window(p, blockIdx.z);
@@ -280,11 +279,14 @@ __global__ void __launch_bounds__(max_threads)
       const std::int64_t row = std::int64_t{y + r} * p.shifts.width + x0;
       u32 sum[share], square[share];
       outputs.load(prefix.line(r), sum);
-      outputs.write(sums + row, [&](int k) { return sum[k]; });
       outputs.load(prefix.line(phase + r), square);
+      outputs.write(sums + row, [&](int k) {
+        if constexpr (std::is_same_v<Sum, ScaledSum>)
+          return ScaledSum{sum[k], window_scale(w * h, sum[k], square[k])};
+        else
+          return sum[k];
+      });
       outputs.write(squares + row, [&](int k) { return square[k]; });
-      if constexpr (scaled)
-        outputs.write(scales + row, [&](int k) { return window_scale(w * h, sum[k], square[k]); });
     }
   }
 }
@@ -320,7 +322,7 @@ std::size_t shared_bytes(const Problem& p, const Plan& plan) {
 }  // namespace
 
 Status launch_window_sums_strips(const stage::WindowSums::Problem& problem, const Device& device,
-                                 const stage::WindowSums::Buffers& b, float* scales) {
+                                 const stage::WindowSums::Buffers& b, ScaledSum* scaled) {
   const Problem& p = problem.correlate;
   const auto* left = static_cast<const std::byte*>(b.lefts);
   const auto first =
@@ -328,9 +330,12 @@ Status launch_window_sums_strips(const stage::WindowSums::Problem& problem, cons
   const Plan plan = plan_of(p, device, static_cast<int>(first % max_unit));
   const dim3 grid(ceil_div(p.shifts.height, plan.rows * plan.down), plan.strips,
                   static_cast<unsigned>(p.total_lefts()));
-  return enqueue("strips", scales ? strips<true> : strips<false>, grid,
-                 dim3(32 * plan.across, plan.down), shared_bytes(p, plan), b.stream, p, plan, left,
-                 static_cast<u32*>(b.window_sums), static_cast<u32*>(b.window_squares), scales);
+  const auto enqueue_for = [&](auto* sums) {
+    return enqueue("strips", strips<std::remove_pointer_t<decltype(sums)>>, grid,
+                   dim3(32 * plan.across, plan.down), shared_bytes(p, plan), b.stream, p, plan,
+                   left, sums, static_cast<u32*>(b.window_squares));
+  };
+  return scaled ? enqueue_for(scaled) : enqueue_for(static_cast<u32*>(b.window_sums));
 }
 
 bool supports_window_sums_strips(const stage::WindowSums::Problem& problem, const Device& device) {

@@ -9,9 +9,16 @@ namespace xcorr::cuda {
 
 bool supports_window_sums_strips(const stage::WindowSums::Problem& problem, const Device& device);
 
-/// \param scales  of each window, too, unless null: one by the root of pixels * squares - sum^2, by
-///                which sums of products become scores; 0 where all its pixels are alike
+/// What is read together of a window.
+struct alignas(8) ScaledSum {
+  std::uint32_t sum;
+  /// One by the root of pixels * squares - sum^2, by which sums of products become scores; 0 where
+  /// all its pixels are alike.
+  float scale;
+};
+
+/// \param scaled  of each window, instead of the buffers' window_sums, unless null
 Status launch_window_sums_strips(const stage::WindowSums::Problem& problem, const Device& device,
-                                 const stage::WindowSums::Buffers& buffers, float* scales);
+                                 const stage::WindowSums::Buffers& buffers, ScaledSum* scaled);
 
 }  // namespace xcorr::cuda

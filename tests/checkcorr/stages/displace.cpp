@@ -28,11 +28,15 @@ class DisplaceTest final : public StageTest<xcorr::stage::Displace> {
     p.masked = has_mask(c);
     p.count = across * across;
     p.type = c.type;
-    if (c.right.width % 3 == 1) {
+    const bool is_alone = c.type == ElementType::u8 &&
+                          (c.fill != Fill::reals || c.misalign > 0 || c.left.width >= 160);
+    if (c.right.width % 3 == 1 && !is_alone) {
       p.pairs = 3;
       p.pair = c.right.height % 3;
     }
     if (which % 3 != 1) set_grid(p, which);
+    // For searches that share what windows have in common.
+    if (p.spacing % 8 == 0 && p.window <= 32 && p.window > p.spacing) p.range = 8 + which % 9;
     return p;
   }
   static constexpr int across = 3;  ///< windows, where they are no grid
