@@ -106,9 +106,8 @@ class State final : public PlanState {
 
   /// Memory that is not written to before it is needed.
   static Result<Block> spectra_of(const Problem& problem) {
-    return Block::make(Backend::cpu,
-                       sizeof(Complex) * problem.total_rights() *
-                                          spectrum_points(choose_tiling(problem)));
+    return Block::make(Backend::cpu, sizeof(Complex) * problem.total_rights() *
+                                         spectrum_points(choose_tiling(problem)));
   }
 
   Status set_rights(const void* rights, Stream) override {
@@ -178,9 +177,7 @@ class State final : public PlanState {
   }
 
   /// Of the first columns, so many.
-  int pairs_of_groups(int columns) const {
-    return static_cast<int>(ceil_div(columns, 2 * lanes_));
-  }
+  int pairs_of_groups(int columns) const { return static_cast<int>(ceil_div(columns, 2 * lanes_)); }
 
   template <class Body>
   void each_pair(const Work& work, int columns, const Body& body) const {
@@ -224,7 +221,8 @@ class State final : public PlanState {
   }
 
   void run_tile(const Work& work, const stage::Correlate::Problem& problem,
-                const stage::Correlate::Buffers& buffers, int left_index, std::int64_t index) const {
+                const stage::Correlate::Buffers& buffers, int left_index,
+                std::int64_t index) const {
     const Problem& p = problem.correlate;
     const auto left = left_of<std::byte>(p, buffers.lefts, left_index);
     const Rect t = tile(p, index);
