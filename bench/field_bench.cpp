@@ -244,6 +244,25 @@ struct Timed {
   FieldSettings settings;
 };
 
+FieldSettings of_type(FieldSettings s, ElementType type) {
+  s.type = type;
+  return s;
+}
+
+/// The pixels as another type has them: of 16 bits all bits are used.
+std::vector<std::byte> pixels_as(ElementType type, const std::vector<std::uint8_t>& pixels) {
+  const auto converted = [&](auto factor) {
+    using T = decltype(factor);
+    std::vector<std::byte> bytes(pixels.size() * sizeof(T));
+    for (std::size_t i = 0; i < pixels.size(); ++i)
+      reinterpret_cast<T*>(bytes.data())[i] = static_cast<T>(factor * pixels[i]);
+    return bytes;
+  };
+  return type == ElementType::u8    ? converted(std::uint8_t{1})
+         : type == ElementType::u16 ? converted(std::uint16_t{257})
+                                    : converted(1.0F);
+}
+
 void measure_speed(const Options& options, const Device& device) {
   const FieldSettings gauss = search(32, FieldSubpixel::gauss);
   const Timed rows[] = {
@@ -257,8 +276,12 @@ void measure_speed(const Options& options, const Device& device) {
       {"2048 least squares 1, quintic", 2048, least_squares(1, 5)},
       {"2048 least squares 2, quintic", 2048, least_squares(2, 5)},
       {"2048 least squares 1, cubic", 2048, least_squares(1, 3)},
+      {"1024 gauss, u16", 1024, of_type(gauss, ElementType::u16)},
+      {"1024 gauss, f32", 1024, of_type(gauss, ElementType::f32)},
+      {"1024 64-32 least squares 1, quintic, f32", 1024,
+       of_type(passes(least_squares(1, 5), {64, 32}), ElementType::f32)},
   };
-  std::printf("%-38s %8s %10s %12s %10s\n", "what", "vectors", "ms", "vectors/s", "CPU ms");
+  std::printf("%-42s %8s %10s %12s %10s\n", "what", "vectors", "ms", "vectors/s", "CPU ms");
   for (const Timed& row : rows) {
     if (!is_wanted(options, row.name)) continue;
     const Size size{row.side, row.side};
@@ -266,16 +289,19 @@ void measure_speed(const Options& options, const Device& device) {
     auto matcher = require(FieldMatcher::make(device, size, row.settings));
     // In the device's memory, as decoders leave pictures.
     const auto upload = [&](const fields::Picture& from) {
-      Block block = require(Block::make(device.backend, from.pixels.size()));
+      const std::vector<std::byte> pixels = pixels_as(row.settings.type, from.pixels);
+      Block block = require(Block::make(device.backend, pixels.size()));
       require(runtime(device.backend)
-                  .copy(bytes_copy(block.data(), from.pixels.data(), from.pixels.size()),
-                        Memory::host, Memory::device, {}));
+                  .copy(bytes_copy(block.data(), pixels.data(), pixels.size()), Memory::host,
+                        Memory::device, {}));
       require(runtime(device.backend).wait({}));
       return block;
     };
     const Block first = upload(pair.first), second = upload(pair.second);
     const auto view = [&](const Block& block) {
-      return MatrixView{block.data(), ElementType::u8, size, size.width, Memory::device};
+      const ElementType type = row.settings.type;
+      const auto pitch = static_cast<std::ptrdiff_t>(size.width * size_of(type));
+      return MatrixView{block.data(), type, size, pitch, Memory::device};
     };
     require(matcher.set_reference(view(first)));
     std::size_t count = 0;
@@ -293,7 +319,7 @@ void measure_speed(const Options& options, const Device& device) {
       least = std::min(least, took);
       spent += took;
     }
-    std::printf("%-38s %8zu %10.3f %12.0f %10.3f\n", row.name, count, 1e3 * least,
+    std::printf("%-42s %8zu %10.3f %12.0f %10.3f\n", row.name, count, 1e3 * least,
                 static_cast<double>(count) / least, least_cpu);
     std::fflush(stdout);
   }
