@@ -40,7 +40,7 @@ std::unique_ptr<Engine<T>> engine_for(const Tiling& tiling) {
     return std::unique_ptr<Engine<T>>(HWY_DYNAMIC_DISPATCH(make_engine)(tiling));
 }
 
-/// At most.
+/// Of a spectrum; with fewer lanes it has fewer rows.
 std::int64_t spectrum_points(const Tiling& t) {
   return std::int64_t{t.spectrum_rows(max_lanes)} * t.columns;
 }

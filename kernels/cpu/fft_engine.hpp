@@ -37,9 +37,9 @@ struct GroupPair {
 
 /// The transforms of a tile, in steps on some of its columns or rows (a group, as many as a vector
 /// has lanes), so that groups can run in parallel. A surface holds the data between the column
-/// steps and the row steps; a spectrum holds one group after the other. Both are twice as large as
-/// the transform's and have the rows of Tiling::spectrum_rows(). `a`, `b`: scratch lines. T: double
-/// or float.
+/// steps and the row steps; a spectrum holds one group after the other. Both have the rows of
+/// Tiling::spectrum_rows(), and values twice the transform's. `a`, `b`: scratch lines. T: double or
+/// float.
 template <class T>
 class Engine {
  public:

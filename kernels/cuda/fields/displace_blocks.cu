@@ -4,8 +4,8 @@
 // overlap have strips of columns in common, as wide as the grid's spacing: the products of each
 // strip are summed once, and a window's are the sums of its strips'. Products are made as in
 // displace_tensor.cu, but for the depth: it has 16 columns of two rows. Then a warp has a window:
-// it estimates its scores in single precision, a column of shifts a lane. What may be best, and
-// what is around it, is scored exactly, of all windows of the block at once.
+// it estimates its scores in single precision, a column of shifts a lane, and scores exactly what
+// is best and what is around it; where estimates do not tell which is best, all.
 #include "cuda/common/warp.cuh"
 #include "cuda/fields/tensor_search.cuh"
 
@@ -20,6 +20,7 @@ constexpr int most_shifts = 33;    ///< along an axis
 constexpr int least_shifts = 17;   ///< with fewer, searches of single windows are as quick
 constexpr int depth_columns = 16;  ///< of a strip; those beyond its own are multiplied with 0
 constexpr int tiles_x = 3, tiles_y = 5, tiles = 5;  ///< as in displace_tensor.cu
+static_assert(strips <= warps);
 constexpr int product_pitch = 36, products_of_strip = most_shifts * product_pitch;
 
 /// \tparam spacing_   of the grid, pixels
