@@ -161,14 +161,14 @@ class Program(unittest.TestCase):
         return rows
 
     def test_drawn_sequences(self):
-        rows = self.rows('--starts=2', '--element=', '--element=threshold=0.99', self.made / 'moves-pieces',
-                         self.made / 'blurs-pieces')
+        rows = self.rows('--starts=2', '--element=', '--element=tracker=template threshold=0.99',
+                         self.made / 'moves-pieces', self.made / 'blurs-pieces')
         for kind in 'moves-pieces', 'blurs-pieces':
             row = rows['cudaxcorr', kind]
             self.assertEqual((row['frames'], row['absent'], row['wrong']), (str(89 + 35), '0', '0.0000'))
             self.assertGreater(float(row['iou']), 0.9)
             self.assertGreater(float(row['ms']), 0)
-        strict = rows['cudaxcorr threshold=0.99', 'blurs-pieces']
+        strict = rows['cudaxcorr tracker=template threshold=0.99', 'blurs-pieces']
         self.assertGreater(float(strict['lost']), 0.5)
         self.assertAlmostEqual(float(rows['cudaxcorr', 'mean']['iou']), sum(
             float(rows['cudaxcorr', kind]['iou']) for kind in ('moves-pieces', 'blurs-pieces')) / 2, places=3)
