@@ -125,8 +125,9 @@ FittedPlace place(const Job& job) {
   PlaceSums sums{};
   const Size size = job.pattern.size;
   const int rows = rows_at_a_time(size), last = size.height - PlaceSums::reach;
-  for (int y = PlaceSums::reach; y < last; y += rows)
-    add_rows(job, y, std::min(y + rows, last), sums);
+  if (size.width > 2 * PlaceSums::reach)  // no pixel of a narrower template takes part
+    for (int y = PlaceSums::reach; y < last; y += rows)
+      add_rows(job, y, std::min(y + rows, last), sums);
   PlaceSolution solutions[PlaceSums::shifts];
   for (int shift = 0; shift < PlaceSums::shifts; ++shift)
     solutions[shift] = place_solution(sums, shift);

@@ -34,6 +34,7 @@ constexpr Case table[] = {
     {.name = "row", .type = f32, .left = {65, 1}, .right = {31, 1}, .shifts = full, .fill = integers},
     {.name = "column", .type = u8, .left = {1, 65}, .right = {1, 31}, .shifts = full},
     {.name = "column", .type = f32, .left = {1, 65}, .right = {1, 31}},
+    {.name = "narrow", .type = u8, .left = {4, 12}, .right = {1, 9}},
     {.name = "same-size", .type = u8, .left = {33, 31}, .right = {33, 31}},
     {.name = "same-size", .type = f32, .left = {33, 31}, .right = {33, 31}, .fill = integers},
     {.name = "same-size-full", .type = u8, .left = {32, 32}, .right = {32, 32}, .shifts = full},
@@ -97,6 +98,12 @@ constexpr Case table[] = {
     {.name = "strips", .type = u8, .left = {531, 21}, .right = {16, 5}, .pad = 5},
     {.name = "strips-of-words", .type = u8, .left = {532, 21}, .right = {31, 6}, .shifts = rectangle, .rectangle = {3, 1, 490, 15}},
     {.name = "strips-of-wide", .type = u8, .left = {1104, 11}, .right = {300, 3}, .shifts = rectangle, .rectangle = {5, 2, 797, 7}},
+
+    // ---- few products, but grids of windows that share strips of columns ----
+    {.name = "grid", .left = {56, 24}, .right = {16, 16}, .shifts = rectangle, .rectangle = {1, 2, 3, 1}},
+    {.name = "grid-symmetric", .left = {61, 27}, .right = {16, 16}, .shifts = rectangle, .rectangle = {1, 2, 3, 1}},
+    {.name = "grid-of-two-strips", .left = {97, 50}, .right = {32, 32}, .shifts = rectangle, .rectangle = {1, 2, 1, 1}},
+    {.name = "grid-of-four-strips", .left = {99, 43}, .right = {32, 32}, .shifts = rectangle, .rectangle = {1, 2, 1, 1}},
 
     // ---- masks ----
     {.name = "disc-small", .type = u8, .left = {12, 9}, .right = {5, 4}, .mask = Mask::disc},
