@@ -136,11 +136,14 @@ def test_mask(series, tmp_path):
     (["0.png"], "one picture has nothing to be compared with"),
     (["0.png", "1.png", "-o", "field.doc"], "field.doc: its ending is none of"),
     (["0.png", "1.png", "--windows", "300"], "windows must be of 4 to 256 pixels along a side, not 300"),
-    (["0.png", "1.png", "-o", "no/such/folder.csv"], "no/such/folder.csv"),
+    (["0.png", "1.png", "-o", "no/such/folder.csv"], "no/such/folder.csv: there is no such folder"),
+    (["0.png", "1.png", "-o", "no/such/folder.npz"], "no/such/folder.npz: there is no such folder"),
+    (["0.png", "1.png", "-o", "folder.csv"], "folder.csv: Is a directory"),
     (["0.png", "1.png", "-o", "/dev/full/x.csv"], "/dev/full"),
 ])
 def test_what_cannot_be(series, monkeypatch, capsys, words, text):
     monkeypatch.chdir(series)
+    (series / "folder.csv").mkdir()
     assert command.main([*words, "-q", "--device", "cpu"]) == 1
     assert text in capsys.readouterr().err
 

@@ -6,6 +6,7 @@ import contextlib
 import csv
 import importlib
 import pathlib
+import sys
 from typing import Any, Callable, Iterator
 
 import numpy as np
@@ -18,6 +19,10 @@ MOST_PIXELS = 1 << 29
 
 class Unreadable(Exception):
     """A picture, or something else that is named, cannot be read or written."""
+
+
+def say(what: object) -> None:
+    print(f"xcorr-field: {what}", file=sys.stderr)
 
 
 def library(name: str, purpose: str, package: str) -> Any:
