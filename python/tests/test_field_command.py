@@ -2,12 +2,15 @@
 """The command xcorr-field, on pictures whose displacement is known."""
 import csv
 import io
+import re
 import subprocess
 import sys
 
 import numpy
 import pytest
 
+import xcorr
+from conftest import noise
 from test_field import shifted
 from xcorr.field import command
 
@@ -100,6 +103,48 @@ def test_video(tmp_path):
     out = tmp_path / "field.csv"
     assert command.main([str(path), "-o", str(out), "-q", *WHOLE]) == 0
     assert medians(out) == {"1": -2, "2": -2}
+
+
+def test_a_cut(series, tmp_path, capsys):
+    Image.fromarray(noise((96, 128), 99)).save(series / "2a.png")
+    out = tmp_path / "field.csv"
+    assert command.main([str(series), "-o", str(out), *WHOLE]) == 0
+    assert list(medians(out)) == ["1", "2", "3", "4"]  # to the other picture and back
+    said = capsys.readouterr()
+    assert said.err.splitlines() == [f"xcorr-field: {name}: a cut, it seems: half of the windows score less than 0.4"
+                                     for name in ("2a.png", "3.png")]
+    assert [line.endswith(" cut") for line in said.out.splitlines()] == [False, False, True, True]
+    assert command.main([str(series), "--cut-score", "-1", *WHOLE]) == 0
+    said = capsys.readouterr()
+    assert not said.err and "cut" not in said.out
+    pairs = [str(series / name) for name in ("2.png", "2a.png")]
+    assert command.main([*pairs, "--reference", "pairs", "--ensemble", *WHOLE]) == 0
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize("scores, states, cut", [
+    ([0.1, 0.1, 0.9], [0, 0, 0], True),
+    ([0.1, 0.9], [0, 1], False),  # less than half of them: the greater one of the middle two counts
+    ([0.1, 0.1, 0.9], [2, 4, 0], False),
+    ([0.1, 0.1], [2, 4], False),
+    ([0.5, 0.5], [0, 0], False),
+])
+def test_what_a_cut_is(scores, states, cut):
+    vectors = numpy.zeros((1, len(scores)), xcorr.VECTOR)
+    vectors["score"], vectors["status"] = scores, states
+    assert command._is_cut(vectors, 0.5) == cut
+
+
+def test_a_video_that_ends_early(tmp_path, capsys):
+    path = tmp_path / "clip.avi"
+    write_video(path, range(12))
+    whole = path.read_bytes()
+    assert command.main([str(path), "-q", *WHOLE]) == 0
+    assert not capsys.readouterr().err
+    path.write_bytes(whole[:len(whole) // 2])
+    assert command.main([str(path), "-q", *WHOLE]) == 0
+    assert re.fullmatch(f"xcorr-field: {re.escape(str(path))}: it ends after [3-8] frames of 12: it is broken there, or "
+                        "that number is an estimate\n", capsys.readouterr().err)
 
 
 def test_broken_pictures_are_named_and_the_rest_goes_on(series, tmp_path, capsys):

@@ -41,6 +41,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--mask", metavar="FILE", help="a picture; where it is black the reference does not count")
     parser.add_argument("--places", metavar="FILE", help="a CSV of x and y of the centres of windows, instead of a grid; "
                         "a first line of names may say which columns these are")
+    parser.add_argument("--cut-score", type=float, default=0.4, metavar="float", help="a picture is named as one that "
+                        "follows a cut where half of the windows score less; -1: none is (0.4)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (auto)")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary")
     settings = parser.add_argument_group("settings, as of the library")
@@ -111,6 +113,7 @@ class _Measuring:
         """What is compared: the number and name of a picture, its reference and itself; names what cannot be."""
         reference: np.ndarray | None = None
         progress = _Progress(series.count, self._quiet)
+        number = -1
         for number, (name, picture) in enumerate(series):
             progress.show(number + 1)
             begins_pair = self._kept == "pairs" and number % 2 == 0
@@ -127,6 +130,9 @@ class _Measuring:
             elif begins_pair or self._kept != "pairs":  # else the first of the pair is broken
                 reference = picture
         progress.end()
+        if series.count and number + 1 < series.count:
+            say(f"{series.name}: it ends after {number + 1} frames of {series.count}: it is broken there, or that "
+                "number is an estimate")
 
     @staticmethod
     def _fault_of(name: str, picture: Any, reference: np.ndarray | None) -> str | None:
@@ -138,6 +144,12 @@ class _Measuring:
         if reference is not None and picture.dtype != reference.dtype:
             return f"{name}: its pixels are of {picture.dtype}, those of the reference of {reference.dtype}"
         return None
+
+
+def _is_cut(vectors: np.ndarray, cut_score: float) -> bool:
+    """By the rule of cudaxcorrfield: the median score, without windows that are masked or flat."""
+    scores = np.sort(vectors["score"][~np.isin(vectors["status"], (2, 4))])
+    return scores.size > 0 and float(scores[scores.size // 2]) < cut_score
 
 
 def _summary(number: int, vectors: np.ndarray) -> str:
@@ -163,8 +175,12 @@ def _run(options: argparse.Namespace) -> int:
         for field in measuring.fields(series):
             measured += 1
             outputs.write(field)
+            # The scores of an ensemble's pairs are averaged: low ones are what it is for.
+            cut = not options.ensemble and _is_cut(field.vectors, options.cut_score)
+            if cut:
+                say(f"{field.name}: a cut, it seems: half of the windows score less than {options.cut_score:g}")
             if not options.quiet:
-                print(_summary(field.number, field.vectors))
+                print(_summary(field.number, field.vectors) + " cut" * cut)
     finally:
         outputs.close()
     if not measured:

@@ -99,8 +99,9 @@ def _is_number(text: str) -> bool:
 class Series:
     """Pictures one after another."""
 
-    def __init__(self, count: int | None, pictures: Callable[[], Iterator[tuple[str, Any]]]) -> None:
-        self.count = count  #: of the pictures; None: not known
+    def __init__(self, name: str, count: int | None, pictures: Callable[[], Iterator[tuple[str, Any]]]) -> None:
+        self.name = name
+        self.count = count  #: of the pictures, of a video as its header says; None: not known
         self._pictures = pictures
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
@@ -115,7 +116,7 @@ def _of_files(paths: list[pathlib.Path]) -> Series:
                 yield path.name, read_picture(path)
             except Unreadable as error:
                 yield path.name, error
-    return Series(len(paths), pictures)
+    return Series("", len(paths), pictures)
 
 
 def _of_video(path: pathlib.Path) -> Series:
@@ -133,7 +134,7 @@ def _of_video(path: pathlib.Path) -> Series:
                 return
             yield f"{path.name} {number}", cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
             number += 1
-    return Series(count if count > 0 else None, pictures)
+    return Series(str(path), count if count > 0 else None, pictures)
 
 
 def open_series(inputs: list[str]) -> Series:
