@@ -19,3 +19,15 @@ def photograph(request):
 @pytest.fixture
 def frame():
     return noise((60, 80), 1)
+
+
+@pytest.fixture
+def series(tmp_path):
+    """A folder of four pictures, which move by a pixel more from each to the next."""
+    from PIL import Image
+    from test_field import shifted
+    folder = tmp_path / "series"
+    folder.mkdir()
+    for number, x in enumerate([0, 1, 3, 6]):
+        Image.fromarray(shifted(x, 0).copy()).save(folder / f"{number}.png")
+    return folder

@@ -34,7 +34,6 @@ def archive(tmp_path_factory):
         make_video(folder / f"{seed}.mp4", seed, 1000)
     make_video(folder / "4.mkv", 4, 100, muxer="matroskamux")
     make_video(folder / "5.avi", 5, 100, coder="jpegenc quality=95", muxer="avimux")
-    make_video(folder / "6.ts", 6, 100, muxer="mpegtsmux")
     return folder
 
 
@@ -96,10 +95,19 @@ def test_a_worker_and_then_the_driver_are_killed(archive, tmp_path):
 
 
 def test_files_of_other_kinds(archive, wanted, tmp_path):
-    for name in "4.mkv", "5.avi", "6.ts":
+    for name in "4.mkv", "5.avi":
         for unit in units.units_of(archive / name, wanted, 40):
             search.search_unit(unit, tmp_path)
-    assert faults(tmp_path, {"4.mkv": 100, "5.avi": 100, "6.ts": 100}) == (0, 0, 0)
+    assert faults(tmp_path, {"4.mkv": 100, "5.avi": 100}) == (0, 0, 0)
+
+
+def test_a_transport_stream(wanted, tmp_path):
+    for element in "mpegtsmux", "tsdemux", "h264parse":
+        if not _gstreamer.Gst.ElementFactory.find(element):
+            pytest.skip(f"GStreamer has no element {element} (Debian: gstreamer1.0-plugins-bad)")
+    for unit in units.units_of(make_video(tmp_path / "6.ts", 6, 100, muxer="mpegtsmux"), wanted, 40):
+        search.search_unit(unit, tmp_path)
+    assert faults(tmp_path, {"6.ts": 100}) == (0, 0, 0)
 
 
 def test_units(archive, wanted):

@@ -2,27 +2,20 @@
 """The command xcorr-field, on pictures whose displacement is known."""
 import csv
 import io
+import re
 import subprocess
 import sys
 
 import numpy
 import pytest
 
+import xcorr
+from conftest import noise
 from test_field import shifted
-from xcorr.field import command, pictures
+from xcorr.field import command
 
 Image = pytest.importorskip("PIL.Image")
 WHOLE = ["--subpixel", "none", "--search-range", "8", "--device", "cpu"]
-
-
-@pytest.fixture
-def series(tmp_path):
-    """A folder of four pictures, which move by a pixel more from each to the next."""
-    folder = tmp_path / "series"
-    folder.mkdir()
-    for number, x in enumerate([0, 1, 3, 6]):
-        Image.fromarray(shifted(x, 0).copy()).save(folder / f"{number}.png")
-    return folder
 
 
 def medians(path):
@@ -86,23 +79,6 @@ def test_places_that_cannot_be(series, tmp_path, capsys, text, said):
     assert capsys.readouterr().err == f"xcorr-field: {places}: {said}\n"
 
 
-def test_other_formats(series, tmp_path):
-    files = [tmp_path / name for name in ("field.vtk", "field.npz", "field.h5")]
-    pytest.importorskip("h5py")
-    outputs = [word for file in files for word in ("-o", str(file))]
-    assert command.main([str(series), "-q", *outputs, *WHOLE]) == 0
-    assert not files[0].exists()
-    vtk = (tmp_path / "field-000002.vtk").read_text().splitlines()
-    assert vtk[0] == "# vtk DataFile Version 3.0" and "DIMENSIONS 7 5 1" in vtk
-    assert vtk[vtk.index("VECTORS displacement float") + 1 + 17] == "-2 0 0"
-    with numpy.load(files[1]) as arrays:
-        assert arrays["dx"].shape == (3, 5, 7) and list(arrays["frame"]) == [1, 2, 3]
-        assert arrays["dx"][2, 2, 3] == -3
-    import h5py
-    with h5py.File(files[2]) as file:
-        assert file["dx"].shape == (3, 5, 7) and file["dx"][1, 2, 3] == -2
-
-
 @pytest.mark.parametrize("shown", ["magnitude", "strain-xy", "none"])
 def test_plot(series, tmp_path, shown):
     pytest.importorskip("matplotlib")
@@ -113,16 +89,62 @@ def test_plot(series, tmp_path, shown):
         assert plot.width > 400
 
 
-def test_video(tmp_path):
+def write_video(path, places):
     cv2 = pytest.importorskip("cv2")
-    path = tmp_path / "clip.avi"
     video = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*"MJPG"), 25, (128, 96))
-    for x in (0, 2, 4):
+    for x in places:
         video.write(cv2.cvtColor(shifted(x, 0).copy(), cv2.COLOR_GRAY2BGR))
     video.release()
+
+
+def test_video(tmp_path):
+    path = tmp_path / "clip.avi"
+    write_video(path, (0, 2, 4))
     out = tmp_path / "field.csv"
     assert command.main([str(path), "-o", str(out), "-q", *WHOLE]) == 0
     assert medians(out) == {"1": -2, "2": -2}
+
+
+def test_a_cut(series, tmp_path, capsys):
+    Image.fromarray(noise((96, 128), 99)).save(series / "2a.png")
+    out = tmp_path / "field.csv"
+    assert command.main([str(series), "-o", str(out), *WHOLE]) == 0
+    assert list(medians(out)) == ["1", "2", "3", "4"]  # to the other picture and back
+    said = capsys.readouterr()
+    assert said.err.splitlines() == [f"xcorr-field: {name}: a cut, it seems: half of the windows score less than 0.4"
+                                     for name in ("2a.png", "3.png")]
+    assert [line.endswith(" cut") for line in said.out.splitlines()] == [False, False, True, True]
+    assert command.main([str(series), "--cut-score", "-1", *WHOLE]) == 0
+    said = capsys.readouterr()
+    assert not said.err and "cut" not in said.out
+    pairs = [str(series / name) for name in ("2.png", "2a.png")]
+    assert command.main([*pairs, "--reference", "pairs", "--ensemble", *WHOLE]) == 0
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize("scores, states, cut", [
+    ([0.1, 0.1, 0.9], [0, 0, 0], True),
+    ([0.1, 0.9], [0, 1], False),  # less than half of them: the greater one of the middle two counts
+    ([0.1, 0.1, 0.9], [2, 4, 0], False),
+    ([0.1, 0.1], [2, 4], False),
+    ([0.5, 0.5], [0, 0], False),
+])
+def test_what_a_cut_is(scores, states, cut):
+    vectors = numpy.zeros((1, len(scores)), xcorr.VECTOR)
+    vectors["score"], vectors["status"] = scores, states
+    assert command._is_cut(vectors, 0.5) == cut
+
+
+def test_a_video_that_ends_early(tmp_path, capsys):
+    path = tmp_path / "clip.avi"
+    write_video(path, range(12))
+    whole = path.read_bytes()
+    assert command.main([str(path), "-q", *WHOLE]) == 0
+    assert not capsys.readouterr().err
+    path.write_bytes(whole[:len(whole) // 2])
+    assert command.main([str(path), "-q", *WHOLE]) == 0
+    assert re.fullmatch(f"xcorr-field: {re.escape(str(path))}: it ends after [3-8] frames of 12: it is broken there, or "
+                        "that number is an estimate\n", capsys.readouterr().err)
 
 
 def test_broken_pictures_are_named_and_the_rest_goes_on(series, tmp_path, capsys):
@@ -154,71 +176,27 @@ def test_mask(series, tmp_path):
     assert {row["status"] for row in rows if float(row["x"]) < 30} == {"2"}
 
 
-def test_deep_pictures(tmp_path):
-    names = []
-    for x in (0, 3):
-        names.append(str(tmp_path / f"{x}.png"))
-        deep = 30000 + shifted(x, 0).astype("u2") // 4  # less than a step of 8 bits
-        Image.fromarray(deep).save(names[-1])
-    read = pictures.read_picture(tmp_path / "0.png")
-    assert read.dtype == numpy.uint16 and (read == 30000 + shifted(0, 0).astype("u2") // 4).all()
-    out = tmp_path / "field.csv"
-    assert command.main([*names, "-o", str(out), "-q", *WHOLE]) == 0
-    assert medians(out) == {"1": -3}
-
-
-def test_what_pictures_are_read_as():
-    for kind, made in (("u1", "u1"), ("u2", "u2"), ("i4", "u2"), ("f4", "f4"), ("f8", "f4"), ("?", "u1")):
-        assert pictures.to_gray(numpy.ones((2, 3), kind)).dtype == made
-    assert pictures.to_gray(numpy.array([[-1, 70000]])).dtype == "f4"
-
-
-def test_pictures_of_other_types_are_named(series, tmp_path, capsys):
-    Image.fromarray(shifted(1, 0).astype("u2")).save(series / "1.png")
-    out = tmp_path / "field.csv"
-    assert command.main([str(series), "-o", str(out), "-q", *WHOLE]) == 1
-    assert medians(out) == {"2": -3, "3": -3}
-    assert "1.png: its pixels are of uint16, those of the reference of uint8" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("words, text", [
     (["missing.png", "b.png"], "missing.png: there is no such file"),
     (["0.png"], "one picture has nothing to be compared with"),
     (["0.png", "1.png", "-o", "field.doc"], "field.doc: its ending is none of"),
     (["0.png", "1.png", "--windows", "300"], "windows must be of 4 to 256 pixels along a side, not 300"),
-    (["0.png", "1.png", "-o", "no/such/folder.csv"], "no/such/folder.csv"),
+    (["0.png", "1.png", "-o", "no/such/folder.csv"], "no/such/folder.csv: there is no such folder"),
+    (["0.png", "1.png", "-o", "no/such/folder.npz"], "no/such/folder.npz: there is no such folder"),
+    (["0.png", "1.png", "-o", "folder.csv"], "folder.csv: Is a directory"),
     (["0.png", "1.png", "-o", "/dev/full/x.csv"], "/dev/full"),
 ])
 def test_what_cannot_be(series, monkeypatch, capsys, words, text):
     monkeypatch.chdir(series)
+    (series / "folder.csv").mkdir()
     assert command.main([*words, "-q", "--device", "cpu"]) == 1
     assert text in capsys.readouterr().err
-
-
-def test_a_library_that_is_missing(series, tmp_path, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "h5py", None)
-    assert command.main([str(series), "-o", str(tmp_path / "field.h5"), "-q"]) == 1
-    assert "writing field.h5 needs h5py: pip install h5py" in capsys.readouterr().err
 
 
 def test_it_is_a_module(series):
     done = subprocess.run([sys.executable, "-m", "xcorr.field", str(series), *WHOLE], check=True, text=True,
                           capture_output=True)
     assert len(done.stdout.splitlines()) == 3 and not done.stderr  # no bar where there is no terminal
-
-
-def test_netcdf(series, tmp_path):
-    library = pytest.importorskip("netCDF4")
-    out = tmp_path / "field.nc"
-    assert command.main([str(series), "-q", "-o", str(out), *WHOLE]) == 0
-    with library.Dataset(out) as file:
-        assert file["dx"].shape == (3, 5, 7) and file["dx"][1, 2, 3] == -2 and list(file["frame"]) == [1, 2, 3]
-
-
-def test_full_disk(series, tmp_path, capsys):
-    (tmp_path / "field.csv").symlink_to("/dev/full")
-    assert command.main([str(series), "-q", "-o", str(tmp_path / "field.csv"), *WHOLE]) == 1
-    assert "No space left on device" in capsys.readouterr().err
 
 
 def test_progress(series, monkeypatch):

@@ -11,13 +11,14 @@ from typing import Any, Iterator, Sequence
 import numpy as np
 
 from .._field import FieldMatcher, FieldSettings
-from .pictures import Series, Unreadable, open_series, read_picture, read_places
-from .plot import MAPS, plot
-from .writing import numbered, open_writer
+from .pictures import Series, Unreadable, open_series, read_picture, read_places, say
+from .plot import MAPS, Plots
+from .writing import Field, Outputs, open_writer
 
 _EPILOG = """
 -o writes .csv (a line for each window), .vtk (ParaView), .npz (NumPy), .h5 (HDF5, by h5py) or .nc (NetCDF, by netCDF4).
-A picture that cannot be read is named, and the rest goes on; then the exit status is 1.
+A picture that cannot be read, and a file that cannot be written, is named, and the rest goes on; then the exit status
+is 1.
 """
 
 
@@ -40,6 +41,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--mask", metavar="FILE", help="a picture; where it is black the reference does not count")
     parser.add_argument("--places", metavar="FILE", help="a CSV of x and y of the centres of windows, instead of a grid; "
                         "a first line of names may say which columns these are")
+    parser.add_argument("--cut-score", type=float, default=0.4, metavar="float", help="a picture is named as one that "
+                        "follows a cut where half of the windows score less; -1: none is (0.4)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (auto)")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary")
     settings = parser.add_argument_group("settings, as of the library")
@@ -77,7 +80,7 @@ class _Progress:
 
 
 class _Measuring:
-    """The fields of a series: (number of the picture, reference, vectors)."""
+    """The fields of a series."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         settings = FieldSettings(**{field.name: getattr(options, field.name)
@@ -89,27 +92,28 @@ class _Measuring:
         self._quiet = options.quiet
         self.broken = 0
 
-    def fields(self, series: Series) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    def fields(self, series: Series) -> Iterator[Field]:
         if self._ensemble:
             pairs = list(self._pairs(series))
             if pairs:
-                number, reference, _ = pairs[0]
-                yield number, reference, self._matcher.match_ensemble((first, second) for _, first, second in pairs)
+                number, name, reference, _ = pairs[0]
+                yield Field(number, name, reference, self._matcher.match_ensemble(pair[2:] for pair in pairs))
             return
         taken: np.ndarray | None = None  # the matcher's reference
-        for number, reference, picture in self._pairs(series):
+        for number, name, reference, picture in self._pairs(series):
             if reference is not taken:
                 self._matcher.set_reference(reference)
             taken = reference
-            yield number, reference, self._matcher.match(picture)
+            yield Field(number, name, reference, self._matcher.match(picture))
             if self._kept == "previous":
                 self._matcher.advance()
                 taken = picture
 
-    def _pairs(self, series: Series) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """What is compared; names what cannot be."""
+    def _pairs(self, series: Series) -> Iterator[tuple[int, str, np.ndarray, np.ndarray]]:
+        """What is compared: the number and name of a picture, its reference and itself; names what cannot be."""
         reference: np.ndarray | None = None
         progress = _Progress(series.count, self._quiet)
+        number = -1
         for number, (name, picture) in enumerate(series):
             progress.show(number + 1)
             begins_pair = self._kept == "pairs" and number % 2 == 0
@@ -118,14 +122,17 @@ class _Measuring:
             fault = self._fault_of(name, picture, reference)
             if fault:
                 self.broken += 1
-                print(f"xcorr-field: {fault}", file=sys.stderr)
+                say(fault)
             elif reference is not None:
-                yield number, reference, picture
+                yield number, name, reference, picture
                 if self._kept == "previous":
                     reference = picture
             elif begins_pair or self._kept != "pairs":  # else the first of the pair is broken
                 reference = picture
         progress.end()
+        if series.count and number + 1 < series.count:
+            say(f"{series.name}: it ends after {number + 1} frames of {series.count}: it is broken there, or that "
+                "number is an estimate")
 
     @staticmethod
     def _fault_of(name: str, picture: Any, reference: np.ndarray | None) -> str | None:
@@ -137,6 +144,12 @@ class _Measuring:
         if reference is not None and picture.dtype != reference.dtype:
             return f"{name}: its pixels are of {picture.dtype}, those of the reference of {reference.dtype}"
         return None
+
+
+def _is_cut(vectors: np.ndarray, cut_score: float) -> bool:
+    """By the rule of cudaxcorrfield: the median score, without windows that are masked or flat."""
+    scores = np.sort(vectors["score"][~np.isin(vectors["status"], (2, 4))])
+    return scores.size > 0 and float(scores[scores.size // 2]) < cut_score
 
 
 def _summary(number: int, vectors: np.ndarray) -> str:
@@ -153,23 +166,26 @@ def _run(options: argparse.Namespace) -> int:
     series = open_series(options.inputs)
     several = not options.ensemble and (series.count is None or series.count > 2)
     measuring = _Measuring(options)
-    writers = [open_writer(path, several) for path in options.output]
+    writers = {path: open_writer(path, several) for path in dict.fromkeys(options.output)}
+    if options.plot:
+        writers[options.plot] = Plots(pathlib.Path(options.plot), several, options.map)
+    outputs = Outputs(writers)
     measured = 0
     try:
-        for number, reference, vectors in measuring.fields(series):
+        for field in measuring.fields(series):
             measured += 1
-            for writer in writers:
-                writer.write(number, vectors)
-            if options.plot:
-                plot(numbered(pathlib.Path(options.plot), number, several), reference, vectors, options.map)
+            outputs.write(field)
+            # The scores of an ensemble's pairs are averaged: low ones are what it is for.
+            cut = not options.ensemble and _is_cut(field.vectors, options.cut_score)
+            if cut:
+                say(f"{field.name}: a cut, it seems: half of the windows score less than {options.cut_score:g}")
             if not options.quiet:
-                print(_summary(number, vectors))
+                print(_summary(field.number, field.vectors) + " cut" * cut)
     finally:
-        for writer in writers:
-            writer.close()
+        outputs.close()
     if not measured:
         raise Unreadable(f"{' '.join(options.inputs)}: there are no two pictures to compare")
-    return 1 if measuring.broken else 0
+    return 1 if measuring.broken or outputs.broken else 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -178,5 +194,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(options)
     except (Unreadable, OSError, ValueError, RuntimeError, MemoryError) as error:
-        print(f"xcorr-field: {error}", file=sys.stderr)
+        say(error)
         return 1

@@ -2,18 +2,27 @@
 """Pictures from files, folders and videos, as gray arrays of uint8, uint16 or float32. Pillow and OpenCV read them."""
 from __future__ import annotations
 
+import contextlib
 import csv
 import importlib
 import pathlib
+import sys
 from typing import Any, Callable, Iterator
 
 import numpy as np
 
 SUFFIXES = {".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"}
 
+#: Twice 16384x16384. A damaged header may say anything, and memory would be taken for it.
+MOST_PIXELS = 1 << 29
+
 
 class Unreadable(Exception):
     """A picture, or something else that is named, cannot be read or written."""
+
+
+def say(what: object) -> None:
+    print(f"xcorr-field: {what}", file=sys.stderr)
 
 
 def library(name: str, purpose: str, package: str) -> Any:
@@ -26,9 +35,6 @@ def library(name: str, purpose: str, package: str) -> Any:
 
 def to_gray(pixels: np.ndarray) -> np.ndarray:
     """uint8, uint16, or float32 for all that these cannot hold."""
-    if pixels.ndim == 3:
-        luma: np.ndarray = pixels @ np.array([0.299, 0.587, 0.114])
-        return (luma + 0.5).astype(np.uint8)
     if pixels.dtype in (np.uint8, np.uint16):
         return pixels
     if pixels.dtype == bool:
@@ -38,15 +44,27 @@ def to_gray(pixels: np.ndarray) -> np.ndarray:
     return pixels.astype(np.float32)
 
 
+@contextlib.contextmanager
+def _without_pillows_limit(image: Any) -> Iterator[None]:
+    """Which is of the process, and less than the pictures that can be measured."""
+    limit, image.MAX_IMAGE_PIXELS = image.MAX_IMAGE_PIXELS, None
+    try:
+        yield
+    finally:
+        image.MAX_IMAGE_PIXELS = limit
+
+
 def read_picture(path: pathlib.Path) -> np.ndarray:
     """The luma of a picture. Raises Unreadable."""
     image = library("PIL.Image", "reading pictures", "pillow")
     try:
-        with image.open(path) as picture:
-            colours = picture.mode not in ("1", "L", "I", "I;16", "F")
-            return to_gray(np.asarray(picture.convert("RGB") if colours else picture))
-    except (OSError, SyntaxError, ValueError) as error:
-        raise Unreadable(f"{path}: {error}") from None
+        with _without_pillows_limit(image), image.open(path) as picture:
+            if picture.width * picture.height > MOST_PIXELS:
+                raise Unreadable(f"it has {picture.width}x{picture.height} pixels, more than {MOST_PIXELS}")
+            gray = picture.mode in ("1", "L", "I", "F") or picture.mode.startswith("I;16")
+            return to_gray(np.asarray(picture if gray else picture.convert("L")))
+    except Exception as error:  # decoders raise all kinds of them for damaged files
+        raise Unreadable(f"{path}: {str(error) or type(error).__name__}") from None
 
 
 def read_places(path: pathlib.Path) -> np.ndarray:
@@ -81,8 +99,9 @@ def _is_number(text: str) -> bool:
 class Series:
     """Pictures one after another."""
 
-    def __init__(self, count: int | None, pictures: Callable[[], Iterator[tuple[str, Any]]]) -> None:
-        self.count = count  #: of the pictures; None: not known
+    def __init__(self, name: str, count: int | None, pictures: Callable[[], Iterator[tuple[str, Any]]]) -> None:
+        self.name = name
+        self.count = count  #: of the pictures, of a video as its header says; None: not known
         self._pictures = pictures
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
@@ -97,7 +116,7 @@ def _of_files(paths: list[pathlib.Path]) -> Series:
                 yield path.name, read_picture(path)
             except Unreadable as error:
                 yield path.name, error
-    return Series(len(paths), pictures)
+    return Series("", len(paths), pictures)
 
 
 def _of_video(path: pathlib.Path) -> Series:
@@ -115,7 +134,7 @@ def _of_video(path: pathlib.Path) -> Series:
                 return
             yield f"{path.name} {number}", cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
             number += 1
-    return Series(count if count > 0 else None, pictures)
+    return Series(str(path), count if count > 0 else None, pictures)
 
 
 def open_series(inputs: list[str]) -> Series:

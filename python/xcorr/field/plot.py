@@ -7,6 +7,7 @@ import pathlib
 import numpy as np
 
 from .pictures import library
+from .writing import Field, numbered, whole
 
 MAPS = ("none", "magnitude", "u", "v", "strain-xx", "strain-yy", "strain-xy", "vorticity")
 
@@ -31,7 +32,6 @@ def values_of(vectors: np.ndarray, shown: str) -> np.ndarray:
 
 def plot(path: pathlib.Path, reference: np.ndarray, vectors: np.ndarray, shown: str) -> None:
     """Write a picture of the field; its format is by the file's ending."""
-    library("matplotlib", "plotting", "matplotlib")
     figures = library("matplotlib.figure", "plotting", "matplotlib")
     figure = figures.Figure(figsize=(6, 6 * reference.shape[0] / reference.shape[1] + 0.4), layout="constrained")
     axes = figure.add_subplot()
@@ -58,3 +58,18 @@ def plot(path: pathlib.Path, reference: np.ndarray, vectors: np.ndarray, shown: 
             if status == 0:
                 axes.quiverkey(arrows, 0.9, 1.02, longest, f"{longest:.3g} pixels", labelpos="W")
     figure.savefig(path, dpi=110)
+
+
+class Plots:
+    """A picture of each field, as a writer."""
+
+    def __init__(self, path: pathlib.Path, several: bool, shown: str) -> None:
+        library("matplotlib", "plotting", "matplotlib")
+        self._path, self._several, self._shown = path, several, shown
+
+    def write(self, field: Field) -> None:
+        with whole(numbered(self._path, field.number, self._several)) as part:
+            plot(part, field.reference, field.vectors, self._shown)
+
+    def close(self) -> None:
+        pass

@@ -2,21 +2,57 @@
 """Fields into files: CSV, VTK (for ParaView), NumPy, NetCDF and HDF5, by the file's ending."""
 from __future__ import annotations
 
+import contextlib
 import csv
+import os
 import pathlib
-from typing import Any
+from typing import Any, Iterator, NamedTuple
 
 import numpy as np
 
 from .. import VECTOR
-from .pictures import Unreadable, library
+from .pictures import Unreadable, library, say
 
 COLUMNS: tuple[str, ...] = VECTOR.names or ()
+
+
+class Field(NamedTuple):
+    """What is found between two pictures."""
+
+    number: int  #: of the second one
+    name: str  #: of the second one
+    reference: np.ndarray
+    vectors: np.ndarray
 
 
 def numbered(path: pathlib.Path, number: int, several: bool) -> pathlib.Path:
     """A name for each field of a series; of a single one the name itself."""
     return path.with_name(f"{path.stem}-{number:06}{path.suffix}") if several else path
+
+
+@contextlib.contextmanager
+def whole(path: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Where to write a file that is to be there with all that belongs into it, or not at all."""
+    part = path.with_stem(f"{path.stem}.part")
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+_METADATA = 1 << 20  # bytes; more than HDF5 adds to the numbers of a field
+
+
+def _need_room(path: pathlib.Path, numbers: int) -> None:
+    """Raises OSError unless so many bytes more can be written. HDF5 is not to find out by itself: a write that fails
+    spoils the file, or ends the process."""
+    with open(path, "ab") as file:
+        end = file.tell()
+        try:
+            os.posix_fallocate(file.fileno(), end, numbers + _METADATA)
+        finally:
+            file.truncate(end)
 
 
 class Csv:
@@ -27,9 +63,10 @@ class Csv:
         self._writer = csv.writer(self._file)
         self._writer.writerow(["frame", *COLUMNS])
 
-    def write(self, number: int, vectors: np.ndarray) -> None:
-        for vector in vectors.ravel():
-            self._writer.writerow([number, *vector.item()])
+    def write(self, field: Field) -> None:
+        for vector in field.vectors.ravel():
+            self._writer.writerow([field.number, *vector.item()])
+        self._file.flush()
 
     def close(self) -> None:
         self._file.close()
@@ -41,9 +78,9 @@ class Vtk:
     def __init__(self, path: pathlib.Path, several: bool) -> None:
         self._path, self._several = path, several
 
-    def write(self, number: int, vectors: np.ndarray) -> None:
-        rows, columns = vectors.shape
-        flat = vectors.ravel()
+    def write(self, field: Field) -> None:
+        rows, columns = field.vectors.shape
+        flat = field.vectors.ravel()
         lines = ["# vtk DataFile Version 3.0", "displacements in pixels, y downwards", "ASCII",
                  "DATASET STRUCTURED_GRID", f"DIMENSIONS {columns} {rows} 1", f"POINTS {flat.size} float"]
         lines += [f"{v['x']:g} {v['y']:g} 0" for v in flat]
@@ -52,68 +89,133 @@ class Vtk:
         for name in COLUMNS[4:]:
             lines += [f"SCALARS {name} {'int' if name == 'status' else 'float'} 1", "LOOKUP_TABLE default"]
             lines += [f"{value:.6g}" for value in flat[name].tolist()]
-        numbered(self._path, number, self._several).write_text("\n".join(lines) + "\n", encoding="ascii")
+        with whole(numbered(self._path, field.number, self._several)) as part:
+            part.write_text("\n".join(lines) + "\n", encoding="ascii")
 
     def close(self) -> None:
         pass
 
 
-class _Stacked:
-    """Arrays of the shape (fields, rows, columns), written at the end."""
+class Npz:
+    """Arrays of the shape (fields, rows, columns). NumPy cannot append to them, so they are kept until the end."""
 
     def __init__(self, path: pathlib.Path, several: bool) -> None:
         self._path = path
         self._numbers: list[int] = []
         self._fields: list[np.ndarray] = []
 
-    def write(self, number: int, vectors: np.ndarray) -> None:
-        self._numbers.append(number)
-        self._fields.append(vectors)
+    def write(self, field: Field) -> None:
+        self._numbers.append(field.number)
+        self._fields.append(field.vectors)
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        stacked = np.stack(self._fields) if self._fields else np.empty((0, 0, 0), VECTOR)
-        return {name: stacked[name] for name in COLUMNS}
-
-
-class Npz(_Stacked):
     def close(self) -> None:
-        arrays: dict[str, Any] = {"frame": np.array(self._numbers), **self.arrays()}
-        np.savez_compressed(self._path, **arrays)
+        if not self._fields:
+            return
+        stacked = np.stack(self._fields)
+        arrays: dict[str, Any] = {"frame": np.array(self._numbers), **{name: stacked[name] for name in COLUMNS}}
+        with whole(self._path) as part:
+            np.savez_compressed(part, **arrays)
 
 
-class Hdf5(_Stacked):
+class Hdf5:
+    """The same, which grow by each field."""
+
     def __init__(self, path: pathlib.Path, several: bool) -> None:
-        super().__init__(path, several)
-        self._library = library("h5py", f"writing {path.name}", "h5py")
+        h5py = library("h5py", f"writing {path.name}", "h5py")
+        _need_room(path, 0)
+        self._path, self._file = path, h5py.File(path, "w")
+
+    def write(self, field: Field) -> None:
+        _need_room(self._path, field.vectors.nbytes)
+        shape = field.vectors.shape
+        if "frame" not in self._file:
+            self._file.create_dataset("frame", (0,), np.int64, maxshape=(None,))
+            for name in COLUMNS:
+                self._file.create_dataset(name, (0, *shape), VECTOR[name], maxshape=(None, *shape), chunks=(1, *shape))
+        for name, values in (("frame", field.number), *((name, field.vectors[name]) for name in COLUMNS)):
+            grown = self._file[name]
+            grown.resize(len(grown) + 1, axis=0)
+            grown[-1] = values
+        self._file.flush()
 
     def close(self) -> None:
-        with self._library.File(self._path, "w") as file:
-            file["frame"] = self._numbers
-            for name, values in self.arrays().items():
-                file[name] = values
+        self._file.close()
 
 
-class NetCdf(_Stacked):
+class NetCdf:
+    """The same, with an unlimited dimension."""
+
     def __init__(self, path: pathlib.Path, several: bool) -> None:
-        super().__init__(path, several)
-        self._library = library("netCDF4", f"writing {path.name}", "netCDF4")
+        netcdf = library("netCDF4", f"writing {path.name}", "netCDF4")
+        _need_room(path, 0)
+        self._path, self._file = path, netcdf.Dataset(path, "w")
+
+    def write(self, field: Field) -> None:
+        _need_room(self._path, field.vectors.nbytes)
+        shape = field.vectors.shape
+        if "frame" not in self._file.variables:
+            for name, size in zip(("frame", "row", "column"), (None, *shape)):
+                self._file.createDimension(name, size)
+            self._file.createVariable("frame", "i4", ("frame",))
+            for name in COLUMNS:
+                self._file.createVariable(name, VECTOR[name], ("frame", "row", "column"), chunksizes=(1, *shape))
+        place = len(self._file.dimensions["frame"])
+        self._file["frame"][place] = field.number
+        for name in COLUMNS:
+            self._file[name][place] = field.vectors[name]
+        self._file.sync()
 
     def close(self) -> None:
-        with self._library.Dataset(self._path, "w") as file:
-            arrays = self.arrays()
-            for name, size in zip(("frame", "row", "column"), arrays["dx"].shape):
-                file.createDimension(name, size)
-            file.createVariable("frame", "i4", ("frame",))[:] = self._numbers
-            for name, values in arrays.items():
-                file.createVariable(name, values.dtype, ("frame", "row", "column"))[:] = values
+        self._file.close()
 
 
 WRITERS: dict[str, Any] = {".csv": Csv, ".vtk": Vtk, ".npz": Npz, ".h5": Hdf5, ".hdf5": Hdf5, ".nc": NetCdf}
 
 
+def _named(path: str, error: Exception) -> str:
+    return f"{path}: {getattr(error, 'strerror', None) or str(error) or type(error).__name__}"
+
+
 def open_writer(path: str, several: bool) -> Any:
-    """By the file's ending. Raises Unreadable for one that is not known, or whose library is missing."""
+    """By the file's ending. Raises Unreadable for one that is not known, or cannot be written."""
     made = WRITERS.get(pathlib.Path(path).suffix.lower())
     if made is None:
         raise Unreadable(f"{path}: its ending is none of {', '.join(WRITERS)}")
-    return made(pathlib.Path(path), several)
+    if not pathlib.Path(path).parent.is_dir():  # else some find out at the end only
+        raise Unreadable(f"{path}: there is no such folder")
+    try:
+        return made(pathlib.Path(path), several)
+    except OSError as error:
+        raise Unreadable(_named(path, error)) from None
+
+
+class Outputs:
+    """The files of a series. One that cannot be written is named and left; the others go on."""
+
+    def __init__(self, writers: dict[str, Any]) -> None:
+        self._writers = writers  # by the names of their files
+        self.broken = 0
+
+    def write(self, field: Field) -> None:
+        """Raises Unreadable when no file is left."""
+        for name, writer in list(self._writers.items()):
+            try:
+                writer.write(field)
+            except Exception as error:  # each library has its own
+                self._give_up(name, error)
+                del self._writers[name]
+                with contextlib.suppress(Exception):
+                    writer.close()
+        if self.broken and not self._writers:
+            raise Unreadable("there is no file left to write")
+
+    def close(self) -> None:
+        for name, writer in self._writers.items():
+            try:
+                writer.close()
+            except Exception as error:
+                self._give_up(name, error)
+
+    def _give_up(self, name: str, error: Exception) -> None:
+        self.broken += 1
+        say(_named(name, error))
