@@ -14,28 +14,15 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "cpu/byte_pairs-inl.hpp"
+#include "cpu/direct_block-inl.hpp"
 
 #ifndef XCORR_CPU_DIRECT_JOB
 #define XCORR_CPU_DIRECT_JOB
-#include <cstring>
-
 namespace xcorr::cpu::direct {
 
-constexpr int tile_rows = 64, tile_columns = 128;  ///< outputs of a tile, at most
-constexpr int block_side = 64;                     ///< of the right; 64 x 64 x 255^2 < 2^32
-constexpr int row_group = 4;                       ///< output rows in registers
-constexpr int slack = 32;                          ///< how far a vector may read past a row
-
-constexpr int region_rows = tile_rows + block_side;
-constexpr int region_pitch = tile_columns + block_side + slack;
-constexpr int taps_rows = block_side + 2 * (row_group - 1);
-
-/// Scratch memory of one slot. Cell: the unpacked pixel; Sum: the accumulator type.
+/// Scratch memory of one slot. Sum: the accumulator type.
 template <class Cell, class Sum>
-struct Scratch {
-  alignas(64) Cell region[region_rows * region_pitch];
-  alignas(64) Cell taps[taps_rows * block_side];  ///< row_group - 1 rows of zeros at each end
+struct Scratch : TileCells<Cell> {
   alignas(64) Sum sums[tile_rows * tile_columns];
 };
 
@@ -56,8 +43,6 @@ constexpr std::size_t scratch_bytes =
 
 HWY_BEFORE_NAMESPACE();
 namespace xcorr::cpu::direct::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-using byte_pairs::HWY_NAMESPACE::BytePairs;
 
 /// Float pixels, and those of 16 bits, multiplied and summed as doubles, which hold all sums of 16
 /// bits exactly.
@@ -85,43 +70,6 @@ struct Doubles {
   }
 };
 
-/// Adds a block's part to row_group x vectors outputs. `left`: the cell of the first output and
-/// the block's first tap. `taps`: the zeros before its first row.
-template <class Op, int vectors, class Sum>
-HWY_INLINE void add_block(const typename Op::Cell* left, const typename Op::Cell* taps,
-                          int block_rows, int block_cells, Sum* out) {
-  constexpr int lanes = hn::MaxLanes(typename Op::D());
-  typename Op::Accumulator sums[row_group][vectors];
-  for (auto& row : sums)
-    for (auto& sum : row) sum = Op::zero();
-  for (int row = 0; row < block_rows + row_group - 1; ++row) {
-    const auto* line = left + row * region_pitch;
-    const auto* tap = taps + row * block_side;  // of the last of the output rows
-    for (int c = 0; c < block_cells; ++c) {
-      typename Op::V pixels[vectors];
-      for (int v = 0; v < vectors; ++v) pixels[v] = Op::load(line + c * Op::taps + v * lanes);
-      for (int r = 0; r < row_group; ++r) {
-        const auto t = Op::broadcast(tap[(row_group - 1 - r) * block_side + c]);
-        for (int v = 0; v < vectors; ++v) Op::add(sums[r][v], pixels[v], t);
-      }
-    }
-  }
-  for (int r = 0; r < row_group; ++r)
-    for (int v = 0; v < vectors; ++v)
-      Op::store_added(sums[r][v], out + r * tile_columns + v * lanes);
-}
-
-/// `count` cells from column x of a row on, each `step` pixels after the last; zero outside.
-template <class Op>
-void unpack(const typename Op::Pixel* row, int width, int x, int count, int step,
-            typename Op::Cell* cells) {
-  typename Op::Pixel line[2 * region_pitch] = {};
-  const int pixels = (count - 1) * step + Op::taps;
-  const int begin = std::clamp(-x, 0, pixels), end = std::clamp(width - x, begin, pixels);
-  if (row && end > begin) std::memcpy(line + begin, row + x + begin, (end - begin) * sizeof *row);
-  for (int k = 0; k < count; ++k) cells[k] = Op::cell(line + k * step);
-}
-
 /// One tile for one element type. Out: the type of the products.
 template <class Op, class Sum, class Out>
 class TileRun {
@@ -145,54 +93,27 @@ class TileRun {
         for (int x = 0; x < problem_.right.width; x += block_side) {
           const Rect block{x, y, std::min(block_side, problem_.right.width - x),
                            std::min(block_side, problem_.right.height - y)};
-          if (r == 0 || !one_block) unpack_region(block);
-          unpack_taps(right, block);
-          add(block);
+          if (r == 0 || !one_block) unpack_pixels(block);
+          unpack_taps<Op>(matrix_of(right), block, scratch_);
+          for (int row = 0; row < job_.tile.height; row += row_group)
+            add_rows<Op>(scratch_, row, job_.tile.width, block.height,
+                         scratch_.sums + row * tile_columns);
         }
       store(right);
     }
   }
 
  private:
-  static int cells_of(int width) { return (width + Op::taps - 1) / Op::taps; }
-
-  void unpack_region(const Rect& block) {
-    const int x = problem_.shifts.x + job_.tile.x + block.x;
-    const int y = problem_.shifts.y + job_.tile.y + block.y;
-    const int rows = ceil_div(job_.tile.height, row_group) * row_group + block.height - 1;
-    for (int j = 0; j < rows; ++j) {
-      const bool inside = y + j >= 0 && y + j < left_.size.height;
-      unpack<Op>(inside ? left_.row(y + j) : nullptr, left_.size.width, x,
-                 job_.tile.width + block.width + slack, 1, scratch_.region + j * region_pitch);
-    }
+  void unpack_pixels(const Rect& block) {
+    unpack_region<Op>(left_, problem_.shifts.x + job_.tile.x + block.x,
+                      problem_.shifts.y + job_.tile.y + block.y, job_.tile.size(), block.size(),
+                      scratch_);
   }
 
-  void unpack_taps(int right, const Rect& block) {
+  Matrix<Pixel> matrix_of(int right) const {
     const std::int64_t output =
         std::int64_t{job_.left} * problem_.rights + job_.buffers->first_right + right;
-    const auto matrix = right_of<Pixel>(problem_, job_.buffers->rights, problem_.right_of(output));
-    const int cells = cells_of(block.width);
-    for (int j = 0; j < block.height + 2 * (row_group - 1); ++j) {
-      const int y = j - (row_group - 1);
-      const bool inside = y >= 0 && y < block.height;
-      unpack<Op>(inside ? matrix.row(block.y + y) + block.x : nullptr, block.width, 0, cells,
-                 Op::taps, scratch_.taps + j * block_side);
-    }
-  }
-
-  void add(const Rect& block) {
-    constexpr int lanes = hn::MaxLanes(typename Op::D());
-    constexpr int vectors = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM ? 4 : 2;
-    const int cells = cells_of(block.width);
-    for (int y = 0; y < job_.tile.height; y += row_group) {
-      const Cell* left = scratch_.region + y * region_pitch;
-      Sum* out = scratch_.sums + y * tile_columns;
-      int x = 0;
-      for (; job_.tile.width - x > lanes; x += vectors * lanes)
-        add_block<Op, vectors>(left + x, scratch_.taps, block.height, cells, out + x);
-      if (x < job_.tile.width)
-        add_block<Op, 1>(left + x, scratch_.taps, block.height, cells, out + x);
-    }
+    return right_of<Pixel>(problem_, job_.buffers->rights, problem_.right_of(output));
   }
 
   void store(int right) {

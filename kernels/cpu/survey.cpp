@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The best places of cells, in plain C++ that the compiler vectorises: a row of cells at a time, of
-// which the windows' norms are computed once for all pictures. The file is compiled once for each
-// of Highway's targets, of which only the compiler settings are used.
+// The best places of cells, a row of cells at a time, of which the windows' norms are computed once
+// for all pictures. The file is compiled once for each of Highway's targets.
 #include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -10,10 +9,11 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "cpu/survey-inl.hpp"
+
 #ifndef XCORR_CPU_SURVEY_JOB
 #define XCORR_CPU_SURVEY_JOB
 #include "cpu/common.hpp"
-#include "stages/survey.hpp"
 
 namespace xcorr::cpu::survey {
 
@@ -22,12 +22,11 @@ struct Job {
   const stage::Survey::Problem* problem;
   const stage::Survey::Buffers* buffers;
   int row;
-  float* norms;         ///< of the windows of SurveyCells::side rows
-  float* best;          ///< of each column of shifts
-  std::uint8_t* depth;  ///< how far down the cell that is
+  float* norms;  ///< of the windows of SurveyCells::side rows
+  BestOfColumns best;
 
   static std::size_t bytes(int width) {
-    return width * ((SurveyCells::side + 1) * sizeof(float) + sizeof(std::uint8_t));
+    return width * ((SurveyCells::side + 1) * sizeof(float) + sizeof(std::int32_t));
   }
 };
 
@@ -37,83 +36,35 @@ struct Job {
 HWY_BEFORE_NAMESPACE();
 namespace xcorr::cpu::survey::HWY_NAMESPACE {
 
-/// The shifts of the cells' rows that exist.
-struct Rows {
-  int first, last;  ///< of them
-  int top;          ///< the shift of row 0
-
-  explicit Rows(const Job& job) {
-    const Problem& p = job.problem->correlate;
-    top = SurveyCells::shift(job.row, 0, p.right.height);
-    first = std::max(0, -top);
-    last = std::min(SurveyCells::side, p.shifts.height - top);
-  }
-};
-
-template <Method method>
-HWY_FLATTEN void measure_windows(const Job& job, const Rows& rows) {
-  const int width = job.problem->correlate.shifts.width;
-  const auto n = static_cast<double>(job.problem->pixels());
-  for (int j = rows.first; j < rows.last; ++j) {
-    const std::int64_t at = std::int64_t{rows.top + j} * width;
-    const auto* sums = static_cast<const std::uint32_t*>(job.buffers->window_sums) + at;
-    const auto* squares = static_cast<const std::uint32_t*>(job.buffers->window_squares) + at;
-    float* HWY_RESTRICT norms = job.norms + j * width;
-    for (int x = 0; x < width; ++x) norms[x] = SurveyScore::norm(method, n, sums[x], squares[x]);
-  }
-}
-
-/// The best of each column of shifts in the row of cells.
-template <Method method>
-HWY_FLATTEN void survey_columns(const Job& job, const Rows& rows, int r) {
-  const stage::Survey::Problem& p = *job.problem;
-  const int width = p.correlate.shifts.width;
-  const TemplateSums& right = job.buffers->template_sums[job.buffers->first_right + r];
-  const SurveyScore score(
-      method, p.polarity, p.pixels(), right,
-      SurveyScore::norm(method, static_cast<double>(p.pixels()), right.sum, right.squares));
-  float* HWY_RESTRICT best = job.best;
-  std::uint8_t* HWY_RESTRICT depth = job.depth;
-  std::fill_n(best, width, -INFINITY);
-  for (int j = rows.first; j < rows.last; ++j) {
-    const int y = rows.top + j;
-    const std::int64_t at = std::int64_t{y} * width;
-    const auto* products = static_cast<const std::uint32_t*>(job.buffers->products) +
-                           r * p.products_stride() + y * p.products_pitch();
-    const auto* sums = static_cast<const std::uint32_t*>(job.buffers->window_sums) + at;
-    const auto* squares = static_cast<const std::uint32_t*>(job.buffers->window_squares) + at;
-    const float* norms = job.norms + j * width;
-    for (int x = 0; x < width; ++x) {
-      const float closeness = score.closeness(products[x], sums[x], squares[x], norms[x]);
-      const bool better = closeness > best[x];
-      best[x] = better ? closeness : best[x];
-      depth[x] = better ? static_cast<std::uint8_t>(j) : depth[x];
-    }
-  }
-}
-
 template <Method method>
 void run_method(const Job& job) {
   const stage::Survey::Problem& p = *job.problem;
   const SurveyCells cells = p.cells();
-  const Rows rows(job);
-  if (rows.first < rows.last) measure_windows<method>(job, rows);
+  const CellRow row(p.correlate, job.row);
+  const int width = p.correlate.shifts.width;
+  const auto windows = [&](int y) -> WindowRow {
+    const std::int64_t at = std::int64_t{row.top + y} * width;
+    return {static_cast<const std::uint32_t*>(job.buffers->window_sums) + at,
+            static_cast<const std::uint32_t*>(job.buffers->window_squares) + at,
+            job.norms + y * width};
+  };
+  for (int y = row.first; y < row.last; ++y)
+    measure_windows<method>(static_cast<double>(p.pixels()), windows(y).sums, windows(y).squares,
+                            width, job.norms + y * width);
   for (int r = 0; r < job.buffers->right_count; ++r) {
     const int right = job.buffers->first_right + r;
-    const std::int64_t first = right * cells.count() + std::int64_t{job.row} * cells.columns;
-    SurveyKey* const to = job.buffers->best + first;
+    SurveyKey* const to =
+        job.buffers->best + right * cells.count() + std::int64_t{job.row} * cells.columns;
     std::fill_n(to, cells.columns, SurveyKey{0});
-    if (rows.first >= rows.last) continue;
-    survey_columns<method>(job, rows, r);
-    // How many places of cells the centre of shift 0 lies from the frame's edge: see shift().
-    const int left = (p.correlate.right.width - 1) / 2;
-    for (int x = 0; x < p.correlate.shifts.width; ++x) {
-      const int column = (x + left) / SurveyCells::side, i = (x + left) % SurveyCells::side;
-      const auto place = static_cast<std::uint32_t>(
-          (p.first_picture * cells.count() + first + column) * SurveyCells::places +
-          SurveyCells::side * job.depth[x] + i);
-      to[column] = std::max(to[column], survey_key(job.best[x], place));
+    if (row.first >= row.last) continue;
+    const SurveyScore score = score_of<method>(p, job.buffers->template_sums[right]);
+    std::fill_n(job.best.closeness, width, -INFINITY);
+    for (int y = row.first; y < row.last; ++y) {
+      const auto* products = static_cast<const std::uint32_t*>(job.buffers->products) +
+                             r * p.products_stride() + (row.top + y) * p.products_pitch();
+      take_best<method, std::uint32_t>(score, products, windows(y), width, y, job.best);
     }
+    set_keys(p, right, job.row, 0, width, job.best, to);
   }
 }
 
@@ -143,9 +94,13 @@ Status launch(const stage::Survey::Problem& p, const Device&, const stage::Surve
   const SlotMemory memory(b.workspace, Job::bytes(width));
   parallel_slots(slot_count(), p.cells().rows, [&](int slot, std::int64_t row) {
     auto* const norms = reinterpret_cast<float*>(memory.of(slot));
-    float* const best = norms + std::int64_t{SurveyCells::side} * width;
+    float* const closeness = norms + std::int64_t{SurveyCells::side} * width;
     HWY_DYNAMIC_DISPATCH(run)
-    ({&p, &b, static_cast<int>(row), norms, best, reinterpret_cast<std::uint8_t*>(best + width)});
+    ({&p,
+      &b,
+      static_cast<int>(row),
+      norms,
+      {closeness, reinterpret_cast<std::int32_t*>(closeness + width)}});
   });
   return {};
 }
