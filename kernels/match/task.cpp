@@ -24,7 +24,7 @@ Status check_settings(const MatchSettings& s) {
                                    " says nothing; it does by ccoeff and ccoeff-normed"};
   if (!(s.min_contrast >= 0 && std::isfinite(s.min_contrast)))
     return bad("min_contrast must be finite and not negative");
-  if (s.max_peaks < 1 || s.max_peaks > 1024) return bad("max_peaks must be in [1, 1024]");
+  if (s.max_peaks < 1 || s.max_peaks > most_peaks) return bad("max_peaks must be in [1, 1024]");
   if (s.min_peak_distance < 0) return bad("min_peak_distance must not be negative");
   if (!(s.poses.max_overlap >= 0 && s.poses.max_overlap <= 1))
     return bad("max_overlap must be in [0, 1]");

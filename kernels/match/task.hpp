@@ -7,6 +7,9 @@
 
 namespace xcorr {
 
+/// Of a template.
+inline constexpr int most_peaks = 1024;
+
 /// What frames to match, and how. Errors: as of Matcher::prepare(), but for the kernel's name.
 Status check_task(ElementType type, Size frame, const MatchSettings& settings);
 

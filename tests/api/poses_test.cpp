@@ -118,6 +118,20 @@ TEST_P(PosesTest, EverythingAtFullSize) {
 }
 
 /// Bit for bit.
+TEST_P(PosesTest, ManyPartsAtOneAngle) {
+  std::vector<Pose> poses;
+  for (int i = 0; i < 80; ++i) poses.push_back({15.0 + 20 * (i % 10), 14.0 + 20 * (i / 10), 0});
+  const Scene scene{.part = {13, 13}, .poses = poses, .inside = Texture(3, 3, 12)};
+  MatchSettings settings = all_round(200);
+  settings.poses.angle_start = -1;
+  settings.poses.angle_extent = 2;
+  const Bytes frame = scene.frame({212, 170});
+  for (const bool exhaustive : {false, true}) {
+    settings.poses.exhaustive = exhaustive;
+    EXPECT_EQ(match(frame, scene.pattern(), settings).size(), poses.size()) << exhaustive;
+  }
+}
+
 TEST_P(PosesTest, WhatTheBoundExcludesHasNoPeaks) {
   for (const bool round : {false, true}) {
     const Scene scene{.part = {40, 40}, .round = round, .poses = {five_parts[0], five_parts[1]}};

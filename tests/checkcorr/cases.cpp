@@ -100,8 +100,8 @@ constexpr Case table[] = {
     {.name = "strips-of-wide", .type = u8, .left = {1104, 11}, .right = {300, 3}, .shifts = rectangle, .rectangle = {5, 2, 797, 7}},
 
     // ---- few products, but grids of windows that share strips of columns ----
-    {.name = "grid", .left = {56, 24}, .right = {16, 16}, .shifts = rectangle, .rectangle = {1, 2, 3, 1}},
-    {.name = "grid-symmetric", .left = {61, 27}, .right = {16, 16}, .shifts = rectangle, .rectangle = {1, 2, 3, 1}},
+    {.name = "grid", .left = {104, 40}, .right = {16, 16}, .shifts = rectangle, .rectangle = {1, 2, 3, 1}, .misalign = 1},
+    {.name = "grid-symmetric", .left = {109, 43}, .right = {16, 16}, .shifts = rectangle, .rectangle = {1, 2, 3, 1}, .misalign = 3},
     {.name = "grid-of-two-strips", .left = {97, 50}, .right = {32, 32}, .shifts = rectangle, .rectangle = {1, 2, 1, 1}},
     {.name = "grid-of-four-strips", .left = {99, 43}, .right = {32, 32}, .shifts = rectangle, .rectangle = {1, 2, 1, 1}},
 

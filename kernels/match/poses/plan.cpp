@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "match/poses/overlap.hpp"
+#include "match/task.hpp"
 
 namespace xcorr {
 namespace {
@@ -123,7 +124,7 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   coarse.min_contrast = PoseDescent::contrast_at(settings_, level).least;
   coarse.kernel = is_tuning_requested(settings_.kernel) ? "auto" : settings_.kernel;
   coarse.threshold = PoseDescent::least_closeness(templ, settings_.threshold, level);
-  coarse.max_peaks = std::min(4 + 2 * settings_.max_peaks, 64);
+  coarse.max_peaks = std::min(4 + 2 * settings_.max_peaks, most_peaks);
   // Places near each other are one candidate, which the levels below refine.
   const double smaller =
       std::ldexp(std::min(t.size.width, t.size.height) * range.scale_min, -level);
