@@ -104,22 +104,28 @@ TEST_P(MaskTest, CopiesAreFoundInClutter) {
 
 /// A window that is flat where pixels count matches nothing, whatever lies elsewhere.
 TEST_P(MaskTest, FlatWindowsAreNoMatch) {
-  const Bytes mask = disc({16, 16}), pattern = random_image<std::uint8_t>({16, 16}, 6);
-  Bytes frame({16, 16}, 90);
-  for (std::size_t i = 0; i < frame.data.size(); ++i)
-    if (!mask.data[i]) frame.data[i] = static_cast<std::uint8_t>(i);
-  for (const Method method : {Method::ccoeff_normed, Method::ccoeff}) {
-    MatchSettings s = settings(method);
-    s.threshold = method == Method::ccoeff_normed ? -1 : 0;
-    const auto peaks = match<std::uint8_t>(frame, {pattern}, {mask}, s);
+  const auto check = [&]<class T>(T gray) {
+    const Size size{16, 16};
+    const Bytes mask = disc(size);
+    const Image<T> pattern = random_image<T>(size, 6);
+    Image<T> frame(size, gray);
+    for (std::size_t i = 0; i < frame.data.size(); ++i)
+      if (!mask.data[i]) frame.data[i] = static_cast<T>(i);
+    for (const Method method : {Method::ccoeff_normed, Method::ccoeff}) {
+      MatchSettings s = settings(method);
+      s.threshold = method == Method::ccoeff_normed ? -1 : 0;
+      const auto peaks = match<T>(frame, {pattern}, {mask}, s);
+      ASSERT_EQ(peaks.size(), 1u);
+      EXPECT_EQ(peaks[0].score, 0);
+    }
+    MatchSettings s = settings(Method::sqdiff_normed);
+    s.threshold = -1;
+    const auto peaks = match<T>(Image<T>(size, T{0}), {pattern}, {mask}, s);
     ASSERT_EQ(peaks.size(), 1u);
-    EXPECT_EQ(peaks[0].score, 0);
-  }
-  MatchSettings s = settings(Method::sqdiff_normed);
-  s.threshold = -1;
-  const auto peaks = match<std::uint8_t>(Bytes({16, 16}, 0), {pattern}, {mask}, s);
-  ASSERT_EQ(peaks.size(), 1u);
-  EXPECT_EQ(peaks[0].score, 1);
+    EXPECT_EQ(peaks[0].score, 1);
+  };
+  check(std::uint8_t{90});
+  check(0.1F);
 }
 
 /// Templates of one size with different masks, with a shared one, and with none.

@@ -165,6 +165,17 @@ TEST_P(PosesTest, FewerPeaksThanParts) {
   for (std::size_t i = 0; i < two.size(); ++i) EXPECT_EQ(two[i].score, all[i].score);
 }
 
+/// Parts whose places are nearer to each other than that along both axes are one, the best of them.
+TEST_P(PosesTest, PartsNearEachOther) {
+  const Scene scene{.part = {25, 25}, .poses = {{60, 60, 10}, {92, 60, -50}, {150, 120, 75}}};
+  const Bytes frame = scene.frame({210, 180});
+  MatchSettings settings = all_round(8);
+  settings.min_peak_distance = 30;
+  EXPECT_EQ(match(frame, scene.pattern(), settings).size(), 3u);
+  settings.min_peak_distance = 40;
+  EXPECT_EQ(match(frame, scene.pattern(), settings).size(), 2u);
+}
+
 TEST_P(PosesTest, EveryNormedMethod) {
   const Scene scene{.poses = {{60.3, 50.7, 40}}};
   for (const Method method : {Method::sqdiff_normed, Method::ccorr_normed, Method::ccoeff_normed}) {
