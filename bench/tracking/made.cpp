@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A sequence is a row of the table at the end: its name and length, what the target looks like, and
-// a function that says what is where in a frame.
+// A sequence is a row of a table at the end: its name and length, what the target looks like, and a
+// function that says what is where in a frame; of two targets that cross, how, each on several
+// ways.
 #include "made.hpp"
 
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <numbers>
 
@@ -25,10 +27,11 @@ struct Surfaces {
         quick(texture(look, 64, 64, 200)),
         part(texture(look, 32, 32, 300)),
         post(texture(look, 50, height, 400)),
+        wall(texture(look, 112, height, 401)),
         lookalikes{alike(target, 0.55, look, 501), alike(target, 0.6, look, 502),
                    alike(target, 0.6, look, 503)} {}
 
-  Grey world, target, quick, part, post;
+  Grey world, target, quick, part, post, wall;
   std::array<Grey, 3> lookalikes;  ///< that score 0.75 or so
 };
 
@@ -128,20 +131,28 @@ Scene missing(const Surfaces& of, int t) {
   return scene;
 }
 
-/// Two of one kind, each at that many tenths of a pixel a frame; one hides the other when they
-/// meet.
-template <int speed, int meet>
-Scene crossing(const Surfaces& of, int t) {
-  Scene scene = bench::scene(of);
-  const double away = speed * (t - meet) / 10.0;
-  scene.targets = {{&of.part, 160 + away, 118}, {&of.part, 160 - away, 122}};
-  return scene;
-}
+/// Two of one kind; one hides the other when they meet, or both are hidden there.
+struct Crossing {
+  const char* name;
+  int frames;
+  double speed;  ///< pixels a frame
+  Grey Surfaces::*hidden_by = nullptr;
+};
 
-/// They meet behind a post, which hides both for 25 frames.
-Scene crossing_behind(const Surfaces& of, int t) {
-  Scene scene = crossing<20, 50>(of, t);
-  scene.others = {{&of.post, 160, height / 2.0}};
+/// On their ways.
+struct Ways {
+  double apart;  ///< by how much the second is lower where they meet, pixels
+  double slant;  ///< by how much the one sinks, and the other rises, for each pixel to the side
+  double pace;   ///< of the second: its share of the speed
+};
+
+Scene crossing(const Surfaces& of, const Crossing& how, const Ways& ways, int t) {
+  Scene scene = bench::scene(of);
+  const double first = how.speed * (t - how.frames / 2), second = -ways.pace * first;
+  const double y = height / 2.0;
+  scene.targets = {{&of.part, 160 + first, y - ways.apart / 2 + ways.slant * first},
+                   {&of.part, 160 + second, y + ways.apart / 2 + ways.slant * second}};
+  if (how.hidden_by) scene.others = {{&(of.*how.hidden_by), 160, y}};
   return scene;
 }
 
@@ -173,22 +184,38 @@ constexpr Row rows[] = {
     {"bounces", 90, &Surfaces::quick, bouncing},
     {"leaves", 130, &Surfaces::target, leaving},
     {"missing", 250, &Surfaces::target, missing},
-    {"crossing", 60, &Surfaces::part, crossing<40, 30>},
-    {"slow-crossing", 100, &Surfaces::part, crossing<20, 50>},
-    {"long-crossing", 120, &Surfaces::part, crossing<8, 60>},
-    {"hidden-crossing", 100, &Surfaces::part, crossing_behind},
     {"conveyor", (parts * part_gap + width) / part_speed, &Surfaces::part, conveying},
 };
+
+/// A part is 32 pixels wide. The post hides all of both for 9 frames, half or more for 25; the wall
+/// for 20 and 28.
+constexpr Crossing crossings[] = {
+    {"crossing", 60, 4},
+    {"slow-crossing", 100, 2},
+    {"long-crossing", 120, 0.8},
+    {"hidden-crossing", 100, 2, &Surfaces::post},
+    {"quick-hidden-crossing", 70, 4, &Surfaces::wall},
+};
+
+constexpr Ways all_ways[] = {{4, 0, 1}, {0, 0, 1}, {16, 0, 1}, {8, 0.25, 1}, {4, -0.1, 0.8}};
 
 }  // namespace
 
 std::vector<MadeSequence> made_sequences(Look look) {
   const auto surfaces = std::make_shared<const Surfaces>(look);
   std::vector<MadeSequence> made;
-  for (const Row& row : rows)
-    made.push_back({std::string(row.name) + (look == Look::clouds ? "-clouds" : "-pieces"),
-                    row.frames, (*surfaces).*row.target,
-                    [surfaces, at = row.at](int t) { return draw(at(*surfaces, t), t); }});
+  const auto add = [&](const std::string& kind, const std::string& name, int frames,
+                       const Grey& target, auto scene_at) {
+    made.push_back({name + (look == Look::clouds ? "-clouds" : "-pieces"), frames, target,
+                    [surfaces, scene_at](int t) { return draw(scene_at(*surfaces, t), t); }, kind});
+  };
+  for (const Row& row : rows) add(row.name, row.name, row.frames, (*surfaces).*row.target, row.at);
+  for (const Crossing& how : crossings)
+    for (std::size_t i = 0; i < std::size(all_ways); ++i)
+      add(how.name, how.name + ("-" + std::to_string(i + 1)), how.frames, surfaces->part,
+          [how, ways = all_ways[i]](const Surfaces& of, int t) {
+            return crossing(of, how, ways, t);
+          });
   return made;
 }
 

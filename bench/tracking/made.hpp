@@ -40,6 +40,7 @@ struct MadeSequence {
   int frames;
   Grey target;  ///< as all of them look at first, without the camera's noise
   std::function<MadeFrame(int)> frame;
+  std::string kind{};  ///< the name without the look and, of several ways, which
 };
 
 /// What surfaces look like: clouds of all sizes, or flat pieces with sharp edges.

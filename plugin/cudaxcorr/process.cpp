@@ -237,6 +237,11 @@ xcorr::Status finish_on_any_backend(GstCudaXCorr* self) {
   return analyse_again(self);
 }
 
+/// The object must be locked.
+void count(const std::vector<TargetEvent>& events, Report& report) {
+  for (const TargetEvent& event : events) ++report.targets[static_cast<int>(event.event)];
+}
+
 void record(GstCudaXCorr* self, const FrameInFlight& frame) {
   Report& report = self->element->report;
   const ObjectLock lock(self);
@@ -245,7 +250,7 @@ void record(GstCudaXCorr* self, const FrameInFlight& frame) {
   report.total_ns += frame.processing_ns;
   report.last_ns = frame.processing_ns;
   report.kernel = frame.kernel;
-  for (const TargetEvent& event : frame.events) ++report.targets[static_cast<int>(event.event)];
+  count(frame.events, report);
 }
 
 void publish(GstCudaXCorr* self, const FrameInFlight& frame) {
@@ -388,6 +393,10 @@ void discard(GstCudaXCorr* self) {
   Element& element = *self->element;
   if (const auto status = settle(element); !status.ok())
     GST_WARNING_OBJECT(self, "%s", status.message().c_str());
+  {
+    const ObjectLock lock(self);
+    for (const FrameInFlight& frame : element.frames) count(frame.events, element.report);
+  }
   element.frames.clear();
 }
 

@@ -33,7 +33,9 @@ GValue corners_value(const xcorr::Pose& pose) {
 GstStructure* describe(const char* name, const FrameResult& result, const Target& target) {
   const xcorr::Peak& peak = target.peak;
   const double width = result.frame.width, height = result.frame.height;
-  const Picture& picture = result.bank[peak.template_index];
+  static const Picture gone{};  // what a target was of that ended with its template
+  const bool is_there = peak.template_index < result.bank.size();
+  const Picture& picture = is_there ? result.bank[peak.template_index] : gone;
   const xcorr::Pose& pose = peak.pose;
   GstStructure* made =
       gst_structure_new(name,                                                       //

@@ -93,8 +93,7 @@ Analyser::~Analyser() {
 
 void Analyser::set_format(const GstVideoInfo& format) {
   format_ = format;
-  follower_.replace_templates({});
-  followed_ = std::make_shared<std::vector<LumaImage>>();
+  follower_.end();
   loaded_.reset();
   const CurrentContext current(device(), context_);  // may release the last reference to them
   std::ranges::fill(live_, nullptr);
@@ -375,8 +374,10 @@ xcorr::Status Analyser::ask_filters(std::vector<Sighting>& sightings) {
 }
 
 xcorr::Status Analyser::teach_filters() {
-  filters_->keep_only(follower_.ids());
-  return filters_->train(frame_, follower_.lessons());
+  auto status = filters_->train(frame_, follower_.lessons());
+  // Else the frame is analysed again, with the targets that there were before.
+  if (status.ok()) filters_->keep_only(follower_.ids());
+  return status;
 }
 
 }  // namespace cudaxcorr

@@ -29,15 +29,18 @@ class Assignment {
  private:
   static constexpr int none = -1;
 
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
+
   struct Reached {
-    double cost = std::numeric_limits<double>::infinity();
+    double cost = infinite;
     int before = none;  ///< the column given up by the row that takes this one
     bool final = false;
   };
 
-  /// After the real columns there is a virtual one per row, taken by rows that stay alone.
+  /// After the real columns there is a virtual one for each row, which only that takes, to stay
+  /// alone: if it were of any, each row would first ask all those that are alone already.
   double cost(int row, int column) const {
-    if (column >= columns_) return alone_;
+    if (column >= columns_) return column - columns_ == row ? alone_ : infinite;
     return std::min(costs_[static_cast<std::size_t>(row) * columns_ + column], alone_ + 1);
   }
 

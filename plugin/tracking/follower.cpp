@@ -50,25 +50,35 @@ void Follower::configure(const TrackSettings& settings, const xcorr::MatchSettin
   if (match.method != match_.method || match.prefilter_sigma != match_.prefilter_sigma)
     for (Tracker& tracker : trackers_) tracker.forget_scores();
   match_ = match;
-  if (!settings.enabled || settings.by != before) {
-    std::ranges::fill(trackers_, Tracker());
-    whole_frame_due_ = true;
-  }
+  if (!settings.enabled || settings.by != before) end();
   schedule();
 }
 
 void Follower::replace_templates(std::span<const std::optional<std::size_t>> origins) {
+  const auto index_now = [&](std::uint32_t before) {
+    const auto now = std::ranges::find(origins, before);
+    return now == origins.end() ? no_template : static_cast<std::uint32_t>(now - origins.begin());
+  };
+  for (std::uint32_t i = 0; i < trackers_.size(); ++i)
+    if (index_now(i) == no_template) end(i);
   std::vector<Tracker> before = std::exchange(trackers_, std::vector<Tracker>(origins.size()));
   for (std::size_t i = 0; i < origins.size(); ++i)
     if (origins[i]) trackers_[i] = std::move(before[*origins[i]]);
-  // What a flush ended is told with the next frame, if its template is still there.
-  std::erase_if(events_, [&](TargetEvent& event) {
-    const auto now = std::ranges::find(origins, event.target.peak.template_index);
-    event.target.peak.template_index = static_cast<std::uint32_t>(now - origins.begin());
-    return now == origins.end();
-  });
+  // What a flush or a setting did is told with the next frame.
+  for (TargetEvent& event : events_)
+    event.target.peak.template_index = index_now(event.target.peak.template_index);
   whole_frame_due_ = true;
   schedule();
+}
+
+void Follower::end() {
+  for (std::uint32_t i = 0; i < trackers_.size(); ++i) end(i);
+  whole_frame_due_ = true;
+}
+
+void Follower::end(std::uint32_t index) {
+  trackers_[index].end();
+  note_events(index);
 }
 
 void Follower::interrupt() {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -26,6 +27,8 @@ struct TemplatePlace {
   int frames = 1;
 };
 
+inline constexpr auto no_template = std::numeric_limits<std::uint32_t>::max();
+
 /// What must be searched for, so that targets can be told from what looks like them: more peaks
 /// than there are targets, and worse ones.
 xcorr::MatchSettings search_for_tracks(const xcorr::MatchSettings& match);
@@ -40,6 +43,9 @@ class Follower {
   /// Replaces the templates. `origins` gives for each the index that it had before, if it is not
   /// new: such a template keeps its targets.
   void replace_templates(std::span<const std::optional<std::size_t>> origins);
+
+  /// All targets end.
+  void end();
 
   /// The stream has a gap before the next frame.
   void interrupt();
@@ -67,7 +73,8 @@ class Follower {
   /// target, if that matches well and nothing else does nearly as well; `seen` is its peak.
   std::vector<TemplatePlace> template_updates() const;
 
-  /// What has become of targets since the last call.
+  /// What has become of targets since the last call. Those of a template that is not there any more
+  /// have the index no_template.
   std::vector<TargetEvent> take_events();
 
   /// Templates in order. Within a template, targets detected in this frame come first, best first;
@@ -77,6 +84,7 @@ class Follower {
  private:
   std::vector<std::vector<xcorr::Peak>> by_template(std::vector<xcorr::Peak> peaks) const;
   void schedule();
+  void end(std::uint32_t index);
   void note_events(std::uint32_t index);
 
   TrackRules rules_;

@@ -183,7 +183,7 @@ void Tracker::drop_ended(std::uint64_t frame, const TrackRules& rules) {
   std::erase_if(tracks_, [&](const Track& track) {
     if (!track.target.lost) return false;
     if (!track.sought) {
-      if (track.target.state == TrackState::tentative) return true;
+      if (!track.entered()) return true;
       if (!over_edge(track)) return false;
       tell(TrackEvent::left, track);
       return true;
@@ -320,15 +320,18 @@ std::vector<SearchPlace> Tracker::places(std::uint64_t frame, const TrackRules& 
 
 void Tracker::interrupt() {
   events_.clear();
-  std::erase_if(tracks_, [](const Track& track) {
-    return !track.sought && track.target.state == TrackState::tentative;
-  });
+  std::erase_if(tracks_, [](const Track& track) { return !track.entered(); });
   for (Track& track : tracks_) {
     track.target.state = TrackState::lost;
     track.trace.anywhere = true;
     track.candidate.reset();
     if (!std::exchange(track.sought, true)) tell(TrackEvent::lost, track);
   }
+}
+
+void Tracker::end() {
+  events_.clear();
+  drop_all_but(0);
 }
 
 void Tracker::forget_scores() {
@@ -347,7 +350,13 @@ void Tracker::keep_at_most(int max_targets) {
   if (static_cast<int>(tracks_.size()) <= max_targets) return;
   std::stable_partition(tracks_.begin(), tracks_.end(),
                         [](const Track& track) { return !track.sought; });
-  tracks_.erase(tracks_.begin() + max_targets, tracks_.end());
+  drop_all_but(static_cast<std::size_t>(max_targets));
+}
+
+void Tracker::drop_all_but(std::size_t first) {
+  for (const Track& track : std::span(tracks_).subspan(first))
+    if (track.entered()) tell(TrackEvent::dropped, track);
+  tracks_.resize(first);
 }
 
 }  // namespace cudaxcorr

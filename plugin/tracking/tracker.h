@@ -71,6 +71,9 @@ struct Track {
   xcorr::Box box;            ///< of the last sight
   xcorr::Box candidate_box;  ///< of the candidate
   double template_width = 1;
+
+  /// Whether it was ever confirmed; else it may end without a word.
+  bool entered() const { return sought || target.state != TrackState::tentative; }
 };
 
 /// What the filter of a target found.
@@ -81,13 +84,13 @@ struct Sighting {
   double confidence;  ///< that the target is there, 0 to 1
 };
 
-/// What becomes of targets.
+/// What becomes of targets. All that entered and are not there any more have left or were dropped.
 enum class TrackEvent {
   entered,  ///< a new one was confirmed
   left,     ///< it ended: it went over an edge of what is searched
   lost,     ///< it was missed for min_frames_for_lost frames
   found,    ///< and is there again
-  dropped,  ///< it ended: it was missed for forget_after frames
+  dropped,  ///< it ended otherwise: missed for forget_after frames, or by what was set
 };
 
 inline constexpr int track_events = 5;
@@ -135,12 +138,15 @@ class Tracker {
   /// The stream has a gap before the next frame: all targets are lost and may be anywhere in it.
   void interrupt();
 
+  /// All targets end.
+  void end();
+
   /// Scores mean something else from now on.
   void forget_scores();
 
   const std::vector<Track>& tracks() const { return tracks_; }
 
-  /// What the last update() or interrupt() changed.
+  /// What the last update(), interrupt() or end() changed.
   const std::vector<TargetEvent>& events() const { return events_; }
 
   /// Where the next frame is to be searched; that may be outside the frame.
@@ -152,6 +158,7 @@ class Tracker {
  private:
   using Detections = std::vector<const xcorr::Peak*>;
   void tell(TrackEvent event, const Track& track) { events_.push_back({event, track.target}); }
+  void drop_all_but(std::size_t first);
   void keep_at_most(int max_targets);
   void follow(std::uint64_t frame, Detections& detections, const TrackRules& rules);
   void begin_update(const TrackRules& rules);

@@ -212,7 +212,7 @@ def main():
     write(folder / 'property', properties())
     write(folder / 'tune_cache', tuned())
     for target, count, size in (('frame', 60, 300), ('json_text', 40, 300), ('matcher', 40, 60), ('overlay', 40, 400),
-                                ('tracking', 40, 600)):
+                                ('tracking', 40, 2000)):
         write(folder / target, noise(count, size))
     write_words(folder / 'picture.dict', [b'\x89PNG\r\n\x1a\n', b'IHDR', b'PLTE', b'tRNS', b'IDAT', b'acTL', b'IEND', b'BM',
                                           b'GIF89a', b'\x21\xff\x0bNETSCAPE2.0', b'\xff\xd8\xff', b'\xff\xc0', b'\xff\xc2',

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tracks on any peaks, with settings, templates and gaps that change in between; and assignments of
-// any costs, compared with the best of all.
+// Tracks on any peaks and any sights of filters, with settings, templates and gaps that change in
+// between; and assignments of any costs, compared with the best of all.
 #include <cmath>
 #include <limits>
 #include <map>
@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "../tracking/told.hpp"
 #include "bytes.hpp"
 #include "tracking/assignment.h"
 #include "tracking/follower.h"
@@ -65,7 +66,7 @@ class Session {
     change_settings(bytes);
     change_templates(bytes);
     for (int steps = 0; !bytes.empty() && steps < 200; ++steps) {
-      switch (bytes.between(0, 15)) {
+      switch (bytes.between(0, 63)) {
         case 0:
           change_settings(bytes);
           break;
@@ -78,16 +79,21 @@ class Session {
         case 3:
           frame_ += bytes.number<std::uint16_t>();
           break;
+        case 4:
+          follower_.end();
+          break;
         default:
           see(bytes);
       }
+      check_balance();
       check_expectations();
     }
   }
 
  private:
   void change_settings(Bytes& bytes) {
-    settings_.enabled = true;
+    settings_.enabled = bytes.between(0, 7) > 0;
+    settings_.by = bytes.flag() ? FollowBy::filter : FollowBy::template_;
     settings_.search_margin = bytes.mostly_between(1, 40);
     if (settings_.search_margin < 1 || settings_.search_margin > 1 << 20)
       settings_.search_margin = 1 << 20;
@@ -107,11 +113,12 @@ class Session {
     for (std::size_t i = 0; i < origins.size(); ++i)
       if (i < templates_ && bytes.flag()) origins[i] = i;
     templates_ = origins.size();
+    peaks_.clear();
     follower_.replace_templates(origins);
     configure();
   }
   void configure() {
-    follower_.configure(settings_, match_, {0, 0, 60, 50}, std::vector<double>(templates_, 0.5));
+    follower_.configure(settings_, match_, area, std::vector<double>(templates_, 0.5));
   }
 
   double place(Bytes& bytes) { return bytes.mostly_between(0, 255) / 4.0; }
@@ -120,21 +127,70 @@ class Session {
                                                          : bytes.between(0, 100) / 100.0;
   }
 
-  void see(Bytes& bytes) {
-    std::vector<xcorr::Peak> peaks;
-    std::set<Place> places[3];
-    for (int left = templates_ ? bytes.between(0, 9) : 0; left > 0; --left) {
+  /// A frame in which all is where it was or a little farther, nothing is seen, or anything.
+  enum class View { clear, hidden, any };
+
+  std::vector<xcorr::Peak> peaks(Bytes& bytes, View view) {
+    if (view == View::hidden) return {};
+    if (view == View::any) peaks_.clear();
+    for (xcorr::Peak& peak : peaks_) peak.x += bytes.between(-2, 2);
+    const int most = templates_ ? bytes.between(0, 9) : 0;
+    for (int more = peaks_.empty() ? most : most / 9; more > 0; --more) {
       const auto index = static_cast<std::uint32_t>(bytes.between(0, int(templates_) - 1));
       const double x = place(bytes), y = place(bytes);
       const double closeness = score(bytes);
-      peaks.push_back({index, x, y, 24, 10, closeness, closeness});
-      places[index].insert({x, y});
+      peaks_.push_back({index, x, y, 24, 10, closeness, closeness});
     }
-    follower_.update(++frame_, peaks);
-    check(places);
+    return peaks_;
   }
 
-  void check(const std::set<Place> (&places)[3]) {
+  /// What filters find where they look.
+  std::vector<Sighting> sightings(Bytes& bytes, View view,
+                                  const std::vector<xcorr::Peak>& peaks) const {
+    std::vector<Sighting> found;
+    const std::vector<std::uint64_t> ids = follower_.ids();
+    for (auto [id, box] : follower_.places_for_filters(frame_, peaks)) {
+      require(std::ranges::find(ids, id) != ids.end(), "filters look for targets that are there");
+      const double x = box.x + box.width / 2, y = box.y + box.height / 2;
+      require(x >= 0 && x < area.width && y >= 0 && y < area.height, "and within what is searched");
+      require(box.width >= 1 && box.height >= 1, "for a pixel at least");
+      double response = 0.9, confidence = view == View::clear ? 0.95 : 0;
+      if (view == View::any) {
+        const double size = bytes.between(1, 20) / 10.0;
+        box = {box.x + bytes.between(-12, 12), box.y + bytes.between(-12, 12),
+               std::max(1.0, size * box.width), std::max(1.0, size * box.height)};
+        response = bytes.between(-2, 12) / 10.0;
+        confidence = bytes.between(0, 10) / 10.0;
+      }
+      found.push_back({id, box, response, confidence});
+    }
+    return found;
+  }
+
+  void see(Bytes& bytes) {
+    if (!settings_.enabled) return;
+    ++frame_;
+    constexpr View views[] = {View::clear, View::clear, View::clear, View::hidden, View::any};
+    const View view = bytes.one_of(views);
+    const std::vector<xcorr::Peak> peaks = this->peaks(bytes, view);
+    std::vector<Sighting> seen;
+    if (settings_.by_filter()) seen = sightings(bytes, view, peaks);
+    if (bytes.between(0, 7) == 0) {  // the GPU fails, and the frame is analysed again
+      const Follower before = follower_;
+      follower_.update(frame_, peaks, seen);
+      follower_ = before;
+    }
+    follower_.update(frame_, peaks, seen);
+    std::set<Place> places[3];
+    for (const xcorr::Peak& peak : peaks) places[peak.template_index].insert({peak.x, peak.y});
+    std::map<std::uint64_t, std::set<Place>> sights;
+    for (const auto& [id, box, response, confidence] : seen) sights[id].insert({box.x, box.y});
+    check(places, sights);
+    if (settings_.by_filter()) check_lessons();
+  }
+
+  void check(const std::set<Place> (&places)[3],
+             const std::map<std::uint64_t, std::set<Place>>& sights) {
     std::set<std::uint64_t> ids;
     std::map<std::uint32_t, int> count;
     std::set<std::pair<std::uint32_t, Place>> claimed;
@@ -155,7 +211,11 @@ class Session {
         require(known_.contains(target.id) && known_[target.id] == at,
                 "a lost target stays where it was");
       } else {
-        require(places[peak.template_index].contains(at), "a detected target has a peak");
+        const auto own = sights.find(target.id);
+        require(known_.contains(target.id) && settings_.by_filter()
+                    ? own != sights.end() && own->second.contains(at)
+                    : places[peak.template_index].contains(at),
+                "a detected target has a peak, or a sight of its own");
         require(claimed.insert({peak.template_index, at}).second, "a peak is of one target");
       }
     }
@@ -163,6 +223,23 @@ class Session {
     for (const Target& target : follower_.targets())
       known_[target.id] = {target.peak.x, target.peak.y};
     newest_ = newest;
+  }
+
+  void check_lessons() const {
+    std::set<std::uint64_t> taught;
+    for (const auto& [id, box] : follower_.lessons()) {
+      require(taught.insert(id).second, "a filter is taught once");
+      const auto known = known_.find(id);
+      require(known != known_.end() && known->second == Place(box.x, box.y),
+              "what is taught is a target, where it is");
+      require(std::isfinite(box.width) && box.width >= 1 && box.height >= 1, "and has a size");
+    }
+  }
+
+  void check_balance() {
+    require(told_.take(follower_.take_events()), "what is told of a target is possible");
+    require(told_.agrees_with(follower_.targets()),
+            "all that entered are there, or have left or were dropped");
   }
 
   void check_expectations() const {
@@ -176,10 +253,14 @@ class Session {
       require(update.template_index < templates_, "what is updated is a template");
   }
 
+  static constexpr xcorr::Rect area{0, 0, 60, 50};
+
   Follower follower_;
+  Told told_;
   TrackSettings settings_;
   xcorr::MatchSettings match_;
   std::size_t templates_ = 0;
+  std::vector<xcorr::Peak> peaks_;  ///< the last ones
   std::uint64_t frame_ = 0, newest_ = 0;
   std::map<std::uint64_t, Place> known_;  ///< where each target of the last frame is
 };

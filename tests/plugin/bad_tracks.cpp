@@ -3,6 +3,7 @@
 // What streams and applications do to tracks that nobody wishes for, with every tracker: nothing is
 // claimed that is not there, and ids stay unique.
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <set>
 
@@ -47,11 +48,18 @@ void settle(Finder& finder, const Stage& stage, int x, int y) {
   for (int i = 0; i < 5; ++i) finder.find(stage.frame(x, y));
 }
 
+/// All that entered are in the last frame, or have left or were dropped.
+void assert_balanced(const Finder& finder, const Found& last) {
+  const auto count = [&](const char* field) { return stat_of(finder.element, field); };
+  const auto there = std::ranges::count_if(
+      last.peaks, [](const Peak& peak) { return peak.lost || peak.state != "tentative"; });
+  assert_equals_uint64(count("entered"), count("left") + count("dropped") + guint64(there));
+}
+
 GST_START_TEST(a_target_as_large_as_the_frame) {
   const Stage stage;
   Finder finder(stage.settings(__i__) + " template=" + save(stage.background, "all.png"));
-  for (int i = 0; i < 5; ++i)
-    for (const Peak& peak : claims(finder.find(stage.background))) assert_at(peak, 0, 0, 2);
+  for (int i = 0; i < 5; ++i) assert_claimed_at(finder.find(stage.background), 0, 0);
   for (int i = 0; i < 10; ++i) assert_equals_int(claims(finder.find(black())).size(), 0);
 }
 GST_END_TEST
@@ -60,8 +68,7 @@ GST_START_TEST(a_target_of_four_pixels) {
   const Stage stage;
   const Gray tiny = crop(stage.background, 100, 80, 4, 4);
   Finder finder(stage.settings(__i__, "threshold=0.9") + " template=" + save(tiny, "tiny.png"));
-  for (int i = 0; i < 5; ++i)
-    for (const Peak& peak : claims(finder.find(stage.background))) assert_at(peak, 100, 80, 1.5);
+  for (int i = 0; i < 5; ++i) assert_claimed_at(finder.find(stage.background), 100, 80);
   for (int i = 0; i < 10; ++i) assert_equals_int(claims(finder.find(black())).size(), 0);
 }
 GST_END_TEST
@@ -110,6 +117,68 @@ GST_START_TEST(a_thousand_targets) {
     for (const Peak& peak : seen) ids.insert(peak.id);
     assert_equals_int(ids.size(), columns * rows);
   }
+}
+GST_END_TEST
+
+/// They move, and then all are gone in one frame; for filters fewer, since each takes milliseconds.
+GST_START_TEST(many_that_vanish_at_once) {
+  const int columns = __i__ == 0 ? 40 : 20, rows = __i__ == 0 ? 25 : 10;
+  const int all = columns * rows;
+  const Gray part = texture(8, 8, 60);
+  constexpr int apart = 24;
+  const Gray background = texture(apart * columns + 8, apart * rows + 8, 2);
+  const auto frame = [&](int x) {
+    Gray picture = background;
+    for (int i = 0; i < all; ++i)
+      paste(picture, part, apart * (i % columns) + 4 + x, apart * (i / columns) + 8);
+    return picture;
+  };
+  Finder finder(
+      std::string("track=true threshold=0.95 search-margin=8 max-peaks=1000 min-frames-for-lost=2 "
+                  "forget-after=3 redetect-interval=1000 tracker=") +
+      trackers[__i__] + " template=" + save(part, "part.png"));
+  for (int x = 0; x < 5; ++x) {
+    const Found found = finder.find(frame(x));
+    assert_equals_int(claims(found).size(), all);
+    assert_balanced(finder, found);
+  }
+  assert_equals_uint64(stat_of(finder.element, "entered"), guint64(all));
+  for (int i = 0; i < 5; ++i) {
+    const Found found = finder.find(background);
+    assert_equals_int(claims(found).size(), 0);
+    assert_balanced(finder, found);
+  }
+  assert_equals_uint64(stat_of(finder.element, "dropped"), guint64(all));
+}
+GST_END_TEST
+
+/// Tracks count frames, whatever these say of their times.
+GST_START_TEST(times_that_stand_still_leap_and_go_back) {
+  constexpr GstClockTime times[] = {0,
+                                    0,
+                                    0,
+                                    40 * GST_MSECOND,
+                                    40 * GST_MSECOND,
+                                    GST_CLOCK_TIME_NONE,
+                                    3600 * GST_SECOND,
+                                    3600 * GST_SECOND,
+                                    GST_SECOND,
+                                    GST_CLOCK_TIME_NONE,
+                                    G_MAXINT64,
+                                    0};
+  const Stage stage;
+  Finder finder(stage.settings(__i__));
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
+  int x = 20;
+  for (int round = 0; round < 3; ++round)
+    for (const GstClockTime time : times) {
+      GstBuffer* buffer = make_frame(GST_VIDEO_FORMAT_GRAY8, stage.frame(x += 4, 80));
+      GST_BUFFER_PTS(buffer) = time;
+      const Found found = finder.find(buffer);
+      assert_claimed_at(found, x, 80);
+      assert_equals_uint64(found.peaks[0].id, 1);
+      assert_balanced(finder, found);
+    }
 }
 GST_END_TEST
 
@@ -184,6 +253,56 @@ GST_START_TEST(settings_that_change) {
 }
 GST_END_TEST
 
+/// While a target is new, missed, lost or perhaps found again. Nothing is claimed that is not
+/// there, targets add up, and in the end it is followed.
+GST_START_TEST(settings_that_change_at_a_bad_time) {
+  const Stage stage;
+  enum { is_new, is_missed, is_lost, is_perhaps_found, times };
+  for (int time = is_new; time < times; ++time) {
+    Finder finder(stage.settings(__i__, "min-frames-for-lost=3 redetect-interval=1"));
+    int way = 0;
+    const auto x = [&] { return 60 + std::abs(way % 200 - 100); };  // to and fro
+    const auto show = [&](bool there) {
+      way += 2;
+      return finder.find(there ? stage.frame(x(), 60) : stage.background);
+    };
+    for (const auto& [property, value] : {std::pair{"max-peaks", "3"},
+                                          {"threshold", "0.6"},
+                                          {"min-confidence", "0.5"},
+                                          {"search-margin", "5"},
+                                          {"min-frames-for-lost", "1"},
+                                          {"forget-after", "1"},
+                                          {"forget-after", "0"},
+                                          {"redetect-interval", "3"},
+                                          {"recheck-interval", "0"},
+                                          {"template-update", "0"},
+                                          {"prefilter-sigma", "1"},
+                                          {"search-region", "<0,0,200,150>"},
+                                          {"tracker", trackers[1 - __i__]},
+                                          {"track", "false"},
+                                          {"track", "true"},
+                                          {"max-peaks", "1"}}) {
+      for (int i = 0; time != is_new && i < 5; ++i) show(true);
+      for (int i = 0; i < (time == is_missed ? 1 : 6); ++i) show(false);
+      if (time == is_new || time == is_perhaps_found) show(true);
+      finder.set(property, value);
+      for (int i = 0; i < 12; ++i) {
+        const Found found = show(true);
+        const auto seen = claims(found);
+        fail_unless(seen.size() <= 1, "%s: %zu places", property, seen.size());
+        for (const Peak& peak : seen) assert_at(peak, x(), 60, 2);
+        if (finder.get("track") == "true") assert_balanced(finder, found);
+      }
+    }
+    finder.set("forget-after", "1");
+    for (int i = 0; i < 12; ++i) show(true);
+    const Found found = show(true);
+    assert_claimed_at(found, x(), 60);
+    assert_balanced(finder, found);
+  }
+}
+GST_END_TEST
+
 }  // namespace
 
 Suite* suite() {
@@ -196,9 +315,12 @@ Suite* suite() {
   tcase_add_loop_test(cases, a_target_that_shoots_out_of_the_frame, 0, count);
   tcase_add_loop_test(cases, a_target_outside_of_what_is_searched, 0, count);
   tcase_add_loop_test(cases, a_thousand_targets, 0, count);
+  tcase_add_loop_test(cases, many_that_vanish_at_once, 0, count);
+  tcase_add_loop_test(cases, times_that_stand_still_leap_and_go_back, 0, count);
   tcase_add_loop_test(cases, frames_that_are_missing_or_come_twice, 0, count);
   tcase_add_loop_test(cases, a_cut, 0, count);
   tcase_add_loop_test(cases, a_seek, 0, count);
   tcase_add_loop_test(cases, settings_that_change, 0, count);
+  tcase_add_loop_test(cases, settings_that_change_at_a_bad_time, 0, count);
   return suite;
 }

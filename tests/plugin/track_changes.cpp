@@ -119,6 +119,58 @@ GST_START_TEST(settings_changed_while_playing) {
 }
 GST_END_TEST
 
+/// Whatever ends a target: all that entered are there, or have left or were dropped.
+GST_START_TEST(what_is_set_ends_targets_and_is_counted) {
+  const World world;
+  const Gray scene = world.frame({{20, 20}, {200, 100}});
+  Finder finder(settings_for(world, "max-peaks=2"));
+  guint64 dropped = 0;
+  const auto expect_dropped = [&](guint64 more, const Gray& next) {
+    finder.find(next);
+    assert_equals_uint64(stat_of(finder.element, "dropped"), dropped += more);
+    for (int i = 0; i < 3; ++i) finder.find(scene);
+  };
+  for (int i = 0; i < 3; ++i) finder.find(scene);
+  finder.set("max-peaks", "1");
+  expect_dropped(1, scene);
+  finder.set("tracker", "filter");
+  expect_dropped(1, scene);
+  finder.set("tracker", "template");
+  finder.set("max-peaks", "2");
+  expect_dropped(1, scene);
+  finder.set("track", "false");
+  expect_dropped(2, scene);
+  finder.set("track", "true");
+  expect_dropped(0, scene);
+  expect_dropped(2, crop(scene, 0, 0, 300, 180));
+  expect_dropped(0, scene);
+  assert_equals_uint64(stat_of(finder.element, "entered") - dropped, 2);
+  while (GstMessage* message = finder.message(GST_MESSAGE_ELEMENT)) gst_message_unref(message);
+
+  // It is told, but of no template any more.
+  finder.set("templates", array_of({save(texture(20, 12, 51), "other.png")}));
+  finder.set("template", "");
+  expect_dropped(2, scene);
+  int told = 0;
+  while (GstMessage* message = finder.message(GST_MESSAGE_ELEMENT)) {
+    const GstStructure* event = gst_message_get_structure(message);
+    if (gst_structure_has_name(event, "cudaxcorr-target")) {
+      assert_equals_string(gst_structure_get_string(event, "event"), "dropped");
+      const GstStructure* target =
+          gst_value_get_structure(gst_structure_get_value(event, "target"));
+      guint index = 0;
+      fail_unless(gst_structure_get_uint(target, "template", &index));
+      assert_equals_int(index, G_MAXUINT);
+      assert_equals_string(gst_structure_get_string(target, "label"), "");
+      ++told;
+    }
+    gst_message_unref(message);
+  }
+  assert_equals_int(told, 2);
+  assert_equals_uint64(stat_of(finder.element, "left"), 0);
+}
+GST_END_TEST
+
 /// A lost target has a score that no match can have.
 GST_START_TEST(the_score_of_a_lost_target) {
   const World world;
@@ -232,6 +284,7 @@ Suite* suite() {
   tcase_add_test(cases, templates_changed_while_playing);
   tcase_add_test(cases, refused_changes_lose_no_track);
   tcase_add_test(cases, settings_changed_while_playing);
+  tcase_add_test(cases, what_is_set_ends_targets_and_is_counted);
   tcase_add_test(cases, the_score_of_a_lost_target);
   tcase_add_test(cases, roi_metas_of_what_was_seen);
   tcase_add_test(cases, messages_say_it_too);

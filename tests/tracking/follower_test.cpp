@@ -4,6 +4,8 @@
 // in which order targets are reported, and what happens to them when the templates change.
 #include "tracking/follower.h"
 
+#include <functional>
+
 #include <gtest/gtest.h>
 
 namespace cudaxcorr {
@@ -215,9 +217,37 @@ TEST_F(FollowerTest, WhatWasNotToldFollowsItsTemplate) {
   for (int i = 0; i < 5; ++i) see({peak(0, 10, 10), peak(1, 50, 50)});
   follower_.replace_templates(Origins{std::nullopt, std::nullopt, 1});
   const auto events = follower_.take_events();
-  ASSERT_EQ(events.size(), 1);
-  EXPECT_EQ(events[0].target.id, 2);
-  EXPECT_EQ(events[0].target.peak.template_index, 2);
+  ASSERT_EQ(events.size(), 3);
+  EXPECT_EQ(events[0].target.id, 1);
+  EXPECT_EQ(events[0].target.peak.template_index, no_template);
+  EXPECT_EQ(events[1].target.id, 2);
+  EXPECT_EQ(events[1].target.peak.template_index, 2);
+  EXPECT_EQ(events[2].event, TrackEvent::dropped);
+  EXPECT_EQ(events[2].target.id, 1);
+  EXPECT_EQ(events[2].target.peak.template_index, no_template);
+}
+
+TEST_F(FollowerTest, WhatASettingEndsIsDropped) {
+  const std::function<void()> settings[] = {
+      [&] { match_.max_peaks = 1; },
+      [&] { settings_.by = FollowBy::filter; },
+      [&] { settings_.enabled = false; },
+  };
+  for (const auto& set : settings) {
+    settings_ = {.enabled = true, .by = FollowBy::template_};
+    match_.max_peaks = 3;
+    configure();
+    start(1, 3);
+    for (int i = 0; i < 5; ++i) see({peak(0, 10, 10), peak(0, 90, 90)});
+    see({peak(0, 10, 10), peak(0, 90, 90), peak(0, 200, 200)});  // the third is tentative
+    follower_.take_events();
+    set();
+    configure();
+    see({});
+    const auto events = follower_.take_events();
+    ASSERT_EQ(events.size(), match_.max_peaks == 1 ? 1 : 2);
+    for (const TargetEvent& event : events) EXPECT_EQ(event.event, TrackEvent::dropped);
+  }
 }
 
 TEST_F(FollowerTest, TemplatesThatStayKeepTheirTargets) {
