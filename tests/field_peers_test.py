@@ -118,6 +118,26 @@ class Program(unittest.TestCase):
             self.assertAlmostEqual(np.sqrt(np.mean(squares)), found, delta=2e-4)
 
 
+class Plot(unittest.TestCase):
+    def test_curves(self):
+        if not importlib.util.find_spec('matplotlib'):
+            self.skipTest('no Matplotlib')
+        with tempfile.TemporaryDirectory() as folder:
+            path, out = pathlib.Path(folder, 'pairs.csv'), pathlib.Path(folder, 'bias.svg')
+            rows = [('speckles', 'xcorr, gauss', 3.5, 0, 0.25), ('speckles', 'xcorr, gauss', 3, 0, -0.25),
+                    ('vortices, mild', 'xcorr, gauss', 3, 0, 0.5)]
+            with open(path, 'w', encoding='utf-8') as file:
+                file.write('# machine\n')
+                csv.writer(file).writerows([field_peers.COLUMNS[:5], *rows])
+            import plot_fields  # pylint: disable=import-outside-toplevel
+            self.assertEqual(plot_fields.read(path)['speckles', 'xcorr, gauss'], [(3, -0.25), (3.5, 0.25)])
+            with unittest.mock.patch.object(sys, 'argv', ['', str(path), f'--output={out}']):
+                plot_fields.main()
+            drawn = out.read_text(encoding='utf-8')
+        self.assertIn('>xcorr, gauss<', drawn)
+        self.assertNotIn('OpenPIV', drawn)
+
+
 if __name__ == '__main__':
     if not importlib.util.find_spec('numpy'):
         print('no NumPy: nothing was tested')
