@@ -2,19 +2,24 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """How exact displacement fields are beside OpenPIV and OpenCV, on pairs whose truth is known, in one run.
 
-    field_peers.py --field-bench=build/bench/field_bench [--filter=TEXT] [--device=cpu]
-    field_peers.py --pairs=FOLDER [--filter=TEXT] [--device=cpu]
+    field_peers.py --field-bench=build/bench/field_bench [--filter=TEXT] [--device=cpu] [--csv=FILE]
+    field_peers.py --pairs=FOLDER [--filter=TEXT] [--device=cpu] [--csv=FILE]
 
 The pairs are drawn by field_bench, with windows of 32x32 or 33x33 pixels every 16, or given in a folder, as the PIV
 dataset of Cai et al. has them, with windows of 16x16 or 17x17 pixels every 8. Needs the package xcorr and NumPy, for
 given pairs also Pillow; OpenPIV and OpenCV are used where they are (field_peers.sh installs all of them). Prints for each
 case and program the root of the mean square of a component's error and its greatest mean over the pairs, without vectors
 that are off by a pixel or more, whose share is in the next column. Time is the processor's for a pair, of all threads.
+The CSV has a row for each pair and program: both components of the mean displacement, of the mean error and of the error's
+root of the mean square, which plot_fields.py draws.
 """
 import argparse
 import contextlib
+import csv
 import dataclasses
+import importlib.metadata
 import itertools
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -23,6 +28,8 @@ import time
 import numpy as np
 
 import xcorr
+
+from compare import machine
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +42,7 @@ class Layout:
     search_range: int = 16
 
 
+COLUMNS = ('case', 'program', 'dx', 'dy', 'mean_x', 'mean_y', 'rms_x', 'rms_y', 'vectors', 'outliers')
 DRAWN, GIVEN = Layout(32, 16, 48), Layout(16, 8, 24)
 
 
@@ -174,11 +182,13 @@ class Errors:
         self.squares, self.means, self.count, self.outliers, self.seconds, self.pairs = 0.0, [0.0], 0, 0, 0.0, 0
 
     def add(self, field, pair, margin, seconds):
+        """Gives the pair's columns of the CSV from the displacement on."""
         x, y, dx, dy = (np.asarray(each, float).ravel() for each in field[:4])
         height, width = pair.before.shape
         inside = (x > margin) & (x < width - margin) & (y > margin) & (y < height - margin)
         x, y = x[inside], y[inside]
-        error = np.stack([dx, dy])[:, inside] - pair.truth(x, y, field[4])
+        truth = pair.truth(x, y, field[4])
+        error = np.stack([dx, dy])[:, inside] - truth
         good = error[:, np.hypot(*error) < 1]  # not what is no number
         self.count += error.shape[1]
         self.outliers += error.shape[1] - good.shape[1]
@@ -187,6 +197,8 @@ class Errors:
             self.means += list(np.abs(good.mean(1)))
         self.seconds += seconds
         self.pairs += 1
+        numbers = truth.mean(1), *((good.mean(1), np.sqrt((good ** 2).mean(1))) if good.size else 2 * [[np.nan] * 2])
+        return [f'{each:.5f}' for each in np.ravel(numbers)] + [error.shape[1], error.shape[1] - good.shape[1]]
 
     def columns(self):
         rms = np.sqrt(self.squares / (2 * max(1, self.count - self.outliers)))
@@ -211,9 +223,13 @@ def available(module):
     return True
 
 
+def number_in(path):
+    return int(path.name.rsplit('-', 2)[1])
+
+
 def drawn_pairs(folder):
     """Of field_bench."""
-    for path in sorted(folder.glob('*-before.pgm')):
+    for path in sorted(folder.glob('*-before.pgm'), key=lambda path: (path.name.rsplit('-', 2)[0], number_in(path))):
         stem = str(path)[:-len('before.pgm')]
         before, after = read_pgm(path), read_pgm(pathlib.Path(f'{stem}after.pgm'))
         planes = np.fromfile(f'{stem}truth.f32', np.float32).reshape(2, *before.shape)
@@ -238,8 +254,8 @@ def given_pairs(folder):
         yield Pair(path.name.rsplit('_', 2)[0], before, after, read_flo(f'{stem}_flow.flo').astype(float), True)
 
 
-def measure(pairs, layout, programs, device):
-    """Prints a line for each program of each case, whose pairs come one after another."""
+def measure(pairs, layout, programs, device, table):
+    """Prints a line for each program of each case, whose pairs come one after another, and writes one for each pair."""
     for case, of_case in itertools.groupby(pairs, lambda pair: pair.case):
         errors = {name: Errors() for name in programs}
         for pair in of_case:
@@ -249,9 +265,17 @@ def measure(pairs, layout, programs, device):
                         program(pair.before, pair.after, layout, device)  # loads what it needs
                     start = time.process_time()
                     field = program(pair.before, pair.after, layout, device)
-                errors[name].add(field, pair, layout.margin, time.process_time() - start)
+                row = errors[name].add(field, pair, layout.margin, time.process_time() - start)
+                table.writerow([case, name, *row])
         for name, each in errors.items():
             print('| ' + ' | '.join((case, name, *each.columns())) + ' |', flush=True)
+
+
+def versions():
+    """Of what is compared with, where it is."""
+    for name, package in (('OpenPIV', 'openpiv'), ('OpenCV', 'opencv-python-headless')):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            yield f'{name} {importlib.metadata.version(package)}'
 
 
 def main(arguments=None):
@@ -261,18 +285,24 @@ def main(arguments=None):
     source.add_argument('--pairs', type=pathlib.Path, help='a folder of given pairs')
     parser.add_argument('--filter', default='', help='only cases whose name has it')
     parser.add_argument('--device', default='cpu', help='of ours; default cpu')
+    parser.add_argument('--csv', default=os.devnull, metavar='FILE', help='write a row for each pair and program there')
     options = parser.parse_args(arguments)
     programs = {name: program for name, program in PROGRAMS.items() if available(program[0])}
     print('| case | program | rms, px | greatest mean, px | outliers | CPU ms |')
     print('| --- | --- | ---: | ---: | ---: | ---: |')
-    if options.pairs:
-        wanted = (pair for pair in given_pairs(options.pairs) if options.filter in pair.case)
-        measure(wanted, GIVEN, programs, options.device)
-        return
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        subprocess.run([options.field_bench, f'--write={folder}', f'--filter={options.filter}'], check=True)
-        measure(drawn_pairs(folder), DRAWN, programs, options.device)
+    with open(options.csv, 'w', encoding='utf-8') as file, tempfile.TemporaryDirectory() as name:
+        what = 'given pairs' if options.pairs else 'pairs of field_bench'
+        file.write(f'# {", ".join([machine("cpu", None), *versions()])}; field_peers.py: {what}, mean displacements and '
+                   'errors in pixels\n')
+        table = csv.writer(file, lineterminator='\n')
+        table.writerow(COLUMNS)
+        folder = options.pairs or pathlib.Path(name)
+        if options.pairs:
+            pairs = (pair for pair in given_pairs(folder) if options.filter in pair.case)
+        else:
+            subprocess.run([options.field_bench, f'--write={folder}', f'--filter={options.filter}'], check=True)
+            pairs = drawn_pairs(folder)
+        measure(pairs, GIVEN if options.pairs else DRAWN, programs, options.device, table)
 
 
 if __name__ == '__main__':

@@ -5,6 +5,7 @@
 Without NumPy everything is skipped, without the package xcorr what measures.
 """
 import contextlib
+import csv
 import importlib.util
 import io
 import pathlib
@@ -81,7 +82,10 @@ class Counting(unittest.TestCase):
         errors = field_peers.Errors()
         x, y = np.array([50, 51, 52, 53, 10.0]), np.full(5, 49.5)
         dx, dy = 0.05 * x + [0.1, 0.3, 2, np.nan, 9], 0.02 * y
-        errors.add((x, y, dx, dy, False), self.pair(False), 48, 0.5)
+        row = errors.add((x, y, dx, dy, False), self.pair(False), 48, 0.5)
+        self.assertEqual(row, ['2.57500', '0.99000', '0.20000', '0.00000', f'{np.sqrt(0.05):.5f}', '0.00000', 4, 2])
+        nothing = field_peers.Errors().add((x, y, np.nan * x, dy, False), self.pair(False), 48, 0.5)
+        self.assertEqual(nothing[2:], 4 * ['nan'] + [4, 4])
         rms, mean, outliers, took = errors.columns()
         self.assertEqual((rms, mean, outliers, took), (f'{np.sqrt(0.1 / 4):.4f}', '0.2000', '50.00 %', '500'))
 
@@ -96,13 +100,42 @@ class Program(unittest.TestCase):
             self.skipTest('no package xcorr')
         said = io.StringIO()
         ours = {name: program for name, program in field_peers.PROGRAMS.items() if name.startswith('xcorr')}
-        with unittest.mock.patch.object(field_peers, 'PROGRAMS', ours), contextlib.redirect_stdout(said):
-            field_peers.main([f'--field-bench={FIELD_BENCH}', '--filter=vortices, mild'])
+        with unittest.mock.patch.object(field_peers, 'PROGRAMS', ours), contextlib.redirect_stdout(said), \
+                tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / 'pairs.csv'
+            field_peers.main([f'--field-bench={FIELD_BENCH}', '--filter=vortices, mild', f'--csv={path}'])
+            note, *lines = path.read_text(encoding='utf-8').splitlines()
         rms = {words[2]: float(words[3]) for words in (line.split(' | ') for line in
                said.getvalue().replace('| vortices', '| | vortices').splitlines()[2:])}
         self.assertEqual(set(rms), set(ours))
         self.assertLess(rms['xcorr, least squares 1'], 0.04)
         self.assertGreater(rms['xcorr, gauss'], 0.08)
+        rows = list(csv.DictReader(lines))
+        self.assertTrue(note.startswith('# '))
+        self.assertEqual([row['program'] for row in rows], 2 * list(ours))
+        for name, found in rms.items():
+            squares = [float(row[column]) ** 2 for row in rows if row['program'] == name for column in ('rms_x', 'rms_y')]
+            self.assertAlmostEqual(np.sqrt(np.mean(squares)), found, delta=2e-4)
+
+
+class Plot(unittest.TestCase):
+    def test_curves(self):
+        if not importlib.util.find_spec('matplotlib'):
+            self.skipTest('no Matplotlib')
+        with tempfile.TemporaryDirectory() as folder:
+            path, out = pathlib.Path(folder, 'pairs.csv'), pathlib.Path(folder, 'bias.svg')
+            rows = [('speckles', 'xcorr, gauss', 3.5, 0, 0.25), ('speckles', 'xcorr, gauss', 3, 0, -0.25),
+                    ('vortices, mild', 'xcorr, gauss', 3, 0, 0.5)]
+            with open(path, 'w', encoding='utf-8') as file:
+                file.write('# machine\n')
+                csv.writer(file).writerows([field_peers.COLUMNS[:5], *rows])
+            import plot_fields  # pylint: disable=import-outside-toplevel
+            self.assertEqual(plot_fields.read(path)['speckles', 'xcorr, gauss'], [(3, -0.25), (3.5, 0.25)])
+            with unittest.mock.patch.object(sys, 'argv', ['', str(path), f'--output={out}']):
+                plot_fields.main()
+            drawn = out.read_text(encoding='utf-8')
+        self.assertIn('>xcorr, gauss<', drawn)
+        self.assertNotIn('OpenPIV', drawn)
 
 
 if __name__ == '__main__':

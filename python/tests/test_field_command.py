@@ -89,6 +89,25 @@ def test_plot(series, tmp_path, shown):
         assert plot.width > 400
 
 
+@pytest.mark.parametrize("places", [(), ("--places",)])
+def test_plot_without_the_reference(series, tmp_path, places):
+    pytest.importorskip("matplotlib")
+    if places:
+        (tmp_path / "places.csv").write_text("48,48\n64,48\n80,40\n")
+        places = ("--places", str(tmp_path / "places.csv"))
+    dark = {}
+    for background in ("reference", "none"):
+        out = tmp_path / f"{background}.png"
+        assert command.main([str(series / "0.png"), str(series / "1.png"), "--plot", str(out), "--map", "none", "-q",
+                             "--background", background, *places, *WHOLE]) == 0
+        with Image.open(out) as plot:
+            dark[background] = (numpy.asarray(plot.convert("L")) < 240).mean()
+            size = plot.size
+    assert dark["reference"] > 0.3 > 0.1 > dark["none"] > 0
+    with Image.open(tmp_path / "reference.png") as plot:
+        assert plot.size == size
+
+
 def write_video(path, places):
     cv2 = pytest.importorskip("cv2")
     video = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*"MJPG"), 25, (128, 96))

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._field import FieldMatcher, FieldSettings
 from .pictures import Series, Unreadable, open_series, read_picture, read_places, say
-from .plot import MAPS, Plots
+from .plot import BACKGROUNDS, MAPS, Plots
 from .writing import Field, Outputs, open_writer
 
 _EPILOG = """
@@ -34,6 +34,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-o", "--output", action="append", default=[], metavar="FILE", help="where the vectors go")
     parser.add_argument("--plot", metavar="FILE", help="a picture of each field, such as field.png")
     parser.add_argument("--map", choices=MAPS, default="magnitude", help="the colours of the plot (magnitude)")
+    parser.add_argument("--background", choices=BACKGROUNDS, default="reference",
+                        help="what is below arrows and map: the picture they are measured in, or white (reference)")
     parser.add_argument("--reference", choices=("previous", "first", "pairs"), default="previous",
                         help="pictures are compared with the one before, with the first one, or two by two (previous)")
     parser.add_argument("--ensemble", action="store_true",
@@ -168,7 +170,7 @@ def _run(options: argparse.Namespace) -> int:
     measuring = _Measuring(options)
     writers = {path: open_writer(path, several) for path in dict.fromkeys(options.output)}
     if options.plot:
-        writers[options.plot] = Plots(pathlib.Path(options.plot), several, options.map)
+        writers[options.plot] = Plots(pathlib.Path(options.plot), several, options.map, options.background)
     outputs = Outputs(writers)
     measured = 0
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A field as a picture: arrows over the reference, or over a map of colours."""
+"""A field as a picture: arrows over the reference or white, with a map of colours between them."""
 from __future__ import annotations
 
 import pathlib
@@ -10,6 +10,7 @@ from .pictures import library
 from .writing import Field, numbered, whole
 
 MAPS = ("none", "magnitude", "u", "v", "strain-xx", "strain-yy", "strain-xy", "vorticity")
+BACKGROUNDS = ("reference", "none")
 
 
 def values_of(vectors: np.ndarray, shown: str) -> np.ndarray:
@@ -30,12 +31,16 @@ def values_of(vectors: np.ndarray, shown: str) -> np.ndarray:
     return values[shown]
 
 
-def plot(path: pathlib.Path, reference: np.ndarray, vectors: np.ndarray, shown: str) -> None:
+def plot(path: pathlib.Path, reference: np.ndarray, vectors: np.ndarray, shown: str,
+         background: str = "reference") -> None:
     """Write a picture of the field; its format is by the file's ending."""
     figures = library("matplotlib.figure", "plotting", "matplotlib")
     figure = figures.Figure(figsize=(6, 6 * reference.shape[0] / reference.shape[1] + 0.4), layout="constrained")
     axes = figure.add_subplot()
-    axes.imshow(reference, cmap="gray")
+    if background == "reference":
+        axes.imshow(reference, cmap="gray")
+    else:
+        axes.set(xlim=(-0.5, reference.shape[1] - 0.5), ylim=(reference.shape[0] - 0.5, -0.5), aspect="equal")
     axes.set(xlabel="x (pixels)", ylabel="y (pixels)")
     if shown != "none":
         values = np.where(vectors["status"] < 2, values_of(vectors, shown), np.nan)
@@ -48,7 +53,7 @@ def plot(path: pathlib.Path, reference: np.ndarray, vectors: np.ndarray, shown: 
             image = axes.pcolormesh(vectors["x"], vectors["y"], values, alpha=0.7, shading="nearest", **looks)
         pixels = shown in ("magnitude", "u", "v")
         figure.colorbar(image, ax=axes, shrink=0.8, label=f"{shown} (pixels)" if pixels else shown)
-    for status, colour in ((0, "#f0e442"), (1, "#d55e00")):
+    for status, colour in ((0, "#f0e442" if background == "reference" else "black"), (1, "#d55e00")):
         some = vectors[vectors["status"] == status]
         if some.size:
             longest = float(np.hypot(vectors["dx"], vectors["dy"]).max()) or 1.0
@@ -63,13 +68,13 @@ def plot(path: pathlib.Path, reference: np.ndarray, vectors: np.ndarray, shown: 
 class Plots:
     """A picture of each field, as a writer."""
 
-    def __init__(self, path: pathlib.Path, several: bool, shown: str) -> None:
+    def __init__(self, path: pathlib.Path, several: bool, shown: str, background: str = "reference") -> None:
         library("matplotlib", "plotting", "matplotlib")
-        self._path, self._several, self._shown = path, several, shown
+        self._path, self._several, self._shown, self._background = path, several, shown, background
 
     def write(self, field: Field) -> None:
         with whole(numbered(self._path, field.number, self._several)) as part:
-            plot(part, field.reference, field.vectors, self._shown)
+            plot(part, field.reference, field.vectors, self._shown, self._background)
 
     def close(self) -> None:
         pass
