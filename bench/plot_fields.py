@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Mean errors of displacement fields, as field_peers.py --csv writes them: plot_fields.py CSV --output docs/images/field-bias.svg
+"""Mean errors of displacement fields, as field_peers.py --csv writes them.
+
+    plot_fields.py CSV --output docs/images/field-bias.svg
 
 Of uniform displacements along x in steps of a tenth of a pixel: what swings between whole pixels is peak locking.
 """
