@@ -104,7 +104,8 @@ void Analyser::set_format(const GstVideoInfo& format) {
 void Analyser::keep_tracks_of(const Analyser& other) {
   follower_ = other.follower_;
   followed_ = other.followed_;
-  filters_ = other.filters_;
+  // What filters have learnt lies on the other device, or in the other context.
+  follower_.end_of_filters();
 }
 
 xcorr::Status Analyser::configure(const Task& asked) try {

@@ -52,7 +52,8 @@ class Analyser {
 
   /// Ends all tracks. There must be no frames in flight.
   void set_format(const GstVideoInfo& format);
-  /// After set_format(): goes on with the tracks of another analyser of that format.
+  /// After set_format(): goes on with the tracks of another analyser of that format. Those that
+  /// filters follow end.
   void keep_tracks_of(const Analyser& other);
 
   /// Whether configure() has succeeded for this task and the present format.

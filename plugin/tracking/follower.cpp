@@ -76,6 +76,10 @@ void Follower::end() {
   whole_frame_due_ = true;
 }
 
+void Follower::end_of_filters() {
+  if (rules_.settings.by_filter()) end();
+}
+
 void Follower::end(std::uint32_t index) {
   trackers_[index].end();
   note_events(index);

@@ -46,6 +46,8 @@ class Follower {
 
   /// All targets end.
   void end();
+  /// All that filters follow.
+  void end_of_filters();
 
   /// The stream has a gap before the next frame.
   void interrupt();

@@ -47,17 +47,21 @@ GstBuffer* frame(int n, bool round = false) {
   return buffer;
 }
 
+void look_for_patch(Finder& finder) {
+  guint id = 0;
+  GstSample* sample = sample_of_patch();
+  g_signal_emit_by_name(finder.element, "add-template", sample, "patch", &id);
+  gst_sample_unref(sample);
+  assert_equals_int(id, 1);
+  finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
+}
+
 /// An element in a harness that looks for the patch.
 class Stream {
  public:
   explicit Stream(const std::string& settings)
       : finder_("threshold=0.8 subpixel=false " + settings) {
-    guint id = 0;
-    GstSample* sample = sample_of_patch();
-    g_signal_emit_by_name(finder_.element, "add-template", sample, "patch", &id);
-    gst_sample_unref(sample);
-    assert_equals_int(id, 1);
-    finder_.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
+    look_for_patch(finder_);
   }
 
   GstFlowReturn push(int n, bool round = false) {
@@ -155,6 +159,26 @@ GST_START_TEST(tracks_go_on_when_the_gpu_is_gone) {
 }
 GST_END_TEST
 
+/// What filters have learnt is lost with the GPU: their targets end, and the template finds them.
+GST_START_TEST(filters_end_with_the_gpu) {
+  for (const long call : {1, 4, 16, 64}) {
+    Finder finder("track=true tracker=filter threshold=0.8 min-frames-for-lost=2");
+    look_for_patch(finder);
+    const auto id_in = [&](int n) { return only(finder.find(frame(n))).id; };
+    const guint64 id = id_in(0);
+    for (int n = 1; n < frames; ++n) assert_equals_uint64(id_in(n), id);
+    simt::break_call(call, simt::Fault::lasting);
+    guint64 other = id;
+    for (int n = frames; n < 2 * frames; ++n) other = id_in(n);
+    assert_text(finder.get("active-backend"), "cpu");
+    assert_uint64_ne(other, id);
+    assert_equals_uint64(stat_of(finder.element, "entered"), 2);
+    assert_equals_uint64(stat_of(finder.element, "dropped"), 1);
+    simt::mend();
+  }
+}
+GST_END_TEST
+
 /// With a kernel that only the GPU has the CPU works by its own.
 GST_START_TEST(the_kernel_is_the_gpus) {
   Stream stream("kernel=overlap_wise");
@@ -237,6 +261,7 @@ Suite* suite() {
   tcase_add_test(tc, no_frame_is_lost_when_the_gpu_is_gone);
   tcase_add_test(tc, tracks_go_on_when_a_call_fails);
   tcase_add_test(tc, tracks_go_on_when_the_gpu_is_gone);
+  tcase_add_test(tc, filters_end_with_the_gpu);
   tcase_add_test(tc, the_kernel_is_the_gpus);
   tcase_add_test(tc, the_mask_is_kept);
   tcase_add_test(tc, backend_cuda_ends_the_stream);
