@@ -124,14 +124,8 @@ class TileRun {
 };
 
 void run(const Job& job) {
-  switch (job.problem->method) {
-    case Method::sqdiff_normed:
-      return TileRun<Method::sqdiff_normed>(job).run();
-    case Method::ccorr_normed:
-      return TileRun<Method::ccorr_normed>(job).run();
-    default:
-      return TileRun<Method::ccoeff_normed>(job).run();
-  }
+  survey::HWY_NAMESPACE::with_method(
+      job.problem->method, [&](auto method) { TileRun<decltype(method)::value>(job).run(); });
 }
 
 }  // namespace xcorr::cpu::search_cells::HWY_NAMESPACE

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include <hwy/highway.h>
 
@@ -50,6 +51,19 @@ struct BestOfColumns {
 
 HWY_BEFORE_NAMESPACE();
 namespace xcorr::cpu::survey::HWY_NAMESPACE {
+
+/// Calls body(std::integral_constant) with the method, a normed one.
+template <class Body>
+void with_method(Method method, Body body) {
+  switch (method) {
+    case Method::sqdiff_normed:
+      return body(std::integral_constant<Method, Method::sqdiff_normed>());
+    case Method::ccorr_normed:
+      return body(std::integral_constant<Method, Method::ccorr_normed>());
+    default:
+      return body(std::integral_constant<Method, Method::ccoeff_normed>());
+  }
+}
 
 template <Method method>
 HWY_FLATTEN void measure_windows(double n, const std::uint32_t* sums, const std::uint32_t* squares,

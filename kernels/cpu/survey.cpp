@@ -69,14 +69,7 @@ void run_method(const Job& job) {
 }
 
 void run(const Job& job) {
-  switch (job.problem->method) {
-    case Method::sqdiff_normed:
-      return run_method<Method::sqdiff_normed>(job);
-    case Method::ccorr_normed:
-      return run_method<Method::ccorr_normed>(job);
-    default:
-      return run_method<Method::ccoeff_normed>(job);
-  }
+  with_method(job.problem->method, [&](auto method) { run_method<decltype(method)::value>(job); });
 }
 
 }  // namespace xcorr::cpu::survey::HWY_NAMESPACE
