@@ -168,8 +168,8 @@ std::size_t workspace(const stage::SearchCells::Problem&, const Device&) {
   return SlotMemory::total(sizeof(Scratch));
 }
 
-/// With more pixels FFTs are quicker; sums of fewer are less than 2^31.
-constexpr std::int64_t most_pixels = 640;
+/// With more pixels FFTs are quicker (docs/performance.md); sums of fewer are less than 2^31.
+constexpr std::int64_t most_pixels = 500;
 
 bool supports(const stage::SearchCells::Problem& p, const Device&) {
   const Size right = p.correlate.right;

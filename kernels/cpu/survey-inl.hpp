@@ -88,7 +88,8 @@ HWY_FLATTEN void take_best(const SurveyScore& score, const std::uint32_t* produc
   }
 }
 
-/// The score of a picture whose sums these are; a copy of it knows its method when compiled.
+/// The score of a picture whose sums these are. Inlined, so that loops know its method when
+/// compiled.
 template <Method method>
 HWY_INLINE SurveyScore score_of(const stage::Survey::Problem& p, const TemplateSums& right) {
   const auto n = static_cast<double>(p.pixels());

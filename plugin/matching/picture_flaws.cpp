@@ -36,8 +36,8 @@ std::string flaw_of_bmp(std::string_view file, unsigned) {
   return whole ? "" : cut_off;
 }
 
-/// The size is said first of all. Where no parser announces it, the decoder (GStreamer 1.22) never
-/// frees the frame that it gets no memory for.
+/// The file begins with its size. Where no parser announces that, the decoder (of GStreamer 1.22)
+/// never frees the frame that it gets no memory for.
 std::string flaw_of_png(std::string_view file, unsigned max_pixels) {
   const auto number = [&](std::size_t offset, std::size_t bytes) {
     return number_at(file, offset, bytes, Order::most_first);
