@@ -10,7 +10,7 @@ namespace cudaxcorr {
 namespace {
 
 /// Times are running times, as those of GStreamer's own trackers.
-void add_tracking(GstAnalyticsRelationMeta* relations, const Target& target,
+void add_tracking(GstAnalyticsRelationMeta* relations, const xcorr::Target& target,
                   const TrackTimes::Seen& seen, GstAnalyticsTrackingMtd& tracking) {
   gst_analytics_relation_meta_add_tracking_mtd(relations, target.id, seen.first, &tracking);
   gst_analytics_tracking_mtd_update_last_seen(&tracking, seen.last);
@@ -46,7 +46,7 @@ std::vector<gint> attach_analytics(GstBuffer* buffer, const FrameResult& result,
   if (result.targets.empty()) return detections;
   // A buffer has at most one, possibly another element's; this returns it.
   GstAnalyticsRelationMeta* const relations = gst_buffer_add_analytics_relation_meta(buffer);
-  for (const Target& target : result.targets) {
+  for (const xcorr::Target& target : result.targets) {
     GstAnalyticsTrackingMtd tracking;
     GstAnalyticsODMtd detection;
     if (target.id) add_tracking(relations, target, times.of(target.id), tracking);

@@ -13,11 +13,11 @@
 #include <gst/gst.h>
 
 #include <xcorr/device.hpp>
+#include <xcorr/follower.hpp>
 
 #include "common/mapped_frame.h"
 #include "cudaxcorr/properties.h"
 #include "matching/templates.h"
-#include "tracking/tracker.h"
 
 namespace cudaxcorr {
 
@@ -42,8 +42,8 @@ struct FrameInFlight {
   std::uint64_t processing_ns = 0;
   xcorr::Backend backend = xcorr::Backend::cpu;  ///< where it was analysed last, or the one before
   std::string kernel;
-  std::vector<Target> targets;
-  std::vector<TargetEvent> events;                   ///< of targets, since the frame before
+  std::vector<xcorr::Target> targets;
+  std::vector<xcorr::TargetEvent> events;            ///< of targets, since the frame before
   BufferPointer picture{nullptr, gst_buffer_unref};  ///< for the pad `response`
 };
 

@@ -238,8 +238,8 @@ xcorr::Status finish_on_any_backend(GstCudaXCorr* self) {
 }
 
 /// The object must be locked.
-void count(const std::vector<TargetEvent>& events, Report& report) {
-  for (const TargetEvent& event : events) ++report.targets[static_cast<int>(event.event)];
+void count(const std::vector<xcorr::TargetEvent>& events, Report& report) {
+  for (const xcorr::TargetEvent& event : events) ++report.targets[static_cast<int>(event.event)];
 }
 
 void record(GstCudaXCorr* self, const FrameInFlight& frame) {
@@ -278,7 +278,7 @@ void publish(GstCudaXCorr* self, const FrameInFlight& frame) {
   if (settings.attach_roi_meta)
     attach_roi_metas(buffer, result, attach_analytics(buffer, result, element.times));
   if (!settings.post_messages || !frame.due) return;
-  for (const TargetEvent& event : frame.events)
+  for (const xcorr::TargetEvent& event : frame.events)
     gst_element_post_message(GST_ELEMENT(self),
                              make_message(GST_OBJECT(self), segment, buffer, result, event));
   gst_element_post_message(GST_ELEMENT(self),

@@ -76,12 +76,12 @@ GType polarity_type() {
 GType tracker_type() {
   static const GType type = [] {
     static constexpr GEnumValue values[] = {
-        {static_cast<int>(FollowBy::automatic), "A filter where few upright targets are searched",
-         "auto"},
-        {static_cast<int>(FollowBy::template_), "The template, and what it has taken up",
+        {static_cast<int>(xcorr::FollowBy::automatic),
+         "A filter where few upright targets are searched", "auto"},
+        {static_cast<int>(xcorr::FollowBy::template_), "The template, and what it has taken up",
          "template"},
-        {static_cast<int>(FollowBy::filter), "A filter of its own, which learns; finds its size",
-         "filter"},
+        {static_cast<int>(xcorr::FollowBy::filter),
+         "A filter of its own, which learns; finds its size", "filter"},
         {0, nullptr, nullptr}};
     return g_enum_register_static("GstCudaXCorrTracker", values);
   }();
@@ -102,9 +102,9 @@ GstStructure* stats(const Report& report) {
                         "average-ms", G_TYPE_DOUBLE, average,                       //
                         "last-ms", G_TYPE_DOUBLE, ms * static_cast<double>(report.last_ns),
                         "kernel", G_TYPE_STRING, report.kernel.c_str(), nullptr);
-  for (int i = 0; i < track_events; ++i)
-    gst_structure_set(stats, name_of(static_cast<TrackEvent>(i)), G_TYPE_UINT64, report.targets[i],
-                      nullptr);
+  for (int i = 0; i < xcorr::track_events; ++i)
+    gst_structure_set(stats, name_of(static_cast<xcorr::TrackEvent>(i)), G_TYPE_UINT64,
+                      report.targets[i], nullptr);
   return stats;
 }
 

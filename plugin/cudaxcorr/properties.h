@@ -38,7 +38,7 @@ struct Report {
   std::uint64_t frames = 0, analysed = 0, in_gpu_memory = 0, late = 0;
   std::uint64_t total_ns = 0, last_ns = 0;  ///< spent on analysed frames
   std::string kernel;
-  std::uint64_t targets[track_events] = {};  ///< by event
+  std::uint64_t targets[xcorr::track_events] = {};  ///< by event
 };
 
 struct Property {

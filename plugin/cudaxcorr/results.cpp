@@ -30,7 +30,7 @@ GValue corners_value(const xcorr::Pose& pose) {
   return array;
 }
 
-GstStructure* describe(const char* name, const FrameResult& result, const Target& target) {
+GstStructure* describe(const char* name, const FrameResult& result, const xcorr::Target& target) {
   const xcorr::Peak& peak = target.peak;
   const double width = result.frame.width, height = result.frame.height;
   static const Picture gone{};  // what a target was of that ended with its template
@@ -68,7 +68,7 @@ GstStructure* describe(const char* name, const FrameResult& result, const Target
 GValue peaks_of(const FrameResult& result) {
   GValue array = G_VALUE_INIT;
   gst_value_array_init(&array, static_cast<guint>(result.targets.size()));
-  for (const Target& target : result.targets) {
+  for (const xcorr::Target& target : result.targets) {
     GValue item = G_VALUE_INIT;
     g_value_init(&item, GST_TYPE_STRUCTURE);
     g_value_take_boxed(&item, describe("peak", result, target));
@@ -106,7 +106,7 @@ guint clamp_corner(double position, int extent, int limit) {
 }
 
 /// As DL Streamer's elements read it.
-GstStructure* detection_of(const FrameResult& result, const Target& target) {
+GstStructure* detection_of(const FrameResult& result, const xcorr::Target& target) {
   const xcorr::Peak& peak = target.peak;
   const auto share = [](double position, int extent) {
     return std::clamp(position / extent, 0.0, 1.0);
@@ -123,10 +123,10 @@ GstStructure* detection_of(const FrameResult& result, const Target& target) {
 }
 
 /// The number of a track, for what has 31 bits for it.
-gint track_number(const Target& target) { return static_cast<gint>(target.id & G_MAXINT); }
+gint track_number(const xcorr::Target& target) { return static_cast<gint>(target.id & G_MAXINT); }
 
 /// As DL Streamer's elements read it.
-GstStructure* object_id_of(const Target& target) {
+GstStructure* object_id_of(const xcorr::Target& target) {
   return gst_structure_new("object_id", "id", G_TYPE_INT, track_number(target), nullptr);
 }
 
@@ -142,7 +142,7 @@ void attach_meta(GstBuffer* buffer, const FrameResult& result) {
 void attach_roi_metas(GstBuffer* buffer, const FrameResult& result,
                       std::span<const gint> detections) {
   auto detection = detections.begin();
-  for (const Target& target : result.targets) {
+  for (const xcorr::Target& target : result.targets) {
     if (target.lost) continue;
     const xcorr::Peak& peak = target.peak;
     GstVideoRegionOfInterestMeta* roi = gst_buffer_add_video_region_of_interest_meta(
@@ -165,7 +165,7 @@ GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer
 }
 
 GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer* buffer,
-                         const FrameResult& result, const TargetEvent& event) {
+                         const FrameResult& result, const xcorr::TargetEvent& event) {
   GstStructure* structure = describe_times("cudaxcorr-target", segment, buffer);
   identify(structure, result);
   GstStructure* target = describe("target", result, event.target);

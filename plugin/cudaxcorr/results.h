@@ -12,10 +12,9 @@
 
 #include <gst/gst.h>
 
-#include <xcorr/match.hpp>
+#include <xcorr/follower.hpp>
 
 #include "matching/templates.h"
-#include "tracking/tracker.h"
 
 namespace cudaxcorr {
 
@@ -29,7 +28,7 @@ struct FrameResult {
   std::string kernel;
   bool analysed;
   const Bank& bank;
-  std::span<const Target> targets;
+  std::span<const xcorr::Target> targets;
 };
 
 /// Registers the custom meta.
@@ -48,6 +47,6 @@ GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer
                          const FrameResult& result);
 /// The element message `cudaxcorr-target`: what has become of a target in that buffer.
 GstMessage* make_message(GstObject* source, const GstSegment& segment, GstBuffer* buffer,
-                         const FrameResult& result, const TargetEvent& event);
+                         const FrameResult& result, const xcorr::TargetEvent& event);
 
 }  // namespace cudaxcorr

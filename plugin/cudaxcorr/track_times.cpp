@@ -5,9 +5,9 @@
 
 namespace cudaxcorr {
 
-void TrackTimes::update(std::span<const Target> targets, GstClockTime now) {
+void TrackTimes::update(std::span<const xcorr::Target> targets, GstClockTime now) {
   const auto before = std::exchange(seen_, {});
-  for (const Target& target : targets) {
+  for (const xcorr::Target& target : targets) {
     if (target.id == 0) continue;
     const auto known = before.find(target.id);
     Seen& seen = seen_[target.id];

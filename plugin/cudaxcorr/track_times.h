@@ -9,7 +9,7 @@
 
 #include <gst/gst.h>
 
-#include "tracking/tracker.h"
+#include <xcorr/follower.hpp>
 
 namespace cudaxcorr {
 
@@ -21,7 +21,7 @@ class TrackTimes {
   };
 
   /// For each analysed frame, in their order: all its targets. Those of other ids are forgotten.
-  void update(std::span<const Target> targets, GstClockTime now);
+  void update(std::span<const xcorr::Target> targets, GstClockTime now);
 
   Seen of(std::uint64_t id) const;
 

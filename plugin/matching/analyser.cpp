@@ -10,7 +10,6 @@
 #include "matching/current_context.h"
 #include "matching/frame.h"
 #include "matching/picture_size.h"
-#include "tracking/confidence.h"
 
 namespace cudaxcorr {
 namespace {
@@ -143,9 +142,9 @@ xcorr::Status Analyser::configure(const Task& asked) try {
 /// Without what needs frames of 8 bits, if these have more, and in their levels; with what targets
 /// are followed by.
 Task Analyser::possible(Task task) const {
-  task.search.tracking.by = task.search.follow_by();
+  task.search.tracking.by = xcorr::follow_by(task.search.tracking, task.search.match);
   if (luma_type(format_) == xcorr::ElementType::u8) return task;
-  task.search.tracking.by = FollowBy::template_;
+  task.search.tracking.by = xcorr::FollowBy::template_;
   task.search.match.min_contrast *= levels_of_gray(format_);
   return task;
 }
@@ -165,9 +164,9 @@ xcorr::Status Analyser::provide(std::size_t matchers) {
 
 xcorr::Status Analyser::prepare(const Task& task) {
   const xcorr::Size frame{format_.width, format_.height};
-  const TrackSettings& tracking = task.search.tracking;
+  const xcorr::TrackSettings& tracking = task.search.tracking;
   const xcorr::MatchSettings match =
-      tracking.enabled ? search_for_tracks(task.search.match) : task.search.match;
+      tracking.enabled ? xcorr::search_for_tracks(task.search.match) : task.search.match;
   for (xcorr::MultiMatcher& matcher : matchers_)
     if (auto status = matcher.prepare(luma_type(format_), frame, match); !status.ok())
       return status;
@@ -273,7 +272,7 @@ xcorr::Status Analyser::begin(const MappedFrame& frame, xcorr::Memory memory,
   return status;
 }
 
-xcorr::Status Analyser::finish(std::vector<Target>& targets) {
+xcorr::Status Analyser::finish(std::vector<xcorr::Target>& targets) {
   targets.clear();
   xcorr::MultiMatcher& matcher = matchers_[finished_++ % matchers_.size()];
   const CurrentContext current(device(), context_);
@@ -282,10 +281,12 @@ xcorr::Status Analyser::finish(std::vector<Target>& targets) {
                                         : finish_search(matcher, targets);
 }
 
-xcorr::Status Analyser::finish_search(xcorr::MultiMatcher& matcher, std::vector<Target>& targets) {
+xcorr::Status Analyser::finish_search(xcorr::MultiMatcher& matcher,
+                                      std::vector<xcorr::Target>& targets) {
   if (auto status = matcher.collect(peaks_); !status.ok()) return status;
   for (const xcorr::Peak& peak : peaks_)
-    targets.push_back({peak, 0, TrackState::none, false, std::clamp(peak.closeness, 0.0, 1.0)});
+    targets.push_back(
+        {peak, 0, xcorr::TrackState::none, false, std::clamp(peak.closeness, 0.0, 1.0)});
   kernel_ = matcher.kernel();
   return {};
 }
@@ -309,7 +310,7 @@ xcorr::Status Analyser::begin_to_follow(const xcorr::MatrixView& frame, std::uin
 }
 
 xcorr::Status Analyser::finish_following(xcorr::MultiMatcher& matcher,
-                                         std::vector<Target>& targets) {
+                                         std::vector<xcorr::Target>& targets) {
   peaks_.clear();
   const bool whole = follower_.whole_frame_due();
   if (whole)
@@ -317,11 +318,14 @@ xcorr::Status Analyser::finish_following(xcorr::MultiMatcher& matcher,
   if (auto status = windows_->collect(peaks_); !status.ok()) return status;
 
   const bool by_filter = task_->search.tracking.by_filter();
-  std::vector<Sighting> sightings;
-  if (by_filter)
-    if (auto status = ask_filters(sightings); !status.ok()) return status;
+  std::vector<xcorr::TargetBox> places;
+  std::vector<xcorr::Sight> sights;
+  if (by_filter) {
+    places = follower_.places_for_filters(number_, peaks_);
+    if (auto status = filters_->locate(frame_, places, sights); !status.ok()) return status;
+  }
   const auto before = live() || by_filter ? std::optional(follower_) : std::nullopt;
-  follower_.update(number_, peaks_, sightings);
+  follower_.update(number_, peaks_, places, sights);
   if (auto status = by_filter ? teach_filters() : update_templates(); !status.ok()) {
     follower_ = *before;  // so that the frame can be analysed again
     return status;
@@ -337,8 +341,8 @@ xcorr::Status Analyser::finish_following(xcorr::MultiMatcher& matcher,
 /// A template takes up only what its picture still resembles, so that it cannot drift away for
 /// good. The frame is no longer needed when this returns.
 xcorr::Status Analyser::update_templates() {
-  const std::vector<TemplatePlace> updates = follower_.template_updates();
-  for (TemplatePlace update : updates) {
+  const std::vector<xcorr::TemplatePlace> updates = follower_.template_updates();
+  for (xcorr::TemplatePlace update : updates) {
     xcorr::LiveTemplate& live = *live_[update.template_index];
     xcorr::MatrixView frame = frame_;
     if (task_->search.match.poses.any()) {
@@ -348,29 +352,19 @@ xcorr::Status Analyser::update_templates() {
       if (!patch.ok()) return patch.status();
       if (auto status = live.wait(); !status.ok()) return status;
       frame = patch.value();
-      update.place = {0, 0};
+      update.x = update.y = 0;
     }
     const auto closeness = windows_->closeness_of_picture(frame, update);
     if (!closeness.ok()) return closeness.status();
     if (closeness.value() < task_->search.tracking.update_score) continue;
-    if (auto status = live.blend(frame, static_cast<int>(std::lround(update.place.x)),
-                                 static_cast<int>(std::lround(update.place.y)),
-                                 task_->search.tracking.update);
+    if (auto status =
+            live.blend(frame, static_cast<int>(std::lround(update.x)),
+                       static_cast<int>(std::lround(update.y)), task_->search.tracking.update);
         !status.ok())
       return status;
   }
-  for (const TemplatePlace& update : updates)
+  for (const xcorr::TemplatePlace& update : updates)
     if (auto status = live_[update.template_index]->wait(); !status.ok()) return status;
-  return {};
-}
-
-xcorr::Status Analyser::ask_filters(std::vector<Sighting>& sightings) {
-  const std::vector<xcorr::TargetBox> places = follower_.places_for_filters(number_, peaks_);
-  std::vector<xcorr::Sight> sights;
-  if (auto status = filters_->locate(frame_, places, sights); !status.ok()) return status;
-  for (std::size_t i = 0; i < places.size(); ++i)
-    sightings.push_back(
-        {places[i].target, sights[i].box, sights[i].response, confidence(sights[i].sharpness)});
   return {};
 }
 

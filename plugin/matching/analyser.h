@@ -12,6 +12,7 @@
 
 #include <gst/video/video.h>
 
+#include <xcorr/follower.hpp>
 #include <xcorr/multi_matcher.hpp>
 #include <xcorr/tracker.hpp>
 
@@ -22,8 +23,6 @@
 #include "matching/search_settings.h"
 #include "matching/templates.h"
 #include "matching/windows.h"
-#include "tracking/follower.h"
-#include "tracking/tracker.h"
 
 namespace cudaxcorr {
 
@@ -80,10 +79,10 @@ class Analyser {
   /// left out.
   xcorr::Status begin(const MappedFrame& frame, xcorr::Memory memory, std::uint64_t number);
   /// What has become of targets since the last call.
-  std::vector<TargetEvent> take_events() { return follower_.take_events(); }
+  std::vector<xcorr::TargetEvent> take_events() { return follower_.take_events(); }
 
   /// Waits for the oldest frame in flight, which must exist.
-  xcorr::Status finish(std::vector<Target>& targets);
+  xcorr::Status finish(std::vector<xcorr::Target>& targets);
 
   /// The scores of one template of the bank at every place of a frame that was begun. False if that
   /// fails; a warning says why.
@@ -103,10 +102,9 @@ class Analyser {
   void check(const Task& task);
   void check_depth(const Task& asked);
   xcorr::Status begin_to_follow(const xcorr::MatrixView& frame, std::uint64_t number);
-  xcorr::Status finish_search(xcorr::MultiMatcher& matcher, std::vector<Target>& targets);
-  xcorr::Status finish_following(xcorr::MultiMatcher& matcher, std::vector<Target>& targets);
+  xcorr::Status finish_search(xcorr::MultiMatcher& matcher, std::vector<xcorr::Target>& targets);
+  xcorr::Status finish_following(xcorr::MultiMatcher& matcher, std::vector<xcorr::Target>& targets);
   xcorr::Status update_templates();
-  xcorr::Status ask_filters(std::vector<Sighting>& sightings);
   xcorr::Status teach_filters();
 
   Devices devices_;
@@ -115,7 +113,7 @@ class Analyser {
   std::size_t begun_ = 0, finished_ = 0;       ///< frames, since matchers_ changed
   std::optional<Windows> windows_;
   std::shared_ptr<xcorr::Tracker> filters_;  ///< of targets by their ids; with tracker=filter
-  Follower follower_;
+  xcorr::Follower follower_;
   std::uint64_t number_ = 0;  ///< of the frame in flight, with tracks
   xcorr::MatrixView frame_;   ///< that frame
   GstVideoInfo format_;

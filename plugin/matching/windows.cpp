@@ -48,7 +48,7 @@ xcorr::Status Windows::provide_matcher() {
 }
 
 xcorr::Status Windows::prepare(xcorr::Size frame, const xcorr::MatchSettings& settings,
-                               const TrackSettings& tracking) {
+                               const xcorr::TrackSettings& tracking) {
   frame_ = frame;
   settings_ = settings;
   settings_.max_peaks = std::min(settings.max_peaks, max_window_peaks);
@@ -66,7 +66,7 @@ xcorr::Status Windows::prepare(xcorr::Size frame, const xcorr::MatchSettings& se
     std::vector<xcorr::SearchWindow> windows;
     for (std::uint32_t i = 0; i < images_->size(); ++i) {
       if (!fits(i)) continue;
-      TemplatePlace anywhere{i, {}};
+      xcorr::TemplatePlace anywhere{i, 0, 0};
       anywhere.seen.pose = following_.usual();
       windows.push_back(window_around(anywhere, 0));
     }
@@ -83,7 +83,7 @@ bool Windows::fits(std::uint32_t index) const {
   return size.width <= area_.width && size.height <= area_.height;
 }
 
-xcorr::Rect Windows::region_around(const TemplatePlace& expected, xcorr::Size extent) const {
+xcorr::Rect Windows::region_around(const xcorr::TemplatePlace& expected, xcorr::Size extent) const {
   const int margin = margin_for(expected.reach, margin_, std::max(area_.width, area_.height));
   const int width = std::min(extent.width + 2 * margin, area_.width);
   const int height = std::min(extent.height + 2 * margin, area_.height);
@@ -91,26 +91,27 @@ xcorr::Rect Windows::region_around(const TemplatePlace& expected, xcorr::Size ex
   const auto begin = [margin](double place, int seen, int length) {
     return place + 0.5 * (seen - length) - margin;
   };
-  const double x = begin(expected.place.x, expected.seen.width, extent.width),
-               y = begin(expected.place.y, expected.seen.height, extent.height);
+  const double x = begin(expected.x, expected.seen.width, extent.width),
+               y = begin(expected.y, expected.seen.height, extent.height);
   return {moved_inside(x, width, area_.x, area_.width),
           moved_inside(y, height, area_.y, area_.height), width, height};
 }
 
-xcorr::SearchWindow Windows::window_around(const TemplatePlace& expected, std::size_t which) {
+xcorr::SearchWindow Windows::window_around(const xcorr::TemplatePlace& expected,
+                                           std::size_t which) {
   const std::uint32_t index = expected.template_index;
   const xcorr::Size size = (*images_)[index].size;
   xcorr::PoseRange& poses = poses_[{index, which}];
   poses = following_.around(size, expected.seen.pose, expected.frames, poses);
-  return {index, region_around(expected, bounds_of(size, poses)), poses};
+  return {index, region_around(expected, xcorr::bounds_of(size, poses)), poses};
 }
 
 xcorr::Status Windows::enqueue(const xcorr::MatrixView& frame,
-                               std::span<const TemplatePlace> expectations) {
+                               std::span<const xcorr::TemplatePlace> expectations) {
   enqueued_.clear();
   std::vector<std::size_t> used(images_->size());
   std::vector<xcorr::SearchWindow> windows;
-  for (const TemplatePlace& expected : expectations)
+  for (const xcorr::TemplatePlace& expected : expectations)
     if (const std::uint32_t index = expected.template_index; fits(index))
       windows.push_back(window_around(expected, used[index]++));
   if (windows.empty()) return {};
@@ -132,7 +133,7 @@ xcorr::Status Windows::collect(std::vector<xcorr::Peak>& peaks) {
 }
 
 xcorr::Result<double> Windows::closeness_of_picture(const xcorr::MatrixView& frame,
-                                                    const TemplatePlace& part) {
+                                                    const xcorr::TemplatePlace& part) {
   auto& matcher = of_pictures_[part.template_index];
   const LumaImage& picture = (*images_)[part.template_index];
   if (!matcher) {
@@ -146,8 +147,8 @@ xcorr::Result<double> Windows::closeness_of_picture(const xcorr::MatrixView& fra
   settings.poses = {};
   settings.threshold = -1;
   settings.max_peaks = 1;
-  settings.search_region = {static_cast<int>(std::lround(part.place.x)),
-                            static_cast<int>(std::lround(part.place.y)), picture.size.width,
+  settings.search_region = {static_cast<int>(std::lround(part.x)),
+                            static_cast<int>(std::lround(part.y)), picture.size.width,
                             picture.size.height};
   if (auto status = matcher->prepare(picture.type, frame.size, settings); !status.ok())
     return status;

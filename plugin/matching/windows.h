@@ -13,13 +13,13 @@
 #include <utility>
 #include <vector>
 
+#include <xcorr/follower.hpp>
 #include <xcorr/match.hpp>
+#include <xcorr/pose_following.hpp>
 #include <xcorr/window_matcher.hpp>
 
 #include "matching/live_templates.h"
 #include "matching/luma_image.h"
-#include "tracking/follower.h"
-#include "tracking/pose_following.h"
 
 namespace cudaxcorr {
 
@@ -35,18 +35,18 @@ class Windows {
   /// Prepares one window per template; further ones are made as needed. The margin is in pixels.
   /// Windows stay inside the settings' search region.
   xcorr::Status prepare(xcorr::Size frame, const xcorr::MatchSettings& settings,
-                        const TrackSettings& tracking);
+                        const xcorr::TrackSettings& tracking);
 
   /// Enqueues the search of all windows.
   xcorr::Status enqueue(const xcorr::MatrixView& frame,
-                        std::span<const TemplatePlace> expectations);
+                        std::span<const xcorr::TemplatePlace> expectations);
 
   /// Adds the peaks of the windows enqueued.
   xcorr::Status collect(std::vector<xcorr::Peak>& peaks);
 
   /// How close a part of the frame is to the picture that a template started from, upright.
   xcorr::Result<double> closeness_of_picture(const xcorr::MatrixView& frame,
-                                             const TemplatePlace& part);
+                                             const xcorr::TemplatePlace& part);
 
   /// Whether the last enqueue() had any windows, and the kernel of the first of them.
   bool any() const { return !enqueued_.empty(); }
@@ -55,10 +55,10 @@ class Windows {
  private:
   bool fits(std::uint32_t index) const;
   /// \param extent  of what is expected there
-  xcorr::Rect region_around(const TemplatePlace& expected, xcorr::Size extent) const;
+  xcorr::Rect region_around(const xcorr::TemplatePlace& expected, xcorr::Size extent) const;
   xcorr::Status provide_matcher();
   /// \param which  of the template's windows
-  xcorr::SearchWindow window_around(const TemplatePlace& expected, std::size_t which);
+  xcorr::SearchWindow window_around(const xcorr::TemplatePlace& expected, std::size_t which);
   bool at_inner_edge(const xcorr::Peak& peak, const xcorr::Rect& region) const;
 
   xcorr::Device device_;
@@ -68,7 +68,7 @@ class Windows {
   xcorr::Rect area_;  ///< all windows lie inside
   xcorr::MatchSettings settings_;
   int margin_ = 0;
-  PoseFollowing following_;
+  xcorr::PoseFollowing following_;
   /// That windows were last searched for, by template and which of its windows.
   std::map<std::pair<std::uint32_t, std::size_t>, xcorr::PoseRange> poses_;
   std::optional<xcorr::WindowMatcher> matcher_;               ///< made when needed

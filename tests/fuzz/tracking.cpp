@@ -9,14 +9,15 @@
 #include <set>
 #include <vector>
 
+#include <xcorr/follower.hpp>
+
 #include "../tracking/told.hpp"
 #include "bytes.hpp"
-#include "tracking/assignment.h"
-#include "tracking/follower.h"
+#include "follow/assignment.hpp"
 
 namespace {
 
-using namespace cudaxcorr;
+using namespace xcorr;
 
 // ---- assignment -----------------------------------------------------------------------------
 
@@ -39,7 +40,7 @@ void try_assignment(Bytes& bytes) {
   const double alone = bytes.between(0, 40);
   std::vector<double> costs;
   for (int i = 0; i < rows * columns; ++i) costs.push_back(bytes.between(0, 50) / 1.25);
-  const std::vector<int> chosen = assign(costs, columns, alone);
+  const std::vector<int> chosen = follow::assign(costs, columns, alone);
   require(chosen.size() == static_cast<std::size_t>(rows), "each row has an answer");
   double total = 0;
   std::set<int> taken;
@@ -103,7 +104,7 @@ class Session {
     settings_.recheck_interval = bytes.between(0, 3);
     settings_.forget_after = bytes.between(0, 5);
     settings_.min_confidence = bytes.between(0, 4) / 4.0;
-    match_.method = bytes.flag() ? xcorr::Method::sqdiff_normed : xcorr::Method::ccoeff_normed;
+    match_.method = bytes.flag() ? Method::sqdiff_normed : Method::ccoeff_normed;
     match_.max_peaks = bytes.between(1, 6);
     match_.min_peak_distance = bytes.mostly_between(0, 20) & std::numeric_limits<int>::max();
     configure();
@@ -123,17 +124,17 @@ class Session {
 
   double place(Bytes& bytes) { return bytes.mostly_between(0, 255) / 4.0; }
   double score(Bytes& bytes) {
-    return match_.method == xcorr::Method::ccoeff_normed ? bytes.between(-100, 100) / 100.0
-                                                         : bytes.between(0, 100) / 100.0;
+    return match_.method == Method::ccoeff_normed ? bytes.between(-100, 100) / 100.0
+                                                  : bytes.between(0, 100) / 100.0;
   }
 
   /// A frame in which all is where it was or a little farther, nothing is seen, or anything.
   enum class View { clear, hidden, any };
 
-  std::vector<xcorr::Peak> peaks(Bytes& bytes, View view) {
+  std::vector<Peak> peaks(Bytes& bytes, View view) {
     if (view == View::hidden) return {};
     if (view == View::any) peaks_.clear();
-    for (xcorr::Peak& peak : peaks_) peak.x += bytes.between(-2, 2);
+    for (Peak& peak : peaks_) peak.x += bytes.between(-2, 2);
     const int most = templates_ ? bytes.between(0, 9) : 0;
     for (int more = peaks_.empty() ? most : most / 9; more > 0; --more) {
       const auto index = static_cast<std::uint32_t>(bytes.between(0, int(templates_) - 1));
@@ -145,24 +146,23 @@ class Session {
   }
 
   /// What filters find where they look.
-  std::vector<Sighting> sightings(Bytes& bytes, View view,
-                                  const std::vector<xcorr::Peak>& peaks) const {
-    std::vector<Sighting> found;
+  std::vector<Sight> sights(Bytes& bytes, View view, const std::vector<TargetBox>& places) const {
+    std::vector<Sight> found;
     const std::vector<std::uint64_t> ids = follower_.ids();
-    for (auto [id, box] : follower_.places_for_filters(frame_, peaks)) {
+    for (auto [id, box] : places) {
       require(std::ranges::find(ids, id) != ids.end(), "filters look for targets that are there");
       const double x = box.x + box.width / 2, y = box.y + box.height / 2;
       require(x >= 0 && x < area.width && y >= 0 && y < area.height, "and within what is searched");
       require(box.width >= 1 && box.height >= 1, "for a pixel at least");
-      double response = 0.9, confidence = view == View::clear ? 0.95 : 0;
+      double response = 0.9, sharpness = view == View::clear ? 18 : 0;
       if (view == View::any) {
         const double size = bytes.between(1, 20) / 10.0;
         box = {box.x + bytes.between(-12, 12), box.y + bytes.between(-12, 12),
                std::max(1.0, size * box.width), std::max(1.0, size * box.height)};
         response = bytes.between(-2, 12) / 10.0;
-        confidence = bytes.between(0, 10) / 10.0;
+        sharpness = bytes.between(0, 25);
       }
-      found.push_back({id, box, response, confidence});
+      found.push_back({box, response, sharpness});
     }
     return found;
   }
@@ -172,20 +172,22 @@ class Session {
     ++frame_;
     constexpr View views[] = {View::clear, View::clear, View::clear, View::hidden, View::any};
     const View view = bytes.one_of(views);
-    const std::vector<xcorr::Peak> peaks = this->peaks(bytes, view);
-    std::vector<Sighting> seen;
-    if (settings_.by_filter()) seen = sightings(bytes, view, peaks);
+    const std::vector<Peak> peaks = this->peaks(bytes, view);
+    std::vector<TargetBox> sought;
+    if (settings_.by_filter()) sought = follower_.places_for_filters(frame_, peaks);
+    const std::vector<Sight> seen = sights(bytes, view, sought);
     if (bytes.between(0, 7) == 0) {  // the GPU fails, and the frame is analysed again
       const Follower before = follower_;
-      follower_.update(frame_, peaks, seen);
+      follower_.update(frame_, peaks, sought, seen);
       follower_ = before;
     }
-    follower_.update(frame_, peaks, seen);
+    follower_.update(frame_, peaks, sought, seen);
     std::set<Place> places[3];
-    for (const xcorr::Peak& peak : peaks) places[peak.template_index].insert({peak.x, peak.y});
-    std::map<std::uint64_t, std::set<Place>> sights;
-    for (const auto& [id, box, response, confidence] : seen) sights[id].insert({box.x, box.y});
-    check(places, sights);
+    for (const Peak& peak : peaks) places[peak.template_index].insert({peak.x, peak.y});
+    std::map<std::uint64_t, std::set<Place>> found;
+    for (std::size_t i = 0; i < seen.size(); ++i)
+      found[sought[i].target].insert({seen[i].box.x, seen[i].box.y});
+    check(places, found);
     if (settings_.by_filter()) check_lessons();
   }
 
@@ -196,7 +198,7 @@ class Session {
     std::set<std::pair<std::uint32_t, Place>> claimed;
     std::uint64_t newest = newest_;
     for (const Target& target : follower_.targets()) {
-      const xcorr::Peak& peak = target.peak;
+      const Peak& peak = target.peak;
       const Place at{peak.x, peak.y};
       require(target.id != 0 && ids.insert(target.id).second, "each target has its own id");
       require(known_.contains(target.id) || target.id > newest_, "no id comes back");
@@ -253,14 +255,14 @@ class Session {
       require(update.template_index < templates_, "what is updated is a template");
   }
 
-  static constexpr xcorr::Rect area{0, 0, 60, 50};
+  static constexpr Rect area{0, 0, 60, 50};
 
   Follower follower_;
   Told told_;
   TrackSettings settings_;
-  xcorr::MatchSettings match_;
+  MatchSettings match_;
   std::size_t templates_ = 0;
-  std::vector<xcorr::Peak> peaks_;  ///< the last ones
+  std::vector<Peak> peaks_;  ///< the last ones
   std::uint64_t frame_ = 0, newest_ = 0;
   std::map<std::uint64_t, Place> known_;  ///< where each target of the last frame is
 };

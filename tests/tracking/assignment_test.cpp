@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The assignment problem against exhaustive search.
-#include "tracking/assignment.h"
+#include "follow/assignment.hpp"
 
 #include <algorithm>
 #include <random>
@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 namespace {
 
 struct Problem {
@@ -77,4 +77,4 @@ TEST(Assignment, RatherAloneThanDear) {
 TEST(Assignment, OfNobody) { EXPECT_TRUE(assign({}, 3, 1).empty()); }
 
 }  // namespace
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

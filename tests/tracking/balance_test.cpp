@@ -7,10 +7,10 @@
 
 #include <gtest/gtest.h>
 
+#include <xcorr/follower.hpp>
 #include "told.hpp"
-#include "tracking/follower.h"
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 namespace {
 
 constexpr int width = 640, height = 480;
@@ -43,8 +43,8 @@ class BalanceTest : public testing::TestWithParam<FollowBy> {
     return x >= 0 && y >= 0 && x + 20 <= width && y + 10 <= height;
   }
 
-  std::vector<xcorr::Peak> peaks() {
-    std::vector<xcorr::Peak> peaks;
+  std::vector<Peak> peaks() {
+    std::vector<Peak> peaks;
     for (const Walker& walker : walkers_)
       if (walker.hidden == 0) peaks.push_back({walker.index, walker.x, walker.y, 20, 10, 0.9, 0.9});
     for (std::uint32_t i = 0; i < 3; ++i)
@@ -53,13 +53,15 @@ class BalanceTest : public testing::TestWithParam<FollowBy> {
     return peaks;
   }
   /// What filters see of the walkers.
-  std::vector<Sighting> sightings(const std::vector<xcorr::Peak>& peaks) {
-    std::vector<Sighting> sightings;
-    for (const auto& [id, box] : follower_.places_for_filters(frame_, peaks))
+  std::vector<Sight> sights(const std::vector<TargetBox>& places) {
+    std::vector<Sight> sights;
+    for (const auto& [id, box] : places) {
+      sights.push_back({box, 0, 0});
       for (const Walker& walker : walkers_)
         if (walker.hidden == 0 && std::hypot(walker.x - box.x, walker.y - box.y) < 15)
-          sightings.push_back({id, {walker.x, walker.y, 20, 10}, 0.6, 0.01 * any(80, 99)});
-    return sightings;
+          sights.back() = {{walker.x, walker.y, 20, 10}, 0.6, 1.0 * any(14, 24)};
+    }
+    return sights;
   }
 
   void set_something() {
@@ -93,7 +95,7 @@ class BalanceTest : public testing::TestWithParam<FollowBy> {
   std::mt19937 lot_{1};
   std::vector<Walker> walkers_;
   TrackSettings settings_;
-  xcorr::MatchSettings match_;
+  MatchSettings match_;
   Follower follower_;
   Told told_;
   std::uint64_t frame_ = 0;
@@ -111,8 +113,9 @@ TEST_P(BalanceTest, AllThatEnteredAreThereOrHaveLeftOrWereDropped) {
     ++frame_;
     if (settings_.enabled) {
       const auto seen = peaks();
-      const auto sights = settings_.by_filter() ? sightings(seen) : std::vector<Sighting>();
-      follower_.update(frame_, seen, sights);
+      std::vector<TargetBox> places;
+      if (settings_.by_filter()) places = follower_.places_for_filters(frame_, seen);
+      follower_.update(frame_, seen, places, sights(places));
     }
     ASSERT_TRUE(told_.take(follower_.take_events())) << i;
     ASSERT_TRUE(told_.agrees_with(follower_.targets())) << i;
@@ -125,4 +128,4 @@ INSTANTIATE_TEST_SUITE_P(Trackers, BalanceTest,
                          testing::Values(FollowBy::template_, FollowBy::filter));
 
 }  // namespace
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

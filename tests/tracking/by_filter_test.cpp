@@ -3,10 +3,10 @@
 // Targets that filters follow, on made-up peaks and sightings.
 #include <gtest/gtest.h>
 
-#include "tracking/confidence.h"
-#include "tracking/tracker.h"
+#include "follow/confidence.hpp"
+#include "follow/targets.hpp"
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 namespace {
 
 class ByFilterTest : public testing::Test {
@@ -19,17 +19,17 @@ class ByFilterTest : public testing::Test {
     rules_.area = {0, 0, 640, 480};
   }
 
-  static xcorr::Peak peak(double x, double y) { return {0, x, y, 20, 10, 0.95, 0.95}; }
+  static Peak peak(double x, double y) { return {0, x, y, 20, 10, 0.95, 0.95}; }
   static Sighting sighting(double x, double y, double sure = 0.9, std::uint64_t id = 1,
                            double width = 20) {
     return {id, {x, y, width, width / 2}, 0.6, sure};
   }
-  void see(std::vector<xcorr::Peak> peaks, std::vector<Sighting> sightings) {
+  void see(std::vector<Peak> peaks, std::vector<Sighting> sightings) {
     tracker_.update(++frame_, peaks, sightings, rules_, last_id_);
   }
   const Track& track() const { return tracker_.tracks().front(); }
 
-  Tracker tracker_;
+  Targets tracker_;
   TrackRules rules_;
   std::uint64_t frame_ = 0, last_id_ = 0;
 };
@@ -43,7 +43,7 @@ TEST_F(ByFilterTest, ATemplateFindsATargetAndItsFilterFollowsIt) {
   EXPECT_EQ(track().target.peak.x, 120);
   EXPECT_EQ(track().target.peak.width, 28);
   EXPECT_EQ(track().target.confidence, 0.9);
-  const xcorr::Pose& pose = track().target.peak.pose;
+  const Pose& pose = track().target.peak.pose;
   EXPECT_EQ(pose.center_x, 120 + 13.5);
   EXPECT_EQ(pose.center_y, 50 + 6.5);
   EXPECT_EQ(pose.scale, 1.4);
@@ -69,7 +69,7 @@ TEST_F(ByFilterTest, ALostTargetIsSoughtAtPeaksAndFoundAfterThreeSights) {
   for (int i = 0; i < 5; ++i) see({}, {sighting(100, 50)});
   for (int i = 0; i < 5; ++i) see({}, {});
   EXPECT_EQ(track().target.state, TrackState::lost);
-  const xcorr::Peak peaks[] = {peak(400, 300)};
+  const Peak peaks[] = {peak(400, 300)};
   const auto places = tracker_.places_for_filters(frame_ + 1, peaks, rules_);
   ASSERT_EQ(places.size(), 3);  // where it was lost, where it is expected, and the peak
   EXPECT_EQ(places[2].box.x, 400);
@@ -186,4 +186,4 @@ TEST(ConfidenceOfFilters, GrowsWithTheSharpness) {
 }
 
 }  // namespace
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

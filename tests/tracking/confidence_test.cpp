@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tracking/confidence.h"
+#include "follow/confidence.hpp"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 namespace {
 
 /// The values that docs/tracking.md gives.
@@ -31,4 +31,4 @@ TEST(Confidence, HasLimits) {
 }
 
 }  // namespace
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

@@ -7,7 +7,7 @@
 
 #include "session.hpp"
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 namespace {
 
 /// Two targets on straight paths. While they are closer than half a template there is only the
@@ -23,7 +23,7 @@ void expect_no_swap(Point a, Point a_speed, Point b, Point b_speed, double jitte
   };
   int hidden_for = 0, apart_for = 0;
   for (int i = 0; i < 100; ++i) {
-    const xcorr::Peak of_a = at(a, a_speed, i, 0.98), of_b = at(b, b_speed, i, 0.97);
+    const Peak of_a = at(a, a_speed, i, 0.98), of_b = at(b, b_speed, i, 0.97);
     const bool hidden =
         std::abs(of_a.x - of_b.x) < size / 2 && std::abs(of_a.y - of_b.y) < size / 2;
     run.see(hidden ? std::vector{of_a} : std::vector{of_a, of_b});
@@ -52,4 +52,4 @@ TEST(Crossing, CrossingTargetsKeepTheirIds) {
 }
 
 }  // namespace
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

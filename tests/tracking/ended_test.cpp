@@ -7,7 +7,7 @@
 
 #include "session.hpp"
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 namespace {
 
 TEST(Ended, OverTheEdgeItEndsAtOnce) {
@@ -68,7 +68,7 @@ TEST(Ended, PartsOnAConveyorAreCounted) {
   run.rules.area = {0, 0, 640, 200};
   std::map<std::uint64_t, std::set<int>> seen;
   for (int i = 0; i * speed < parts * apart + 640 + 20 * speed; ++i) {
-    std::vector<xcorr::Peak> peaks;
+    std::vector<Peak> peaks;
     for (int part = 0; part < parts; ++part) {
       const double x = i * speed - part * apart;
       const bool hidden = x > 300 && x < 312;
@@ -88,10 +88,10 @@ TEST(Ended, PartsOnAConveyorAreCounted) {
 
 TEST(Ended, AThousandTargets) {
   Session run(1000);
-  std::vector<xcorr::Peak> peaks;
+  std::vector<Peak> peaks;
   for (int i = 0; i < 1000; ++i) peaks.push_back(peak(i % 40 * 60, i / 40 * 60));
   for (int i = 0; i < 4; ++i) {
-    for (xcorr::Peak& each : peaks) each.x += 2;
+    for (Peak& each : peaks) each.x += 2;
     run.see(peaks);
   }
   EXPECT_EQ(run.count(), 1000);
@@ -100,4 +100,4 @@ TEST(Ended, AThousandTargets) {
 }
 
 }  // namespace
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

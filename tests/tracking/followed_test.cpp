@@ -6,7 +6,7 @@
 
 #include "session.hpp"
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 namespace {
 
 TEST(Followed, FollowsStraightMotionAndExpectsIt) {
@@ -150,7 +150,7 @@ TEST(Followed, AFastTargetIsHeld) {
       const SearchPlace place = run.tracker.places(run.frame + 1, run.rules).at(0);
       ASSERT_LE(std::abs(place.place.x - x), place.reach) << i;
     }
-    xcorr::Peak fast = peak(x, 100);
+    Peak fast = peak(x, 100);
     fast.width = fast.height = 64;
     run.see({fast});
     ASSERT_FALSE(run.only().lost) << i;
@@ -159,4 +159,4 @@ TEST(Followed, AFastTargetIsHeld) {
 }
 
 }  // namespace
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

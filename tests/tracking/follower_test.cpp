@@ -2,18 +2,18 @@
 //
 // The targets of all templates on synthetic peaks: when whole frames are searched and where else,
 // in which order targets are reported, and what happens to them when the templates change.
-#include "tracking/follower.h"
+#include <xcorr/follower.hpp>
 
 #include <functional>
 
 #include <gtest/gtest.h>
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 namespace {
 
 using Origins = std::vector<std::optional<std::size_t>>;
 
-xcorr::Peak peak(std::uint32_t index, double x, double y, double closeness = 0.9) {
+Peak peak(std::uint32_t index, double x, double y, double closeness = 0.9) {
   return {index, x, y, 20, 10, closeness, closeness};
 }
 
@@ -31,14 +31,14 @@ class FollowerTest : public testing::Test {
   }
 
   /// The next frame. Returns whether all of it was searched.
-  bool see(std::vector<xcorr::Peak> peaks) {
+  bool see(std::vector<Peak> peaks) {
     const bool whole = follower_.whole_frame_due();
     follower_.update(++frame_, std::move(peaks));
     return whole;
   }
 
   TrackSettings settings_;
-  xcorr::MatchSettings match_;
+  MatchSettings match_;
   Follower follower_;
   std::uint64_t frame_ = 0;
 };
@@ -51,7 +51,7 @@ TEST_F(FollowerTest, WholeFramesOnlyUntilAllAreFollowed) {
   const auto expected = follower_.expectations(frame_ + 1);
   ASSERT_EQ(expected.size(), 2);
   EXPECT_EQ(expected[0].template_index, 0);
-  EXPECT_NEAR(expected[0].place.x, 10 + 2 * 40, 1e-6);
+  EXPECT_NEAR(expected[0].x, 10 + 2 * 40, 1e-6);
   EXPECT_EQ(expected[1].template_index, 1);
 }
 
@@ -69,7 +69,7 @@ TEST_F(FollowerTest, WhatTurnsIsFollowedByItsMiddle) {
   }
   const auto expected = follower_.expectations(frame_ + 1);
   ASSERT_EQ(expected.size(), 1);
-  EXPECT_NEAR(expected[0].place.x + 0.5 * expected[0].seen.width, 300 + 2 * 12, 1e-3);
+  EXPECT_NEAR(expected[0].x + 0.5 * expected[0].seen.width, 300 + 2 * 12, 1e-3);
   EXPECT_EQ(expected[0].seen.width, 20);
   EXPECT_EQ(expected[0].frames, 1);
 }
@@ -136,7 +136,7 @@ TEST_F(FollowerTest, TargetsAreInOrder) {
 /// and good enough.
 TEST_F(FollowerTest, TemplatesTakeUpTheBest) {
   const auto found = [](std::uint32_t index, double x, double closeness) {
-    xcorr::Peak p = peak(index, x, 10, closeness);
+    Peak p = peak(index, x, 10, closeness);
     p.closeness = closeness;
     return p;
   };
@@ -150,11 +150,11 @@ TEST_F(FollowerTest, TemplatesTakeUpTheBest) {
   see({found(0, 10, 0.9), found(0, 100, 0.95), found(1, 200, 0.79)});
   ASSERT_EQ(follower_.template_updates().size(), 1);
   EXPECT_EQ(follower_.template_updates()[0].template_index, 0);
-  EXPECT_EQ(follower_.template_updates()[0].place.x, 100);
+  EXPECT_EQ(follower_.template_updates()[0].x, 100);
   see({found(0, 11, 0.8), found(1, 201, 0.8)});
   ASSERT_EQ(follower_.template_updates().size(), 2);
-  EXPECT_EQ(follower_.template_updates()[0].place.x, 11);  // the other was not seen
-  EXPECT_EQ(follower_.template_updates()[1].place.x, 201);
+  EXPECT_EQ(follower_.template_updates()[0].x, 11);  // the other was not seen
+  EXPECT_EQ(follower_.template_updates()[1].x, 201);
   settings_.update = 0;
   configure();
   EXPECT_TRUE(follower_.template_updates().empty());
@@ -278,4 +278,4 @@ TEST_F(FollowerTest, SwitchedOffItForgetsAndUsesNoIdAgain) {
 }
 
 }  // namespace
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

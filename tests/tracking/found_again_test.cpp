@@ -5,7 +5,7 @@
 
 #include "session.hpp"
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 namespace {
 
 TEST(FoundAgain, IsFoundAgainAfterThreeSights) {
@@ -29,7 +29,7 @@ TEST(FoundAgain, ALostOneIsNotWhatShowsForAMoment) {
   for (int i = 0; i < 10; ++i) run.see({peak(300, 30)});
   run.see_nothing(10);
   for (int i = 0; i < 20; ++i) {
-    run.see(i % 3 == 2 ? std::vector<xcorr::Peak>() : std::vector{peak(600, 200)});
+    run.see(i % 3 == 2 ? std::vector<Peak>() : std::vector{peak(600, 200)});
     ASSERT_TRUE(run.only().lost) << i;
   }
 }
@@ -72,7 +72,7 @@ TEST(FoundAgain, LostOnesReturnAnywhereWhenThereAreNoOthers) {
 
 TEST(FoundAgain, AllAreLostInTheDarkAndReturn) {
   Session run(3);
-  const std::vector<xcorr::Peak> peaks{peak(50, 50, 0.9), peak(300, 90, 0.95), peak(90, 400)};
+  const std::vector<Peak> peaks{peak(50, 50, 0.9), peak(300, 90, 0.95), peak(90, 400)};
   for (int i = 0; i < 5; ++i) run.see(peaks);
   std::map<std::uint64_t, double> places;
   for (const Track& track : run.tracker.tracks()) places[track.target.id] = track.target.peak.x;
@@ -116,4 +116,4 @@ TEST(FoundAgain, AfterAnInterruptionItMayBeAnywhere) {
 }
 
 }  // namespace
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tracking/motion.h"
+#include "follow/motion.hpp"
 
 #include <cmath>
 #include <random>
 
 #include <gtest/gtest.h>
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 namespace {
 
 TEST(Motion, LearnsAVelocityFromTwoSights) {
@@ -80,4 +80,4 @@ TEST(Motion, AnUnsureSightCountsLittle) {
 }
 
 }  // namespace
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

@@ -3,7 +3,7 @@
 // What looks like a target is not taken for it.
 #include "session.hpp"
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 namespace {
 
 /// The target is hidden; what matches somewhat, far from where it is expected, is not reported.
@@ -34,7 +34,7 @@ TEST(NotMistaken, EverythingIsReportedWithoutALeastConfidence) {
 TEST(NotMistaken, ABetterPeakThatAppearsFarFromItIsNotTaken) {
   Session run;
   for (int i = 0; i < 30; ++i) {
-    std::vector<xcorr::Peak> peaks{peak(100 + 3.0 * i, 100, 0.85)};
+    std::vector<Peak> peaks{peak(100 + 3.0 * i, 100, 0.85)};
     if (i >= 10) peaks.push_back(peak(160 + 3.0 * i, 110, 0.9));
     run.see(peaks);
     ASSERT_FALSE(run.only().lost);
@@ -58,7 +58,7 @@ TEST(NotMistaken, MovesToAClearlyBetterPlaceThatStays) {
 TEST(NotMistaken, NoMoveToAPlaceThatIsHardlyBetterOrGone) {
   Session run;
   for (int i = 0; i < 40; ++i) {
-    std::vector<xcorr::Peak> peaks{peak(100, 100, 0.8)};
+    std::vector<Peak> peaks{peak(100, 100, 0.8)};
     if (i >= 10) peaks.push_back(peak(900, 500, 0.87));
     if (i % 2) peaks.push_back(peak(500, 700, 0.99));
     run.see(peaks);
@@ -67,4 +67,4 @@ TEST(NotMistaken, NoMoveToAPlaceThatIsHardlyBetterOrGone) {
 }
 
 }  // namespace
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

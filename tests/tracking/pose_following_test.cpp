@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The poses that windows of targets are searched for, without a device.
-#include "tracking/pose_following.h"
+#include <xcorr/pose_following.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 namespace {
 
-constexpr xcorr::Size size{40, 30};
+constexpr Size size{40, 30};
 
-xcorr::PoseRange asked() {
-  xcorr::PoseRange range;
+PoseRange asked() {
+  PoseRange range;
   range.angle_start = -5;
   range.angle_extent = 10;
   return range;
 }
 
-xcorr::Pose seen(double angle, double scale) {
-  xcorr::Pose pose;
+Pose seen(double angle, double scale) {
+  Pose pose;
   pose.angle = angle;
   pose.scale = scale;
   return pose;
@@ -29,7 +29,7 @@ xcorr::Pose seen(double angle, double scale) {
 /// Of any angle, but only near the last one; farther with every frame without a sight.
 TEST(PoseFollowing, RoundTheLastPose) {
   const PoseFollowing following(asked(), {});
-  xcorr::PoseRange range;
+  PoseRange range;
   for (const int frames : {1, 2, 5}) {
     range = following.around(size, seen(100, 1.2), frames, range);
     EXPECT_EQ(range.angle_extent, 360);
@@ -45,10 +45,10 @@ TEST(PoseFollowing, RoundTheLastPose) {
 /// Only a target that has grown by much needs another range.
 TEST(PoseFollowing, ScalesHaveRoom) {
   const PoseFollowing following(asked(), {});
-  xcorr::PoseRange range;
+  PoseRange range;
   int changes = 0;
   for (double scale = 1; scale < 3; scale *= 1.01) {
-    const xcorr::PoseRange next = following.around(size, seen(0, scale), 1, range);
+    const PoseRange next = following.around(size, seen(0, scale), 1, range);
     EXPECT_LE(next.scale_min, scale / 1.1 + 1e-9);
     EXPECT_GE(next.scale_max, scale * 1.1 - 1e-9);
     if (next.scale_min != range.scale_min) ++changes;
@@ -74,10 +74,10 @@ TEST(PoseFollowing, WithoutLimitsAsWholeFrames) {
   TrackSettings settings;
   settings.turn = settings.growth = 0;
   EXPECT_EQ(PoseFollowing(asked(), settings).around(size, seen(100, 2), 1, {}), asked());
-  EXPECT_EQ(PoseFollowing({}, {}).around(size, seen(0, 1), 1, {}), xcorr::PoseRange());
+  EXPECT_EQ(PoseFollowing({}, {}).around(size, seen(0, 1), 1, {}), PoseRange());
   // Either alone.
   settings.turn = 20;
-  xcorr::PoseRange range = PoseFollowing(asked(), settings).around(size, seen(100, 1), 1, {});
+  PoseRange range = PoseFollowing(asked(), settings).around(size, seen(100, 1), 1, {});
   EXPECT_EQ(range.angle_extent, 360);
   EXPECT_EQ(range.scale_max, 1);
   settings.turn = 0;
@@ -89,12 +89,12 @@ TEST(PoseFollowing, WithoutLimitsAsWholeFrames) {
 }
 
 TEST(PoseFollowing, WindowsHoldWhatIsTurned) {
-  EXPECT_EQ(bounds_of({40, 30}, {}), xcorr::Size(40, 30));
-  EXPECT_EQ(bounds_of({40, 30}, asked()), xcorr::Size(50, 50));
-  xcorr::PoseRange range;
+  EXPECT_EQ(bounds_of({40, 30}, {}), Size(40, 30));
+  EXPECT_EQ(bounds_of({40, 30}, asked()), Size(50, 50));
+  PoseRange range;
   range.scale_max = 1.5;
-  EXPECT_EQ(bounds_of({40, 30}, range), xcorr::Size(60, 45));
+  EXPECT_EQ(bounds_of({40, 30}, range), Size(60, 45));
 }
 
 }  // namespace
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

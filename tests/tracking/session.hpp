@@ -9,13 +9,13 @@
 
 #include <gtest/gtest.h>
 
-#include "tracking/tracker.h"
+#include "follow/targets.hpp"
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 
 inline constexpr int size = 24;  // of the template
 
-inline xcorr::Peak peak(double x, double y, double closeness = 0.95) {
+inline Peak peak(double x, double y, double closeness = 0.95) {
   return {0, x, y, size, size, closeness, closeness};
 }
 
@@ -32,8 +32,8 @@ class Session {
   }
 
   /// The next frame, with these peaks in any order.
-  void see(std::vector<xcorr::Peak> peaks) {
-    std::ranges::sort(peaks, std::ranges::greater(), &xcorr::Peak::closeness);
+  void see(std::vector<Peak> peaks) {
+    std::ranges::sort(peaks, std::ranges::greater(), &Peak::closeness);
     tracker.update(frame += step, peaks, rules, last_id);
     for (const TargetEvent& event : tracker.events()) events.push_back(event.event);
   }
@@ -54,7 +54,7 @@ class Session {
     return absent;
   }
 
-  Tracker tracker;
+  Targets tracker;
   TrackRules rules;
   std::vector<TrackEvent> events;
   std::uint64_t frame = 0, step = 1, last_id = 0;
@@ -65,4 +65,4 @@ inline void expect_at(const Target& target, double x, double y) {
   EXPECT_DOUBLE_EQ(target.peak.y, y);
 }
 
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

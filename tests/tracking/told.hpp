@@ -8,32 +8,32 @@
 #include <set>
 #include <vector>
 
-#include "tracking/tracker.h"
+#include <xcorr/follower.hpp>
 
 class Told {
  public:
   /// Whether each can have happened after what was told before.
-  bool take(const std::vector<cudaxcorr::TargetEvent>& events) {
+  bool take(const std::vector<xcorr::TargetEvent>& events) {
     bool possible = true;
     for (const auto& [event, target] : events) {
       const auto known = lost_.find(target.id);
       const bool there = known != lost_.end();
       ++counts_[event];
       switch (event) {
-        case cudaxcorr::TrackEvent::entered:
+        case xcorr::TrackEvent::entered:
           possible &= entered_.insert(target.id).second;
           lost_[target.id] = false;
           break;
-        case cudaxcorr::TrackEvent::lost:
-        case cudaxcorr::TrackEvent::found:
-          possible &= there && known->second == (event == cudaxcorr::TrackEvent::found);
-          lost_[target.id] = event == cudaxcorr::TrackEvent::lost;
+        case xcorr::TrackEvent::lost:
+        case xcorr::TrackEvent::found:
+          possible &= there && known->second == (event == xcorr::TrackEvent::found);
+          lost_[target.id] = event == xcorr::TrackEvent::lost;
           break;
-        case cudaxcorr::TrackEvent::left:
+        case xcorr::TrackEvent::left:
           possible &= there && !known->second;
           lost_.erase(target.id);
           break;
-        case cudaxcorr::TrackEvent::dropped:
+        case xcorr::TrackEvent::dropped:
           possible &= there;
           lost_.erase(target.id);
           break;
@@ -43,15 +43,15 @@ class Told {
   }
 
   /// Whether these are what is there, but for new ones that are not confirmed yet.
-  bool agrees_with(const std::vector<cudaxcorr::Target>& targets) const {
+  bool agrees_with(const std::vector<xcorr::Target>& targets) const {
     std::set<std::uint64_t> expected, found;
     for (const auto& [id, lost] : lost_) expected.insert(id);
-    for (const cudaxcorr::Target& target : targets)
-      if (target.lost || target.state != cudaxcorr::TrackState::tentative) found.insert(target.id);
+    for (const xcorr::Target& target : targets)
+      if (target.lost || target.state != xcorr::TrackState::tentative) found.insert(target.id);
     return found == expected;
   }
 
-  int count(cudaxcorr::TrackEvent event) const {
+  int count(xcorr::TrackEvent event) const {
     const auto entry = counts_.find(event);
     return entry == counts_.end() ? 0 : entry->second;
   }
@@ -59,5 +59,5 @@ class Told {
  private:
   std::set<std::uint64_t> entered_;
   std::map<std::uint64_t, bool> lost_;  ///< of those that are there, whether they are lost
-  std::map<cudaxcorr::TrackEvent, int> counts_;
+  std::map<xcorr::TrackEvent, int> counts_;
 };

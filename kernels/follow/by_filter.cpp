@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The part of Tracker that follows targets by their filters: templates find them, in whole frames,
+// The part of Targets that follows targets by their filters: templates find them, in whole frames,
 // and filters say whether that is them and where they go from there.
 #include <algorithm>
 #include <cmath>
@@ -8,9 +8,9 @@
 #include <iterator>
 #include <optional>
 
-#include "tracking/tracker.h"
+#include "follow/targets.hpp"
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 namespace {
 
 /// A filter answers to its target with at least this share of what it did on average; to one that
@@ -34,12 +34,12 @@ constexpr double least_side = 10, least_share_of_size = 0.5;
 /// Two targets are not at one place: the intersection over union from which they are.
 constexpr double same_place = 0.5;
 
-xcorr::Box box_of(const xcorr::Peak& peak) {
+Box box_of(const Peak& peak) {
   return {peak.x, peak.y, static_cast<double>(peak.width), static_cast<double>(peak.height)};
 }
 
 /// Upright: filters find no angle.
-xcorr::Peak peak_of(const Sighting& sighting, const Track& track) {
+Peak peak_of(const Sighting& sighting, const Track& track) {
   const auto& [x, y, width, height] = sighting.box;
   return {0,
           x,
@@ -53,25 +53,25 @@ xcorr::Peak peak_of(const Sighting& sighting, const Track& track) {
 }
 
 /// The box moved to another middle, which is kept in the area.
-xcorr::Box moved(const xcorr::Box& box, double x, double y, const xcorr::Rect& area) {
+Box moved(const Box& box, double x, double y, const Rect& area) {
   x = std::clamp<double>(x, area.x, area.x + area.width - 1);
   y = std::clamp<double>(y, area.y, area.y + area.height - 1);
   return {x - box.width / 2, y - box.height / 2, box.width, box.height};
 }
 
-double overlap(const xcorr::Box& a, const xcorr::Box& b) {
+double overlap(const Box& a, const Box& b) {
   const double width = std::min(a.x + a.width, b.x + b.width) - std::max(a.x, b.x);
   const double height = std::min(a.y + a.height, b.y + b.height) - std::max(a.y, b.y);
   if (width <= 0 || height <= 0) return 0;
   return width * height / (a.width * a.height + b.width * b.height - width * height);
 }
 
-bool has_middle_in(const xcorr::Box& box, const xcorr::Rect& area) {
+bool has_middle_in(const Box& box, const Rect& area) {
   const double x = box.x + box.width / 2, y = box.y + box.height / 2;
   return x >= area.x && y >= area.y && x < area.x + area.width && y < area.y + area.height;
 }
 
-bool is_large_enough(const xcorr::Box& box, const Track& track) {
+bool is_large_enough(const Box& box, const Track& track) {
   return std::sqrt(box.width * box.height) >= least_side ||
          box.width >= least_share_of_size * track.template_width;
 }
@@ -100,11 +100,10 @@ double worth(const Sighting& sighting, const Track& track, std::uint64_t frame) 
 
 }  // namespace
 
-std::vector<xcorr::TargetBox> Tracker::places_for_filters(std::uint64_t frame,
-                                                          std::span<const xcorr::Peak> peaks,
-                                                          const TrackRules& rules) const {
-  std::vector<xcorr::TargetBox> places;
-  const auto add = [&](const Track& track, const xcorr::Box& box, Point corner) {
+std::vector<TargetBox> Targets::places_for_filters(std::uint64_t frame, std::span<const Peak> peaks,
+                                                   const TrackRules& rules) const {
+  std::vector<TargetBox> places;
+  const auto add = [&](const Track& track, const Box& box, Point corner) {
     places.push_back({track.target.id,
                       moved(box, corner.x + box.width / 2, corner.y + box.height / 2, rules.area)});
   };
@@ -121,14 +120,14 @@ std::vector<xcorr::TargetBox> Tracker::places_for_filters(std::uint64_t frame,
       add(track, track.box, {track.box.x, track.box.y});
       add(track, track.box, track.trace.expected(frame));
     }
-    for (const xcorr::Peak& peak : peaks.first(std::min(peaks.size(), peaks_to_try)))
+    for (const Peak& peak : peaks.first(std::min(peaks.size(), peaks_to_try)))
       places.push_back({track.target.id, moved(track.box, peak.x + peak.width / 2.0,
                                                peak.y + peak.height / 2.0, rules.area)});
   }
   return places;
 }
 
-void Tracker::update(std::uint64_t frame, std::span<const xcorr::Peak> peaks,
+void Targets::update(std::uint64_t frame, std::span<const Peak> peaks,
                      std::span<const Sighting> sightings, const TrackRules& rules,
                      std::uint64_t& last_id) {
   begin_update(rules);
@@ -139,7 +138,7 @@ void Tracker::update(std::uint64_t frame, std::span<const xcorr::Peak> peaks,
     settle(track);
   }
   Detections detections;
-  for (const xcorr::Peak& peak : peaks) {
+  for (const Peak& peak : peaks) {
     const bool free = std::ranges::none_of(tracks_, [&](const Track& track) {
       return overlap(track.candidate ? track.candidate_box : track.box, box_of(peak)) > 0;
     });
@@ -148,7 +147,7 @@ void Tracker::update(std::uint64_t frame, std::span<const xcorr::Peak> peaks,
   const std::size_t known = tracks_.size();
   start_new(frame, detections, rules, last_id);
   for (Track& track : std::span(tracks_).subspan(known)) {
-    const xcorr::Peak& peak = track.target.peak;
+    const Peak& peak = track.target.peak;
     track.box = box_of(peak);
     track.template_width = peak.width / peak.pose.scale;
     track.trace.usual = 0;  // of a template's closeness, which is another thing
@@ -156,7 +155,7 @@ void Tracker::update(std::uint64_t frame, std::span<const xcorr::Peak> peaks,
 }
 
 /// The surest first: of two targets at one place the other one is hidden.
-void Tracker::follow(std::uint64_t frame, std::span<const Sighting> sightings,
+void Targets::follow(std::uint64_t frame, std::span<const Sighting> sightings,
                      const TrackRules& rules) {
   std::vector<std::pair<Track*, const Sighting*>> seen;
   for (Track& track : tracks_)
@@ -179,14 +178,14 @@ void Tracker::follow(std::uint64_t frame, std::span<const Sighting> sightings,
   }
 }
 
-bool Tracker::is_taken(const Track& by, const xcorr::Box& box) const {
+bool Targets::is_taken(const Track& by, const Box& box) const {
   return std::ranges::any_of(tracks_, [&](const Track& other) {
     return &other != &by && !other.target.lost && overlap(other.box, box) > same_place;
   });
 }
 
 /// Filters of targets that look the same answer alike: the place tells whose it is.
-bool Tracker::is_of_another(const Track& track, const Sighting& sighting,
+bool Targets::is_of_another(const Track& track, const Sighting& sighting,
                             std::uint64_t frame) const {
   return std::ranges::any_of(tracks_, [&](const Track& other) {
     return &other != &track && other.sought &&
@@ -194,7 +193,7 @@ bool Tracker::is_of_another(const Track& track, const Sighting& sighting,
   });
 }
 
-void Tracker::seek(Track& track, std::uint64_t frame, std::span<const Sighting> sightings,
+void Targets::seek(Track& track, std::uint64_t frame, std::span<const Sighting> sightings,
                    const TrackRules& rules) const {
   const double least = std::max(sure_to_find, rules.settings.min_confidence);
   std::vector<Sighting> possible;
@@ -206,7 +205,7 @@ void Tracker::seek(Track& track, std::uint64_t frame, std::span<const Sighting> 
   const Sighting* sighting = best_of(track.target.id, possible,
                                      [&](const Sighting& one) { return worth(one, track, frame); });
   if (!sighting) return track.candidate.reset();
-  const xcorr::Peak peak = peak_of(*sighting, track);
+  const Peak peak = peak_of(*sighting, track);
   if (track.candidate)
     track.candidate->see(peak, frame);
   else
@@ -215,8 +214,8 @@ void Tracker::seek(Track& track, std::uint64_t frame, std::span<const Sighting> 
   track.candidate_box = sighting->box;
 }
 
-std::vector<xcorr::TargetBox> Tracker::lessons() const {
-  std::vector<xcorr::TargetBox> lessons;
+std::vector<TargetBox> Targets::lessons() const {
+  std::vector<TargetBox> lessons;
   for (const Track& track : tracks_) {
     const bool first = track.trace.sights == 1;
     if (!track.target.lost && (first || (track.target.confidence >= sure_to_learn &&
@@ -226,4 +225,4 @@ std::vector<xcorr::TargetBox> Tracker::lessons() const {
   return lessons;
 }
 
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

@@ -6,7 +6,7 @@
 // are the larger the faster it is. Both axes share one covariance, since both are measured alike.
 #pragma once
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 
 struct Point {
   double x = 0, y = 0;
@@ -39,4 +39,4 @@ class Motion {
   Covariance covariance_;
 };
 
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

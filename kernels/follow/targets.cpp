@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tracking/tracker.h"
+#include "follow/targets.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <utility>
 
-#include "tracking/assignment.h"
-#include "tracking/confidence.h"
+#include "follow/assignment.hpp"
+#include "follow/confidence.hpp"
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 namespace {
 
 /// A target is confirmed, and one that was lost is found, after this many sights in a row.
@@ -30,7 +30,7 @@ constexpr double beyond_edge = 1;
 constexpr double impossible = 10;
 
 /// Whether the places have pixels in common. Then a peak beside another one may be its echo.
-bool meet(const xcorr::Peak& a, const xcorr::Peak& b) {
+bool meet(const Peak& a, const Peak& b) {
   return std::abs(a.x - b.x) < std::max(a.width, b.width) &&
          std::abs(a.y - b.y) < std::max(a.height, b.height);
 }
@@ -46,10 +46,10 @@ double lead(std::vector<double> worths, std::size_t chosen, std::size_t alike, d
   return worth - std::max(*next, floor);
 }
 
-std::vector<double> worths_of(const Trace& trace, std::span<const xcorr::Peak* const> detections,
+std::vector<double> worths_of(const Trace& trace, std::span<const Peak* const> detections,
                               std::uint64_t frame) {
   std::vector<double> worths;
-  for (const xcorr::Peak* peak : detections)
+  for (const Peak* peak : detections)
     worths.push_back(trace.worth(peak->closeness, trace.distance(*peak, frame), frame));
   return worths;
 }
@@ -60,21 +60,11 @@ double worth_of_floor(const Trace& trace, std::uint64_t frame, const TrackRules&
 
 }  // namespace
 
-const char* name_of(TrackState state) {
-  constexpr const char* names[] = {"none", "tentative", "tracked", "lost"};
-  return names[static_cast<int>(state)];
-}
-
-const char* name_of(TrackEvent event) {
-  constexpr const char* names[track_events] = {"entered", "left", "lost", "found", "dropped"};
-  return names[static_cast<int>(event)];
-}
-
-void Tracker::update(std::uint64_t frame, std::span<const xcorr::Peak> peaks,
-                     const TrackRules& rules, std::uint64_t& last_id) {
+void Targets::update(std::uint64_t frame, std::span<const Peak> peaks, const TrackRules& rules,
+                     std::uint64_t& last_id) {
   begin_update(rules);
   Detections detections;
-  for (const xcorr::Peak& peak : peaks) detections.push_back(&peak);
+  for (const Peak& peak : peaks) detections.push_back(&peak);
   follow(frame, detections, rules);
   count_missed(frame, rules);
   for (Track& track : tracks_)
@@ -88,7 +78,7 @@ void Tracker::update(std::uint64_t frame, std::span<const xcorr::Peak> peaks,
   start_new(frame, detections, rules, last_id);
 }
 
-void Tracker::begin_update(const TrackRules& rules) {
+void Targets::begin_update(const TrackRules& rules) {
   events_.clear();
   keep_at_most(rules.max_targets);
   for (Track& track : tracks_) {
@@ -102,7 +92,7 @@ void Tracker::begin_update(const TrackRules& rules) {
 // ---- targets in view ------------------------------------------------------------------------
 
 /// All peaks are assigned to all targets at once, so that nearby ones don't take each other's.
-void Tracker::follow(std::uint64_t frame, Detections& detections, const TrackRules& rules) {
+void Targets::follow(std::uint64_t frame, Detections& detections, const TrackRules& rules) {
   std::vector<Track*> followed;
   for (Track& track : tracks_)
     if (!track.sought) followed.push_back(&track);
@@ -116,7 +106,7 @@ void Tracker::follow(std::uint64_t frame, Detections& detections, const TrackRul
     // Places have fractions of a pixel.
     const double reach = track->trace.reach(frame, rules.settings.search_margin) + 1;
     for (std::size_t i = 0; i < columns; ++i) {
-      const xcorr::Peak& peak = *detections[i];
+      const Peak& peak = *detections[i];
       const bool may =
           peak.closeness >= rules.threshold && track->trace.distance(peak, frame) < reach;
       costs.push_back(may ? -worths.back()[i] : impossible);
@@ -128,7 +118,7 @@ void Tracker::follow(std::uint64_t frame, Detections& detections, const TrackRul
     std::vector<double>& row = worths[i];
     for (std::size_t j = 0; j < followed.size(); ++j)
       if (j != i && chosen[j] >= 0) row[chosen[j]] = -impossible;
-    const xcorr::Peak& peak = *detections[chosen[i]];
+    const Peak& peak = *detections[chosen[i]];
     double next = rules.floor;
     for (std::size_t j = 0; j < columns; ++j)
       if (static_cast<int>(j) != chosen[i] && row[j] > least_worth && !meet(*detections[j], peak))
@@ -143,7 +133,7 @@ void Tracker::follow(std::uint64_t frame, Detections& detections, const TrackRul
   std::erase(detections, nullptr);
 }
 
-void Tracker::take_sight(Track& track, const xcorr::Peak& peak, double sure, std::uint64_t frame,
+void Targets::take_sight(Track& track, const Peak& peak, double sure, std::uint64_t frame,
                          const TrackRules& rules) {
   Trace& trace = track.trace;
   if (sure < rules.settings.min_confidence) return trace.glimpse(peak, frame, sure);
@@ -158,7 +148,7 @@ void Tracker::take_sight(Track& track, const xcorr::Peak& peak, double sure, std
   }
 }
 
-void Tracker::count_missed(std::uint64_t frame, const TrackRules& rules) {
+void Targets::count_missed(std::uint64_t frame, const TrackRules& rules) {
   drop_ended(frame, rules);
   for (Track& track : tracks_) {
     if (track.sought || track.trace.missed < rules.settings.min_frames_for_lost) continue;
@@ -169,7 +159,7 @@ void Tracker::count_missed(std::uint64_t frame, const TrackRules& rules) {
   }
 }
 
-void Tracker::drop_ended(std::uint64_t frame, const TrackRules& rules) {
+void Targets::drop_ended(std::uint64_t frame, const TrackRules& rules) {
   const auto over_edge = [&](const Track& track) {
     const Point place = track.trace.expected(frame), velocity = track.trace.motion.velocity();
     const auto over = [](double at, double speed, int extent, int begin, int length) {
@@ -198,7 +188,7 @@ void Tracker::drop_ended(std::uint64_t frame, const TrackRules& rules) {
 // ---- targets that are lost, or perhaps mistaken -----------------------------------------------
 
 /// A candidate stays as long as it is surely the same thing.
-void Tracker::follow_candidate(Track& track, std::uint64_t frame, Detections& detections,
+void Targets::follow_candidate(Track& track, std::uint64_t frame, Detections& detections,
                                const TrackRules& rules) const {
   Trace& candidate = *track.candidate;
   const std::vector<double> worths = worths_of(candidate, detections, frame);
@@ -206,7 +196,7 @@ void Tracker::follow_candidate(Track& track, std::uint64_t frame, Detections& de
   bool stays = best != worths.end();
   if (stays) {
     const auto index = static_cast<std::size_t>(best - worths.begin());
-    const xcorr::Peak& peak = *detections[index];
+    const Peak& peak = *detections[index];
     const double sure =
         confidence(peak.closeness, lead(worths, index, 0, worth_of_floor(candidate, frame, rules)));
     const double least = track.sought ? rules.threshold : track.trace.usual + lead_to_move;
@@ -221,13 +211,13 @@ void Tracker::follow_candidate(Track& track, std::uint64_t frame, Detections& de
 }
 
 /// Looks for the first sight of a target that is lost.
-void Tracker::seek(Track& track, std::uint64_t frame, Detections& detections,
+void Targets::seek(Track& track, std::uint64_t frame, Detections& detections,
                    const TrackRules& rules) const {
   if (detections.empty()) return;
   const Trace& trace = track.trace;
   std::vector<double> worths = worths_of(trace, detections, frame);
   const auto best = static_cast<std::size_t>(std::ranges::max_element(worths) - worths.begin());
-  const xcorr::Peak& peak = *detections[best];
+  const Peak& peak = *detections[best];
   // With fewer targets than there may be, what is far away may be another one.
   const bool full = static_cast<int>(tracks_.size()) >= rules.max_targets;
   if (!full && !trace.anywhere &&
@@ -254,20 +244,20 @@ void Tracker::seek(Track& track, std::uint64_t frame, Detections& detections,
 }
 
 /// Is there a place that fits better than the one that is followed?
-void Tracker::doubt(Track& track, std::uint64_t frame, Detections& detections) const {
+void Targets::doubt(Track& track, std::uint64_t frame, Detections& detections) const {
   if (detections.empty()) return;
-  const xcorr::Peak& peak = *detections.front();
+  const Peak& peak = *detections.front();
   if (peak.closeness < track.trace.usual + lead_to_move) return;
   track.candidate.emplace(peak, frame);
   detections.erase(detections.begin());
 }
 
-void Tracker::settle(Track& track) {
+void Targets::settle(Track& track) {
   if (track.candidate && track.candidate->sights >= sights_to_confirm) move_to_candidate(track);
   if (track.sought) track.target.state = track.candidate ? TrackState::tentative : TrackState::lost;
 }
 
-void Tracker::move_to_candidate(Track& track) {
+void Targets::move_to_candidate(Track& track) {
   const Trace before = std::exchange(track.trace, *std::exchange(track.candidate, {}));
   if (track.sought) track.trace.usual = before.usual;
   track.box = track.candidate_box;
@@ -280,14 +270,14 @@ void Tracker::move_to_candidate(Track& track) {
 
 // ---- new targets ------------------------------------------------------------------------------
 
-void Tracker::start_new(std::uint64_t frame, const Detections& detections, const TrackRules& rules,
+void Targets::start_new(std::uint64_t frame, const Detections& detections, const TrackRules& rules,
                         std::uint64_t& last_id) {
   const int room = rules.max_targets - static_cast<int>(tracks_.size());
   if (room <= 0) return;
   std::vector<double> closenesses;
-  for (const xcorr::Peak* peak : detections) closenesses.push_back(peak->closeness);
+  for (const Peak* peak : detections) closenesses.push_back(peak->closeness);
   for (std::size_t i = 0, started = 0; i < detections.size(); ++i) {
-    const xcorr::Peak& peak = *detections[i];
+    const Peak& peak = *detections[i];
     if (static_cast<int>(started) == room || peak.closeness < rules.threshold) return;
     Track track;
     track.target = {peak, 0, TrackState::tentative};
@@ -304,7 +294,7 @@ void Tracker::start_new(std::uint64_t frame, const Detections& detections, const
 
 // ---- what the follower asks and says ----------------------------------------------------------
 
-std::vector<SearchPlace> Tracker::places(std::uint64_t frame, const TrackRules& rules) const {
+std::vector<SearchPlace> Targets::places(std::uint64_t frame, const TrackRules& rules) const {
   const int margin = rules.settings.search_margin;
   std::vector<SearchPlace> places;
   const auto add = [&](const Trace& trace, double reach) {
@@ -318,7 +308,7 @@ std::vector<SearchPlace> Tracker::places(std::uint64_t frame, const TrackRules& 
   return places;
 }
 
-void Tracker::interrupt() {
+void Targets::interrupt() {
   events_.clear();
   std::erase_if(tracks_, [](const Track& track) { return !track.entered(); });
   for (Track& track : tracks_) {
@@ -329,34 +319,34 @@ void Tracker::interrupt() {
   }
 }
 
-void Tracker::end() {
+void Targets::end() {
   events_.clear();
   drop_all_but(0);
 }
 
-void Tracker::forget_scores() {
+void Targets::forget_scores() {
   for (Track& track : tracks_) {
     track.trace.forget_closeness();
     track.candidate.reset();
   }
 }
 
-bool Tracker::complete(int max_targets) const {
+bool Targets::complete(int max_targets) const {
   return static_cast<int>(tracks_.size()) >= max_targets &&
          std::ranges::none_of(tracks_, &Track::sought);
 }
 
-void Tracker::keep_at_most(int max_targets) {
+void Targets::keep_at_most(int max_targets) {
   if (static_cast<int>(tracks_.size()) <= max_targets) return;
   std::stable_partition(tracks_.begin(), tracks_.end(),
                         [](const Track& track) { return !track.sought; });
   drop_all_but(static_cast<std::size_t>(max_targets));
 }
 
-void Tracker::drop_all_but(std::size_t first) {
+void Targets::drop_all_but(std::size_t first) {
   for (const Track& track : std::span(tracks_).subspan(first))
     if (track.entered()) tell(TrackEvent::dropped, track);
   tracks_.resize(first);
 }
 
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

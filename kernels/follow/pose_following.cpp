@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tracking/pose_following.h"
+#include <xcorr/pose_following.hpp>
 
 #include <algorithm>
 #include <cmath>
 
-namespace cudaxcorr {
+namespace xcorr {
 namespace {
 
 /// How far a target may grow or shrink before its matcher is prepared for another range.
@@ -24,7 +24,7 @@ struct Scales {
 };
 
 /// From a share of the scale to as many times it, within what can be searched.
-Scales scales_round(double scale, double times, xcorr::Size size) {
+Scales scales_round(double scale, double times, Size size) {
   const double side = std::min(size.width, size.height);
   const double lowest = std::min(std::max(least_scale, 1.0001 * least_side / side), most_scale);
   return {std::clamp(scale / times, lowest, most_scale),
@@ -33,17 +33,17 @@ Scales scales_round(double scale, double times, xcorr::Size size) {
 
 }  // namespace
 
-PoseFollowing::PoseFollowing(const xcorr::PoseRange& asked, const TrackSettings& settings)
+PoseFollowing::PoseFollowing(const PoseRange& asked, const TrackSettings& settings)
     : asked_(asked), turn_(settings.turn), growth_(settings.growth) {
   if (!asked.any()) turn_ = growth_ = 0;
 }
 
-xcorr::PoseRange PoseFollowing::around(xcorr::Size size, const xcorr::Pose& last, int frames,
-                                       const xcorr::PoseRange& before) const {
-  xcorr::PoseRange range = asked_;
+PoseRange PoseFollowing::around(Size size, const Pose& last, int frames,
+                                const PoseRange& before) const {
+  PoseRange range = asked_;
   if (turn_ == 0 && growth_ == 0) return range;
   frames = std::clamp(frames, 1, most_frames);
-  xcorr::PoseVicinity near{last.angle, all_angles, last.scale, most_scale / least_scale};
+  PoseVicinity near{last.angle, all_angles, last.scale, most_scale / least_scale};
   if (turn_ > 0) {
     range.angle_start = 0;
     range.angle_extent = all_angles;
@@ -62,14 +62,14 @@ xcorr::PoseRange PoseFollowing::around(xcorr::Size size, const xcorr::Pose& last
   return range;
 }
 
-xcorr::Pose PoseFollowing::usual() const {
-  xcorr::Pose pose;
+Pose PoseFollowing::usual() const {
+  Pose pose;
   pose.angle = asked_.angle_start + asked_.angle_extent / 2;
   pose.scale = std::sqrt(asked_.scale_min * asked_.scale_max);
   return pose;
 }
 
-xcorr::Size bounds_of(xcorr::Size size, const xcorr::PoseRange& poses) {
+Size bounds_of(Size size, const PoseRange& poses) {
   const double scale = std::max(poses.scale_min, poses.scale_max);
   const auto pixels = [scale](double length) {
     return static_cast<int>(std::ceil(scale * length - 1e-6));
@@ -80,4 +80,4 @@ xcorr::Size bounds_of(xcorr::Size size, const xcorr::PoseRange& poses) {
   return {side, side};
 }
 
-}  // namespace cudaxcorr
+}  // namespace xcorr

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tracking/confidence.h"
+#include "follow/confidence.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 namespace {
 
 /// A logistic regression, rounded.
@@ -31,4 +31,4 @@ double confidence(double sharpness) {
                        : 0;
 }
 
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tracking/assignment.h"
+#include "follow/assignment.hpp"
 
 #include <algorithm>
 #include <limits>
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 namespace {
 
 class Assignment {
@@ -102,4 +102,4 @@ std::vector<int> assign(std::span<const double> costs, int columns, double alone
   return Assignment(costs, columns, alone).solve();
 }
 
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

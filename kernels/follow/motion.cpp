@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tracking/motion.h"
+#include "follow/motion.hpp"
 
 #include <cmath>
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 namespace {
 
 /// Of a measured place: peaks are exact to a part of a pixel, but what they are peaks of turns and
@@ -48,4 +48,4 @@ void Motion::correct(Point seen, double frames, double sure) {
                  velocity - velocity_gain * both};
 }
 
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

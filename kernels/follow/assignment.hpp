@@ -9,11 +9,11 @@
 #include <span>
 #include <vector>
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 
 /// `costs` has rows of `columns` (at least 1) finite costs. Returns the column of each row, or -1
 /// for a row that is left alone, which costs `alone`; no row gets a column that costs more than
 /// that.
 std::vector<int> assign(std::span<const double> costs, int columns, double alone);
 
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

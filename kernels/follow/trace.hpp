@@ -10,20 +10,20 @@
 
 #include <xcorr/match.hpp>
 
-#include "tracking/motion.h"
+#include "follow/motion.hpp"
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 
 /// Frames are numbered; those that are not analysed may be left out.
 struct Trace {
   Trace() = default;
-  Trace(const xcorr::Peak& seen, std::uint64_t frame);
+  Trace(const Peak& seen, std::uint64_t frame);
 
   /// The upper left corner, if its bounds are as large as at the last sight. What turns is followed
   /// by its middle.
   Point expected(std::uint64_t frame) const;
   /// From there, the larger of the distances in x and y, pixels.
-  double distance(const xcorr::Peak& seen, std::uint64_t frame) const;
+  double distance(const Peak& seen, std::uint64_t frame) const;
   /// The standard deviation of that place.
   double spread(std::uint64_t frame) const;
   /// How far from there it is sought, at least `margin`.
@@ -33,14 +33,14 @@ struct Trace {
   /// the closeness, less 0.3 ln (1 + far / spread). Things do jump, so the logarithm.
   double worth(double closeness, double far, std::uint64_t frame) const;
 
-  void see(const xcorr::Peak& seen, std::uint64_t frame);
+  void see(const Peak& seen, std::uint64_t frame);
   /// A sight that is not sure enough to count: it only bends the expectation.
-  void glimpse(const xcorr::Peak& seen, std::uint64_t frame, double sure);
+  void glimpse(const Peak& seen, std::uint64_t frame, double sure);
 
   /// Closeness means something else from now on.
   void forget_closeness();
 
-  xcorr::Peak peak{};  ///< the last sight
+  Peak peak{};  ///< the last sight
   Motion motion;
   std::uint64_t seen_at = 0;  ///< the frame of the last sight or glimpse
   int sights = 1;
@@ -50,4 +50,4 @@ struct Trace {
   bool anywhere = false;  ///< may have moved any distance since
 };
 
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow

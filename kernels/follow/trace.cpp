@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tracking/trace.h"
+#include "follow/trace.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace cudaxcorr {
+namespace xcorr::follow {
 namespace {
 
 constexpr double price_of_distance = 0.3;
@@ -15,14 +15,14 @@ constexpr double rate_of_usual = 0.02;
 /// A window that reaches so many standard deviations holds nearly every place.
 constexpr double deviations = 3;
 
-Point middle_of(const xcorr::Peak& peak) {
+Point middle_of(const Peak& peak) {
   return {peak.x + 0.5 * peak.width, peak.y + 0.5 * peak.height};
 }
 
 }  // namespace
 
 /// Nothing is known of its velocity, but most things move less than half their size in a frame.
-Trace::Trace(const xcorr::Peak& seen, std::uint64_t frame)
+Trace::Trace(const Peak& seen, std::uint64_t frame)
     : peak(seen),
       motion(middle_of(seen), std::max(seen.width, seen.height) / 2.0),
       seen_at(frame),
@@ -33,7 +33,7 @@ Point Trace::expected(std::uint64_t frame) const {
   return {middle.x - 0.5 * peak.width, middle.y - 0.5 * peak.height};
 }
 
-double Trace::distance(const xcorr::Peak& seen, std::uint64_t frame) const {
+double Trace::distance(const Peak& seen, std::uint64_t frame) const {
   const Point expected = motion.expected(static_cast<double>(frame - seen_at)),
               middle = middle_of(seen);
   return std::max(std::abs(middle.x - expected.x), std::abs(middle.y - expected.y));
@@ -52,7 +52,7 @@ double Trace::worth(double closeness, double far, std::uint64_t frame) const {
   return std::clamp(closeness, 0.0, 1.0) - price;
 }
 
-void Trace::see(const xcorr::Peak& seen, std::uint64_t frame) {
+void Trace::see(const Peak& seen, std::uint64_t frame) {
   glimpse(seen, frame, 1);
   peak = seen;
   missed = 0;
@@ -65,9 +65,9 @@ void Trace::forget_closeness() {
   sights = 1;
 }
 
-void Trace::glimpse(const xcorr::Peak& seen, std::uint64_t frame, double sure) {
+void Trace::glimpse(const Peak& seen, std::uint64_t frame, double sure) {
   if (frame > seen_at) motion.correct(middle_of(seen), static_cast<double>(frame - seen_at), sure);
   seen_at = frame;
 }
 
-}  // namespace cudaxcorr
+}  // namespace xcorr::follow
