@@ -4,7 +4,6 @@
 // and filters say whether that is them and where they go from there.
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <iterator>
 #include <optional>
 
@@ -76,15 +75,6 @@ bool is_large_enough(const Box& box, const Track& track) {
          box.width >= least_share_of_size * track.template_width;
 }
 
-/// Of those of a target the one that is worth the most.
-template <class Worth>
-const Sighting* best_of(std::uint64_t id, std::span<const Sighting> sightings, Worth worth) {
-  const Sighting* best = nullptr;
-  for (const Sighting& sighting : sightings)
-    if (sighting.id == id && (!best || worth(sighting) > worth(*best))) best = &sighting;
-  return best;
-}
-
 /// Whether its middle lies in the box where the target is expected, or no farther off than its
 /// velocity is uncertain.
 bool is_expected(const Sighting& sighting, const Track& track, std::uint64_t frame) {
@@ -98,11 +88,24 @@ double worth(const Sighting& sighting, const Track& track, std::uint64_t frame) 
   return track.trace.worth(sighting.confidence, far, frame);
 }
 
+/// Of those that may be a target the one that is worth the most.
+template <class MayBe>
+const Sighting* best_of(const Track& track, std::uint64_t frame,
+                        std::span<const Sighting> sightings, MayBe may_be) {
+  const Sighting* best = nullptr;
+  for (const Sighting& one : sightings)
+    if (one.id == track.target.id && may_be(one) &&
+        (!best || worth(one, track, frame) > worth(*best, track, frame)))
+      best = &one;
+  return best;
+}
+
 }  // namespace
 
 std::vector<TargetBox> Targets::places_for_filters(std::uint64_t frame, std::span<const Peak> peaks,
                                                    const TrackRules& rules) const {
   std::vector<TargetBox> places;
+  const bool all = complete(rules.max_targets);
   const auto add = [&](const Track& track, const Box& box, Point corner) {
     places.push_back({track.target.id,
                       moved(box, corner.x + box.width / 2, corner.y + box.height / 2, rules.area)});
@@ -114,15 +117,17 @@ std::vector<TargetBox> Targets::places_for_filters(std::uint64_t frame, std::spa
     }
     if (!track.sought) {
       add(track, track.box, track.trace.expected(frame));
-      continue;
-    }
-    if (!track.trace.anywhere) {
-      add(track, track.box, {track.box.x, track.box.y});
-      add(track, track.box, track.trace.expected(frame));
+    } else {
+      if (!track.trace.anywhere) {
+        add(track, track.box, {track.box.x, track.box.y});
+        add(track, track.box, track.trace.expected(frame));
+      }
+      if (const auto& glimpse = track.glimpse) add(track, *glimpse, {glimpse->x, glimpse->y});
     }
     for (const Peak& peak : peaks.first(std::min(peaks.size(), peaks_to_try)))
-      places.push_back({track.target.id, moved(track.box, peak.x + peak.width / 2.0,
-                                               peak.y + peak.height / 2.0, rules.area)});
+      if (track.sought || (all && overlap(box_of(peak), track.box) == 0))
+        places.push_back({track.target.id, moved(track.box, peak.x + peak.width / 2.0,
+                                                 peak.y + peak.height / 2.0, rules.area)});
   }
   return places;
 }
@@ -131,8 +136,10 @@ void Targets::update(std::uint64_t frame, std::span<const Peak> peaks,
                      std::span<const Sighting> sightings, const TrackRules& rules,
                      std::uint64_t& last_id) {
   begin_update(rules);
+  others_.forget(frame, memory_of_others(rules));
   follow(frame, sightings, rules);
   count_missed(frame, rules);
+  if (complete(rules.max_targets)) note_others(frame, sightings);
   for (Track& track : tracks_) {
     if (track.sought) seek(track, frame, sightings, rules);
     settle(track);
@@ -158,11 +165,14 @@ void Targets::update(std::uint64_t frame, std::span<const Peak> peaks,
 void Targets::follow(std::uint64_t frame, std::span<const Sighting> sightings,
                      const TrackRules& rules) {
   std::vector<std::pair<Track*, const Sighting*>> seen;
-  for (Track& track : tracks_)
-    if (!track.sought)
-      if (const Sighting* sighting =
-              best_of(track.target.id, sightings, std::mem_fn(&Sighting::confidence)))
-        seen.emplace_back(&track, sighting);
+  for (Track& track : tracks_) {
+    if (track.sought) continue;
+    const auto may_be = [&](const Sighting& one) {
+      return is_expected(one, track, frame) || !others_.has(peak_of(one, track), frame);
+    };
+    if (const Sighting* sighting = best_of(track, frame, sightings, may_be))
+      seen.emplace_back(&track, sighting);
+  }
   std::ranges::stable_sort(seen, [](const auto& a, const auto& b) {
     return a.second->confidence > b.second->confidence;
   });
@@ -196,14 +206,19 @@ bool Targets::is_of_another(const Track& track, const Sighting& sighting,
 void Targets::seek(Track& track, std::uint64_t frame, std::span<const Sighting> sightings,
                    const TrackRules& rules) const {
   const double least = std::max(sure_to_find, rules.settings.min_confidence);
-  std::vector<Sighting> possible;
-  std::ranges::copy_if(sightings, std::back_inserter(possible), [&](const Sighting& one) {
-    return one.confidence >= least && one.response >= least_share_to_find * track.trace.usual &&
+  const auto may_be = [&](const Sighting& one, double share) {
+    return one.confidence >= least && one.response >= share * track.trace.usual &&
            is_large_enough(one.box, track) && has_middle_in(one.box, rules.area) &&
-           !is_taken(track, one.box) && !is_of_another(track, one, frame);
-  });
-  const Sighting* sighting = best_of(track.target.id, possible,
-                                     [&](const Sighting& one) { return worth(one, track, frame); });
+           !is_taken(track, one.box) && !others_.has(peak_of(one, track), frame) &&
+           !is_of_another(track, one, frame);
+  };
+  const auto best = [&](double share) {
+    return best_of(track, frame, sightings,
+                   [&](const Sighting& one) { return may_be(one, share); });
+  };
+  const Sighting* seen = best(least_share);
+  track.glimpse = seen ? std::optional(seen->box) : std::nullopt;
+  const Sighting* sighting = best(least_share_to_find);
   if (!sighting) return track.candidate.reset();
   const Peak peak = peak_of(*sighting, track);
   if (track.candidate)
@@ -212,6 +227,20 @@ void Targets::seek(Track& track, std::uint64_t frame, std::span<const Sighting> 
     track.candidate.emplace(peak, frame);
   track.candidate->sure = sighting->confidence;
   track.candidate_box = sighting->box;
+}
+
+/// What another filter would find for certain, and this one's target is elsewhere.
+void Targets::note_others(std::uint64_t frame, std::span<const Sighting> sightings) {
+  for (const Track& track : tracks_) {
+    if (track.target.lost || track.target.state != TrackState::tracked) continue;
+    others_.forget(track.target.peak, frame);
+    for (const Sighting& one : sightings)
+      if (one.id == track.target.id && one.confidence >= sure_to_find &&
+          one.response >= least_share_to_find * track.trace.usual &&
+          std::ranges::none_of(tracks_,
+                               [&](const Track& each) { return overlap(each.box, one.box) > 0; }))
+        others_.note(peak_of(one, track), frame);
+  }
 }
 
 std::vector<TargetBox> Targets::lessons() const {

@@ -236,10 +236,8 @@ void Follower::Impl::schedule() {
       std::exchange(incomplete, std::ranges::any_of(of_templates, [this](const Targets& targets) {
                       return !targets.complete(rules.max_targets);
                     }));
-  // What a template finds elsewhere is no reason to doubt a filter, which knows how the target has
-  // changed.
-  const int recheck = rules.settings.by_filter() ? 0 : rules.settings.recheck_interval;
-  const int interval = incomplete ? rules.settings.redetect_interval : recheck;
+  const int interval =
+      incomplete ? rules.settings.redetect_interval : rules.settings.recheck_interval;
   if ((incomplete && !was_incomplete) || (interval > 0 && since_whole_frame >= interval))
     whole_frame_due = true;
 }

@@ -70,12 +70,22 @@ void Targets::update(std::uint64_t frame, std::span<const Peak> peaks, const Tra
   for (Track& track : tracks_)
     if (track.candidate) follow_candidate(track, frame, detections, rules);
   const bool all = complete(rules.max_targets);
+  others_.forget(frame, memory_of_others(rules));
+  const Detections others = all ? Detections() : others_.see(detections, frame);
   for (Track& track : tracks_) {
     if (!track.candidate && track.sought) seek(track, frame, detections, rules);
     if (!track.candidate && all) doubt(track, frame, detections);
     settle(track);
   }
+  if (all) note_others(frame, detections, rules);
+  detections.insert(detections.end(), others.begin(), others.end());
+  std::ranges::sort(detections, std::ranges::greater(), &Peak::closeness);
   start_new(frame, detections, rules, last_id);
+}
+
+/// As long as it takes to look at a whole frame again, in which they would be seen.
+int Targets::memory_of_others(const TrackRules& rules) {
+  return 2 * std::max(rules.settings.recheck_interval, rules.settings.redetect_interval);
 }
 
 void Targets::begin_update(const TrackRules& rules) {
@@ -107,8 +117,9 @@ void Targets::follow(std::uint64_t frame, Detections& detections, const TrackRul
     const double reach = track->trace.reach(frame, rules.settings.search_margin) + 1;
     for (std::size_t i = 0; i < columns; ++i) {
       const Peak& peak = *detections[i];
-      const bool may =
-          peak.closeness >= rules.threshold && track->trace.distance(peak, frame) < reach;
+      const double far = track->trace.distance(peak, frame);
+      const bool may = peak.closeness >= rules.threshold && far < reach &&
+                       (far < 0.5 * std::max(peak.width, peak.height) || !others_.has(peak, frame));
       costs.push_back(may ? -worths.back()[i] : impossible);
     }
   }
@@ -261,11 +272,32 @@ void Targets::move_to_candidate(Track& track) {
   const Trace before = std::exchange(track.trace, *std::exchange(track.candidate, {}));
   if (track.sought) track.trace.usual = before.usual;
   track.box = track.candidate_box;
+  track.glimpse.reset();
   track.target.peak = track.trace.peak;
   track.target.state = TrackState::tracked;
   track.target.lost = false;
   track.target.confidence = track.trace.sure;
   if (std::exchange(track.sought, false)) tell(TrackEvent::found, track);
+}
+
+/// What else is as close as a target usually is, and not closer, is another one.
+void Targets::note_others(std::uint64_t frame, const Detections& detections,
+                          const TrackRules& rules) {
+  const bool sure = std::ranges::all_of(tracks_, [](const Track& track) {
+    return track.target.state == TrackState::tracked && !track.target.lost;
+  });
+  if (!sure) return;
+  for (const Track& track : tracks_) others_.forget(track.target.peak, frame);
+  for (const Peak* peak : detections) {
+    const auto resembles = [&](const Track& track) {
+      return peak->closeness >= least_share * track.trace.usual &&
+             peak->closeness < track.trace.usual + lead_to_move;
+    };
+    const auto meets = [&](const Track& track) { return meet(*peak, track.target.peak); };
+    if (peak->closeness >= rules.threshold && std::ranges::any_of(tracks_, resembles) &&
+        std::ranges::none_of(tracks_, meets))
+      others_.note(*peak, frame);
+  }
 }
 
 // ---- new targets ------------------------------------------------------------------------------
@@ -310,21 +342,25 @@ std::vector<SearchPlace> Targets::places(std::uint64_t frame, const TrackRules& 
 
 void Targets::interrupt() {
   events_.clear();
+  others_.forget_all();
   std::erase_if(tracks_, [](const Track& track) { return !track.entered(); });
   for (Track& track : tracks_) {
     track.target.state = TrackState::lost;
     track.trace.anywhere = true;
     track.candidate.reset();
+    track.glimpse.reset();
     if (!std::exchange(track.sought, true)) tell(TrackEvent::lost, track);
   }
 }
 
 void Targets::end() {
   events_.clear();
+  others_.forget_all();
   drop_all_but(0);
 }
 
 void Targets::forget_scores() {
+  others_.forget_all();
   for (Track& track : tracks_) {
     track.trace.forget_closeness();
     track.candidate.reset();

@@ -11,6 +11,7 @@
 
 #include <xcorr/follower.hpp>
 
+#include "follow/others.hpp"
 #include "follow/trace.hpp"
 
 namespace xcorr::follow {
@@ -24,6 +25,8 @@ struct Track {
   // With filters:
   Box box;            ///< of the last sight
   Box candidate_box;  ///< of the candidate
+  /// Where something was seen that may be it, if only that is in the middle of a window.
+  std::optional<Box> glimpse;
   double template_width = 1;
 
   /// Whether it was ever confirmed; else it may end without a word.
@@ -109,6 +112,9 @@ class Targets {
   void doubt(Track& track, std::uint64_t frame, Detections& detections) const;
   void move_to_candidate(Track& track);
   void settle(Track& track);
+  static int memory_of_others(const TrackRules& rules);
+  void note_others(std::uint64_t frame, const Detections& detections, const TrackRules& rules);
+  void note_others(std::uint64_t frame, std::span<const Sighting> sightings);
   void follow(std::uint64_t frame, std::span<const Sighting> sightings, const TrackRules& rules);
   void seek(Track& track, std::uint64_t frame, std::span<const Sighting> sightings,
             const TrackRules& rules) const;
@@ -118,6 +124,7 @@ class Targets {
                  std::uint64_t& last_id);
 
   std::vector<Track> tracks_;
+  Others others_;
   std::vector<TargetEvent> events_;
 };
 

@@ -248,7 +248,7 @@ class Session {
     for (const TemplatePlace& expected : follower_.expectations(frame_ + 1)) {
       require(expected.template_index < templates_, "what is expected is of a template");
       require(expected.reach >= 0 && std::isfinite(expected.reach), "windows have a size");
-      require(std::isfinite(expected.place.x) && std::isfinite(expected.place.y),
+      require(std::isfinite(expected.x) && std::isfinite(expected.y),
               "expected places are finite");
     }
     for (const TemplatePlace& update : follower_.template_updates())

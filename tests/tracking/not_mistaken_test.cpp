@@ -66,5 +66,38 @@ TEST(NotMistaken, NoMoveToAPlaceThatIsHardlyBetterOrGone) {
   }
 }
 
+/// Its like, seen beside it all the time, on its own way; then the target is hidden.
+TEST(NotMistaken, AnotherOneIsRemembered) {
+  Session run;
+  const auto other = [&] { return peak(300 + 2.0 * run.frame, 400, 0.9); };
+  for (int i = 0; i < 20; ++i) run.see({peak(100, 100), other()});
+  for (int i = 0; i < 30; ++i) {
+    run.see({other()});
+    ASSERT_TRUE(run.only().lost) << i;
+  }
+  EXPECT_EQ(run.only().state, TrackState::lost);
+  for (int i = 0; i < 3; ++i) run.see({peak(100, 100), other()});
+  EXPECT_FALSE(run.only().lost);
+  expect_at(run.only(), 100, 100);
+}
+
+/// That is not for ever: the target may come back where another one was.
+TEST(NotMistaken, AnotherOneThatIsGoneIsForgotten) {
+  Session run;
+  for (int i = 0; i < 20; ++i) run.see({peak(100, 100), peak(300, 400, 0.9)});
+  run.see_nothing(2 * run.rules.settings.recheck_interval + 1);
+  for (int i = 0; i < 3; ++i) run.see({peak(300, 400)});
+  EXPECT_FALSE(run.only().lost);
+}
+
+/// When there is room for it, it is a target itself.
+TEST(NotMistaken, AnotherOneCanBecomeATarget) {
+  Session run;
+  for (int i = 0; i < 20; ++i) run.see({peak(100, 100), peak(300, 400, 0.9)});
+  run.rules.max_targets = 2;
+  run.see({peak(100, 100), peak(300, 400, 0.9)});
+  EXPECT_EQ(run.count(), 2);
+}
+
 }  // namespace
 }  // namespace xcorr::follow
