@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "follow/targets.hpp"
 
@@ -15,6 +16,10 @@ namespace {
 /// A filter answers to its target with at least this share of what it did on average; to one that
 /// was lost with more, since what looks like it may be there instead.
 constexpr double least_share = 0.5, least_share_to_find = 0.85;
+
+/// It answers less where the target is beside the middle of a window. That is looked at once more,
+/// where what was shown to it in the middle has to answer as it did.
+constexpr double least_share_to_glimpse = 0.7, least_share_in_the_middle = 0.95;
 
 /// How sure a sight has to be to be learnt, and to be one of a target that was lost.
 constexpr double sure_to_learn = 0.5, sure_to_find = 0.9;
@@ -105,7 +110,6 @@ const Sighting* best_of(const Track& track, std::uint64_t frame,
 std::vector<TargetBox> Targets::places_for_filters(std::uint64_t frame, std::span<const Peak> peaks,
                                                    const TrackRules& rules) const {
   std::vector<TargetBox> places;
-  const bool all = complete(rules.max_targets);
   const auto add = [&](const Track& track, const Box& box, Point corner) {
     places.push_back({track.target.id,
                       moved(box, corner.x + box.width / 2, corner.y + box.height / 2, rules.area)});
@@ -117,17 +121,16 @@ std::vector<TargetBox> Targets::places_for_filters(std::uint64_t frame, std::spa
     }
     if (!track.sought) {
       add(track, track.box, track.trace.expected(frame));
-    } else {
-      if (!track.trace.anywhere) {
-        add(track, track.box, {track.box.x, track.box.y});
-        add(track, track.box, track.trace.expected(frame));
-      }
-      if (const auto& glimpse = track.glimpse) add(track, *glimpse, {glimpse->x, glimpse->y});
+      continue;
     }
+    if (!track.trace.anywhere) {
+      add(track, track.box, {track.box.x, track.box.y});
+      add(track, track.box, track.trace.expected(frame));
+    }
+    if (const auto& glimpse = track.glimpse) add(track, *glimpse, {glimpse->x, glimpse->y});
     for (const Peak& peak : peaks.first(std::min(peaks.size(), peaks_to_try)))
-      if (track.sought || (all && overlap(box_of(peak), track.box) == 0))
-        places.push_back({track.target.id, moved(track.box, peak.x + peak.width / 2.0,
-                                                 peak.y + peak.height / 2.0, rules.area)});
+      places.push_back({track.target.id, moved(track.box, peak.x + peak.width / 2.0,
+                                               peak.y + peak.height / 2.0, rules.area)});
   }
   return places;
 }
@@ -136,10 +139,8 @@ void Targets::update(std::uint64_t frame, std::span<const Peak> peaks,
                      std::span<const Sighting> sightings, const TrackRules& rules,
                      std::uint64_t& last_id) {
   begin_update(rules);
-  others_.forget(frame, memory_of_others(rules));
   follow(frame, sightings, rules);
   count_missed(frame, rules);
-  if (complete(rules.max_targets)) note_others(frame, sightings);
   for (Track& track : tracks_) {
     if (track.sought) seek(track, frame, sightings, rules);
     settle(track);
@@ -167,10 +168,8 @@ void Targets::follow(std::uint64_t frame, std::span<const Sighting> sightings,
   std::vector<std::pair<Track*, const Sighting*>> seen;
   for (Track& track : tracks_) {
     if (track.sought) continue;
-    const auto may_be = [&](const Sighting& one) {
-      return is_expected(one, track, frame) || !others_.has(peak_of(one, track), frame);
-    };
-    if (const Sighting* sighting = best_of(track, frame, sightings, may_be))
+    const auto any = [](const Sighting&) { return true; };
+    if (const Sighting* sighting = best_of(track, frame, sightings, any))
       seen.emplace_back(&track, sighting);
   }
   std::ranges::stable_sort(seen, [](const auto& a, const auto& b) {
@@ -209,16 +208,17 @@ void Targets::seek(Track& track, std::uint64_t frame, std::span<const Sighting> 
   const auto may_be = [&](const Sighting& one, double share) {
     return one.confidence >= least && one.response >= share * track.trace.usual &&
            is_large_enough(one.box, track) && has_middle_in(one.box, rules.area) &&
-           !is_taken(track, one.box) && !others_.has(peak_of(one, track), frame) &&
-           !is_of_another(track, one, frame);
+           !is_taken(track, one.box) && !is_of_another(track, one, frame);
   };
-  const auto best = [&](double share) {
-    return best_of(track, frame, sightings,
-                   [&](const Sighting& one) { return may_be(one, share); });
-  };
-  const Sighting* seen = best(least_share);
-  track.glimpse = seen ? std::optional(seen->box) : std::nullopt;
-  const Sighting* sighting = best(least_share_to_find);
+  const std::optional<Box> glimpse = std::exchange(track.glimpse, {});
+  const Sighting* seen = best_of(track, frame, sightings, [&](const Sighting& one) {
+    return may_be(one, least_share_to_glimpse);
+  });
+  if (seen && overlap(seen->box, track.box) > 0) track.glimpse = seen->box;
+  const Sighting* sighting = best_of(track, frame, sightings, [&](const Sighting& one) {
+    const bool again = !track.candidate && glimpse && overlap(one.looked_at, *glimpse) > 0.99;
+    return may_be(one, again ? least_share_in_the_middle : least_share_to_find);
+  });
   if (!sighting) return track.candidate.reset();
   const Peak peak = peak_of(*sighting, track);
   if (track.candidate)
@@ -227,20 +227,6 @@ void Targets::seek(Track& track, std::uint64_t frame, std::span<const Sighting> 
     track.candidate.emplace(peak, frame);
   track.candidate->sure = sighting->confidence;
   track.candidate_box = sighting->box;
-}
-
-/// What another filter would find for certain, and this one's target is elsewhere.
-void Targets::note_others(std::uint64_t frame, std::span<const Sighting> sightings) {
-  for (const Track& track : tracks_) {
-    if (track.target.lost || track.target.state != TrackState::tracked) continue;
-    others_.forget(track.target.peak, frame);
-    for (const Sighting& one : sightings)
-      if (one.id == track.target.id && one.confidence >= sure_to_find &&
-          one.response >= least_share_to_find * track.trace.usual &&
-          std::ranges::none_of(tracks_,
-                               [&](const Track& each) { return overlap(each.box, one.box) > 0; }))
-        others_.note(peak_of(one, track), frame);
-  }
 }
 
 std::vector<TargetBox> Targets::lessons() const {

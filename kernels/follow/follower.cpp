@@ -181,7 +181,7 @@ void Follower::update(std::uint64_t frame, std::vector<Peak> peaks,
   std::vector<Sighting> sightings;
   for (std::size_t i = 0; i < sights.size(); ++i)
     sightings.push_back({places[i].target, sights[i].box, sights[i].response,
-                         follow::confidence(sights[i].sharpness)});
+                         follow::confidence(sights[i].sharpness), places[i].box});
   impl_->since_whole_frame = impl_->whole_frame_due ? 1 : impl_->since_whole_frame + 1;
   impl_->whole_frame_due = false;
   const auto sorted = impl_->by_template(std::move(peaks));
@@ -236,8 +236,10 @@ void Follower::Impl::schedule() {
       std::exchange(incomplete, std::ranges::any_of(of_templates, [this](const Targets& targets) {
                       return !targets.complete(rules.max_targets);
                     }));
-  const int interval =
-      incomplete ? rules.settings.redetect_interval : rules.settings.recheck_interval;
+  // What a template finds elsewhere is no reason to doubt a filter, which knows how the target has
+  // changed.
+  const int recheck = rules.settings.by_filter() ? 0 : rules.settings.recheck_interval;
+  const int interval = incomplete ? rules.settings.redetect_interval : recheck;
   if ((incomplete && !was_incomplete) || (interval > 0 && since_whole_frame >= interval))
     whole_frame_due = true;
 }

@@ -8,10 +8,11 @@ namespace {
 
 constexpr std::size_t most = 32;
 
-/// Nearer than half of its size it is the same one: how fast it may move is not known, but two have
-/// no room there.
+double size_of(const Trace& trace) { return std::max(trace.peak.width, trace.peak.height); }
+
+/// Nearer than half of its size it is the same one: two have no room there.
 bool is_near(const Trace& trace, const Peak& peak, std::uint64_t frame) {
-  return trace.distance(peak, frame) < 0.5 * std::max(trace.peak.width, trace.peak.height);
+  return trace.distance(peak, frame) < 0.5 * size_of(trace);
 }
 
 }  // namespace
@@ -42,10 +43,8 @@ bool Others::has(const Peak& peak, std::uint64_t frame) const {
                              [&](const Trace& trace) { return is_near(trace, peak, frame); });
 }
 
-void Others::forget(std::uint64_t frame, int frames) {
-  std::erase_if(traces_, [&](const Trace& trace) {
-    return frame - trace.seen_at > static_cast<std::uint64_t>(frames);
-  });
+void Others::forget_lost(std::uint64_t frame) {
+  std::erase_if(traces_, [&](const Trace& trace) { return trace.spread(frame) > size_of(trace); });
 }
 
 void Others::forget(const Peak& target, std::uint64_t frame) {

@@ -23,8 +23,8 @@ class Others {
   /// Whether one of them is expected there.
   bool has(const Peak& peak, std::uint64_t frame) const;
 
-  /// Those that were not seen for more than so many frames, and those where a target is.
-  void forget(std::uint64_t frame, int frames);
+  /// Those that may be anywhere by now, and those where a target is.
+  void forget_lost(std::uint64_t frame);
   void forget(const Peak& target, std::uint64_t frame);
   void forget_all() { traces_.clear(); }
 

@@ -70,7 +70,7 @@ void Targets::update(std::uint64_t frame, std::span<const Peak> peaks, const Tra
   for (Track& track : tracks_)
     if (track.candidate) follow_candidate(track, frame, detections, rules);
   const bool all = complete(rules.max_targets);
-  others_.forget(frame, memory_of_others(rules));
+  others_.forget_lost(frame);
   const Detections others = all ? Detections() : others_.see(detections, frame);
   for (Track& track : tracks_) {
     if (!track.candidate && track.sought) seek(track, frame, detections, rules);
@@ -81,11 +81,6 @@ void Targets::update(std::uint64_t frame, std::span<const Peak> peaks, const Tra
   detections.insert(detections.end(), others.begin(), others.end());
   std::ranges::sort(detections, std::ranges::greater(), &Peak::closeness);
   start_new(frame, detections, rules, last_id);
-}
-
-/// As long as it takes to look at a whole frame again, in which they would be seen.
-int Targets::memory_of_others(const TrackRules& rules) {
-  return 2 * std::max(rules.settings.recheck_interval, rules.settings.redetect_interval);
 }
 
 void Targets::begin_update(const TrackRules& rules) {

@@ -39,6 +39,7 @@ struct Sighting {
   Box box;
   double response;    ///< as of Sight
   double confidence;  ///< that the target is there, 0 to 1
+  Box looked_at = {};
 };
 
 /// The parameters of an update.
@@ -112,9 +113,7 @@ class Targets {
   void doubt(Track& track, std::uint64_t frame, Detections& detections) const;
   void move_to_candidate(Track& track);
   void settle(Track& track);
-  static int memory_of_others(const TrackRules& rules);
   void note_others(std::uint64_t frame, const Detections& detections, const TrackRules& rules);
-  void note_others(std::uint64_t frame, std::span<const Sighting> sightings);
   void follow(std::uint64_t frame, std::span<const Sighting> sightings, const TrackRules& rules);
   void seek(Track& track, std::uint64_t frame, std::span<const Sighting> sightings,
             const TrackRules& rules) const;

@@ -115,6 +115,7 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   ask_for_more<stage::Fit>({{64, 64}, 64, 16}, tried);
   ask_for_more<stage::Luma>({{16, 16}, packed_rgb(4, 0, 1, 2), 64, 16}, tried);
   ask_for_more<stage::Channels>({{64, 64}, {0, 0, 64, 64}, 64, {}, 1}, tried);
+  ask_for_more<stage::Crop>({{64, 64}, {0, 0, 64, 64}, 64}, tried);
   ask_for_more<stage::Spectra>({}, tried);
   ask_for_more<stage::Learn>({}, tried);
   ask_for_more<stage::Answer>({}, tried);

@@ -11,6 +11,7 @@
 
 #include "posed.hpp"
 #include "stages/answer.hpp"
+#include "stages/crop.hpp"
 
 namespace checkcorr {
 

@@ -149,7 +149,7 @@ class Session {
   std::vector<Sight> sights(Bytes& bytes, View view, const std::vector<TargetBox>& places) const {
     std::vector<Sight> found;
     const std::vector<std::uint64_t> ids = follower_.ids();
-    for (auto [id, box] : places) {
+    for (auto [id, box, _] : places) {
       require(std::ranges::find(ids, id) != ids.end(), "filters look for targets that are there");
       const double x = box.x + box.width / 2, y = box.y + box.height / 2;
       require(x >= 0 && x < area.width && y >= 0 && y < area.height, "and within what is searched");

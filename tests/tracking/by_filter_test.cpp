@@ -131,23 +131,6 @@ TEST_F(ByFilterTest, WhatIsSeenBesideTheMiddleIsLookedAtThere) {
   EXPECT_FALSE(track().target.lost);
 }
 
-/// While the target is followed its filter is asked at other peaks, too, when a whole frame is
-/// searched. What it is sure of there is another one.
-TEST_F(ByFilterTest, AnotherOneIsRemembered) {
-  see({peak(100, 50)}, {});
-  for (int i = 0; i < 5; ++i) see({}, {sighting(100, 50)});
-  const Peak peaks[] = {peak(101, 50), peak(400, 300)};
-  const auto places = tracker_.places_for_filters(frame_ + 1, peaks, rules_);
-  ASSERT_EQ(places.size(), 2);
-  EXPECT_EQ(places[1].box.x, 400);
-  see({peaks[0], peaks[1]}, {sighting(100, 50), sighting(401, 300, 0.99)});
-  EXPECT_EQ(track().target.peak.x, 100);
-  for (int i = 0; i < 20; ++i) see({peaks[1]}, {sighting(402, 300, 0.99)});
-  EXPECT_EQ(track().target.state, TrackState::lost);
-  for (int i = 0; i < 3; ++i) see({}, {sighting(200, 300, 0.99)});
-  EXPECT_FALSE(track().target.lost);
-}
-
 /// Blur resembles blur: what is taken for the target shrinks to nothing, and stays sure.
 TEST_F(ByFilterTest, WhatShrinksToBlurIsNotTheTarget) {
   see({peak(100, 50)}, {});

@@ -85,7 +85,7 @@ TEST(NotMistaken, AnotherOneIsRemembered) {
 TEST(NotMistaken, AnotherOneThatIsGoneIsForgotten) {
   Session run;
   for (int i = 0; i < 20; ++i) run.see({peak(100, 100), peak(300, 400, 0.9)});
-  run.see_nothing(2 * run.rules.settings.recheck_interval + 1);
+  run.see_nothing(100);
   for (int i = 0; i < 3; ++i) run.see({peak(300, 400)});
   EXPECT_FALSE(run.only().lost);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stages/answer.hpp"
+#include "stages/crop.hpp"
 #include "stages/luma.hpp"
 
 namespace xcorr::cpu {
@@ -19,7 +20,8 @@ using Complex = std::complex<double>;
 
 // ---- channels -------------------------------------------------------------------------------
 
-double luma_at(const stage::Channels::Problem& p, const std::uint8_t* pixels, int x, int y) {
+template <class Problem>
+double luma_at(const Problem& p, const std::uint8_t* pixels, int x, int y) {
   x = std::clamp(x, 0, p.frame.width - 1) - p.part.x;
   y = std::clamp(y, 0, p.frame.height - 1) - p.part.y;
   const std::uint8_t* pixel = pixels + y * p.pitch + std::int64_t{x} * p.layout.bytes;
@@ -371,6 +373,42 @@ Status answer(const stage::Answer::Problem& p, const Device&, const stage::Answe
   return {};
 }
 
+// ---- pictures of turned windows ---------------------------------------------------------------
+
+double read_at(const stage::Crop::Problem& p, const std::uint8_t* pixels, double x, double y) {
+  const int left = static_cast<int>(std::floor(x)), top = static_cast<int>(std::floor(y));
+  const double across = std::floor(256 * (x - left)) / 256,
+               down = std::floor(256 * (y - top)) / 256;
+  return (1 - down) * ((1 - across) * luma_at(p, pixels, left, top) +
+                       across * luma_at(p, pixels, left + 1, top)) +
+         down * ((1 - across) * luma_at(p, pixels, left, top + 1) +
+                 across * luma_at(p, pixels, left + 1, top + 1));
+}
+
+Status crop(const stage::Crop::Problem& p, const Device&, const stage::Crop::Buffers& b,
+            PlanState*) {
+  constexpr double unit = 1.0 / (1 << 16);
+  for (int i = 0; i < p.pictures; ++i) {
+    const Cropping& from = b.croppings[i];
+    for (int pixel = 0; from.samples > 0 && pixel < window_size * window_size; ++pixel) {
+      const int column = pixel % window_size * from.samples,
+                row = pixel / window_size * from.samples;
+      double sum = 0;
+      for (int y = row; y < row + from.samples; ++y)
+        for (int x = column; x < column + from.samples; ++x) {
+          const double dx = x, dy = y;
+          sum += read_at(
+              p, b.pixels,
+              unit * (static_cast<double>(from.x) + dx * from.x_by_column + dy * from.x_by_row),
+              unit * (static_cast<double>(from.y) + dx * from.y_by_column + dy * from.y_by_row));
+        }
+      b.pictures[i * window_size * window_size + pixel] =
+          static_cast<std::uint8_t>(std::floor(sum / (from.samples * from.samples) + 0.5));
+    }
+  }
+  return {};
+}
+
 template <class Stage>
 constexpr Variant<Stage> oracle(Feature feature, decltype(Variant<Stage>::launch) launch) {
   return {{"reference", Backend::cpu, feature, reference_rank}, supports_all, launch};
@@ -378,6 +416,7 @@ constexpr Variant<Stage> oracle(Feature feature, decltype(Variant<Stage>::launch
 
 constexpr Variant<stage::Channels> channels_table[] = {
     oracle<stage::Channels>(Feature::u8, channels_of)};
+constexpr Variant<stage::Crop> crop_table[] = {oracle<stage::Crop>(Feature::u8, crop)};
 constexpr Variant<stage::Spectra> spectra_table[] = {oracle<stage::Spectra>(Feature::f32, spectra)};
 constexpr Variant<stage::Learn> learn_table[] = {oracle<stage::Learn>(Feature::f32, learn)};
 constexpr Variant<stage::Answer> answer_table[] = {oracle<stage::Answer>(Feature::f32, answer)};
@@ -385,7 +424,7 @@ constexpr Variant<stage::Answer> answer_table[] = {oracle<stage::Answer>(Feature
 }  // namespace
 
 Family reference_tracker_family() {
-  return Family(channels_table, spectra_table, learn_table, answer_table);
+  return Family(channels_table, crop_table, spectra_table, learn_table, answer_table);
 }
 
 }  // namespace xcorr::cpu

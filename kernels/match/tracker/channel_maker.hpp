@@ -6,7 +6,7 @@
 #include <span>
 
 #include "match/frame_reader.hpp"
-#include "stages/channels.hpp"
+#include "match/tracker/shown.hpp"
 
 namespace xcorr {
 
@@ -20,25 +20,30 @@ struct SeenWindows {
 
 class ChannelMaker {
  public:
-  static Result<ChannelMaker> make(const Device& device);
+  /// `turned`: windows may be.
+  static Result<ChannelMaker> make(const Device& device, bool turned);
 
-  /// Brings what windows see of a frame to where kernels read it: all that is less than `reach`
-  /// sides away from the middles of these looks. What is there already is read in place.
-  Status take(const MatrixView& frame, std::span<const tracker::Look> looks, double reach);
+  /// Brings what windows see of a frame to where kernels read it. What is there already is read in
+  /// place. \param views  round the middle of each there may be others, a little larger and turned
+  Status take(const MatrixView& frame, std::span<const tracker::View> views);
   /// Memory for so many windows.
   Status provide(int windows);
   /// Enqueues what makes the channels of that frame's windows, of `count` from that of `first` on.
-  /// `looks`: of all windows, in the device's memory.
-  Result<SeenWindows> enqueue(const tracker::Look* looks, int first, int count);
+  /// \param looks  of all windows, in the device's memory; where windows may be turned, at the
+  /// pictures that `croppings` make of them
+  Result<SeenWindows> enqueue(const tracker::Look* looks, const tracker::Cropping* croppings,
+                              int first, int count);
 
  private:
   Device device_;
   const Variant<stage::Channels>* channels_of_ = nullptr;
+  const Variant<stage::Crop>* crop_ = nullptr;  ///< where windows may be turned
   FrameReader reader_;
   Size most_;                        ///< for which the reader is
   stage::Channels::Problem window_;  ///< of one window of the frame
+  int pictures_ = 0;                 ///< for which there is memory
   const std::uint8_t* pixels_ = nullptr;
-  Block workspace_, channels_, energies_;
+  Block workspace_, channels_, energies_, cropped_;
 };
 
 }  // namespace xcorr

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "match/tracker/shown.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace xcorr::tracker {
 namespace {
@@ -9,33 +11,58 @@ namespace {
 /// From one size to the next, and what a size that differs has to be better by.
 constexpr double size_step = 1.02, price_of_size = 0.99;
 
+/// From one angle to the next, degrees; and what another one has to be better by.
+constexpr double angle_step = 5, price_of_angle = 0.99;
+
 /// A sharpness from which one look is enough.
 constexpr double sharp = 19;
 
+/// Where the top of a parabola through three values is, if the middle one is the largest: from it,
+/// in steps. Otherwise at the largest one.
+double top_of(double before, double here, double after) {
+  if (here >= std::max(before, after)) {
+    const double bent = 2 * here - before - after;
+    return bent > 0 ? 0.5 * (after - before) / bent : 0;
+  }
+  return after > before ? 1 : -1;
+}
+
 }  // namespace
 
-Look Shown::look_at(const Box& box, int size, std::int32_t filter) const {
-  const double step = size == 0 ? 1 : size == 1 ? 1 / size_step : size_step;
+View Shown::view_of(const Box& box, double angle, int way, std::int32_t filter) const {
+  const double step = way == 1 ? 1 / size_step : way == 2 ? size_step : 1;
   const double scale = std::sqrt(box.width * box.height / (width * height)) * step;
-  return {box.x + box.width / 2, box.y + box.height / 2, side * scale, scale, filter};
+  const double turned = way == sizes ? -angle_step : way == sizes + 1 ? angle_step : 0;
+  return {{box.x + box.width / 2, box.y + box.height / 2, side * scale, scale, filter},
+          angle + turned};
 }
 
-Sight Shown::sight_of(const Look& look, const Answer& answer) const {
+Sight Shown::sight_of(const View& view, const Answer& answer) const {
+  const Look& look = view.look;
   const double now_wide = width * look.scale, now_high = height * look.scale;
-  const double pixels = look.side / grid;
-  return {{look.x + answer.x * pixels - now_wide / 2, look.y + answer.y * pixels - now_high / 2,
-           now_wide, now_high},
-          answer.response,
-          answer.sharpness};
+  const double pixels = look.side / grid, turned = view.angle * std::numbers::pi / 180;
+  const double cosine = std::cos(turned), sine = std::sin(turned);
+  return {
+      {look.x + (cosine * answer.x + sine * answer.y) * pixels - now_wide / 2,
+       look.y + (cosine * answer.y - sine * answer.x) * pixels - now_high / 2, now_wide, now_high},
+      answer.response,
+      answer.sharpness,
+      view.angle};
 }
 
-Sight Shown::best_of(const Look* looks, const Answer* answers, std::ptrdiff_t apart,
+Sight Shown::best_of(const View* views, const Answer* answers, std::ptrdiff_t apart, int ways,
                      Size frame) const {
-  Sight best = sight_of(*looks, *answers);
+  const Sight first = sight_of(*views, *answers);
+  Sight best = first;
   if (answers->sharpness < dull) return best;
   for (int size = 1; size < sizes; ++size) {
-    const Sight other = sight_of(looks[size * apart], answers[size * apart]);
+    const Sight other = sight_of(views[size * apart], answers[size * apart]);
     if (other.response * price_of_size > best.response && is_sound(other.box, frame)) best = other;
+  }
+  if (ways == with_angles) {
+    const double less = answers[sizes * apart].response,
+                 more = answers[(sizes + 1) * apart].response;
+    best.angle += angle_step * top_of(less * price_of_angle, first.response, more * price_of_angle);
   }
   return best;
 }

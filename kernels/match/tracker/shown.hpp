@@ -7,10 +7,19 @@
 #include <xcorr/tracker.hpp>
 
 #include "stages/answer.hpp"
+#include "stages/crop.hpp"
 
 namespace xcorr::tracker {
 
-constexpr int sizes = 3;  ///< of a target that are looked at: its last one, a smaller, a larger one
+/// How a target is looked at: as it was last seen, smaller, larger, and where targets turn at an
+/// angle less and one more.
+constexpr int sizes = 3, with_angles = sizes + 2;
+
+/// A look at an angle, degrees.
+struct View {
+  Look look;
+  double angle;
+};
 
 /// A sharpness below which other sizes need not be tried.
 constexpr double dull = 7;
@@ -20,15 +29,16 @@ struct Shown {
   double width, height;
   double side;  ///< of the window then
 
-  /// At one of the sizes, round a box's middle.
-  Look look_at(const Box& box, int size, std::int32_t filter) const;
+  /// One of the ways to look, round a box's middle.
+  View view_of(const Box& box, double angle, int way, std::int32_t filter) const;
 
-  /// The best of what the filter answered at all sizes. \param looks, answers  of the sizes, each
-  /// so far from the one before
-  Sight best_of(const Look* looks, const Answer* answers, std::ptrdiff_t apart, Size frame) const;
+  /// The best of what the filter answered to `ways` views. \param views, answers  each so far from
+  /// the one before
+  Sight best_of(const View* views, const Answer* answers, std::ptrdiff_t apart, int ways,
+                Size frame) const;
 
  private:
-  Sight sight_of(const Look& look, const Answer& answer) const;
+  Sight sight_of(const View& view, const Answer& answer) const;
 };
 
 /// Whether a target may be there.

@@ -16,15 +16,11 @@ namespace xcorr {
 namespace {
 
 using tracker::Look;
-using tracker::sizes;
+using tracker::View;
 
 /// The side of a window, as a multiple of the square root of the target's area; but it holds the
 /// target with a margin.
 constexpr double window_share = 4, least_share = 1.25;
-
-/// How far from a look's middle a frame is read, in its sides: half of one, at a size that may
-/// differ by a step.
-constexpr double reach = 0.55;
 
 /// So many targets are looked for or taught at a time. A window takes 0.4 MB on the way.
 constexpr std::size_t at_a_time = 64;
@@ -49,11 +45,13 @@ Status check(const MatrixView& frame, std::span<const TargetBox> targets) {
     return {Code::invalid_argument,
             std::string("a frame of ") + name_of(frame.type) + "; filters look at frames of u8"};
   if (Status s = check_rows(frame, "the frame"); !s.ok()) return s;
-  for (const auto& [target, box] : targets)
-    if (!tracker::is_sound(box, frame.size))
-      return {Code::invalid_argument,
-              "the box of target " + std::to_string(target) +
-                  " is outside the frame, larger than it, smaller than a pixel or not finite"};
+  for (const auto& [target, box, angle] : targets)
+    if (!tracker::is_sound(box, frame.size) || !std::isfinite(angle))
+      return {
+          Code::invalid_argument,
+          "the box of target " + std::to_string(target) +
+              " is outside the frame, larger than it, smaller than a pixel or, as its angle may "
+              "be, not finite"};
   return {};
 }
 
@@ -61,6 +59,7 @@ Status check(const MatrixView& frame, std::span<const TargetBox> targets) {
 struct Pupil {
   Target target;
   Box box;
+  double angle;
   bool first;  ///< whether it knows nothing yet
 };
 
@@ -68,6 +67,7 @@ struct Pupil {
 struct Search {
   const Target* target;
   Box box;
+  double angle;
 };
 
 /// Records that the host writes, and a copy of them in the device's memory.
@@ -93,16 +93,22 @@ class Records {
 
 struct __attribute__((visibility("hidden"))) Tracker::Impl {
   Device device;
+  TrackerSettings settings;
   ChannelMaker channels;
   FilterStore filters;
   std::map<std::uint64_t, Target> targets;
 
+  std::vector<View> views;
   Records<Look> looks;
+  Records<tracker::Cropping> croppings;  ///< where targets turn
   Records<tracker::Lesson> lessons;
   Block answers;  ///< in memory that host and device reach
 
   std::vector<int> free_numbers(std::size_t count) const;
+  double turned(double angle) const { return settings.turns ? angle : 0; }
+  int ways() const { return settings.turns ? tracker::with_angles : tracker::sizes; }
   Status provide(std::size_t windows);
+  Status show(const MatrixView& frame, std::size_t middles);
   Status teach(const MatrixView& frame, std::span<const Pupil> pupils);
   Status ask(int count);
   Status look(const MatrixView& frame, std::span<const Search> searches, Sight* sights);
@@ -113,10 +119,11 @@ Tracker::Tracker(Tracker&&) noexcept = default;
 Tracker& Tracker::operator=(Tracker&&) noexcept = default;
 Tracker::~Tracker() = default;
 
-Result<Tracker> Tracker::create(const Device& device) try {
+Result<Tracker> Tracker::create(const Device& device, const TrackerSettings& settings) try {
   auto impl = std::make_unique<Impl>();
   impl->device = device;
-  auto channels = ChannelMaker::make(device);
+  impl->settings = settings;
+  auto channels = ChannelMaker::make(device, settings.turns);
   if (!channels.ok()) return channels.status();
   impl->channels = std::move(channels.value());
   auto filters = FilterStore::make(device);
@@ -141,23 +148,40 @@ std::vector<int> Tracker::Impl::free_numbers(std::size_t count) const {
 Status Tracker::Impl::provide(std::size_t windows) {
   const Backend backend = device.backend;
   if (Status s = looks.provide(backend, windows); !s.ok()) return s;
+  if (settings.turns)
+    if (Status s = croppings.provide(backend, windows); !s.ok()) return s;
   if (Status s = answers.provide(backend, windows * sizeof(tracker::Answer), Memory::host); !s.ok())
     return s;
   if (Status s = lessons.provide(backend, windows); !s.ok()) return s;
   return channels.provide(static_cast<int>(windows));
 }
 
+/// Brings the views, and what they see of a frame, to the device. \param middles  of these first
+/// views all others are
+Status Tracker::Impl::show(const MatrixView& frame, std::size_t middles) {
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const auto& [look, angle] = views[i];
+    looks.host()[i] = settings.turns ? tracker::look_at_picture(look, static_cast<int>(i)) : look;
+    if (settings.turns) croppings.host()[i] = {look, angle};
+  }
+  if (Status s = looks.upload(device.backend, views.size()); !s.ok()) return s;
+  if (settings.turns)
+    if (Status s = croppings.upload(device.backend, views.size()); !s.ok()) return s;
+  return channels.take(frame, std::span(views).first(middles));
+}
+
 Status Tracker::Impl::teach(const MatrixView& frame, std::span<const Pupil> pupils) {
   const std::size_t count = pupils.size();
+  views.clear();
   for (std::size_t i = 0; i < count; ++i) {
-    const auto& [target, box, first] = pupils[i];
-    looks.host()[i] = target.shown.look_at(box, 0, target.filter);
+    const auto& [target, box, angle, first] = pupils[i];
+    views.push_back(target.shown.view_of(box, turned(angle), 0, target.filter));
     lessons.host()[i] = {target.filter, first};
   }
-  if (Status s = looks.upload(device.backend, count); !s.ok()) return s;
+  if (Status s = show(frame, count); !s.ok()) return s;
   if (Status s = lessons.upload(device.backend, count); !s.ok()) return s;
-  if (Status s = channels.take(frame, {looks.host(), count}, reach); !s.ok()) return s;
-  const auto seen = channels.enqueue(looks.device(), 0, static_cast<int>(count));
+  const auto seen =
+      channels.enqueue(looks.device(), croppings.device(), 0, static_cast<int>(count));
   if (!seen.ok()) return seen.status();
   if (Status s = filters.teach(seen.value(), lessons.device()); !s.ok()) return s;
   return runtime(device.backend).wait({});
@@ -170,13 +194,13 @@ Status Tracker::train(const MatrixView& frame, std::span<const TargetBox> target
   std::vector<Pupil> pupils;
   std::set<std::uint64_t> numbers;
   int most = 0;
-  for (const auto& [number, box] : targets) {
+  for (const auto& [number, box, angle] : targets) {
     if (!numbers.insert(number).second)
       return {Code::invalid_argument, "target " + std::to_string(number) + " is there twice"};
     auto known = impl_->targets.find(number);
     const bool first = known == impl_->targets.end();
     if (first) known = added.try_emplace(number, box, free[added.size()]).first;
-    pupils.push_back({known->second, box, first});
+    pupils.push_back({known->second, box, angle, first});
     most = std::max(most, known->second.filter);
   }
   // Everything that can fail, but for the device itself, comes before the first filter changes.
@@ -197,22 +221,25 @@ Status Tracker::train(const MatrixView& frame, std::span<const TargetBox> target
   return status_of(thrown);
 }
 
-/// Asks the filters of so many targets at all sizes, and waits for their answers.
+/// Asks the filters of so many targets in all ways, and waits for their answers.
 Status Tracker::Impl::ask(int count) {
   Look* const at = looks.device();
   auto* const answered = answers.as<tracker::Answer>();
   const auto ask_for = [&](int first, int windows) {
-    const auto seen = channels.enqueue(at, first, windows);
+    const auto seen = channels.enqueue(at, croppings.device(), first, windows);
     return seen.ok() ? filters.ask(seen.value(), answered + first) : seen.status();
   };
   if (device.backend == Backend::cpu) {
-    // Where a window costs as much as the launch of all, sizes that will not count are left out.
+    // Where a window costs as much as the launch of all, ways that will not count are left out.
     if (Status s = ask_for(0, count); !s.ok()) return s;
-    for (int i = count; i < sizes * count; ++i)
-      if (answered[i % count].sharpness < tracker::dull) at[i].side = 0;
-    return ask_for(count, (sizes - 1) * count);
+    for (int i = count; i < ways() * count; ++i)
+      if (answered[i % count].sharpness < tracker::dull) {
+        at[i].side = 0;
+        if (settings.turns) croppings.device()[i].samples = 0;
+      }
+    return ask_for(count, (ways() - 1) * count);
   }
-  if (Status s = ask_for(0, sizes * count); !s.ok()) return s;
+  if (Status s = ask_for(0, ways() * count); !s.ok()) return s;
   return runtime(device.backend).wait({});
 }
 
@@ -220,17 +247,16 @@ Status Tracker::Impl::ask(int count) {
 Status Tracker::Impl::look(const MatrixView& frame, std::span<const Search> searches,
                            Sight* sights) {
   const std::size_t count = searches.size();
-  for (std::size_t i = 0; i < sizes * count; ++i) {
-    const auto& [target, box] = searches[i % count];
-    looks.host()[i] = target->shown.look_at(box, static_cast<int>(i / count), target->filter);
-  }
-  if (Status s = looks.upload(device.backend, sizes * count); !s.ok()) return s;
-  if (Status s = channels.take(frame, {looks.host(), count}, reach); !s.ok()) return s;
+  views.clear();
+  for (int way = 0; way < ways(); ++way)
+    for (const auto& [target, box, angle] : searches)
+      views.push_back(target->shown.view_of(box, turned(angle), way, target->filter));
+  if (Status s = show(frame, count); !s.ok()) return s;
   if (Status s = ask(static_cast<int>(count)); !s.ok()) return s;
   const auto* const answered = answers.as<tracker::Answer>();
   for (std::size_t i = 0; i < count; ++i)
-    sights[i] = searches[i].target->shown.best_of(looks.host() + i, answered + i,
-                                                  static_cast<std::ptrdiff_t>(count), frame.size);
+    sights[i] = searches[i].target->shown.best_of(
+        &views[i], answered + i, static_cast<std::ptrdiff_t>(count), ways(), frame.size);
   return {};
 }
 
@@ -238,13 +264,13 @@ Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targe
                        std::vector<Sight>& sights) const try {
   if (Status s = check(frame, targets); !s.ok()) return s;
   std::vector<Search> searches;
-  for (const auto& [number, box] : targets) {
+  for (const auto& [number, box, angle] : targets) {
     const auto known = impl_->targets.find(number);
     if (known == impl_->targets.end())
       return {Code::invalid_argument, "target " + std::to_string(number) + " has no filter"};
-    searches.push_back({&known->second, box});
+    searches.push_back({&known->second, box, angle});
   }
-  const std::size_t most = sizes * std::min(targets.size(), at_a_time);
+  const std::size_t most = impl_->ways() * std::min(targets.size(), at_a_time);
   if (Status s = impl_->provide(most); !s.ok()) return s;
   if (Status s = impl_->filters.provide_asking(static_cast<int>(most)); !s.ok()) return s;
   const auto look = [&](std::span<const Search> asked) -> Result<std::vector<Sight>> {
@@ -264,7 +290,7 @@ Status Tracker::locate(const MatrixView& frame, std::span<const TargetBox> targe
   for (std::size_t i = 0; i < searches.size(); ++i)
     if (const Sight& sight = found.value()[i]; tracker::is_worth_another_look(sight, frame.size)) {
       again.push_back(i);
-      once_more.push_back({searches[i].target, sight.box});
+      once_more.push_back({searches[i].target, sight.box, sight.angle});
     }
   const auto second = look(once_more);
   if (!second.ok()) return second.status();

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Turned parts of a frame on the GPU, a thread a pixel.
+#include "stages/crop.hpp"
+
+#include "cuda/common/launch.cuh"
+
+namespace xcorr::cuda {
+namespace tracker {
+namespace {
+
+using namespace xcorr::tracker;
+
+constexpr int wide = 32, high = 8;
+static_assert(window_size % wide == 0 && window_size % high == 0);
+
+__global__ void __launch_bounds__(wide* high) crop(stage::Crop::Problem p, stage::Crop::Buffers b) {
+  const int x = static_cast<int>(blockIdx.x * wide + threadIdx.x);
+  const int y = static_cast<int>(blockIdx.y * high + threadIdx.y);
+  wait_for_previous();
+  const Cropping from = b.croppings[blockIdx.z];
+  if (from.samples == 0) return;
+  b.pictures[(std::int64_t{blockIdx.z} * window_size + y) * window_size + x] =
+      cropped<1>(p, b.pixels, from, x, y);
+}
+
+bool supports(const stage::Crop::Problem& p, const Device&) {
+  return p.pictures <= 65535 && p.layout == PixelLayout();
+}
+
+Status launch(const stage::Crop::Problem& p, const Device& device, const stage::Crop::Buffers& b,
+              PlanState*) {
+  return enqueue_early(device, "crop", crop,
+                       dim3(window_size / wide, window_size / high, p.pictures), dim3(wide, high),
+                       0, b.stream, p, b);
+}
+
+constexpr Variant<stage::Crop> table[] = {
+    {{"crop", Backend::cuda, Feature::u8}, supports, launch},
+};
+
+}  // namespace
+}  // namespace tracker
+
+Family crop_family() { return Family(tracker::table); }
+
+}  // namespace xcorr::cuda
