@@ -4,7 +4,7 @@
 // and filters say whether that is them and where they go from there.
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <numbers>
 #include <optional>
 #include <utility>
 
@@ -42,18 +42,35 @@ Box box_of(const Peak& peak) {
   return {peak.x, peak.y, static_cast<double>(peak.width), static_cast<double>(peak.height)};
 }
 
-/// Upright: filters find no angle.
+/// Of a peak whose pose counts, as the template lies in it.
+TurnedBox turned_box_of(const Peak& peak) {
+  const Pose& pose = peak.pose;
+  return {{pose.center_x + 0.5 - pose.width / 2, pose.center_y + 0.5 - pose.height / 2, pose.width,
+           pose.height},
+          pose.angle};
+}
+
+/// Upright, round its middle: how far it reaches across and down.
+Point bounds_of(const TurnedBox& turned) {
+  const auto& [box, angle] = turned;
+  if (angle == 0) return {box.width, box.height};
+  const double turn = angle * std::numbers::pi / 180;
+  const double cosine = std::abs(std::cos(turn)), sine = std::abs(std::sin(turn));
+  return {cosine * box.width + sine * box.height, sine * box.width + cosine * box.height};
+}
+
 Peak peak_of(const Sighting& sighting, const Track& track) {
   const auto& [x, y, width, height] = sighting.box;
+  const auto [across, down] = bounds_of({sighting.box, sighting.angle});
   return {0,
-          x,
-          y,
-          static_cast<int>(std::lround(width)),
-          static_cast<int>(std::lround(height)),
+          x + 0.5 * (width - across),
+          y + 0.5 * (height - down),
+          static_cast<int>(std::lround(across)),
+          static_cast<int>(std::lround(down)),
           sighting.response,
           std::clamp(sighting.response, 0.0, 1.0),
-          {x + 0.5 * (width - 1), y + 0.5 * (height - 1), 0, width / track.template_width, width,
-           height}};
+          {x + 0.5 * (width - 1), y + 0.5 * (height - 1), std::remainder(sighting.angle, 360),
+           width / track.template_width, width, height}};
 }
 
 /// The box moved to another middle, which is kept in the area.
@@ -83,7 +100,7 @@ bool is_large_enough(const Box& box, const Track& track) {
 /// Whether its middle lies in the box where the target is expected, or no farther off than its
 /// velocity is uncertain.
 bool is_expected(const Sighting& sighting, const Track& track, std::uint64_t frame) {
-  const int half = static_cast<int>(std::max(track.box.width, track.box.height) / 2);
+  const int half = static_cast<int>(std::max(track.last.box.width, track.last.box.height) / 2);
   return track.trace.distance(peak_of(sighting, track), frame) <= track.trace.reach(frame, half);
 }
 
@@ -110,27 +127,34 @@ const Sighting* best_of(const Track& track, std::uint64_t frame,
 std::vector<TargetBox> Targets::places_for_filters(std::uint64_t frame, std::span<const Peak> peaks,
                                                    const TrackRules& rules) const {
   std::vector<TargetBox> places;
-  const auto add = [&](const Track& track, const Box& box, Point corner) {
-    places.push_back({track.target.id,
-                      moved(box, corner.x + box.width / 2, corner.y + box.height / 2, rules.area)});
+  const auto add = [&](const Track& track, const TurnedBox& as, double x, double y) {
+    places.push_back({track.target.id, moved(as.box, x, y, rules.area), as.angle});
+  };
+  const auto add_expected = [&](const Track& track, const TurnedBox& as, const Trace& trace) {
+    const Point corner = trace.expected(frame), bounds = bounds_of(as);
+    add(track, as, corner.x + bounds.x / 2, corner.y + bounds.y / 2);
+  };
+  const auto add_again = [&](const Track& track, const TurnedBox& as) {
+    add(track, as, as.box.x + as.box.width / 2, as.box.y + as.box.height / 2);
   };
   for (const Track& track : tracks_) {
     if (track.candidate) {
-      add(track, track.candidate_box, track.candidate->expected(frame));
+      add_expected(track, track.of_candidate, *track.candidate);
       continue;
     }
     if (!track.sought) {
-      add(track, track.box, track.trace.expected(frame));
+      add_expected(track, track.last, track.trace);
       continue;
     }
     if (!track.trace.anywhere) {
-      add(track, track.box, {track.box.x, track.box.y});
-      add(track, track.box, track.trace.expected(frame));
+      add_again(track, track.last);
+      add_expected(track, track.last, track.trace);
     }
-    if (const auto& glimpse = track.glimpse) add(track, *glimpse, {glimpse->x, glimpse->y});
-    for (const Peak& peak : peaks.first(std::min(peaks.size(), peaks_to_try)))
-      places.push_back({track.target.id, moved(track.box, peak.x + peak.width / 2.0,
-                                               peak.y + peak.height / 2.0, rules.area)});
+    if (track.glimpse) add_again(track, *track.glimpse);
+    for (const Peak& peak : peaks.first(std::min(peaks.size(), peaks_to_try))) {
+      const double angle = rules.turns ? peak.pose.angle : 0;
+      add(track, {track.last.box, angle}, peak.x + peak.width / 2.0, peak.y + peak.height / 2.0);
+    }
   }
   return places;
 }
@@ -148,7 +172,7 @@ void Targets::update(std::uint64_t frame, std::span<const Peak> peaks,
   Detections detections;
   for (const Peak& peak : peaks) {
     const bool free = std::ranges::none_of(tracks_, [&](const Track& track) {
-      return overlap(track.candidate ? track.candidate_box : track.box, box_of(peak)) > 0;
+      return overlap((track.candidate ? track.of_candidate : track.last).box, box_of(peak)) > 0;
     });
     if (free) detections.push_back(&peak);
   }
@@ -156,8 +180,8 @@ void Targets::update(std::uint64_t frame, std::span<const Peak> peaks,
   start_new(frame, detections, rules, last_id);
   for (Track& track : std::span(tracks_).subspan(known)) {
     const Peak& peak = track.target.peak;
-    track.box = box_of(peak);
-    track.template_width = peak.width / peak.pose.scale;
+    track.last = rules.turns ? turned_box_of(peak) : TurnedBox{box_of(peak)};
+    track.template_width = track.last.box.width / peak.pose.scale;
     track.trace.usual = 0;  // of a template's closeness, which is another thing
   }
 }
@@ -183,13 +207,13 @@ void Targets::follow(std::uint64_t frame, std::span<const Sighting> sightings,
         is_taken(*track, sighting->box))
       continue;
     take_sight(*track, peak_of(*sighting, *track), sighting->confidence, frame, rules);
-    if (!track->target.lost) track->box = sighting->box;
+    if (!track->target.lost) track->last = {sighting->box, sighting->angle};
   }
 }
 
 bool Targets::is_taken(const Track& by, const Box& box) const {
   return std::ranges::any_of(tracks_, [&](const Track& other) {
-    return &other != &by && !other.target.lost && overlap(other.box, box) > same_place;
+    return &other != &by && !other.target.lost && overlap(other.last.box, box) > same_place;
   });
 }
 
@@ -210,13 +234,13 @@ void Targets::seek(Track& track, std::uint64_t frame, std::span<const Sighting> 
            is_large_enough(one.box, track) && has_middle_in(one.box, rules.area) &&
            !is_taken(track, one.box) && !is_of_another(track, one, frame);
   };
-  const std::optional<Box> glimpse = std::exchange(track.glimpse, {});
+  const std::optional<TurnedBox> glimpse = std::exchange(track.glimpse, {});
   const Sighting* seen = best_of(track, frame, sightings, [&](const Sighting& one) {
     return may_be(one, least_share_to_glimpse);
   });
-  if (seen && overlap(seen->box, track.box) > 0) track.glimpse = seen->box;
+  if (seen && overlap(seen->box, track.last.box) > 0) track.glimpse = {seen->box, seen->angle};
   const Sighting* sighting = best_of(track, frame, sightings, [&](const Sighting& one) {
-    const bool again = !track.candidate && glimpse && overlap(one.looked_at, *glimpse) > 0.99;
+    const bool again = !track.candidate && glimpse && overlap(one.looked_at, glimpse->box) > 0.99;
     return may_be(one, again ? least_share_in_the_middle : least_share_to_find);
   });
   if (!sighting) return track.candidate.reset();
@@ -226,7 +250,7 @@ void Targets::seek(Track& track, std::uint64_t frame, std::span<const Sighting> 
   else
     track.candidate.emplace(peak, frame);
   track.candidate->sure = sighting->confidence;
-  track.candidate_box = sighting->box;
+  track.of_candidate = {sighting->box, sighting->angle};
 }
 
 std::vector<TargetBox> Targets::lessons() const {
@@ -235,7 +259,7 @@ std::vector<TargetBox> Targets::lessons() const {
     const bool first = track.trace.sights == 1;
     if (!track.target.lost && (first || (track.target.confidence >= sure_to_learn &&
                                          track.trace.sights % sights_to_learn == 0)))
-      lessons.push_back({track.target.id, track.box});
+      lessons.push_back({track.target.id, track.last.box, track.last.angle});
   }
   return lessons;
 }

@@ -75,6 +75,10 @@ FollowBy follow_by(const TrackSettings& tracking, const MatchSettings& match) {
                                                              : FollowBy::filter;
 }
 
+TrackerSettings filters_for(const MatchSettings& match) {
+  return {.turns = match.poses.angle_start != 0 || match.poses.angle_extent != 0};
+}
+
 const char* name_of(TrackState state) {
   constexpr const char* names[] = {"none", "tentative", "tracked", "lost"};
   return names[static_cast<int>(state)];
@@ -97,13 +101,18 @@ MatchSettings search_for_tracks(const MatchSettings& match) {
 void Follower::configure(const TrackSettings& settings, const MatchSettings& match,
                          const Rect& area, std::vector<double> zero_window_scores) {
   const FollowBy before = impl_->rules.settings.by;
-  impl_->rules = {settings, match.max_peaks, match.threshold, search_for_tracks(match).threshold,
-                  area};
+  const bool turned = impl_->rules.turns;
+  impl_->rules = {settings,
+                  match.max_peaks,
+                  match.threshold,
+                  search_for_tracks(match).threshold,
+                  area,
+                  settings.by_filter() && filters_for(match).turns};
   impl_->zero_window_scores = std::move(zero_window_scores);
   if (match.method != impl_->match.method || match.prefilter_sigma != impl_->match.prefilter_sigma)
     for (Targets& targets : impl_->of_templates) targets.forget_scores();
   impl_->match = match;
-  if (!settings.enabled || settings.by != before) impl_->end();
+  if (!settings.enabled || settings.by != before || impl_->rules.turns != turned) impl_->end();
   impl_->schedule();
 }
 
@@ -181,7 +190,7 @@ void Follower::update(std::uint64_t frame, std::vector<Peak> peaks,
   std::vector<Sighting> sightings;
   for (std::size_t i = 0; i < sights.size(); ++i)
     sightings.push_back({places[i].target, sights[i].box, sights[i].response,
-                         follow::confidence(sights[i].sharpness), places[i].box});
+                         follow::confidence(sights[i].sharpness), places[i].box, sights[i].angle});
   impl_->since_whole_frame = impl_->whole_frame_due ? 1 : impl_->since_whole_frame + 1;
   impl_->whole_frame_due = false;
   const auto sorted = impl_->by_template(std::move(peaks));
@@ -200,6 +209,7 @@ bool Follower::whole_frame_due() const { return impl_->whole_frame_due; }
 std::vector<TargetBox> Follower::places_for_filters(std::uint64_t frame,
                                                     std::vector<Peak> peaks) const {
   std::vector<TargetBox> places;
+  if (!impl_->rules.settings.by_filter()) return places;
   const auto sorted = impl_->by_template(std::move(peaks));
   for (std::size_t i = 0; i < impl_->of_templates.size(); ++i)
     std::ranges::copy(impl_->of_templates[i].places_for_filters(frame, sorted[i], impl_->rules),
@@ -209,6 +219,7 @@ std::vector<TargetBox> Follower::places_for_filters(std::uint64_t frame,
 
 std::vector<TargetBox> Follower::lessons() const {
   std::vector<TargetBox> lessons;
+  if (!impl_->rules.settings.by_filter()) return lessons;
   for (const Targets& targets : impl_->of_templates)
     std::ranges::copy(targets.lessons(), std::back_inserter(lessons));
   return lessons;

@@ -266,7 +266,7 @@ void Targets::settle(Track& track) {
 void Targets::move_to_candidate(Track& track) {
   const Trace before = std::exchange(track.trace, *std::exchange(track.candidate, {}));
   if (track.sought) track.trace.usual = before.usual;
-  track.box = track.candidate_box;
+  track.last = track.of_candidate;
   track.glimpse.reset();
   track.target.peak = track.trace.peak;
   track.target.state = TrackState::tracked;

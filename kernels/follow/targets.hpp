@@ -16,6 +16,12 @@
 
 namespace xcorr::follow {
 
+/// A box that is turned round its middle, degrees.
+struct TurnedBox {
+  Box box;
+  double angle = 0;
+};
+
 struct Track {
   Target target;
   Trace trace;
@@ -23,10 +29,10 @@ struct Track {
   std::optional<Trace> candidate;  ///< where it may be instead
   double margin = 0;               ///< by how much the last peak was closer than the next one
   // With filters:
-  Box box;            ///< of the last sight
-  Box candidate_box;  ///< of the candidate
+  TurnedBox last;          ///< sight
+  TurnedBox of_candidate;  ///< the same of it
   /// Where something was seen that may be it, if only that is in the middle of a window.
-  std::optional<Box> glimpse;
+  std::optional<TurnedBox> glimpse;
   double template_width = 1;
 
   /// Whether it was ever confirmed; else it may end without a word.
@@ -36,10 +42,11 @@ struct Track {
 /// What the filter of a target found.
 struct Sighting {
   std::uint64_t id;
-  Box box;
+  Box box;            ///< which is turned by `angle`
   double response;    ///< as of Sight
   double confidence;  ///< that the target is there, 0 to 1
   Box looked_at = {};
+  double angle = 0;
 };
 
 /// The parameters of an update.
@@ -49,6 +56,7 @@ struct TrackRules {
   double threshold = 0;  ///< the least closeness of a target
   double floor = 0;      ///< the least closeness that was searched for
   Rect area{};           ///< what is searched of the frame
+  bool turns = false;    ///< filters find angles
 };
 
 /// A place around which to search, top-left corner of the template, and how far, in pixels; what

@@ -114,10 +114,13 @@ xcorr::Status Analyser::configure(const Task& asked) try {
   if (!current.status().ok()) return current.status();
   ready_ = false;
   if (auto status = provide(task.search.max_in_flight()); !status.ok()) return status;
-  if (task.search.tracking.by_filter() && !filters_) {
-    auto filters = xcorr::Tracker::create(device());
+  const xcorr::TrackerSettings filters_for = xcorr::filters_for(task.search.match);
+  if (task.search.tracking.by_filter() && (!filters_ || filters_for != of_filters_)) {
+    follower_.end_of_filters();  // which have learnt something else
+    auto filters = xcorr::Tracker::create(device(), filters_for);
     if (!filters.ok()) return filters.status();
     filters_ = std::make_shared<xcorr::Tracker>(std::move(filters.value()));
+    of_filters_ = filters_for;
   }
   if (task.bank != loaded_ || live() != shall_be_live(task))
     if (auto status = load(task); !status.ok()) return status;

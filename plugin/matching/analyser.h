@@ -113,6 +113,7 @@ class Analyser {
   std::size_t begun_ = 0, finished_ = 0;       ///< frames, since matchers_ changed
   std::optional<Windows> windows_;
   std::shared_ptr<xcorr::Tracker> filters_;  ///< of targets by their ids; with tracker=filter
+  xcorr::TrackerSettings of_filters_;
   xcorr::Follower follower_;
   std::uint64_t number_ = 0;  ///< of the frame in flight, with tracks
   xcorr::MatrixView frame_;   ///< that frame

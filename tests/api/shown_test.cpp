@@ -17,27 +17,30 @@ const Shown shown{20, 60, 200};
 const Box box{100, 200, 40, 120};  // twice as large as it was shown first
 
 struct Looked {
-  Look looks[sizes];
-  Answer answers[sizes];
+  View views[with_angles];
+  Answer answers[with_angles];
+  int ways;
 
-  explicit Looked(const Box& around = box) {
-    for (int size = 0; size < sizes; ++size) {
-      looks[size] = shown.look_at(around, size, 3);
-      answers[size] = {0, 0, 0.5, 20};
+  explicit Looked(const Box& around = box, int ways = sizes, double angle = 0) : ways(ways) {
+    for (int way = 0; way < ways; ++way) {
+      views[way] = shown.view_of(around, angle, way, 3);
+      answers[way] = {0, 0, 0.5, 20};
     }
   }
-  Sight best() const { return shown.best_of(looks, answers, 1, frame); }
+  Sight best() const { return shown.best_of(views, answers, 1, ways, frame); }
 };
 
 TEST(Shown, LooksRoundTheBoxAtThreeSizes) {
   const Looked looked;
   const double scales[] = {2, 2 / 1.02, 2 * 1.02};
   for (int size = 0; size < sizes; ++size) {
-    EXPECT_EQ(looked.looks[size].x, 120);
-    EXPECT_EQ(looked.looks[size].y, 260);
-    EXPECT_DOUBLE_EQ(looked.looks[size].scale, scales[size]);
-    EXPECT_DOUBLE_EQ(looked.looks[size].side, 200 * scales[size]);
-    EXPECT_EQ(looked.looks[size].filter, 3);
+    const Look& look = looked.views[size].look;
+    EXPECT_EQ(look.x, 120);
+    EXPECT_EQ(look.y, 260);
+    EXPECT_DOUBLE_EQ(look.scale, scales[size]);
+    EXPECT_DOUBLE_EQ(look.side, 200 * scales[size]);
+    EXPECT_EQ(look.filter, 3);
+    EXPECT_EQ(looked.views[size].angle, 0);
   }
 }
 
@@ -52,6 +55,29 @@ TEST(Shown, ASightIsWhereTheAnswerIs) {
   EXPECT_DOUBLE_EQ(sight.box.height, 120);
   EXPECT_EQ(sight.response, 0.7);
   EXPECT_EQ(sight.sharpness, 25);
+}
+
+/// Of a window turned by a quarter, counter-clockwise as seen: its right is up in the frame.
+TEST(Shown, ASightIsWhereTheAnswerIsAtAnAngle) {
+  Looked looked(box, with_angles, 90);
+  looked.answers[0] = {1.5, -2, 0.7, 25};
+  const Sight sight = looked.best();
+  EXPECT_NEAR(sight.box.x, 100 - 20, 1e-9);
+  EXPECT_NEAR(sight.box.y, 200 - 15, 1e-9);
+  EXPECT_EQ(sight.angle, 90);
+}
+
+/// At the top of the parabola through three answers, or at the angle that is clearly better.
+TEST(Shown, TheAngleIsBetweenThoseLookedAt) {
+  Looked looked(box, with_angles, 20);
+  EXPECT_EQ(looked.views[3].angle, 15);
+  EXPECT_EQ(looked.views[4].angle, 25);
+  EXPECT_EQ(looked.best().angle, 20);
+  looked.answers[3].response = 0.3 / 0.99;
+  looked.answers[4].response = 0.4 / 0.99;
+  EXPECT_NEAR(looked.best().angle, 20 + 5 * 0.05 / 0.3, 1e-9);
+  looked.answers[3].response = 0.8;
+  EXPECT_EQ(looked.best().angle, 15);
 }
 
 TEST(Shown, AnotherSizeHasToBeBetterByItsPrice) {

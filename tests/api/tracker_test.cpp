@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include <xcorr/tracker.hpp>
 
@@ -45,7 +46,10 @@ class TrackerTest : public testing::TestWithParam<Backend> {
   void SetUp() override {
     open(GetParam(), device_);
     if (IsSkipped()) return;
-    auto made = Tracker::create(device_);
+    make_tracker({});
+  }
+  void make_tracker(const TrackerSettings& settings) {
+    auto made = Tracker::create(device_, settings);
     ASSERT_TRUE(made.ok()) << made.status().message();
     tracker_ = std::make_unique<Tracker>(std::move(made.value()));
   }
@@ -59,12 +63,18 @@ class TrackerTest : public testing::TestWithParam<Backend> {
     return frame;
   }
 
-  /// A picture of 1 x 1 stretched into the box.
-  static void draw(Bytes& frame, const Box& box, unsigned seed = 2, double gain = 1) {
+  /// A picture of 1 x 1 stretched into the box, which is turned by so many degrees,
+  /// counter-clockwise as seen.
+  static void draw(Bytes& frame, const Box& box, unsigned seed = 2, double gain = 1,
+                   double angle = 0) {
     const Texture texture(seed, 16);
+    const double cosine = std::cos(angle * std::numbers::pi / 180),
+                 sine = std::sin(angle * std::numbers::pi / 180);
     for (int y = 0; y < frame_size.height; ++y)
       for (int x = 0; x < frame_size.width; ++x) {
-        const double u = (x + 0.5 - box.x) / box.width, v = (y + 0.5 - box.y) / box.height;
+        const double dx = x + 0.5 - box.x - box.width / 2, dy = y + 0.5 - box.y - box.height / 2;
+        const double u = (cosine * dx - sine * dy) / box.width + 0.5,
+                     v = (sine * dx + cosine * dy) / box.height + 0.5;
         if (u < 0 || v < 0 || u >= 1 || v >= 1) continue;
         const double value = gain * texture(u, v);
         frame.at(x, y) = static_cast<std::uint8_t>(std::clamp(value, 0.0, 255.0));
@@ -120,6 +130,77 @@ TEST_P(TrackerTest, FollowsWhatMoves) {
     }
     train(frame, box);
   }
+}
+
+/// All the way round and a half, by up to 4 degrees a frame, while it moves and grows.
+TEST_P(TrackerTest, FollowsWhatTurns) {
+  make_tracker({.turns = true});
+  Box truth{80, 90, 48, 36}, box = truth;
+  double turned = 0, angle = 0, worst = 0;
+  for (int i = 0; i < 200; ++i) {
+    Bytes frame = background();
+    draw(frame, truth, 2, 1, turned);
+    if (i > 0) {
+      const TargetBox asked{1, box, angle};
+      std::vector<Sight> sights;
+      ASSERT_TRUE(tracker_->locate(frame.view(), {&asked, 1}, sights).ok());
+      expect_at(sights[0], truth, 2.5, 0.12);
+      EXPECT_GT(sights[0].sharpness, 13) << i;
+      box = sights[0].box;
+      angle = sights[0].angle;
+      worst = std::max(worst, std::abs(angle - turned));
+    }
+    const TargetBox lesson{1, box, angle};
+    ASSERT_TRUE(tracker_->train(frame.view(), {&lesson, 1}).ok());
+    turned += 2.5 + 1.5 * std::sin(0.1 * i);
+    truth.x += 0.5;
+  }
+  EXPECT_GT(turned, 480);
+  EXPECT_LT(worst, 4);
+}
+
+/// What does not turn keeps its angle, and one that is turned when it is shown first is upright in
+/// its own eyes.
+TEST_P(TrackerTest, WhatDoesNotTurnKeepsItsAngle) {
+  make_tracker({.turns = true});
+  const Box box{120, 90, 48, 36};
+  Bytes frame = background();
+  draw(frame, box, 2, 1, 70);
+  double angle = 70;
+  for (int i = 0; i < 20; ++i) {
+    const TargetBox here{1, box, angle};
+    ASSERT_TRUE(tracker_->train(frame.view(), {&here, 1}).ok());
+    std::vector<Sight> sights;
+    ASSERT_TRUE(tracker_->locate(frame.view(), {&here, 1}, sights).ok());
+    angle = sights[0].angle;
+    EXPECT_NEAR(angle, 70, 0.5);
+    expect_at(sights[0], box, 1, 0.03);
+  }
+}
+
+/// A quarter turn changes no pixel of a crop, but where they come from.
+TEST_P(TrackerTest, AQuarterTurnIsSeenAsUpright) {
+  make_tracker({.turns = true});
+  const Box box{120, 90, 40, 40};
+  Bytes frame = background(), turned(frame_size);
+  draw(frame, box);
+  const int middle_x = 140, middle_y = 110;
+  for (int y = 0; y < frame_size.height; ++y)
+    for (int x = 0; x < frame_size.width; ++x) {
+      // By a quarter counter-clockwise round the box's middle: what was on the right is above.
+      const int from_x = middle_x + (middle_y - 1 - y), from_y = middle_y + (x - middle_x);
+      turned.at(x, y) = frame.at(std::clamp(from_x, 0, frame_size.width - 1),
+                                 std::clamp(from_y, 0, frame_size.height - 1));
+    }
+  train(frame, box);
+  std::vector<Sight> sights;
+  const TargetBox asked[] = {{1, box, 0}, {1, box, 90}};
+  ASSERT_TRUE(tracker_->locate(frame.view(), {&asked[0], 1}, sights).ok());
+  const Sight upright = sights[0];
+  ASSERT_TRUE(tracker_->locate(turned.view(), {&asked[1], 1}, sights).ok());
+  EXPECT_NEAR(sights[0].response, upright.response, 1e-4);
+  EXPECT_NEAR(sights[0].angle, upright.angle + 90, 0.05);
+  expect_at(sights[0], box, 0.5, 0.03);
 }
 
 TEST_P(TrackerTest, FollowsWhatBlursAndDarkens) {

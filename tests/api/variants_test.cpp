@@ -10,6 +10,7 @@
 #include "select/select.hpp"
 #include "stages/align.hpp"
 #include "stages/answer.hpp"
+#include "stages/crop.hpp"
 #include "stages/deform.hpp"
 #include "stages/displace.hpp"
 #include "stages/filter.hpp"

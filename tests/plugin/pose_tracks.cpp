@@ -114,6 +114,29 @@ GST_START_TEST(a_long_one_that_shrinks_is_held) {
 }
 GST_END_TEST
 
+/// Filters find angles, too, to some degrees: without the ones before they would have to be asked
+/// for.
+GST_START_TEST(a_filter_holds_what_turns) {
+  const Scene scene{48, 36};
+  Finder finder(options(scene, "tracker=filter"));
+  int held = 0, right = 0;
+  for (int i = 0; i < 100; ++i) {
+    const Place place{90 + 0.4 * i, 95 + 0.2 * i, 4.0 * i, 1};
+    const Found found = finder.find(scene.frame(place));
+    if (found.peaks.empty() || found.peaks[0].lost) continue;
+    const Peak& peak = found.peaks[0];
+    assert_equals_int(static_cast<int>(peak.id), 1);
+    held += std::hypot(peak.center_x - place.x, peak.center_y - place.y) < 3;
+    right += turn_between(peak.angle, place.angle) < 5;
+    // The bounds are those of the turned box.
+    const double turn = peak.angle * degree;
+    const double wide = std::abs(std::cos(turn)) * 48 + std::abs(std::sin(turn)) * 36;
+    fail_unless(std::abs(peak.width / wide - 1) < 0.12, "%d instead of %f", peak.width, wide);
+  }
+  fail_unless(held >= 97 && right >= 97, "held in %d frames, right in %d", held, right);
+}
+GST_END_TEST
+
 /// Templates learn what they find as it would lie in them: that is what holds a target whose looks
 /// change while it turns. (Part of such a change may look like a turn, and is learnt as one.) The
 /// picture that the template started from is not forgotten.
@@ -173,6 +196,7 @@ Suite* suite() {
   TCase* tcase = tcase_create("pose_tracks");
   tcase_add_test(tcase, a_target_that_turns_and_grows_is_held);
   tcase_add_test(tcase, a_long_one_that_shrinks_is_held);
+  tcase_add_test(tcase, a_filter_holds_what_turns);
   tcase_add_test(tcase, what_changes_while_it_turns_is_learnt);
   tcase_add_test(tcase, at_the_edge_it_is_still_found);
   tcase_add_test(tcase, without_limits_the_range_holds);

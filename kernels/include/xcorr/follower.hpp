@@ -56,9 +56,13 @@ struct TrackSettings {
   bool updates() const { return enabled && update > 0 && by != FollowBy::filter; }
 };
 
-/// What targets are followed by: template_ or filter. Filters know no poses, and for more than four
-/// targets of a template they take longer than the rest of a frame.
+/// What targets are followed by: template_ or filter. Where poses are asked for, templates tell
+/// them more exactly, and for more than four targets of a template filters take longer than the
+/// rest of a frame.
 XCORR_API FollowBy follow_by(const TrackSettings& tracking, const MatchSettings& match);
+
+/// What filters have to find of targets: their angles where angles are searched.
+XCORR_API TrackerSettings filters_for(const MatchSettings& match);
 
 enum class TrackState {
   none,       ///< a peak that belongs to no track

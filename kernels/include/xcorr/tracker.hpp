@@ -33,6 +33,8 @@ struct TrackerSettings {
   /// Whether targets turn. They are then looked for at angles near the last one, too, which takes
   /// 5/3 of the time and more. Angles are in degrees, counter-clockwise as seen.
   bool turns = false;
+
+  bool operator==(const TrackerSettings&) const = default;
 };
 
 struct Sight {
