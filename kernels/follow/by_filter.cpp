@@ -17,9 +17,9 @@ namespace {
 /// was lost with more, since what looks like it may be there instead.
 constexpr double least_share = 0.5, least_share_to_find = 0.85;
 
-/// It answers less where the target is beside the middle of a window. That is looked at once more,
-/// where what was shown to it in the middle has to answer as it did.
-constexpr double least_share_to_glimpse = 0.7, least_share_in_the_middle = 0.95;
+/// What stands still is learnt at one place between the pixels, and answered less at any other, but
+/// sharply still. How sure a sight has to be to be found with less.
+constexpr double surest = 0.9997, least_share_if_surest = 0.7;
 
 /// How sure a sight has to be to be learnt, and to be one of a target that was lost.
 constexpr double sure_to_learn = 0.5, sure_to_find = 0.9;
@@ -150,7 +150,6 @@ std::vector<TargetBox> Targets::places_for_filters(std::uint64_t frame, std::spa
       add_again(track, track.last);
       add_expected(track, track.last, track.trace);
     }
-    if (track.glimpse) add_again(track, *track.glimpse);
     for (const Peak& peak : peaks.first(std::min(peaks.size(), peaks_to_try))) {
       const double angle = rules.turns ? peak.pose.angle : 0;
       add(track, {track.last.box, angle}, peak.x + peak.width / 2.0, peak.y + peak.height / 2.0);
@@ -229,20 +228,13 @@ bool Targets::is_of_another(const Track& track, const Sighting& sighting,
 void Targets::seek(Track& track, std::uint64_t frame, std::span<const Sighting> sightings,
                    const TrackRules& rules) const {
   const double least = std::max(sure_to_find, rules.settings.min_confidence);
-  const auto may_be = [&](const Sighting& one, double share) {
+  const auto may_be = [&](const Sighting& one) {
+    const double share = one.confidence < surest ? least_share_to_find : least_share_if_surest;
     return one.confidence >= least && one.response >= share * track.trace.usual &&
            is_large_enough(one.box, track) && has_middle_in(one.box, rules.area) &&
            !is_taken(track, one.box) && !is_of_another(track, one, frame);
   };
-  const std::optional<TurnedBox> glimpse = std::exchange(track.glimpse, {});
-  const Sighting* seen = best_of(track, frame, sightings, [&](const Sighting& one) {
-    return may_be(one, least_share_to_glimpse);
-  });
-  if (seen && overlap(seen->box, track.last.box) > 0) track.glimpse = {seen->box, seen->angle};
-  const Sighting* sighting = best_of(track, frame, sightings, [&](const Sighting& one) {
-    const bool again = !track.candidate && glimpse && overlap(one.looked_at, glimpse->box) > 0.99;
-    return may_be(one, again ? least_share_in_the_middle : least_share_to_find);
-  });
+  const Sighting* sighting = best_of(track, frame, sightings, may_be);
   if (!sighting) return track.candidate.reset();
   const Peak peak = peak_of(*sighting, track);
   if (track.candidate)

@@ -190,7 +190,7 @@ void Follower::update(std::uint64_t frame, std::vector<Peak> peaks,
   std::vector<Sighting> sightings;
   for (std::size_t i = 0; i < sights.size(); ++i)
     sightings.push_back({places[i].target, sights[i].box, sights[i].response,
-                         follow::confidence(sights[i].sharpness), places[i].box, sights[i].angle});
+                         follow::confidence(sights[i].sharpness), sights[i].angle});
   impl_->since_whole_frame = impl_->whole_frame_due ? 1 : impl_->since_whole_frame + 1;
   impl_->whole_frame_due = false;
   const auto sorted = impl_->by_template(std::move(peaks));

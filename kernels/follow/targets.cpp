@@ -267,7 +267,6 @@ void Targets::move_to_candidate(Track& track) {
   const Trace before = std::exchange(track.trace, *std::exchange(track.candidate, {}));
   if (track.sought) track.trace.usual = before.usual;
   track.last = track.of_candidate;
-  track.glimpse.reset();
   track.target.peak = track.trace.peak;
   track.target.state = TrackState::tracked;
   track.target.lost = false;
@@ -343,7 +342,6 @@ void Targets::interrupt() {
     track.target.state = TrackState::lost;
     track.trace.anywhere = true;
     track.candidate.reset();
-    track.glimpse.reset();
     if (!std::exchange(track.sought, true)) tell(TrackEvent::lost, track);
   }
 }

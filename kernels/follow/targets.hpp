@@ -31,8 +31,6 @@ struct Track {
   // With filters:
   TurnedBox last;          ///< sight
   TurnedBox of_candidate;  ///< the same of it
-  /// Where something was seen that may be it, if only that is in the middle of a window.
-  std::optional<TurnedBox> glimpse;
   double template_width = 1;
 
   /// Whether it was ever confirmed; else it may end without a word.
@@ -45,7 +43,6 @@ struct Sighting {
   Box box;            ///< which is turned by `angle`
   double response;    ///< as of Sight
   double confidence;  ///< that the target is there, 0 to 1
-  Box looked_at = {};
   double angle = 0;
 };
 
