@@ -36,6 +36,10 @@ std::vector<Peak> distinct(std::span<const Peak> peaks, int min_distance) {
   return kept;
 }
 
+TemplatePlace place_of(std::uint32_t index, const Peak& peak) {
+  return {index, peak.x, peak.y, 0, peak};
+}
+
 /// With more targets of a template, filters would take longer than the rest of a frame.
 constexpr int most_filters = 4;
 
@@ -255,6 +259,20 @@ void Follower::Impl::schedule() {
     whole_frame_due = true;
 }
 
+std::vector<TemplatePlace> Follower::found_again() const {
+  std::vector<TemplatePlace> places;
+  if (impl_->rules.settings.by_filter()) return places;
+  for (std::uint32_t i = 0; i < impl_->of_templates.size(); ++i)
+    for (const Track& track : impl_->of_templates[i].tracks())
+      if (track.sought && track.candidate && track.candidate->sights == 1)
+        places.push_back(place_of(i, track.candidate->peak));
+  return places;
+}
+
+void Follower::refuse(const TemplatePlace& place) {
+  impl_->of_templates[place.template_index].refuse({place.x, place.y});
+}
+
 std::vector<TemplatePlace> Follower::template_updates() const {
   std::vector<TemplatePlace> updates;
   if (!impl_->rules.settings.updates()) return updates;
@@ -268,7 +286,7 @@ std::vector<TemplatePlace> Follower::template_updates() const {
         continue;
       if (!best || peak.closeness > best->closeness) best = &peak;
     }
-    if (best) updates.push_back({i, best->x, best->y, 0, *best});
+    if (best) updates.push_back(place_of(i, *best));
   }
   return updates;
 }

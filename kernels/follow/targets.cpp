@@ -334,6 +334,17 @@ std::vector<SearchPlace> Targets::places(std::uint64_t frame, const TrackRules& 
   return places;
 }
 
+void Targets::refuse(Point place) {
+  for (Track& track : tracks_) {
+    const auto& candidate = track.candidate;
+    if (!candidate || candidate->sights > 1 || candidate->peak.x != place.x ||
+        candidate->peak.y != place.y)
+      continue;
+    track.candidate.reset();
+    settle(track);
+  }
+}
+
 void Targets::interrupt() {
   events_.clear();
   others_.forget_all();

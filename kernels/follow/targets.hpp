@@ -86,6 +86,9 @@ class Targets {
   /// All targets end.
   void end();
 
+  /// What was seen there for the first time is not a target that was lost.
+  void refuse(Point place);
+
   /// Scores mean something else from now on.
   void forget_scores();
 

@@ -341,28 +341,55 @@ xcorr::Status Analyser::finish_following(xcorr::MultiMatcher& matcher,
   return {};
 }
 
+/// How close what was seen there is to the picture that the template started from; nothing where
+/// part of it is beyond the frame. At a pose that is cut out, and frame and place become the
+/// patch's.
+xcorr::Result<std::optional<double>> Analyser::closeness_of_picture(xcorr::TemplatePlace& place,
+                                                                    xcorr::MatrixView& frame) {
+  if (task_->search.match.poses.any()) {
+    xcorr::LiveTemplate& live = *live_[place.template_index];
+    const auto patch = live.cut(frame, place.seen.pose);
+    // Its box may reach beyond the frame where its mask does not.
+    if (patch.status().code() == xcorr::Code::invalid_argument) return std::optional<double>();
+    if (!patch.ok()) return patch.status();
+    if (auto status = live.wait(); !status.ok()) return status;
+    frame = patch.value();
+    place.x = place.y = 0;
+  }
+  const auto closeness = windows_->closeness_of_picture(frame, place);
+  if (!closeness.ok()) return closeness.status();
+  return std::optional(closeness.value());
+}
+
+/// A template that has changed may find what it has changed to, and not what the target was.
+xcorr::Status Analyser::check_returns() {
+  constexpr double least_share = 0.85;
+  for (const xcorr::TemplatePlace& seen : follower_.found_again()) {
+    if (live_[seen.template_index]->version() == 0) continue;
+    xcorr::TemplatePlace place = seen;
+    xcorr::MatrixView frame = frame_;
+    const auto closeness = closeness_of_picture(place, frame);
+    if (!closeness.ok()) return closeness.status();
+    if (closeness.value() && *closeness.value() < least_share * task_->search.tracking.update_score)
+      follower_.refuse(seen);
+  }
+  return {};
+}
+
 /// A template takes up only what its picture still resembles, so that it cannot drift away for
 /// good. The frame is no longer needed when this returns.
 xcorr::Status Analyser::update_templates() {
+  if (!live()) return {};
+  if (auto status = check_returns(); !status.ok()) return status;
   const std::vector<xcorr::TemplatePlace> updates = follower_.template_updates();
   for (xcorr::TemplatePlace update : updates) {
-    xcorr::LiveTemplate& live = *live_[update.template_index];
     xcorr::MatrixView frame = frame_;
-    if (task_->search.match.poses.any()) {
-      const auto patch = live.cut(frame_, update.seen.pose);
-      // Its box may reach beyond the frame where its mask does not.
-      if (patch.status().code() == xcorr::Code::invalid_argument) continue;
-      if (!patch.ok()) return patch.status();
-      if (auto status = live.wait(); !status.ok()) return status;
-      frame = patch.value();
-      update.x = update.y = 0;
-    }
-    const auto closeness = windows_->closeness_of_picture(frame, update);
+    const auto closeness = closeness_of_picture(update, frame);
     if (!closeness.ok()) return closeness.status();
-    if (closeness.value() < task_->search.tracking.update_score) continue;
-    if (auto status =
-            live.blend(frame, static_cast<int>(std::lround(update.x)),
-                       static_cast<int>(std::lround(update.y)), task_->search.tracking.update);
+    if (!closeness.value() || *closeness.value() < task_->search.tracking.update_score) continue;
+    if (auto status = live_[update.template_index]->blend(
+            frame, static_cast<int>(std::lround(update.x)), static_cast<int>(std::lround(update.y)),
+            task_->search.tracking.update);
         !status.ok())
       return status;
   }

@@ -104,6 +104,9 @@ class Analyser {
   xcorr::Status begin_to_follow(const xcorr::MatrixView& frame, std::uint64_t number);
   xcorr::Status finish_search(xcorr::MultiMatcher& matcher, std::vector<xcorr::Target>& targets);
   xcorr::Status finish_following(xcorr::MultiMatcher& matcher, std::vector<xcorr::Target>& targets);
+  xcorr::Result<std::optional<double>> closeness_of_picture(xcorr::TemplatePlace& place,
+                                                            xcorr::MatrixView& frame);
+  xcorr::Status check_returns();
   xcorr::Status update_templates();
   xcorr::Status teach_filters();
 

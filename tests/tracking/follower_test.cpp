@@ -134,6 +134,24 @@ TEST_F(FollowerTest, TargetsAreInOrder) {
 
 /// Which matches templates are updated from: for each, the best target that is tracked, detected
 /// and good enough.
+/// What the caller knows to be another one, by other means.
+TEST_F(FollowerTest, WhatIsRefusedIsNotFoundAgain) {
+  start(1);
+  for (int i = 0; i < 5; ++i) see(std::vector{peak(0, 10, 10)});
+  EXPECT_TRUE(follower_.found_again().empty());
+  for (int i = 0; i < 5; ++i) see(std::vector<Peak>{});
+  for (int i = 0; i < 10; ++i) {
+    see(std::vector{peak(0, 40, 10)});
+    const auto found = follower_.found_again();
+    ASSERT_EQ(found.size(), 1) << i;
+    EXPECT_EQ(found[0].seen.x, 40);
+    follower_.refuse(found[0]);
+    EXPECT_EQ(follower_.targets().at(0).state, TrackState::lost);
+  }
+  for (int i = 0; i < 3; ++i) see(std::vector{peak(0, 40, 10)});
+  EXPECT_FALSE(follower_.targets().at(0).lost);
+}
+
 TEST_F(FollowerTest, TemplatesTakeUpTheBest) {
   const auto found = [](std::uint32_t index, double x, double closeness) {
     Peak p = peak(index, x, 10, closeness);

@@ -164,6 +164,12 @@ class XCORR_API Follower {
   std::vector<TargetBox> lessons() const;
   std::vector<std::uint64_t> ids() const;
 
+  /// Where in the frame of the last update() templates saw, for the first time, what may be targets
+  /// that were lost; `seen` is its peak. If that is nothing like what a target was at first, it can
+  /// be refused.
+  std::vector<TemplatePlace> found_again() const;
+  void refuse(const TemplatePlace& place);
+
   /// Where in the frame of the last update() templates may be blended: for each, its best tracked
   /// target, if that matches well and nothing else does nearly as well; `seen` is its peak.
   std::vector<TemplatePlace> template_updates() const;
