@@ -4,11 +4,11 @@
 // three sizes and looked at twice where that is needed, and what it costs to teach them. One CSV
 // line a number of targets on standard output; it fails if a target is not found where it is.
 //
-//   tracker_bench [--backend=cpu|cuda] [--seconds=S]
+//   tracker_bench [--backend=cpu|cuda] [--turns] [--seconds=S]
 //
-// The frame is 1920x1080 random bytes, targets are 64x64, each looked for 6 pixels beside its
-// place. `locate_ms` and `train_ms` are medians; `again_ms` is that of targets that are away, which
-// are looked for twice.
+// With --turns at two angles more. The frame is 1920x1080 random bytes, targets are 64x64, each
+// looked for 6 pixels beside its place. `locate_ms` and `train_ms` are medians; `again_ms` is that
+// of targets that are away, which are looked for twice.
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -26,7 +26,7 @@ using namespace xcorr;
 constexpr Size frame_size{1920, 1080};
 constexpr int side = 64;
 
-void bench(const Device& device, double seconds, int count) {
+void bench(const Device& device, const TrackerSettings& settings, double seconds, int count) {
   const UploadedFrame frame = upload(device, random_picture(frame_size));
   std::vector<TargetBox> targets, beside, away;
   for (int i = 0; i < count; ++i) {
@@ -37,7 +37,7 @@ void bench(const Device& device, double seconds, int count) {
     beside.push_back({number, {x + 6, y - 5, side, side}});
     away.push_back({number, {x + 2 * side, y + 2 * side, side, side}});
   }
-  Tracker tracker = require(Tracker::create(device));
+  Tracker tracker = require(Tracker::create(device, settings));
   const double train_ms =
       median_time(seconds, [&] { require(tracker.train(frame.view, targets)); });
   std::vector<Sight> sights;
@@ -63,6 +63,7 @@ void bench(const Device& device, double seconds, int count) {
 
 int main(int argc, char** argv) {
   Backend backend = Backend::cuda;
+  TrackerSettings settings;
   double seconds = 0.5;
   for (int i = 1; i < argc; ++i) {
     const std::string arg = argv[i];
@@ -70,6 +71,8 @@ int main(int argc, char** argv) {
       backend = Backend::cpu;
     else if (arg == "--backend=cuda")
       backend = Backend::cuda;
+    else if (arg == "--turns")
+      settings.turns = true;
     else if (arg.starts_with("--seconds="))
       seconds = std::stod(arg.substr(10));
     else
@@ -78,5 +81,5 @@ int main(int argc, char** argv) {
   const Device device = require(open_device(backend));
   require(make_current(device));
   std::puts("backend,device,targets,locate_ms,again_ms,train_ms");
-  for (const int count : {1, 4, 16, 64}) bench(device, seconds, count);
+  for (const int count : {1, 4, 16, 64}) bench(device, settings, seconds, count);
 }

@@ -81,7 +81,7 @@ GType tracker_type() {
         {static_cast<int>(xcorr::FollowBy::template_), "The template, and what it has taken up",
          "template"},
         {static_cast<int>(xcorr::FollowBy::filter),
-         "A filter of its own, which learns; finds its size", "filter"},
+         "A filter of its own, which learns; finds size and angle", "filter"},
         {0, nullptr, nullptr}};
     return g_enum_register_static("GstCudaXCorrTracker", values);
   }();
