@@ -273,6 +273,7 @@ void measure_speed(const Options& options, const Device& device) {
       {"2048 gauss", 2048, gauss},
       {"2048 64-32-32 gauss", 2048, passes(gauss, {64, 32, 32})},
       {"2048 64-32-32 gauss, deformation", 2048, deforming(passes(gauss, {64, 32, 32}))},
+      {"2048 64-32 least squares 1, quintic", 2048, passes(least_squares(1, 5), {64, 32})},
       {"2048 least squares 1, quintic", 2048, least_squares(1, 5)},
       {"2048 least squares 2, quintic", 2048, least_squares(2, 5)},
       {"2048 least squares 1, cubic", 2048, least_squares(1, 3)},

@@ -229,7 +229,7 @@ class Session {
 
   void check_lessons() const {
     std::set<std::uint64_t> taught;
-    for (const auto& [id, box] : follower_.lessons()) {
+    for (const auto& [id, box, _] : follower_.lessons()) {
       require(taught.insert(id).second, "a filter is taught once");
       const auto known = known_.find(id);
       require(known != known_.end() && known->second == Place(box.x, box.y),
