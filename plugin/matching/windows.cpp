@@ -147,6 +147,7 @@ xcorr::Result<double> Windows::closeness_of_picture(const xcorr::MatrixView& fra
   settings.poses = {};
   settings.threshold = -1;
   settings.max_peaks = 1;
+  settings.subpixel = xcorr::Subpixel::none;  // there is one place
   settings.search_region = {static_cast<int>(std::lround(part.x)),
                             static_cast<int>(std::lround(part.y)), picture.size.width,
                             picture.size.height};
