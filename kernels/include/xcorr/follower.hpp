@@ -126,15 +126,14 @@ class XCORR_API Follower {
   Follower& operator=(Follower&&) noexcept;
   ~Follower();
 
-  /// To be called before all else. Targets go on unless what follows them changes.
-  /// \param match  for what search_for_tracks() was asked
-  /// \param area  what is searched of the frame
-  /// \param zero_window_scores  what a window of zeros scores, for each template
+  /// To be called before all else. Targets go on unless what follows them changes. `match`: what
+  /// search_for_tracks() was given; `area`: what is searched of the frame; `zero_window_scores`:
+  /// what a window of zeros scores, for each template.
   void configure(const TrackSettings& settings, const MatchSettings& match, const Rect& area,
                  std::vector<double> zero_window_scores);
 
-  /// Replaces the templates. \param origins  for each the index that it had before, if it is not
-  /// new: such a template keeps its targets
+  /// Replaces the templates. `origins` gives for each the index that it had before, if it is not
+  /// new: such a template keeps its targets.
   void replace_templates(std::span<const std::optional<std::size_t>> origins);
 
   /// All targets end.
@@ -149,13 +148,13 @@ class XCORR_API Follower {
   /// Around which places to search besides.
   std::vector<TemplatePlace> expectations(std::uint64_t frame) const;
 
-  /// With filters: where each target's is to look for it. \param peaks  of the whole frame, if that
-  /// was due
+  /// With filters: where each target's is to look for it. `peaks`: of the whole frame, if that was
+  /// due.
   std::vector<TargetBox> places_for_filters(std::uint64_t frame, std::vector<Peak> peaks) const;
 
   /// Takes the peaks of a frame: those of the windows and, if it was due, those of the whole frame.
-  /// The same place may be among them several times. \param places, sights  with filters: where
-  /// these were to look, and what they have found there
+  /// The same place may be among them several times. `places`, `sights`: with filters, where these
+  /// were to look, and what they have found there.
   void update(std::uint64_t frame, std::vector<Peak> peaks, std::span<const TargetBox> places = {},
               std::span<const Sight> sights = {});
 

@@ -13,7 +13,7 @@ namespace xcorr {
 class XCORR_API PoseFollowing {
  public:
   PoseFollowing() = default;
-  /// \param asked  what whole frames are searched for
+  /// `asked`: what whole frames are searched for.
   PoseFollowing(const PoseRange& asked, const TrackSettings& settings);
 
   /// For the template of that size, last seen in that pose so many frames ago. All angles are in
