@@ -7,26 +7,41 @@
 namespace xcorr::cpu {
 namespace {
 
-/// Single precision has room for the sums of a row of bytes.
-template <class T>
-constexpr bool in_single = sizeof(T) == 1;
+/// Calls visit(x, position) for the pixels of a row that take part.
+template <class Visit>
+void for_row(const stage::Align::Problem& p, const stage::Align::Buffers& b, int y, Visit visit) {
+  for (int x = 0; x < p.size.width; ++x) {
+    const std::int64_t at = std::int64_t{y} * p.size.width + x;
+    if (b.counted[at]) visit(x, at);
+  }
+}
 
 template <class T>
-AlignSums sums_of(const stage::Align::Problem& p, const stage::Align::Buffers& b,
-                  const AlignSteps& steps) {
+AlignSystem system_of(const stage::Align::Problem& p, const stage::Align::Buffers& b) {
+  AlignSystem system;
+  system.matrix.clear();
+  for (int y = 0; y < p.size.height; ++y)
+    for_row(p, b, y, [&](int x, std::int64_t at) {
+      system.matrix.add_pixel(p.equation<T>(x, y, b.smoothed[at]));
+    });
+  for (int column = 0; column < align_unknowns; ++column)
+    system.has_inverse = system.invert(p.freedom, column);
+  return system;
+}
+
+template <class T>
+AlignRight right_of(const stage::Align::Problem& p, const stage::Align::Buffers& b,
+                    const AlignMap& map) {
+  // Single precision has room for the sums of a row of bytes.
+  using OfRow = AlignRightOf<std::conditional_t<sizeof(T) == 1, float, double>>;
   const T* frame = row_of<T>(b.frame, p.pitch, 0);
-  AlignSums sums;
+  AlignRight sums;
   sums.clear();
-  const AlignMap map(steps.pose(), steps.radius());
   for (int y = 0; y < p.size.height; ++y) {
-    AlignSumsOf<std::conditional_t<in_single<T>, float, double>> of_row;
+    OfRow of_row;
     of_row.clear();
-    for (int x = 0; x < p.size.width; ++x) {
-      const std::int64_t at = std::int64_t{y} * p.size.width + x;
-      if (b.counted[at])
-        of_row.add(map, frame, p.pitch, p.frame, x - 0.5F * float(p.size.width - 1),
-                   y - 0.5F * float(p.size.height - 1), b.smoothed[at]);
-    }
+    for_row(p, b, y,
+            [&](int x, std::int64_t at) { p.add(map, frame, x, y, b.smoothed[at], of_row); });
     sums.add(of_row);
   }
   return sums;
@@ -34,13 +49,13 @@ AlignSums sums_of(const stage::Align::Problem& p, const stage::Align::Buffers& b
 
 template <class T>
 void align(const stage::Align::Problem& p, const stage::Align::Buffers& b) {
-  constexpr double lost = in_single<T> ? AlignSums::lost_in_single : AlignSums::lost_in_double;
+  const AlignSystem system = system_of<T>(p, b);
   tbb::parallel_for(0, p.count, [&](int i) {
     b.alignments[i] = {};
     if (b.starts[i].scale == 0) return;
     AlignSteps steps(b.starts[i], p.freedom, p.radius());
     for (int step = 0; step < AlignSteps::most; ++step)
-      if (!steps.step(sums_of<T>(p, b, steps), lost)) break;
+      if (!steps.step(system, right_of<T>(p, b, AlignMap(steps.pose())))) break;
     b.alignments[i] = steps.result();
   });
 }

@@ -4,7 +4,9 @@
 // in the sense of least squares, but for brightness and contrast: Gauss-Newton steps over the
 // place, and where asked for the angle and the scale, of
 //   frame(pose(p)) = gain * template(p) + offset   for the pixels p of the template that count.
-// Both are smoothed by the cubic B-spline.
+// Both are smoothed by the cubic B-spline. Steps are counted in the template's own axes: so the
+// matrix of their equations is the template's alone, whatever the pose, and is inverted once (the
+// inverse compositional form, Baker and Matthews 2004).
 #pragma once
 
 #include <cmath>
@@ -47,31 +49,21 @@ struct SplineWeights {
 class AlignMap {
  public:
   AlignMap() = default;
-  /// \param radius  a distance at which turning and scaling are measured, in pixels of the frame
-  XCORR_HD AlignMap(const AlignedPose& pose, double radius)
+  XCORR_HD explicit AlignMap(const AlignedPose& pose)
       : left_(whole(pose.x)),
         top_(whole(pose.y)),
         x_(static_cast<float>(pose.x - left_)),
         y_(static_cast<float>(pose.y - top_)),
         across_(static_cast<float>(pose.scale * pose.cosine)),
-        down_(static_cast<float>(pose.scale * pose.sine)),
-        by_across_(static_cast<float>(pose.cosine / pose.scale)),
-        by_down_(static_cast<float>(pose.sine / pose.scale)),
-        per_radius_(static_cast<float>(1 / radius)) {}
+        down_(static_cast<float>(pose.scale * pose.sine)) {}
 
-  /// How far the place (u, v) from the template's centre lies from the pose's.
-  XCORR_HD float dx(float u, float v) const { return across_ * u + down_ * v; }
-  XCORR_HD float dy(float u, float v) const { return across_ * v - down_ * u; }
-  /// Slopes of the template along the frame's axes.
-  XCORR_HD float by_x(float by_u, float by_v) const { return by_across_ * by_u + by_down_ * by_v; }
-  XCORR_HD float by_y(float by_u, float by_v) const { return by_across_ * by_v - by_down_ * by_u; }
-  XCORR_HD float per_radius() const { return per_radius_; }
-
-  /// The smoothed frame so far from the pose's place. What lies outside is as the nearest pixel.
+  /// The smoothed frame at the place (u, v) from the template's centre. What lies outside is as the
+  /// nearest pixel.
   template <class Pixel>
-  XCORR_HD float smoothed_at(const Pixel* frame, std::int64_t pitch, Size size, float dx,
-                             float dy) const {
-    const float x = x_ + dx, y = y_ + dy, whole_x = floorf(x), whole_y = floorf(y);
+  XCORR_HD float smoothed_at(const Pixel* frame, std::int64_t pitch, Size size, float u,
+                             float v) const {
+    const float x = x_ + (across_ * u + down_ * v), y = y_ + (across_ * v - down_ * u);
+    const float whole_x = floorf(x), whole_y = floorf(y);
     const int left = left_ + static_cast<int>(whole_x), top = top_ + static_cast<int>(whole_y);
     const SplineWeights<float> across(x - whole_x), down(y - whole_y);
     if (left >= 1 && top >= 1 && left + 2 < size.width && top + 2 < size.height) {
@@ -107,7 +99,7 @@ class AlignMap {
   }
 
   int left_, top_;
-  float x_, y_, across_, down_, by_across_, by_down_, per_radius_;
+  float x_, y_, across_, down_;
 };
 
 /// A pixel of the smoothed template, and its slopes: 36 times the one and 12 times the others, of
@@ -204,18 +196,42 @@ XCORR_HD bool solve_least_squares(double (&lower)[n][n], double (&solution)[n],
 struct AlignFreedom {
   bool turns = false, scales = false;
   Polarity polarity = Polarity::same;
+
+  /// Whether an unknown of AlignEquation is sought.
+  XCORR_HD bool is_free(int unknown) const {
+    return unknown == 2 ? turns : unknown == 3 ? scales : true;
+  }
 };
 
-/// The sums of one step, over pixels; those of several parts may be added.
-/// T: float for some hundreds of pixels of 8 bits, double for all.
-template <class T>
-struct AlignSumsOf {
-  /// The frame is gain * (template - slopes * (steps in x, y, angle and scale)) + offset; unknown
-  /// are -gain * steps (the last two as distances at the radius), gain and offset.
-  static constexpr int unknowns = 6;
-  static constexpr int matrix = unknowns * (unknowns + 1) / 2;
-  /// The lower half of the matrix, its right side, and the sum of the frame's squares.
-  static constexpr int count = matrix + unknowns + 1;
+/// What a step may change: -gain times its parts along u and v, its turn and its growth (as
+/// distances at the radius), the gain, the offset.
+inline constexpr int align_unknowns = 6;
+
+/// About what pixels are, of bytes. The offset takes what template and frame are less, so sums are
+/// smaller and lose less in single precision.
+template <class Pixel>
+inline constexpr float align_middle = sizeof(Pixel) == 1 ? 128 : 0;
+
+/// A pixel's equation, that the frame there is gain * (template - slopes * step) + offset.
+struct AlignEquation {
+  float of[align_unknowns];
+
+  /// \param u, v  from the template's centre
+  XCORR_HD AlignEquation(float u, float v, const SmoothedPixel& pixel, float per_radius,
+                         float middle)
+      // A turn moves (u, v) along (v, -u).
+      : of{pixel.by_u,
+           pixel.by_v,
+           (pixel.by_u * v - pixel.by_v * u) * per_radius,
+           (pixel.by_u * u + pixel.by_v * v) * per_radius,
+           pixel.value - middle,
+           1} {}
+};
+
+/// Sums over pixels; those of several parts may be added.
+template <class T, int sums>
+struct AlignSums {
+  static constexpr int count = sums;
   T of[count];
 
   XCORR_HD void clear() {
@@ -223,75 +239,88 @@ struct AlignSumsOf {
     for (T& sum : of) sum = 0;
   }
   template <class Other>
-  XCORR_HD void add(const AlignSumsOf<Other>& others) {
+  XCORR_HD void add(const AlignSums<Other, count>& others) {
     XCORR_UNROLL
     for (int k = 0; k < count; ++k) of[k] += others.of[k];
   }
+};
 
-  /// Adds the pixel of the template at (u, v) from its centre, and the smoothed frame there.
-  template <class Pixel>
-  XCORR_HD void add(const AlignMap& map, const Pixel* frame, std::int64_t pitch, Size size, float u,
-                    float v, const SmoothedPixel& pixel) {
-    // The offset takes what both are less: their sums are smaller, so they lose less.
-    constexpr float middle = std::is_same_v<T, float> ? 128 : 0;
-    const float dx = map.dx(u, v), dy = map.dy(u, v);
-    const float here = map.smoothed_at(frame, pitch, size, dx, dy) - middle;
-    const float by_x = map.by_x(pixel.by_u, pixel.by_v), by_y = map.by_y(pixel.by_u, pixel.by_v);
-    // A turn moves (dx, dy) along (dy, -dx).
-    const float equation[unknowns] = {by_x,
-                                      by_y,
-                                      (by_x * dy - by_y * dx) * map.per_radius(),
-                                      (by_x * dx + by_y * dy) * map.per_radius(),
-                                      pixel.value - middle,
-                                      1};
+/// The lower half of the matrix, of the template.
+struct AlignMatrix : AlignSums<double, align_unknowns*(align_unknowns + 1) / 2> {
+  XCORR_HD void add_pixel(const AlignEquation& equation) {
     int k = 0;
     XCORR_UNROLL
-    for (int i = 0; i < unknowns; ++i) {
+    for (int i = 0; i < align_unknowns; ++i) {
       XCORR_UNROLL
-      for (int j = 0; j <= i; ++j) of[k++] += T(equation[i]) * T(equation[j]);
+      for (int j = 0; j <= i; ++j) of[k++] += double(equation.of[i]) * equation.of[j];
     }
-    XCORR_UNROLL
-    for (int i = 0; i < unknowns; ++i) of[k++] += T(equation[i]) * T(here);
-    of[k] += T(here) * T(here);
   }
 };
 
-struct AlignSums : AlignSumsOf<double> {
-  /// The coefficient of correlation of the template and the frame, where both vary.
-  XCORR_HD double fit() const {
-    const double *last_row = of + matrix - unknowns, *right = of + matrix;
-    const double squares = last_row[-1], sum = last_row[4], n = last_row[5];
-    const double product = right[4], frame = right[5], frames = right[6];
-    return (n * product - sum * frame) /
-           sqrt((n * squares - sum * sum) * (n * frames - frame * frame));
+/// The right side at a pose, and the sum of the frame's squares.
+/// T: float for some hundreds of pixels of 8 bits, double for all.
+template <class T>
+struct AlignRightOf : AlignSums<T, align_unknowns + 1> {
+  /// \param here  the smoothed frame, less the middle
+  XCORR_HD void add_pixel(const AlignEquation& equation, float here) {
+    XCORR_UNROLL
+    for (int i = 0; i < align_unknowns; ++i) this->of[i] += T(equation.of[i]) * T(here);
+    this->of[align_unknowns] += T(here) * T(here);
   }
+};
+using AlignRight = AlignRightOf<double>;
 
-  /// What may be left of a pivot by rounding, as a share.
-  static constexpr double lost_in_single = 1e-6, lost_in_double = 1e-12;
+/// The equations of all steps but for their right side.
+struct AlignSystem {
+  AlignMatrix matrix;
+  double inverse[align_unknowns][align_unknowns];
+  bool has_inverse;
 
-  /// The least-squares solution; false where there is none.
-  XCORR_HD bool solve(const AlignFreedom& freedom, double lost,
-                      double (&solution)[unknowns]) const {
-    double lower[unknowns][unknowns];
+  /// Finds a column of the inverse, which may be done side by side. True: there is one.
+  XCORR_HD bool invert(const AlignFreedom& freedom, int column) {
+    double lower[align_unknowns][align_unknowns], solution[align_unknowns];
     int k = 0;
     XCORR_UNROLL
-    for (int i = 0; i < unknowns; ++i) {
+    for (int i = 0; i < align_unknowns; ++i) {
       XCORR_UNROLL
-      for (int j = 0; j <= i; ++j) lower[i][j] = of[k++];
+      for (int j = 0; j <= i; ++j) lower[i][j] = matrix.of[k++];
+      solution[i] = i == column;
     }
-    XCORR_UNROLL
-    for (int i = 0; i < unknowns; ++i) solution[i] = of[k++];
     XCORR_UNROLL
     for (int i = 2; i < 4; ++i) {
-      const bool is_free = i == 2 ? freedom.turns : freedom.scales;
       XCORR_UNROLL
-      for (int j = 0; j < unknowns; ++j) {
+      for (int j = 0; j < align_unknowns; ++j) {
         double& value = j < i ? lower[i][j] : lower[j][i];
-        if (!is_free) value = j == i;
+        if (!freedom.is_free(i)) value = j == i;
       }
-      if (!is_free) solution[i] = 0;
     }
-    return solve_least_squares(lower, solution, lost);
+    // What may be left of a pivot by rounding: template and slopes are in single precision.
+    constexpr double lost = 1e-12;
+    const bool exists = solve_least_squares(lower, solution, lost);
+    XCORR_UNROLL
+    for (int i = 0; i < align_unknowns; ++i) inverse[i][column] = solution[i];
+    return exists;
+  }
+
+  /// The least-squares solution.
+  XCORR_HD void solve(const AlignRight& right, const AlignFreedom& freedom,
+                      double (&solution)[align_unknowns]) const {
+    XCORR_UNROLL
+    for (int i = 0; i < align_unknowns; ++i) {
+      solution[i] = 0;
+      XCORR_UNROLL
+      for (int j = 0; j < align_unknowns; ++j)
+        if (freedom.is_free(j)) solution[i] += inverse[i][j] * right.of[j];
+    }
+  }
+
+  /// The coefficient of correlation of the template and the frame, where both vary.
+  XCORR_HD double fit(const AlignRight& right) const {
+    const double* last_row = matrix.of + matrix.count - align_unknowns;
+    const double squares = last_row[-1], sum = last_row[4], n = last_row[5];
+    const double product = right.of[4], frame = right.of[5], frames = right.of[6];
+    return (n * product - sum * frame) /
+           sqrt((n * squares - sum * sum) * (n * frames - frame * frame));
   }
 };
 
@@ -305,29 +334,31 @@ class AlignSteps {
       : start_(start), pose_(start), freedom_(freedom), radius_(radius) {}
 
   XCORR_HD const AlignedPose& pose() const { return pose_; }
-  /// A distance at which turning and scaling are measured, in pixels of the frame.
-  XCORR_HD double radius() const { return radius_ * start_.scale; }
 
-  /// Takes the sums at pose(); false: that was the last step. `lost`: see AlignSums.
-  XCORR_HD bool step(const AlignSums& sums, double lost = AlignSums::lost_in_single) {
-    double found[AlignSums::unknowns];
-    is_aligned_ = sums.solve(freedom_, lost, found) && oriented(freedom_.polarity, found[4]) > 0;
+  /// Takes the sums at pose(); false: that was the last step.
+  XCORR_HD bool step(const AlignSystem& system, const AlignRight& right) {
+    double found[align_unknowns];
+    system.solve(right, freedom_, found);
+    is_aligned_ = system.has_inverse && oriented(freedom_.polarity, found[4]) > 0;
     if (!is_aligned_) return false;
-    fit_ = oriented(freedom_.polarity, sums.fit());
+    fit_ = oriented(freedom_.polarity, system.fit(right));
     if (fit_before_ < -1) fit_before_ = fit_;
+    // From pixels of the template to those of the frame.
+    const double unit = -pose_.scale / found[4];
     XCORR_UNROLL
     for (int i = 0; i < 4; ++i) {
-      const double step = -found[i] / found[4];
+      const double step = unit * found[i];
       found[i] = step < -1 ? -1 : step > 1 ? 1 : step;
     }
-    pose_.x += found[0];
-    pose_.y += found[1];
-    turn(found[2] / radius());
-    pose_.scale *= 1 + found[3] / radius();
+    pose_.x += pose_.cosine * found[0] + pose_.sine * found[1];
+    pose_.y += pose_.cosine * found[1] - pose_.sine * found[0];
+    const double radius = radius_ * start_.scale;
+    turn(found[2] / radius);
+    pose_.scale *= 1 + found[3] / radius;
     is_aligned_ =
         fabs(pose_.x - start_.x) <= 1 && fabs(pose_.y - start_.y) <= 1 &&
-        fabs(pose_.sine * start_.cosine - pose_.cosine * start_.sine) * radius() <= farthest &&
-        fabs(pose_.scale / start_.scale - 1) * radius() <= farthest;
+        fabs(pose_.sine * start_.cosine - pose_.cosine * start_.sine) * radius <= farthest &&
+        fabs(pose_.scale / start_.scale - 1) * radius <= farthest;
     if (!is_aligned_) return false;
     double longest = 0;
     XCORR_UNROLL
@@ -407,6 +438,20 @@ struct Align {
       return feature_of(type).with(Feature::contrast, freedom.polarity != Polarity::same);
     }
     XCORR_HD double radius() const { return 0.25 * (size.width + size.height); }
+    /// The equation of the template's pixel at (x, y).
+    template <class Pixel>
+    XCORR_HD AlignEquation equation(int x, int y, const SmoothedPixel& pixel) const {
+      return {u(x), v(y), pixel, static_cast<float>(1 / radius()), align_middle<Pixel>};
+    }
+    XCORR_HD float u(int x) const { return x - 0.5F * (size.width - 1); }
+    XCORR_HD float v(int y) const { return y - 0.5F * (size.height - 1); }
+    /// Adds the pixel of the frame where that pixel lies.
+    template <class Pixel, class T>
+    XCORR_HD void add(const AlignMap& map, const Pixel* rows, int x, int y,
+                      const SmoothedPixel& pixel, AlignRightOf<T>& sums) const {
+      const float here = map.smoothed_at(rows, pitch, frame, u(x), v(y));
+      sums.add_pixel(equation<Pixel>(x, y, pixel), here - align_middle<Pixel>);
+    }
   };
 
   struct Buffers : Launch {

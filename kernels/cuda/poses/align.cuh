@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The parts of least squares by a block: the matrix of the template, its inverse, the right side at
+// a pose, and the steps.
+#pragma once
+
+#include "cuda/common/warp.cuh"
+#include "stages/align.hpp"
+
+namespace xcorr::cuda {
+
+/// Of sums in each lane of a warp, `step` lanes apart, the sums over the lanes. They are shared
+/// out: a lane keeps half of what it had, and at the end the one of number(). All indices are known
+/// when it is compiled: else they would not stay in registers.
+template <int count, int step>
+struct WarpSums {
+  static constexpr int half = (count + 1) / 2;
+  using Rest = WarpSums<half, step / 2>;
+
+  template <class T>
+  __device__ static void find(T* sums) {
+    const bool upper = threadIdx.x & step;
+#pragma unroll
+    for (int k = 0; k < half; ++k) {
+      const T other = k + half < count ? sums[k + half] : 0;
+      const T theirs = __shfl_xor_sync(~0u, upper ? sums[k] : other, step);
+      sums[k] = (upper ? other : sums[k]) + theirs;
+    }
+    Rest::find(sums);
+  }
+  /// At least `count` for none.
+  __device__ static int number() {
+    const int rest = Rest::number();
+    return rest >= half ? count : rest + (threadIdx.x & step ? half : 0);
+  }
+};
+template <int count>
+struct WarpSums<count, 0> {
+  static_assert(count == 1, "at most a sum a lane");
+  template <class T>
+  __device__ static void find(T*) {}
+  __device__ static int number() { return 0; }
+};
+
+/// T: of the frame's pixels. Sum: in which a thread adds up the right side.
+template <class T, class Sum>
+struct Align {
+  static constexpr int threads = 512, warps = threads / 32;
+
+  /// Which of the blocks that share the pixels this one is.
+  struct Share {
+    int index = 0, count = 1;
+  };
+
+  /// The sums over this block's share, which all threads may read after the next barrier.
+  __device__ static void add_matrix(const stage::Align::Problem& p, const stage::Align::Buffers& b,
+                                    Share share, AlignMatrix& matrix) {
+    AlignMatrix sums;
+    sums.clear();
+    for_pixels(p, b, share,
+               [&](int x, int y, int at) { sums.add_pixel(p.equation<T>(x, y, b.smoothed[at])); });
+    add_up(sums, matrix);
+  }
+
+  /// Of the frame at a pose, likewise.
+  __device__ static void add_right(const stage::Align::Problem& p, const stage::Align::Buffers& b,
+                                   Share share, const AlignMap& map, AlignRight& right) {
+    const T* frame = row_of<T>(b.frame, p.pitch, 0);
+    AlignRightOf<Sum> sums;
+    sums.clear();
+    for_pixels(p, b, share,
+               [&](int x, int y, int at) { p.add(map, frame, x, y, b.smoothed[at], sums); });
+    add_up(sums, right);
+  }
+
+  /// By all threads of the block: a lane a column.
+  __device__ static void invert(const stage::Align::Problem& p, AlignSystem& system) {
+    const int column = threadIdx.x;
+    if (column >= align_unknowns) return;
+    const bool exists = system.invert(p.freedom, column);
+    if (column == 0) system.has_inverse = exists;
+  }
+
+  /// The poses of this block, of which each has all pixels to itself.
+  __device__ static void take_all_steps(const stage::Align::Problem& p,
+                                        const stage::Align::Buffers& b) {
+    __shared__ AlignSystem system;
+    __shared__ AlignRight right;
+    __shared__ AlignMap map;
+    bool has_system = false;
+    for (int i = blockIdx.x; i < p.count; i += gridDim.x) {
+      if (b.starts[i].scale == 0) {
+        if (threadIdx.x == 0) b.alignments[i] = {};
+        continue;
+      }
+      if (!has_system) {
+        add_matrix(p, b, {}, system.matrix);
+        __syncthreads();
+        invert(p, system);
+        has_system = true;
+      }
+      AlignSteps steps(b.starts[i], p.freedom, p.radius());  // of thread 0
+      if (threadIdx.x == 0) map = AlignMap(steps.pose());
+      __syncthreads();
+      for (int step = 0; step < AlignSteps::most; ++step) {
+        add_right(p, b, {}, map, right);
+        __syncthreads();
+        bool goes_on = false;
+        if (threadIdx.x == 0) {
+          goes_on = steps.step(system, right);
+          map = AlignMap(steps.pose());
+        }
+        if (!__syncthreads_or(goes_on)) break;
+      }
+      if (threadIdx.x == 0) b.alignments[i] = steps.result();
+    }
+  }
+
+ private:
+  /// Calls visit(x, y, position) for the pixels of this thread that take part.
+  template <class Visit>
+  __device__ static void for_pixels(const stage::Align::Problem& p, const stage::Align::Buffers& b,
+                                    Share share, Visit visit) {
+    const int area = p.size.width * p.size.height;
+#pragma unroll 2
+    for (int at = share.index * threads + threadIdx.x; at < area; at += share.count * threads) {
+      if (!b.counted[at]) continue;
+      const int y = at / p.size.width;
+      visit(at - y * p.size.width, y, at);
+    }
+  }
+
+  /// The sums over the threads of the block.
+  template <class Term, int count>
+  __device__ static void add_up(AlignSums<Term, count>& sums, AlignSums<double, count>& all) {
+    __shared__ Term partial[warps][count];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    using OfWarp = WarpSums<count, 16>;
+    OfWarp::find(sums.of);
+    if (const int k = OfWarp::number(); k < count) partial[warp][k] = sums.of[0];
+    __syncthreads();
+    for (int k = warp; k < count; k += warps) {
+      const double sum = warp_sum(lane < warps ? double(partial[lane][k]) : 0);
+      if (lane == 0) all.of[k] = sum;
+    }
+  }
+};
+
+}  // namespace xcorr::cuda
