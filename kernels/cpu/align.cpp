@@ -7,12 +7,12 @@
 namespace xcorr::cpu {
 namespace {
 
-/// Calls visit(x, position) for the pixels of a row that take part.
+/// Calls visit(x, smoothed pixel) for the pixels of a row that take part.
 template <class Visit>
 void for_row(const stage::Align::Problem& p, const stage::Align::Buffers& b, int y, Visit visit) {
   for (int x = 0; x < p.size.width; ++x) {
     const std::int64_t at = std::int64_t{y} * p.size.width + x;
-    if (b.counted[at]) visit(x, at);
+    if (b.counted[at]) visit(x, b.smoothed[at]);
   }
 }
 
@@ -21,8 +21,8 @@ AlignSystem system_of(const stage::Align::Problem& p, const stage::Align::Buffer
   AlignSystem system;
   system.matrix.clear();
   for (int y = 0; y < p.size.height; ++y)
-    for_row(p, b, y, [&](int x, std::int64_t at) {
-      system.matrix.add_pixel(p.equation<T>(x, y, b.smoothed[at]));
+    for_row(p, b, y, [&](int x, const SmoothedPixel& pixel) {
+      system.matrix.add_pixel(p.equation<T>(x, y, pixel));
     });
   for (int column = 0; column < align_unknowns; ++column)
     system.has_inverse = system.invert(p.freedom, column);
@@ -40,8 +40,9 @@ AlignRight right_of(const stage::Align::Problem& p, const stage::Align::Buffers&
   for (int y = 0; y < p.size.height; ++y) {
     OfRow of_row;
     of_row.clear();
-    for_row(p, b, y,
-            [&](int x, std::int64_t at) { p.add(map, frame, x, y, b.smoothed[at], of_row); });
+    for_row(p, b, y, [&](int x, const SmoothedPixel& pixel) {
+      p.add(map, frame, x, y, pixel, ReadEach(), of_row);
+    });
     sums.add(of_row);
   }
   return sums;

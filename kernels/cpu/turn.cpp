@@ -28,8 +28,9 @@ TurnedSums turned(const TurnedTemplate<T>& from, const TurnMap& map, std::int64_
   for (int y = 0; y < map.height; ++y) {
     const TurnedRow row(from, map, y);
     for (int x = 0; x < map.width; ++x) {
-      const TurnedPixel<T> pixel(from, map, row, x, y,
-                                 [](int f) -> const CubicWeights& { return weights[f]; });
+      const TurnedPixel<T> pixel(
+          from, map, row, x, y, [](int f) -> const CubicWeights& { return weights[f]; },
+          ReadEach());
       const std::int64_t at = y * pitch + x;
       picture[at] = pixel.value;
       mask[at] = pixel.counts;

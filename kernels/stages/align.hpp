@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include "stages/contrast.hpp"
+#include "stages/four_pixels.hpp"
 #include "stages/rows.hpp"
 #include "stages/stage.hpp"
 
@@ -59,39 +60,40 @@ class AlignMap {
 
   /// The smoothed frame at the place (u, v) from the template's centre. What lies outside is as the
   /// nearest pixel.
-  template <class Pixel>
-  XCORR_HD float smoothed_at(const Pixel* frame, std::int64_t pitch, Size size, float u,
-                             float v) const {
+  template <class Pixel, class Read>
+  XCORR_HD float smoothed_at(const Pixel* frame, std::int64_t pitch, Size size, float u, float v,
+                             Read read) const {
     const float x = x_ + (across_ * u + down_ * v), y = y_ + (across_ * v - down_ * u);
     const float whole_x = floorf(x), whole_y = floorf(y);
-    const int left = left_ + static_cast<int>(whole_x), top = top_ + static_cast<int>(whole_y);
+    const int left = left_ + static_cast<int>(whole_x) - 1;
+    const int top = top_ + static_cast<int>(whole_y) - 1;
     const SplineWeights<float> across(x - whole_x), down(y - whole_y);
-    if (left >= 1 && top >= 1 && left + 2 < size.width && top + 2 < size.height) {
-      const Pixel* first = row_of<Pixel>(frame, pitch, top - 1) + left - 1;
-      return weighed(across, down,
-                     [&](int i, int j) { return float(row_of<Pixel>(first, pitch, j)[i]); });
+    float sum = 0;
+    const auto add = [&](int j, const FourPixels<Pixel>& row) {
+      float in_row = 0;
+      XCORR_UNROLL
+      for (int i = 0; i < 4; ++i) in_row += across.of[i] * float(row.of[i]);
+      sum += down.of[j] * in_row;
+    };
+    if (left >= 0 && top >= 0 && left + 4 + Read::past <= size.width && top + 4 <= size.height) {
+      const Pixel* const first = row_of<Pixel>(frame, pitch, top) + left;
+      XCORR_UNROLL
+      for (int j = 0; j < 4; ++j) add(j, read(row_of<Pixel>(first, pitch, j)));
+    } else {
+      const auto clamped = [](int i, int length) {
+        return i < 0 ? 0 : i < length ? i : length - 1;
+      };
+      XCORR_UNROLL
+      for (int j = 0; j < 4; ++j) {
+        const Pixel* const row = row_of<Pixel>(frame, pitch, clamped(top + j, size.height));
+        const auto at = [&](int i) { return row[clamped(left + i, size.width)]; };
+        add(j, {at(0), at(1), at(2), at(3)});
+      }
     }
-    const auto clamped = [](int i, int length) { return i < 0 ? 0 : i < length ? i : length - 1; };
-    return weighed(across, down, [&](int i, int j) {
-      return float(row_of<Pixel>(
-          frame, pitch, clamped(top - 1 + j, size.height))[clamped(left - 1 + i, size.width)]);
-    });
+    return sum;
   }
 
  private:
-  template <class At>
-  XCORR_HD static float weighed(const SplineWeights<float>& across,
-                                const SplineWeights<float>& down, At at) {
-    float value = 0;
-    XCORR_UNROLL
-    for (int j = 0; j < 4; ++j) {
-      float in_row = 0;
-      XCORR_UNROLL
-      for (int i = 0; i < 4; ++i) in_row += across.of[i] * at(i, j);
-      value += down.of[j] * in_row;
-    }
-    return value;
-  }
   /// Far outside nothing is different, and whole numbers end.
   XCORR_HD static int whole(double x) {
     constexpr int farthest = 1 << 24;
@@ -446,10 +448,10 @@ struct Align {
     XCORR_HD float u(int x) const { return x - 0.5F * (size.width - 1); }
     XCORR_HD float v(int y) const { return y - 0.5F * (size.height - 1); }
     /// Adds the pixel of the frame where that pixel lies.
-    template <class Pixel, class T>
+    template <class Pixel, class T, class Read>
     XCORR_HD void add(const AlignMap& map, const Pixel* rows, int x, int y,
-                      const SmoothedPixel& pixel, AlignRightOf<T>& sums) const {
-      const float here = map.smoothed_at(rows, pitch, frame, u(x), v(y));
+                      const SmoothedPixel& pixel, Read read, AlignRightOf<T>& sums) const {
+      const float here = map.smoothed_at(rows, pitch, frame, u(x), v(y), read);
       sums.add_pixel(equation<Pixel>(x, y, pixel), here - align_middle<Pixel>);
     }
   };

@@ -14,6 +14,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "stages/four_pixels.hpp"
 #include "stages/host_device.hpp"
 #include "stages/templates.hpp"
 
@@ -106,23 +107,28 @@ struct TurnedTemplate {
   XCORR_HD static int clamped(int i, int length) { return i < 0 ? 0 : i < length ? i : length - 1; }
   /// 256 times the template there; what lies outside is as the nearest pixel. The weights are those
   /// of the fractions.
+  template <class Read>
   XCORR_HD Sum value(const TurnedPlace& u, const TurnedPlace& v, const CubicWeights& across,
-                     const CubicWeights& down) const {
-    const bool within =
-        u.whole >= 1 && v.whole >= 1 && u.whole + 2 < size.width && v.whole + 2 < size.height;
+                     const CubicWeights& down, Read read) const {
+    const int left = u.whole - 1, top = v.whole - 1;
     Sum sum = 0;
-    for (int j = 0; j < 4; ++j) {
-      const int y = v.whole - 1 + j;
-      const T* row = pixels + std::int64_t{within ? y : clamped(y, size.height)} * size.width;
+    const auto add = [&](int j, const FourPixels<T>& row) {
       Sum in_row = 0;
-      if (within) {
-        row += u.whole - 1;
-        for (int i = 0; i < 4; ++i) in_row += Sum(across.of[i]) * row[i];
-      } else {
-        for (int i = 0; i < 4; ++i)
-          in_row += Sum(across.of[i]) * row[clamped(u.whole - 1 + i, size.width)];
-      }
+      XCORR_UNROLL
+      for (int i = 0; i < 4; ++i) in_row += Sum(across.of[i]) * row.of[i];
       sum += down.of[j] * in_row;
+    };
+    if (left >= 0 && top >= 0 && left + 4 <= size.width && top + 4 <= size.height &&
+        (top + 3) * size.width + left + 4 + Read::past <= size.width * size.height) {
+      const T* const first = pixels + top * size.width + left;
+      XCORR_UNROLL
+      for (int j = 0; j < 4; ++j) add(j, read(first + j * size.width));
+    } else {
+      for (int j = 0; j < 4; ++j) {
+        const T* const row = pixels + clamped(top + j, size.height) * size.width;
+        const auto at = [&](int i) { return row[clamped(left + i, size.width)]; };
+        add(j, {at(0), at(1), at(2), at(3)});
+      }
     }
     if constexpr (std::is_floating_point_v<T>)
       return sum / (1 << 14);
@@ -169,18 +175,19 @@ struct TurnedPixel {
 
   /// \param row  of the samples, if a pixel is one: all pixels of a row share it
   /// \param weights_of  the CubicWeights of a fraction
-  template <class WeightsOf>
+  /// \param read  of four pixels
+  template <class WeightsOf, class Read>
   XCORR_HD TurnedPixel(const TurnedTemplate<T>& from, const TurnMap& map, const TurnedRow& row,
-                       int x, int y, WeightsOf weights_of) {
+                       int x, int y, WeightsOf weights_of, Read read) {
     Sum sum = 0;
     if (map.log2_samples == 0) {
-      add(from, row, x, weights_of, sum);
+      add(from, row, x, weights_of, read, sum);
     } else {
       const int samples = 1 << map.log2_samples;
       for (int j = 0; j < samples && counts; ++j) {
         const TurnedRow of_samples(from, map, y * samples + j);
         for (int i = 0; i < samples && counts; ++i)
-          add(from, of_samples, x * samples + i, weights_of, sum);
+          add(from, of_samples, x * samples + i, weights_of, read, sum);
       }
     }
     if (counts) value = rounded(sum, map.log2_samples);
@@ -189,12 +196,12 @@ struct TurnedPixel {
  private:
   using Sum = typename TurnedTemplate<T>::Sum;
 
-  template <class WeightsOf>
+  template <class WeightsOf, class Read>
   XCORR_HD void add(const TurnedTemplate<T>& from, const TurnedRow& row, int sample,
-                    WeightsOf weights_of, Sum& sum) {
+                    WeightsOf weights_of, Read read, Sum& sum) {
     const TurnedPlace u = row.u_at(sample), v = row.v_at(sample);
     counts = from.counts(u, v);
-    if (counts) sum += from.value(u, v, weights_of(u.fraction), weights_of(v.fraction));
+    if (counts) sum += from.value(u, v, weights_of(u.fraction), weights_of(v.fraction), read);
   }
   XCORR_HD static T rounded(Sum sum, int log2_samples) {
     const int shift = 8 + 2 * log2_samples;

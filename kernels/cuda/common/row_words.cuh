@@ -4,6 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
+
+#include "stages/four_pixels.hpp"
 
 namespace xcorr::cuda {
 
@@ -32,6 +35,20 @@ __device__ inline void load_words_inside(const std::uint8_t* row, int x,
   const auto* from = reinterpret_cast<const std::uint32_t*>(row + x - skew);
   words_between(skew, words, [&](int i) { return from[i]; });
 }
+
+/// Reads four pixels as two words.
+struct ReadWords {
+  static constexpr int past = 4;
+
+  __device__ FourPixels<std::uint8_t> operator()(const std::uint8_t* first) const {
+    std::uint32_t word[1];
+    load_words_inside(first, 0, word);
+    const auto at = [&](int i) { return static_cast<std::uint8_t>(word[0] >> 8 * i); };
+    return {at(0), at(1), at(2), at(3)};
+  }
+};
+template <class T>
+using ReadFour = std::conditional_t<sizeof(T) == 1, ReadWords, ReadEach>;
 
 /// The word of a row of `width` pixels that begins at `x`, a word's address; 0 outside. All that is
 /// read is inside.

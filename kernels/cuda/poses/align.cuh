@@ -4,6 +4,8 @@
 // a pose, and the steps.
 #pragma once
 
+#include "cuda/common/row_words.cuh"
+#include "cuda/common/tiles.cuh"
 #include "cuda/common/warp.cuh"
 #include "stages/align.hpp"
 
@@ -57,8 +59,9 @@ struct Align {
                                     Share share, AlignMatrix& matrix) {
     AlignMatrix sums;
     sums.clear();
-    for_pixels(p, b, share,
-               [&](int x, int y, int at) { sums.add_pixel(p.equation<T>(x, y, b.smoothed[at])); });
+    for_pixels(p, b, share, [&](int x, int y, const SmoothedPixel& pixel) {
+      sums.add_pixel(p.equation<T>(x, y, pixel));
+    });
     add_up(sums, matrix);
   }
 
@@ -68,8 +71,9 @@ struct Align {
     const T* frame = row_of<T>(b.frame, p.pitch, 0);
     AlignRightOf<Sum> sums;
     sums.clear();
-    for_pixels(p, b, share,
-               [&](int x, int y, int at) { p.add(map, frame, x, y, b.smoothed[at], sums); });
+    for_pixels(p, b, share, [&](int x, int y, const SmoothedPixel& pixel) {
+      p.add(map, frame, x, y, pixel, ReadFour<T>(), sums);
+    });
     add_up(sums, right);
   }
 
@@ -117,17 +121,15 @@ struct Align {
   }
 
  private:
-  /// Calls visit(x, y, position) for the pixels of this thread that take part.
+  /// Calls visit(x, y, smoothed pixel) for the pixels of this thread that take part.
   template <class Visit>
   __device__ static void for_pixels(const stage::Align::Problem& p, const stage::Align::Buffers& b,
                                     Share share, Visit visit) {
-    const int area = p.size.width * p.size.height;
-#pragma unroll 2
-    for (int at = share.index * threads + threadIdx.x; at < area; at += share.count * threads) {
-      if (!b.counted[at]) continue;
-      const int y = at / p.size.width;
-      visit(at - y * p.size.width, y, at);
-    }
+    for_tiles(p.size, share.index * warps + threadIdx.x / 32, share.count * warps,
+              [&](int x, int y) {
+                const int at = y * p.size.width + x;
+                if (b.counted[at]) visit(x, y, b.smoothed[at]);
+              });
   }
 
   /// The sums over the threads of the block.

@@ -51,8 +51,9 @@ __device__ void make_picture(const TurnedTemplate<T>& from, const TurnMap& map, 
                              const Strip<T>& strip, Sums<T>& sums) {
   for (int i = threadIdx.x; i < strip.rows * strip.width; i += threads) {
     const int y = i / strip.width, x = i - y * strip.width;
-    const TurnedPixel<T> pixel(from, map, {from, map, first_row + y}, x, first_row + y,
-                               [](int f) { return CubicWeights(f); });
+    const TurnedPixel<T> pixel(
+        from, map, {from, map, first_row + y}, x, first_row + y,
+        [](int f) { return CubicWeights(f); }, ReadEach());
     strip.picture[i] = pixel.value;
     strip.mask[i] = pixel.counts;
     sums.counted += pixel.counts;

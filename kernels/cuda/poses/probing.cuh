@@ -7,6 +7,7 @@
 #pragma once
 
 #include "cuda/common/row_words.cuh"
+#include "cuda/common/tiles.cuh"
 #include "cuda/common/warp.cuh"
 #include "stages/probe.hpp"
 #include "stages/score.hpp"
@@ -103,29 +104,26 @@ class Probing {
     int words, rows;
   };
 
-  /// A warp has a row, so that nothing is divided and what pixels of a row share is computed once.
   __device__ static void make_picture(const TurnedTemplate<std::uint8_t>& from, const TurnMap& map,
                                       int first_row, const Strip& strip, Sums& sums) {
-    const auto weights_of = [](int fraction) { return CubicWeights(fraction); };
     const int pitch = 4 * strip.words;
     u32 mine[3] = {};
-    for (int y = threadIdx.x / 32; y < strip.rows; y += warps) {
-      const TurnedRow row(from, map, first_row + y);
-      for (int x = threadIdx.x % 32; x < pitch; x += 32) {
-        std::uint8_t value = 0;
-        bool counts = false;
-        if (x < map.width) {
-          const TurnedPixel pixel(from, map, row, x, first_row + y, weights_of);
-          value = pixel.value;
-          counts = pixel.counts;
-        }
-        strip.picture[y * pitch + x] = value;
-        strip.mask[y * pitch + x] = counts ? 0xff : 0;
-        mine[counted] += counts;
-        mine[right_sum] += value;
-        mine[right_squares] += u32{value} * value;
+    for_tiles({pitch, strip.rows}, threadIdx.x / 32, warps, [&](int x, int row) {
+      std::uint8_t value = 0;
+      bool counts = false;
+      if (const int y = first_row + row; x < map.width) {
+        const TurnedPixel pixel(
+            from, map, {from, map, y}, x, y, [](int fraction) { return CubicWeights(fraction); },
+            ReadWords());
+        value = pixel.value;
+        counts = pixel.counts;
       }
-    }
+      strip.picture[row * pitch + x] = value;
+      strip.mask[row * pitch + x] = counts ? 0xff : 0;
+      mine[counted] += counts;
+      mine[right_sum] += value;
+      mine[right_squares] += u32{value} * value;
+    });
 #pragma unroll
     for (int k = 0; k < 3; ++k) {
       const u32 sum = warp_sum(mine[k]);

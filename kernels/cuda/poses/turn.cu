@@ -3,6 +3,8 @@
 // Turned and scaled templates on the GPU, a block a picture.
 #include "cuda/common/block_sums.cuh"
 #include "cuda/common/launch.cuh"
+#include "cuda/common/row_words.cuh"
+#include "cuda/common/tiles.cuh"
 #include "stages/score.hpp"
 #include "stages/turn.hpp"
 
@@ -20,23 +22,22 @@ __global__ void __launch_bounds__(threads, 2) turn(stage::Turn::Problem p, stage
     const TurnedTemplate from(p.pyramid, static_cast<const T*>(b.pixels), b.mask, map.level,
                               p.shift_u, p.shift_v);
     Sum totals[3] = {};
-    for (int y = threadIdx.x / 32; y < p.most.height; y += warps)
-      for (int x = threadIdx.x % 32; x < p.most.width; x += 32) {
-        T value = 0;
-        bool counts = false;
-        if (x < map.width && y < map.height) {
-          const TurnedPixel pixel(from, map, {from, map, y}, x, y,
-                                  [](int f) { return CubicWeights(f); });
-          value = pixel.value;
-          counts = pixel.counts;
-        }
-        const std::int64_t at = i * p.most.area() + std::int64_t{y} * p.most.width + x;
-        static_cast<T*>(b.pictures)[at] = value;
-        b.masks[at] = counts;
-        totals[0] += counts;
-        totals[1] += value;
-        totals[2] += Sum(value) * value;
+    for_tiles(p.most, threadIdx.x / 32, warps, [&](int x, int y) {
+      T value = 0;
+      bool counts = false;
+      if (x < map.width && y < map.height) {
+        const TurnedPixel pixel(
+            from, map, {from, map, y}, x, y, [](int f) { return CubicWeights(f); }, ReadFour<T>());
+        value = pixel.value;
+        counts = pixel.counts;
       }
+      const std::int64_t at = i * p.most.area() + std::int64_t{y} * p.most.width + x;
+      static_cast<T*>(b.pictures)[at] = value;
+      b.masks[at] = counts;
+      totals[0] += counts;
+      totals[1] += value;
+      totals[2] += Sum(value) * value;
+    });
     block_sums<warps>(totals);
     if (threadIdx.x == 0) {
       const TermOf<T> counted = totals[0], sum = totals[1], squares = totals[2];

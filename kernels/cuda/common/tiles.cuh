@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The pixels of a picture by tiles of 8 x 4, a tile a warp. What is read for the pixels of a tile
+// at any angle lies in few lines of the cache, each of which takes an access of its own; for 32
+// pixels of a row it may lie in as many lines.
+#pragma once
+
+#include <xcorr/types.hpp>
+
+namespace xcorr::cuda {
+
+/// Calls visit(x, y) for the pixels that fall to this lane of the warp, one of `warps`.
+template <class Visit>
+__device__ void for_tiles(Size size, int warp, int warps, Visit visit) {
+  constexpr int wide = 8, high = 4;
+  const int lane = threadIdx.x % 32, across = (size.width + wide - 1) / wide,
+            tiles = across * ((size.height + high - 1) / high);
+  for (int tile = warp; tile < tiles; tile += warps) {
+    const int row = tile / across;
+    const int x = (tile - row * across) * wide + lane % wide, y = row * high + lane / wide;
+    if (x < size.width && y < size.height) visit(x, y);
+  }
+}
+
+}  // namespace xcorr::cuda
