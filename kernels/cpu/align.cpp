@@ -10,10 +10,9 @@ namespace {
 /// Calls visit(x, smoothed pixel) for the pixels of a row that take part.
 template <class Visit>
 void for_row(const stage::Align::Problem& p, const stage::Align::Buffers& b, int y, Visit visit) {
-  for (int x = 0; x < p.size.width; ++x) {
-    const std::int64_t at = std::int64_t{y} * p.size.width + x;
-    if (b.counted[at]) visit(x, b.smoothed[at]);
-  }
+  const SmoothedPixel* const row = b.smoothed + std::int64_t{y} * p.size.width;
+  for (int x = 0; x < p.size.width; ++x)
+    if (row[x].counts) visit(x, row[x]);
 }
 
 template <class T>
@@ -34,7 +33,7 @@ AlignRight right_of(const stage::Align::Problem& p, const stage::Align::Buffers&
                     const AlignMap& map) {
   // Single precision has room for the sums of a row of bytes.
   using OfRow = AlignRightOf<std::conditional_t<sizeof(T) == 1, float, double>>;
-  const T* frame = row_of<T>(b.frame, p.pitch, 0);
+  const AlignFrame<T> frame = p.pixels<T>(b.frame);
   AlignRight sums;
   sums.clear();
   for (int y = 0; y < p.size.height; ++y) {

@@ -45,6 +45,15 @@ struct SplineWeights {
   }
 };
 
+/// A frame's pixels, or those of a part of it.
+template <class Pixel>
+struct AlignFrame {
+  const Pixel* rows;
+  std::int64_t pitch;  ///< bytes
+  Size size;
+  int left = 0, top = 0;  ///< of the first one, in the frame
+};
+
 /// The way from a template to the frame at a pose, in single precision, which suffices from a whole
 /// pixel near the pose's place on.
 class AlignMap {
@@ -61,12 +70,12 @@ class AlignMap {
   /// The smoothed frame at the place (u, v) from the template's centre. What lies outside is as the
   /// nearest pixel.
   template <class Pixel, class Read>
-  XCORR_HD float smoothed_at(const Pixel* frame, std::int64_t pitch, Size size, float u, float v,
-                             Read read) const {
+  XCORR_HD float smoothed_at(const AlignFrame<Pixel>& frame, float u, float v, Read read) const {
     const float x = x_ + (across_ * u + down_ * v), y = y_ + (across_ * v - down_ * u);
     const float whole_x = floorf(x), whole_y = floorf(y);
-    const int left = left_ + static_cast<int>(whole_x) - 1;
-    const int top = top_ + static_cast<int>(whole_y) - 1;
+    const auto [rows, pitch, size, part_left, part_top] = frame;
+    const int left = left_ - part_left + static_cast<int>(whole_x) - 1;
+    const int top = top_ - part_top + static_cast<int>(whole_y) - 1;
     const SplineWeights<float> across(x - whole_x), down(y - whole_y);
     float sum = 0;
     const auto add = [&](int j, const FourPixels<Pixel>& row) {
@@ -76,7 +85,7 @@ class AlignMap {
       sum += down.of[j] * in_row;
     };
     if (left >= 0 && top >= 0 && left + 4 + Read::past <= size.width && top + 4 <= size.height) {
-      const Pixel* const first = row_of<Pixel>(frame, pitch, top) + left;
+      const Pixel* const first = row_of<Pixel>(rows, pitch, top) + left;
       XCORR_UNROLL
       for (int j = 0; j < 4; ++j) add(j, read(row_of<Pixel>(first, pitch, j)));
     } else {
@@ -85,7 +94,7 @@ class AlignMap {
       };
       XCORR_UNROLL
       for (int j = 0; j < 4; ++j) {
-        const Pixel* const row = row_of<Pixel>(frame, pitch, clamped(top + j, size.height));
+        const Pixel* const row = row_of<Pixel>(rows, pitch, clamped(top + j, size.height));
         const auto at = [&](int i) { return row[clamped(left + i, size.width)]; };
         add(j, {at(0), at(1), at(2), at(3)});
       }
@@ -132,16 +141,18 @@ struct SplinePixelOf {
 
 using SplinePixel = SplinePixelOf<std::int32_t>;
 
-/// The same in gray levels.
-struct SmoothedPixel {
+/// The same in gray levels. A GPU reads it at once.
+struct alignas(16) SmoothedPixel {
   float value = 0, by_u = 0, by_v = 0;
+  float counts = 0;  ///< 1: it takes part
 
   SmoothedPixel() = default;
   template <class Value>
   XCORR_HD explicit SmoothedPixel(const SplinePixelOf<Value>& pixel)
       : value(float(pixel.value) / SplinePixel::value_unit),
         by_u(float(pixel.by_u) / SplinePixel::slope_unit),
-        by_v(float(pixel.by_v) / SplinePixel::slope_unit) {}
+        by_v(float(pixel.by_v) / SplinePixel::slope_unit),
+        counts(1) {}
 };
 
 /// Of the template's pixel at `pixel`, which has neighbours on all sides.
@@ -330,6 +341,8 @@ struct AlignSystem {
 class AlignSteps {
  public:
   static constexpr int most = 10;
+  /// How far turning and scaling may move what is at the radius: more than the steps of a search.
+  static constexpr double farthest = 3;
 
   /// \param radius  of the template, in its pixels
   XCORR_HD AlignSteps(const AlignedPose& start, const AlignFreedom& freedom, double radius)
@@ -384,8 +397,6 @@ class AlignSteps {
     pose_.sine = pose_.sine * cosine + before * sine;
   }
 
-  /// How far turning and scaling may move what is at the radius: more than the steps of a search.
-  static constexpr double farthest = 3;
   /// Where one is sharper than the other, steps end beside the best fit.
   static constexpr double margin = 0.05;
 
@@ -411,7 +422,7 @@ struct Smooth {
 
   struct Buffers : Launch {
     const void* pixels = nullptr;           ///< dense
-    const std::uint8_t* counted = nullptr;  ///< see Align; none at the rim
+    const std::uint8_t* counted = nullptr;  ///< which take part: not 0; none at the rim
     SmoothedPixel* smoothed = nullptr;      ///< 0 where they take no part
   };
 
@@ -440,6 +451,10 @@ struct Align {
       return feature_of(type).with(Feature::contrast, freedom.polarity != Polarity::same);
     }
     XCORR_HD double radius() const { return 0.25 * (size.width + size.height); }
+    template <class Pixel>
+    XCORR_HD AlignFrame<Pixel> pixels(const std::uint8_t* bytes) const {
+      return {row_of<Pixel>(bytes, pitch, 0), pitch, frame};
+    }
     /// The equation of the template's pixel at (x, y).
     template <class Pixel>
     XCORR_HD AlignEquation equation(int x, int y, const SmoothedPixel& pixel) const {
@@ -449,9 +464,9 @@ struct Align {
     XCORR_HD float v(int y) const { return y - 0.5F * (size.height - 1); }
     /// Adds the pixel of the frame where that pixel lies.
     template <class Pixel, class T, class Read>
-    XCORR_HD void add(const AlignMap& map, const Pixel* rows, int x, int y,
+    XCORR_HD void add(const AlignMap& map, const AlignFrame<Pixel>& pixels, int x, int y,
                       const SmoothedPixel& pixel, Read read, AlignRightOf<T>& sums) const {
-      const float here = map.smoothed_at(rows, pitch, frame, u(x), v(y), read);
+      const float here = map.smoothed_at(pixels, u(x), v(y), read);
       sums.add_pixel(equation<Pixel>(x, y, pixel), here - align_middle<Pixel>);
     }
   };
@@ -459,7 +474,6 @@ struct Align {
   struct Buffers : Launch {
     const std::uint8_t* frame = nullptr;      ///< its rows' bytes
     const SmoothedPixel* smoothed = nullptr;  ///< the template, smoothed as the frame is
-    const std::uint8_t* counted = nullptr;    ///< which of its pixels take part: not 0
     const AlignedPose* starts = nullptr;      ///< of scale 0: none, and all 0 comes out
     Alignment* alignments = nullptr;
   };
@@ -468,7 +482,6 @@ struct Align {
   static void arguments(const Problem& p, Visit visit) {
     visit("frame", &Buffers::frame, matrices(p.type, p.frame, p.pitch, 0, 1));
     visit("smoothed", &Buffers::smoothed, records<SmoothedPixel>(p.size.area()));
-    visit("counted", &Buffers::counted, elements(ElementType::u8, p.size.area()));
     visit("starts", &Buffers::starts, records<AlignedPose>(p.count));
     visit("alignments", &Buffers::alignments, records<Alignment>(p.count));
   }

@@ -117,7 +117,9 @@ struct PoseSteps {
   }
   /// The pixels that a length covers, in 2^-30 pixels of the template; a millionth does not count.
   XCORR_HD static std::int32_t pixels_in(std::int64_t length, std::int64_t pixel) {
-    const std::int64_t unit = pixel << 6, covered = (length - (unit >> 20) + unit - 1) / unit;
+    const std::int64_t unit = pixel << 6;
+    // Of numbers below 2^53 the quotient rounds to a whole number only where it is one.
+    const double covered = double(length - (unit >> 20) + unit - 1) / double(unit);
     return covered < 1 ? 1 : static_cast<std::int32_t>(covered);
   }
 };

@@ -258,6 +258,7 @@ void smooth_as(const stage::Smooth::Problem& p, const stage::Smooth::Buffers& b)
     b.smoothed[i].value = static_cast<float>(value / 36);
     b.smoothed[i].by_u = static_cast<float>(by_u / 12);
     b.smoothed[i].by_v = static_cast<float>(by_v / 12);
+    b.smoothed[i].counts = b.counted[i] ? 1 : 0;
   }
 }
 
@@ -329,8 +330,8 @@ Alignment align(const stage::Align::Problem& p, const stage::Align::Buffers& b,
     for (int v = 0; v < p.size.height; ++v)
       for (int u = 0; u < p.size.width; ++u) {
         const std::int64_t at = std::int64_t{v} * p.size.width + u;
-        if (!b.counted[at]) continue;
         const SmoothedPixel& t = b.smoothed[at];
+        if (!t.counts) continue;
         const Wide du = u - (p.size.width - 1) / 2.0L, dv = v - (p.size.height - 1) / 2.0L;
         const Wide dx = z * (c * du + s * dv), dy = z * (c * dv - s * du);
         const Wide gx = (c * t.by_u + s * t.by_v) / z, gy = (c * t.by_v - s * t.by_u) / z;

@@ -31,4 +31,37 @@ __device__ T warp_sum(const T* values, int count) {
   return warp_sum(own + (lane + 32 < count ? values[lane + 32] : T(0)));
 }
 
+/// Of sums in each lane of a warp, `step` lanes apart, the sums over the lanes. They are shared
+/// out: a lane keeps half of what it had, and at the end the one of number(). All indices are known
+/// when it is compiled: else they would not stay in registers.
+template <int count, int step>
+struct WarpSums {
+  static constexpr int half = (count + 1) / 2;
+  using Rest = WarpSums<half, step / 2>;
+
+  template <class T>
+  __device__ static void find(T* sums) {
+    const bool upper = threadIdx.x & step;
+#pragma unroll
+    for (int k = 0; k < half; ++k) {
+      const T other = k + half < count ? sums[k + half] : 0;
+      const T theirs = __shfl_xor_sync(~0u, upper ? sums[k] : other, step);
+      sums[k] = (upper ? other : sums[k]) + theirs;
+    }
+    Rest::find(sums);
+  }
+  /// At least `count` for none.
+  __device__ static int number() {
+    const int rest = Rest::number();
+    return rest >= half ? count : rest + (threadIdx.x & step ? half : 0);
+  }
+};
+template <int count>
+struct WarpSums<count, 0> {
+  static_assert(count == 1, "at most a sum a lane");
+  template <class T>
+  __device__ static void find(T*) {}
+  __device__ static int number() { return 0; }
+};
+
 }  // namespace xcorr::cuda

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "cuda/common/launch.cuh"
+#include "cuda/common/shared_memory.cuh"
 #include "cuda/common/tickets.cuh"
 
 namespace xcorr::cuda {
@@ -27,9 +28,40 @@ int parts_of(const stage::Align::Problem& p) {
              : static_cast<int>(std::min<std::int64_t>(ceil_div(pixels, threads), most));
 }
 
+/// Of shared memory, for the part of the frame that a pose's steps read.
+constexpr int part_bytes = 40 * 1024;
+
+/// Brings that part there; the whole frame where it is too large. Called by all threads of a block.
+__device__ AlignFrame<std::uint8_t> part_at(const stage::Align::Problem& p,
+                                            const std::uint8_t* bytes, const AlignedPose& pose) {
+  // A pixel, what turning and scaling move the far ends of a narrow template, and the spline.
+  constexpr int margin = 1 + static_cast<int>(2 * AlignSteps::farthest) + 2;
+  const AlignFrame<std::uint8_t> frame = p.pixels<std::uint8_t>(bytes);
+  const double c = fabs(pose.cosine * pose.scale), s = fabs(pose.sine * pose.scale);
+  const double half_width = 0.5 * (c * p.size.width + s * p.size.height) + margin,
+               half_height = 0.5 * (s * p.size.width + c * p.size.height) + margin;
+  const int left = max(0, __double2int_rd(pose.x - half_width)),
+            top = max(0, __double2int_rd(pose.y - half_height)),
+            width = min(p.frame.width, __double2int_ru(pose.x + half_width)) - left,
+            height = min(p.frame.height, __double2int_ru(pose.y + half_height)) - top;
+  if (width <= 0 || height <= 0) return frame;
+  // An odd number of words a row: pixels below each other are in different banks.
+  const int words = (width + 3) / 4 | 1;
+  if (std::int64_t{4} * words * height > part_bytes) return frame;
+  auto* const part = dynamic_shared<std::uint32_t>();
+  for (int y = threadIdx.x / 32; y < height; y += Aligning::warps)
+    for (int i = threadIdx.x % 32; i < words; i += 32) {
+      std::uint32_t word[1];
+      load_words(bytes + (top + y) * p.pitch, left + 4 * i, p.frame.width, word);
+      part[y * words + i] = word[0];
+    }
+  return {reinterpret_cast<const std::uint8_t*>(part), 4 * words, {width, height}, left, top};
+}
+
 __global__ void __launch_bounds__(threads) align(stage::Align::Problem p, stage::Align::Buffers b) {
   wait_for_previous();
-  Aligning::take_all_steps(p, b);
+  Aligning::take_all_steps(p, b,
+                           [&](const AlignedPose& pose) { return part_at(p, b.frame, pose); });
 }
 
 /// What outlives a launch.
@@ -116,7 +148,7 @@ __global__ void __launch_bounds__(threads)
     __syncthreads();
     if (goes_on) {
       AlignRight* const shares = parts.rights + std::int64_t{i} * gridDim.x;
-      Aligning::add_right(p, b, share(), map, shares[blockIdx.x]);
+      Aligning::add_right(p, b, share(), p.pixels<std::uint8_t>(b.frame), map, shares[blockIdx.x]);
       if (add_parts(shares, &parts.tickets[i], right) && threadIdx.x == 0) {
         AlignSteps steps = steps_before();
         const bool more = steps.step(*parts.system, right) && step + 1 < AlignSteps::most;
@@ -140,8 +172,8 @@ Status launch(const stage::Align::Problem& p, const Device& device, const stage:
               PlanState* state) {
   const int blocks = parts_of(p);
   if (blocks == 1)
-    return enqueue_early(device, "align", align, dim3(grid_extent(p.count)), dim3(threads), 0,
-                         b.stream, p, b);
+    return enqueue_early(device, "align", align, dim3(grid_extent(p.count)), dim3(threads),
+                         part_bytes, b.stream, p, b);
   const Parts parts(p, b.workspace, static_cast<const Tickets*>(state)->counters());
   if (Status s = enqueue_early(device, "align_system", align_system, dim3(blocks), dim3(threads), 0,
                                b.stream, p, b, parts);

@@ -11,39 +11,6 @@
 
 namespace xcorr::cuda {
 
-/// Of sums in each lane of a warp, `step` lanes apart, the sums over the lanes. They are shared
-/// out: a lane keeps half of what it had, and at the end the one of number(). All indices are known
-/// when it is compiled: else they would not stay in registers.
-template <int count, int step>
-struct WarpSums {
-  static constexpr int half = (count + 1) / 2;
-  using Rest = WarpSums<half, step / 2>;
-
-  template <class T>
-  __device__ static void find(T* sums) {
-    const bool upper = threadIdx.x & step;
-#pragma unroll
-    for (int k = 0; k < half; ++k) {
-      const T other = k + half < count ? sums[k + half] : 0;
-      const T theirs = __shfl_xor_sync(~0u, upper ? sums[k] : other, step);
-      sums[k] = (upper ? other : sums[k]) + theirs;
-    }
-    Rest::find(sums);
-  }
-  /// At least `count` for none.
-  __device__ static int number() {
-    const int rest = Rest::number();
-    return rest >= half ? count : rest + (threadIdx.x & step ? half : 0);
-  }
-};
-template <int count>
-struct WarpSums<count, 0> {
-  static_assert(count == 1, "at most a sum a lane");
-  template <class T>
-  __device__ static void find(T*) {}
-  __device__ static int number() { return 0; }
-};
-
 /// T: of the frame's pixels. Sum: in which a thread adds up the right side.
 template <class T, class Sum>
 struct Align {
@@ -67,8 +34,8 @@ struct Align {
 
   /// Of the frame at a pose, likewise.
   __device__ static void add_right(const stage::Align::Problem& p, const stage::Align::Buffers& b,
-                                   Share share, const AlignMap& map, AlignRight& right) {
-    const T* frame = row_of<T>(b.frame, p.pitch, 0);
+                                   Share share, const AlignFrame<T>& frame, const AlignMap& map,
+                                   AlignRight& right) {
     AlignRightOf<Sum> sums;
     sums.clear();
     for_pixels(p, b, share, [&](int x, int y, const SmoothedPixel& pixel) {
@@ -85,9 +52,11 @@ struct Align {
     if (column == 0) system.has_inverse = exists;
   }
 
-  /// The poses of this block, of which each has all pixels to itself.
+  /// Of the poses that fall to this block.
+  /// \param frame_at  the frame, or of it what steps from a pose read, by all threads of the block
+  template <class FrameAt>
   __device__ static void take_all_steps(const stage::Align::Problem& p,
-                                        const stage::Align::Buffers& b) {
+                                        const stage::Align::Buffers& b, FrameAt frame_at) {
     __shared__ AlignSystem system;
     __shared__ AlignRight right;
     __shared__ AlignMap map;
@@ -105,9 +74,10 @@ struct Align {
       }
       AlignSteps steps(b.starts[i], p.freedom, p.radius());  // of thread 0
       if (threadIdx.x == 0) map = AlignMap(steps.pose());
+      const AlignFrame<T> frame = frame_at(b.starts[i]);
       __syncthreads();
       for (int step = 0; step < AlignSteps::most; ++step) {
-        add_right(p, b, {}, map, right);
+        add_right(p, b, {}, frame, map, right);
         __syncthreads();
         bool goes_on = false;
         if (threadIdx.x == 0) {
@@ -127,8 +97,8 @@ struct Align {
                                     Share share, Visit visit) {
     for_tiles(p.size, share.index * warps + threadIdx.x / 32, share.count * warps,
               [&](int x, int y) {
-                const int at = y * p.size.width + x;
-                if (b.counted[at]) visit(x, y, b.smoothed[at]);
+                const SmoothedPixel pixel = b.smoothed[y * p.size.width + x];
+                if (pixel.counts) visit(x, y, pixel);
               });
   }
 

@@ -14,7 +14,7 @@ using Aligning = Align<T, double>;
 template <class T>
 __global__ void __launch_bounds__(Aligning<T>::threads)
     align_words(stage::Align::Problem p, stage::Align::Buffers b) {
-  Aligning<T>::take_all_steps(p, b);
+  Aligning<T>::take_all_steps(p, b, [&](const AlignedPose&) { return p.pixels<T>(b.frame); });
 }
 
 Status launch(const stage::Align::Problem& p, const Device&, const stage::Align::Buffers& b,

@@ -32,19 +32,24 @@ struct Cut {
   std::size_t bytes() const { return Probing::bytes(words, rows); }
 };
 
-/// Adds the block's sums to those of the try; true in its last block, which then has all of them,
+/// Adds the block's sums to those of the try; true in its last block, which then has them in `all`,
 /// and the try's are 0 again.
-__device__ bool add_up(Probing::Sums& sums, Probing::Sums& totals, unsigned* ticket, int blocks) {
-  if (blocks == 1) return true;
-  if (threadIdx.x < sum_count) {
-    atomicAdd(&totals[threadIdx.x], sums[threadIdx.x]);
-    __threadfence();
+__device__ bool add_up(const Probing::Sums& sums, Probing::Totals& totals, unsigned* ticket,
+                       int blocks, Probing::Totals& all) {
+  const int k = threadIdx.x;
+  if (k < sum_count) {
+    all[k] = sums[k];
+    if (blocks > 1) {
+      atomicAdd(&totals[k], all[k]);
+      __threadfence();
+    }
   }
   __syncthreads();
+  if (blocks == 1) return true;
   if (!is_last_block(ticket, blocks)) return false;
-  if (threadIdx.x < sum_count) {
-    sums[threadIdx.x] = *static_cast<volatile u64*>(&totals[threadIdx.x]);
-    totals[threadIdx.x] = 0;
+  if (k < sum_count) {
+    all[k] = *static_cast<volatile u64*>(&totals[k]);
+    totals[k] = 0;
   }
   __syncthreads();
   return true;
@@ -52,8 +57,9 @@ __device__ bool add_up(Probing::Sums& sums, Probing::Sums& totals, unsigned* tic
 
 __global__ void __launch_bounds__(threads, 2)
     probe(stage::Probe::Problem p, stage::Probe::Buffers b, bool minimum, Cut cut,
-          unsigned* tickets, Probing::Sums* totals) {
+          unsigned* tickets, Probing::Totals* totals) {
   __shared__ Probing::Sums sums;
+  __shared__ Probing::Totals all;
   wait_for_previous();
   const int tries = p.tries(), count = *b.candidate_count * tries;
   for (int item = blockIdx.x; item < count * cut.count; item += gridDim.x) {
@@ -71,9 +77,9 @@ __global__ void __launch_bounds__(threads, 2)
     Probing::add(p, b, probed, first_row, min(height - first_row, cut.rows),
                  dynamic_shared<std::uint8_t>(), sums);
     __syncthreads();
-    if (add_up(sums, totals[index], &tickets[index], ceil_div(height, cut.rows)) &&
-        threadIdx.x < 32)
-      Probing::find(p, minimum, probed, sums, b.found[index]);
+    const int strips = ceil_div(height, cut.rows);
+    if (add_up(sums, totals[index], &tickets[index], strips, all) && threadIdx.x < 32)
+      Probing::find(p, minimum, probed, all, b.found[index]);
     __syncthreads();  // the next strip overwrites what is shared
   }
 }
@@ -88,7 +94,7 @@ class Totals final : public PlanState {
     return std::unique_ptr<PlanState>(new Totals(std::move(tickets.value()), tries));
   }
   Status set_rights(const void*, Stream) override { return {}; }
-  Probing::Sums* totals() const { return reinterpret_cast<Probing::Sums*>(zeros()); }
+  Probing::Totals* totals() const { return reinterpret_cast<Probing::Totals*>(zeros()); }
   unsigned* tickets() const {
     return zeros() + tries_ * sum_count * (sizeof(u64) / sizeof(unsigned));
   }

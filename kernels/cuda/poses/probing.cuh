@@ -40,7 +40,8 @@ class Probing {
   /// The sums of a picture and of its windows, as indices.
   enum Sum : int { counted, right_sum, right_squares, of_places };
   static constexpr int sum_count = of_places + 3 * places;
-  using Sums = unsigned long long[sum_count];
+  using Sums = u32[sum_count];  ///< of some rows, for which 32 bits suffice
+  using Totals = unsigned long long[sum_count];
 
   /// Of shared memory for rows of so many words: of picture and mask, and of the frame.
   static constexpr std::size_t bytes(int words, int rows) {
@@ -64,7 +65,7 @@ class Probing {
 
   /// The best of the places, by all lanes of a warp; written by one of them.
   __device__ static void find(const stage::Probe::Problem& p, bool minimum, const ProbedTry& one,
-                              const Sums& sums, ProbedPlace& found) {
+                              const Totals& sums, ProbedPlace& found) {
     const int lane = threadIdx.x % 32, place = lane < places ? lane : 0;
     const int x = one.left + place % across, y = one.top + place / across;
     const auto* window = &sums[of_places + 3 * place];
@@ -124,11 +125,15 @@ class Probing {
       mine[right_sum] += value;
       mine[right_squares] += u32{value} * value;
     });
-#pragma unroll
-    for (int k = 0; k < 3; ++k) {
-      const u32 sum = warp_sum(mine[k]);
-      if (threadIdx.x % 32 == 0) atomicAdd(&sums[k], static_cast<unsigned long long>(sum));
-    }
+    add_warp(mine, sums);
+  }
+
+  /// Adds the sums over the lanes of the warp, to as many that follow each other.
+  template <int count>
+  __device__ static void add_warp(u32 (&mine)[count], u32* sums) {
+    using OfWarp = WarpSums<count, 16>;
+    OfWarp::find(mine);
+    if (const int k = OfWarp::number(); k < count) atomicAdd(&sums[k], mine[0]);
   }
 
   /// 0 outside.
@@ -152,7 +157,7 @@ class Probing {
     const u32* mask = reinterpret_cast<const u32*>(strip.mask);
     const u32* frame = reinterpret_cast<const u32*>(strip.frame);
     const int warp = threadIdx.x / 32, down = warp % across;
-    u32 product[across] = {}, sum[across] = {}, squares[across] = {};
+    u32 mine[3 * across] = {};
     constexpr int stride = 32 * warps_of_row;
     const int rows_on = stride / strip.words, words_on = stride % strip.words;
     const int first = warp / across * 32 + threadIdx.x % 32;
@@ -163,9 +168,9 @@ class Probing {
 #pragma unroll
       for (int k = 0; k < across; ++k) {
         const u32 left = (k == across - 1 ? high : __funnelshift_r(low, high, 8 * k)) & counts;
-        product[k] = __dp4a(left, right, product[k]);
-        sum[k] = __dp4a(left, 0x01010101u, sum[k]);
-        squares[k] = __dp4a(left, left, squares[k]);
+        mine[3 * k] = __dp4a(left, right, mine[3 * k]);
+        mine[3 * k + 1] = __dp4a(left, 0x01010101u, mine[3 * k + 1]);
+        mine[3 * k + 2] = __dp4a(left, left, mine[3 * k + 2]);
       }
       x += words_on;
       row += rows_on * (strip.words + 1);
@@ -175,15 +180,7 @@ class Probing {
       }
     }
     static_assert(across == 5, "the last place is a word further on");
-#pragma unroll
-    for (int k = 0; k < across; ++k) {
-      const u32 all[3] = {warp_sum(product[k]), warp_sum(sum[k]), warp_sum(squares[k])};
-      if (const int which = threadIdx.x % 32; which < 3)
-        atomicAdd(&sums[of_places + 3 * (down * across + k) + which],
-                  static_cast<unsigned long long>(which == 0   ? all[0]
-                                                  : which == 1 ? all[1]
-                                                               : all[2]));
-    }
+    add_warp(mine, &sums[of_places + 3 * down * across]);
   }
 };
 

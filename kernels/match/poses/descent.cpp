@@ -251,12 +251,8 @@ Status PoseDescent::enqueue(const PoseTemplate& templ, std::span<const PyramidLe
   const PyramidLevel& frame = pyramid[0];
   const Results results = results_in(results_);
   align_.problem.pitch = frame.rows.pitch;
-  stage::Align::Buffers aligned{{},
-                                frame.rows.data,
-                                templ.smoothed(),
-                                templ.counted(),
-                                starts_.as<AlignedPose>(),
-                                results.alignments};
+  stage::Align::Buffers aligned{
+      {}, frame.rows.data, templ.smoothed(), starts_.as<AlignedPose>(), results.alignments};
   if (Status s = align_.launch(device_, aligned, stream); !s.ok()) return s;
   last_probe_.problem.pitch = frame.rows.pitch;
   stage::Probe::Buffers probed = probe_buffers(frame, templ, results.list);

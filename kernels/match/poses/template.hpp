@@ -59,7 +59,6 @@ class PoseTemplate {
   const std::uint8_t* mask() const { return masking_ ? mask_.as<std::uint8_t>() : nullptr; }
   const Masking& masking() const { return masking_; }
   const SmoothedPixel* smoothed() const { return smoothed_.as<SmoothedPixel>(); }
-  const std::uint8_t* counted() const { return counted_.as<std::uint8_t>(); }
 
  private:
   /// Pictures on the device, each of the size `most`.

@@ -41,7 +41,6 @@ class AlignTest final : public StageTest<xcorr::stage::Align> {
     const auto* frame = scenario.values.at("frame").data();
     const int left = (p.frame.width - p.size.width) / 2, top = (p.frame.height - p.size.height) / 2;
     std::vector<xcorr::SmoothedPixel> smoothed;
-    std::vector<std::uint8_t> counted;
     for (int y = 0; y < p.size.height; ++y)
       for (int x = 0; x < p.size.width; ++x) {
         xcorr::SmoothedPixel pixel{};
@@ -55,11 +54,10 @@ class AlignTest final : public StageTest<xcorr::stage::Align> {
           pixel.by_u += slopes[i % 3] * weights[i / 3] * f;
           pixel.by_v += weights[i % 3] * slopes[i / 3] * f;
         }
+        pixel.counts = (x * y) % 7 != 3;
         smoothed.push_back(pixel);
-        counted.push_back((x * y) % 7 != 3);
       }
     set(scenario.values, "smoothed", smoothed);
-    set(scenario.values, "counted", counted);
     const double x = left + 0.5 * (p.size.width - 1), y = top + 0.5 * (p.size.height - 1);
     const auto at = [](double center_x, double center_y, double angle, double scale) {
       return AlignedPose{center_x, center_y, std::cos(angle), std::sin(angle), scale};

@@ -42,6 +42,7 @@ class SmoothTest final : public StageTest<xcorr::stage::Smooth> {
       comparison.value(place, expected[i].value, actual[i].value, bound);
       comparison.value(place, expected[i].by_u, actual[i].by_u, bound);
       comparison.value(place, expected[i].by_v, actual[i].by_v, bound);
+      comparison.value(place, expected[i].counts, actual[i].counts, 0);
     }
   }
 } const smooth_test;
