@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Least squares of upright places on the CPU, a candidate a task. Window and terms of the template
-// are copied to 16-bit arrays of some rows, 0 where a pixel takes no part: then a shift is an
-// offset, and each sum the dot product of two arrays, which the compiler vectorises; the file is
-// compiled once for each of Highway's targets.
+// are copied to arrays of some rows, 0 where a pixel takes no part: then a shift is an offset, and
+// each sum the dot product of two arrays. Of u8 these are 16-bit arrays, whose products the
+// compiler vectorises; of u16 and f32 doubles, which are summed in vectors. The file is compiled
+// once for each of Highway's targets.
 #include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -20,24 +21,62 @@
 
 namespace xcorr::cpu::locate {
 
+/// What pixels of T are copied to, and what products are summed in.
+template <class T>
+using Element = std::conditional_t<sizeof(T) == 1, std::int16_t, double>;
+template <class T>
+using Sum = std::conditional_t<sizeof(T) == 1, std::int64_t, double>;
+
 /// One candidate.
 struct Job {
-  Matrix<std::uint8_t> window, pattern;
+  const stage::Locate::Problem* problem;
+  const stage::Locate::Buffers* buffers;
+  std::int64_t right;
+  Candidate at;
+  void* scratch;
+};
+
+/// What of it is read.
+template <class T>
+struct Pictures {
+  Matrix<T> window, pattern;
   const std::uint8_t* inset;
-  std::int16_t* scratch;
-  Polarity polarity;
+  double mean;
+  Element<T>* scratch;
+
+  explicit Pictures(const Job& job)
+      : inset(job.buffers->inset),
+        mean(job.problem->mean(job.buffers->template_sums[job.right])),
+        scratch(static_cast<Element<T>*>(job.scratch)) {
+    const Problem& p = job.problem->correlate;
+    window = left_of<T>(p, job.buffers->lefts, 0);
+    window.data += (p.shifts.y + job.at.y) * window.pitch +
+                   (p.shifts.x + job.at.x) * static_cast<std::int64_t>(sizeof(T));
+    pattern = right_of<T>(p, job.buffers->templates, job.right);
+  }
+
+  /// The terms but for the last of the template's pixel there.
+  auto terms(const T* pixel) const {
+    const std::int64_t pitch = pattern.pitch / static_cast<std::int64_t>(sizeof(T));
+    if constexpr (sizeof(T) == 1)
+      return SplinePixel(pixel, pitch);
+    else
+      return WordTerms(pixel, pitch, mean);
+  }
 };
 
 /// Rows of the template that are taken at a time.
-inline int rows_at_a_time(Size size) {
-  constexpr int most = 8192;
+template <class T>
+int rows_at_a_time(Size size) {
+  constexpr int most = 16384 / sizeof(Element<T>);
   return std::clamp(most / size.width, 1, size.height);
 }
 
-/// Elements: of the terms, and of the window with the rows above and below.
-inline std::int64_t scratch_elements(Size size) {
-  const int rows = rows_at_a_time(size);
-  return std::int64_t{size.width} * (PlaceSums::terms * rows + rows + 2 * PlaceSums::reach);
+/// Of the terms, and of the window with the rows above and below.
+template <class T>
+std::size_t scratch_bytes(Size size) {
+  const int rows = rows_at_a_time<T>(size);
+  return sizeof(Element<T>) * size.width * (PlaceSums::terms * rows + rows + 2 * PlaceSums::reach);
 }
 
 }  // namespace xcorr::cpu::locate
@@ -45,9 +84,10 @@ inline std::int64_t scratch_elements(Size size) {
 
 HWY_BEFORE_NAMESPACE();
 namespace xcorr::cpu::locate::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int most_pixel = 255;
-/// The largest values of the terms.
+/// The largest values of the terms of u8.
 constexpr int most_of[PlaceSums::terms] = {SplinePixel::slope_unit / 2 * most_pixel,
                                            SplinePixel::slope_unit / 2 * most_pixel,
                                            SplinePixel::value_unit* most_pixel, 1};
@@ -70,41 +110,61 @@ HWY_FLATTEN std::int64_t dot(const std::int16_t* HWY_RESTRICT a, const std::int1
   return total;
 }
 
+/// Doubles have room for all.
+HWY_FLATTEN double dot(const double* a, const double* b, std::int64_t count, std::int64_t) {
+  const hn::CappedTag<double, 8> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  constexpr int chains = 4;  // additions that do not wait for each other
+  hn::Vec<decltype(d)> sums[chains];
+  for (auto& sum : sums) sum = hn::Zero(d);
+  std::int64_t i = 0;
+  for (; i + chains * lanes <= count; i += chains * lanes)
+    for (int k = 0; k < chains; ++k)
+      sums[k] =
+          hn::MulAdd(hn::LoadU(d, a + i + k * lanes), hn::LoadU(d, b + i + k * lanes), sums[k]);
+  double total =
+      hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]))));
+  for (; i < count; ++i) total += a[i] * b[i];
+  return total;
+}
+
 /// The terms of a row of the template, 0 where a pixel takes no part.
-HWY_FLATTEN void set_terms(const Job& job, int y, std::int16_t* HWY_RESTRICT u,
-                           std::int16_t* HWY_RESTRICT v, std::int16_t* HWY_RESTRICT value,
-                           std::int16_t* HWY_RESTRICT one) {
-  const int width = job.pattern.size.width;
-  const std::uint8_t* const row = job.pattern.row(y);
+template <class T, class E = Element<T>>
+HWY_FLATTEN void set_terms(const Pictures<T>& pictures, int y, E* HWY_RESTRICT u, E* HWY_RESTRICT v,
+                           E* HWY_RESTRICT value, E* HWY_RESTRICT one) {
+  const int width = pictures.pattern.size.width;
+  const T* const row = pictures.pattern.row(y);
   for (int x = PlaceSums::reach; x < width - PlaceSums::reach; ++x) {
-    const SplinePixel pixel(row + x, job.pattern.pitch);
-    u[x] = static_cast<std::int16_t>(pixel.by_u);
-    v[x] = static_cast<std::int16_t>(pixel.by_v);
-    value[x] = static_cast<std::int16_t>(pixel.value);
+    const auto pixel = pictures.terms(row + x);
+    u[x] = static_cast<E>(pixel.by_u);
+    v[x] = static_cast<E>(pixel.by_v);
+    value[x] = static_cast<E>(pixel.value);
   }
-  std::fill_n(one, width, std::int16_t{1});
-  for (std::int16_t* const term : {u, v, value, one}) {
-    std::fill_n(term, PlaceSums::reach, std::int16_t{0});
-    std::fill_n(term + width - PlaceSums::reach, PlaceSums::reach, std::int16_t{0});
-    if (!job.inset) continue;
-    const std::uint8_t* const counts = job.inset + std::int64_t{y} * width;
+  std::fill_n(one, width, E{1});
+  for (E* const term : {u, v, value, one}) {
+    std::fill_n(term, PlaceSums::reach, E{0});
+    std::fill_n(term + width - PlaceSums::reach, PlaceSums::reach, E{0});
+    if (!pictures.inset) continue;
+    const std::uint8_t* const counts = pictures.inset + std::int64_t{y} * width;
     for (int x = 0; x < width; ++x) term[x] = counts[x] ? term[x] : 0;
   }
 }
 
 /// Adds the sums over rows [first, end) of the template.
-HWY_FLATTEN void add_rows(const Job& job, int first, int end, PlaceSums& sums) {
+template <class T>
+HWY_FLATTEN void add_rows(const Pictures<T>& pictures, int first, int end,
+                          PlaceSumsOf<Sum<T>>& sums) {
   constexpr int terms = PlaceSums::terms, reach = PlaceSums::reach;
-  const Size size = job.pattern.size;
+  const Size size = pictures.pattern.size;
   const std::int64_t count = std::int64_t{end - first} * size.width;
-  std::int16_t* const term = job.scratch;
-  std::int16_t* const window = job.scratch + terms * count;
+  Element<T>* const term = pictures.scratch;
+  Element<T>* const window = pictures.scratch + terms * count;
   for (int y = first; y < end; ++y) {
-    std::int16_t* const row = term + std::int64_t{y - first} * size.width;
-    set_terms(job, y, row, row + count, row + 2 * count, row + 3 * count);
+    Element<T>* const row = term + std::int64_t{y - first} * size.width;
+    set_terms(pictures, y, row, row + count, row + 2 * count, row + 3 * count);
   }
   for (int y = first - reach; y < end + reach; ++y)
-    std::copy_n(job.window.row(y), size.width,
+    std::copy_n(pictures.window.row(y), size.width,
                 window + std::int64_t{y - first + reach} * size.width);
   int pair = 0;
   for (int i = 0; i < terms; ++i)
@@ -121,17 +181,26 @@ HWY_FLATTEN void add_rows(const Job& job, int first, int end, PlaceSums& sums) {
           count - 2 * reach, std::int64_t{most_of[k]} * most_pixel);
 }
 
-FittedPlace place(const Job& job) {
-  PlaceSums sums{};
-  const Size size = job.pattern.size;
-  const int rows = rows_at_a_time(size), last = size.height - PlaceSums::reach;
+template <class T>
+FittedPlace place_as(const Job& job) {
+  const Pictures<T> pictures(job);
+  PlaceSumsOf<Sum<T>> sums{};
+  const Size size = pictures.pattern.size;
+  const int rows = rows_at_a_time<T>(size), last = size.height - PlaceSums::reach;
   if (size.width > 2 * PlaceSums::reach)  // no pixel of a narrower template takes part
     for (int y = PlaceSums::reach; y < last; y += rows)
-      add_rows(job, y, std::min(y + rows, last), sums);
+      add_rows(pictures, y, std::min(y + rows, last), sums);
   PlaceSolution solutions[PlaceSums::shifts];
   for (int shift = 0; shift < PlaceSums::shifts; ++shift)
     solutions[shift] = place_solution(sums, shift);
-  return fitted_place(solutions, job.polarity);
+  return fitted_place(solutions, job.problem->polarity);
+}
+
+FittedPlace place(const Job& job) {
+  const ElementType type = job.problem->correlate.type;
+  return type == ElementType::u8    ? place_as<std::uint8_t>(job)
+         : type == ElementType::u16 ? place_as<std::uint16_t>(job)
+                                    : place_as<float>(job);
 }
 
 }  // namespace xcorr::cpu::locate::HWY_NAMESPACE
@@ -144,7 +213,8 @@ namespace locate {
 HWY_EXPORT(place);
 
 std::size_t slot_bytes(const Problem& p) {
-  return sizeof(std::int16_t) * scratch_elements(p.right);
+  return p.type == ElementType::u8 ? scratch_bytes<std::uint8_t>(p.right)
+                                   : scratch_bytes<float>(p.right);
 }
 
 Status launch(const stage::Locate::Problem& problem, const Device&, const stage::Locate::Buffers& b,
@@ -161,11 +231,7 @@ Status launch(const stage::Locate::Problem& problem, const Device&, const stage:
     b.fits[index] = {0, 0, 0};
     if (stage::stays_whole(problem, b.template_sums[r], at.score) || !can_be_fitted(at, p.shifts))
       return;
-    auto window = left_of<std::uint8_t>(p, b.lefts, 0);
-    window.data += (p.shifts.y + at.y) * window.pitch + p.shifts.x + at.x;
-    b.fits[index] = HWY_DYNAMIC_DISPATCH(place)(
-        {window, right_of<std::uint8_t>(p, b.templates, r), b.inset,
-         reinterpret_cast<std::int16_t*>(memory.of(slot)), problem.polarity});
+    b.fits[index] = HWY_DYNAMIC_DISPATCH(place)({&problem, &b, r, at, memory.of(slot)});
   });
   return {};
 }
@@ -175,12 +241,7 @@ std::size_t workspace(const stage::Locate::Problem& problem, const Device&) {
 }
 
 constexpr Variant<stage::Locate> variants[] = {
-    {{"locate",
-      Backend::cpu,
-      {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask, Feature::contrast}},
-     supports_all,
-     launch,
-     workspace},
+    {{"locate", Backend::cpu, match_features}, supports_all, launch, workspace},
 };
 
 }  // namespace locate

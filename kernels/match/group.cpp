@@ -74,8 +74,7 @@ Status TemplateGroup::choose(const std::string& kernel) {
   if (Status s = choose_into(window_sums_, p.window_sums(), device_); !s.ok()) return s;
   if (Status s = choose_into(sums_of_templates_, p.template_sums(), device_); !s.ok()) return s;
   if (Status s = choose_into(refine_, p.refinement(), device_); !s.ok()) return s;
-  if (p.correlate.type == ElementType::u8)
-    if (Status s = choose_into(locate_, p.locating(), device_); !s.ok()) return s;
+  if (Status s = choose_into(locate_, p.locating(), device_); !s.ok()) return s;
   if (kernel_.search) return {};
   if (Status s = choose_into(normalise_, p.normalisation(), device_); !s.ok()) return s;
   if (p.contrast)
@@ -106,7 +105,6 @@ Status TemplateGroup::allocate() {
   auto refine_state = refine_->make_plan(p.refinement(), device_);
   if (!refine_state.ok()) return refine_state.status();
   refine_state_ = std::move(refine_state.value());
-  if (!locate_) return {};
   auto locate_state = locate_->make_plan(p.locating(), device_);
   if (!locate_state.ok()) return locate_state.status();
   locate_state_ = std::move(locate_state.value());
@@ -143,7 +141,7 @@ void TemplateGroup::add_needs(MatchScratchSizes& sizes) const {
   grow(sizes.window_squares, window_squares_of(p.correlate).bytes);
   grow(sizes.side_workspace, window_sums_->workspace_bytes(p.window_sums(), device_));
   grow(sizes.workspace, refine_->workspace_bytes(p.refinement(), device_));
-  if (locate_) grow(sizes.workspace, locate_->workspace_bytes(p.locating(), device_));
+  grow(sizes.workspace, locate_->workspace_bytes(p.locating(), device_));
   if (kernel_.search) return grow(sizes.workspace, kernel_.search->workspace_bytes(p, device_));
   if (cells_)
     return grow(sizes.workspace, cells_->workspace_bytes(surveying_by_one_kernel(), device_));
@@ -272,9 +270,8 @@ Status TemplateGroup::run(const MatchFrame& frame, const MatchScratch& scratch,
     return s;
   if (!kernel_refines())
     if (Status s = refine(frame, scratch, results, stream); !s.ok()) return s;
-  return locate_ && frame.subpixel == Subpixel::least_squares
-             ? locate(frame, scratch, results, stream)
-             : Status();
+  return frame.subpixel == Subpixel::least_squares ? locate(frame, scratch, results, stream)
+                                                   : Status();
 }
 
 Status TemplateGroup::score(const MatchFrame& frame, const MatchScratch& scratch, float* scores,
@@ -305,7 +302,7 @@ WindowInputs TemplateGroup::window_inputs(const MatchFrame& frame, const MatchSc
                                           Stream stream) const {
   return {{{scratch.workspace.data(), stream}},
           frame.data,
-          problem_.correlate.type == ElementType::f32 ? templates_.data() : operands(),
+          originals(),
           scratch.window_sums.data(),
           scratch.window_squares.data(),
           template_sums_.as<TemplateSums>(),
@@ -422,7 +419,7 @@ Status TemplateGroup::locate(const MatchFrame& frame, const MatchScratch& scratc
   return locate_->launch(
       problem_.locating(), device_,
       {all, static_cast<const std::uint8_t*>(frame.data),
-       static_cast<const std::uint8_t*>(operands()),
+       static_cast<const std::uint8_t*>(originals()),
        problem_.masking ? inset_.as<std::uint8_t>() : nullptr, template_sums_.as<TemplateSums>(),
        results.candidates, results.counts, results.fits},
       locate_state_.get());

@@ -113,6 +113,10 @@ class TemplateGroup {
   const void* operands() const {
     return (problem_.template_sums().has_operands() ? operands_ : templates_).data();
   }
+  /// The templates as they are, but of u8 and u16 0 where the mask is.
+  const void* originals() const {
+    return problem_.correlate.type == ElementType::f32 ? templates_.data() : operands();
+  }
   const std::uint8_t* mask() const { return problem_.masking ? mask_.as<std::uint8_t>() : nullptr; }
   /// What a search and a refinement read.
   WindowInputs window_inputs(const MatchFrame& frame, const MatchScratch& scratch,
@@ -155,7 +159,7 @@ class TemplateGroup {
   const Variant<stage::WindowSums>* window_sums_ = nullptr;
   const Variant<stage::TemplateSums>* sums_of_templates_ = nullptr;
   const Variant<stage::Refine>* refine_ = nullptr;
-  const Variant<stage::Locate>* locate_ = nullptr;  ///< null for f32
+  const Variant<stage::Locate>* locate_ = nullptr;
   /// Used after a correlate kernel.
   const Variant<stage::Normalise>* normalise_ = nullptr;
   const Variant<stage::Peaks>* peaks_ = nullptr;

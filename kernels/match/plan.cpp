@@ -347,7 +347,7 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
   const std::size_t first = member * settings_.max_peaks;
   std::vector<RefinedPeak> refined(results.peaks + first,
                                    results.peaks + first + results.peak_counts[member]);
-  if (settings_.subpixel == Subpixel::least_squares && type_ == ElementType::u8)
+  if (settings_.subpixel == Subpixel::least_squares)
     for (std::size_t i = 0; i < refined.size(); ++i)
       if (const FittedPlace& fit = results.fits[first + i]; fit.is_fitted)
         std::tie(refined[i].dx, refined[i].dy) = std::pair(fit.dx, fit.dy);

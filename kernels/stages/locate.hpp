@@ -5,8 +5,9 @@
 //   frame(place + p) = gain * (template(p) - slopes(p) * step) + offset
 // fits best with a step of 0, both smoothed by the cubic B-spline. Between pixels the smoothed
 // frame is a weighted mean of the frame at 4 x 4 whole shifts, so all steps within a pixel of the
-// candidate come from sums of products at 5 x 5 shifts. These are integers, and the pixels are read
-// once.
+// candidate come from sums of products at 5 x 5 shifts, and the pixels are read once. Of u8 these
+// sums are integers; of u16 and f32 they are in double precision, where the template is taken less
+// its mean, since there may be much more brightness than contrast.
 #pragma once
 
 #include "stages/align.hpp"
@@ -16,7 +17,8 @@ namespace xcorr {
 
 /// The sums over the pixels that take part, see align_inset. They lie inside the window for every
 /// shift.
-struct PlaceSums {
+template <class Sum>
+struct PlaceSumsOf {
   static constexpr int reach = align_inset, across = 2 * reach + 1, shifts = across * across;
   static constexpr int terms = 4;  ///< of the template: slopes along x and y, value, 1
   static constexpr int pairs = terms * (terms + 1) / 2;
@@ -24,9 +26,27 @@ struct PlaceSums {
 
   /// Products of two terms: those of the first with itself, of the second with the first and with
   /// itself, ...; then of each shift, row by row, of the terms with the frame.
-  std::int64_t of[count];
+  Sum of[count];
 
   XCORR_HD static int product(int shift, int term) { return pairs + shift * terms + term; }
+};
+
+using PlaceSums = PlaceSumsOf<std::int64_t>;
+
+/// A pixel of a template of u16 or f32 in the units of SplinePixel.
+struct WordTerms {
+  double by_u, by_v, value;
+
+  /// \param pixel, pitch  see SplinePixelOf
+  /// \param mean  of the template
+  template <class T>
+  XCORR_HD WordTerms(const T* pixel, std::int64_t pitch, double mean) {
+    using Value = std::conditional_t<std::is_floating_point_v<T>, double, std::int32_t>;
+    const SplinePixelOf<Value> whole(pixel, pitch);
+    by_u = whole.by_u;
+    by_v = whole.by_v;
+    value = whole.value - SplinePixel::value_unit * mean;
+  }
 };
 
 /// The least-squares solution with the frame as it is at a shift. Linear in the frame, and so
@@ -39,7 +59,8 @@ struct PlaceSolution {
 /// The fewest pixels that must take part: several times the unknowns.
 inline constexpr int least_fitted = 16;
 
-XCORR_HD inline PlaceSolution place_solution(const PlaceSums& sums, int shift) {
+template <class Sum>
+XCORR_HD PlaceSolution place_solution(const PlaceSumsOf<Sum>& sums, int shift) {
   if (sums.of[PlaceSums::pairs - 1] < least_fitted) return {0, 0, 0};
   const auto unit = [](int term) {
     return term < 2 ? SplinePixel::slope_unit : term == 2 ? SplinePixel::value_unit : 1;
@@ -63,7 +84,7 @@ struct FittedPlace {
   std::int32_t is_fitted;  ///< 0: there is none; dx and dy are 0
 };
 
-/// A gain that rounding may have made of none.
+/// A gain that rounding may have made of none; where pixels are not finite it is none either.
 inline constexpr double least_gain = 1e-6;
 
 /// `at`: the solutions at the shifts. `polarity`: which sign the gain may have.
@@ -122,12 +143,15 @@ struct Locate {
           .with(Feature::contrast, polarity != Polarity::same);
     }
     constexpr std::int64_t slots() const { return std::int64_t{correlate.rights} * max_peaks; }
+    constexpr double mean(const xcorr::TemplateSums& right) const {
+      return right.sum / static_cast<double>(masking.pixels(correlate.right));
+    }
   };
 
   struct Buffers : LaunchOfRights {
-    const std::uint8_t* lefts = nullptr;
-    const std::uint8_t* templates = nullptr;
-    const std::uint8_t* inset = nullptr;  ///< the mask's inset_mask()
+    const std::uint8_t* lefts = nullptr;      ///< their rows' bytes
+    const std::uint8_t* templates = nullptr;  ///< as they are; the same
+    const std::uint8_t* inset = nullptr;      ///< the mask's inset_mask()
     const xcorr::TemplateSums* template_sums = nullptr;
     const Candidate* candidates = nullptr;
     const std::uint32_t* counts = nullptr;

@@ -3,7 +3,8 @@
 // Places to a fraction of a pixel. A smooth texture of slanted waves, shifted by tenths of a pixel
 // along x, y and both, is found within a tenth of a pixel by the quadratic, where a parabola along
 // each axis is off by up to four tenths; by least squares within a hundredth. These also find fine
-// textures shifted by quarters of a pixel, and are not misled by what surrounds a copy.
+// textures shifted by quarters of a pixel, and are not misled by what surrounds a copy. In u16 and
+// f32 they find what they find in u8.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,6 +18,15 @@ namespace {
 
 using Bytes = Image<std::uint8_t>;
 
+/// Values of T a gray level.
+template <class T>
+constexpr int level = sizeof(T) == 2 ? 256 : 1;
+
+template <class T>
+T rounded(double value) {
+  return std::is_floating_point_v<T> ? static_cast<T>(value) : static_cast<T>(std::lround(value));
+}
+
 /// Waves of at least ten pixels, between 30 and 226, most of them slanted the same way: a shift
 /// along x looks in part like one along y.
 double texture(double x, double y) {
@@ -28,22 +38,21 @@ template <class T>
 Image<T> sampled(Size size, double x0, double y0) {
   Image<T> image(size);
   for (int y = 0; y < size.height; ++y)
-    for (int x = 0; x < size.width; ++x) {
-      const double v = texture(x - x0, y - y0);
-      image.at(x, y) = sizeof(T) == 1 ? static_cast<T>(std::lround(v)) : static_cast<T>(v);
-    }
+    for (int x = 0; x < size.width; ++x)
+      image.at(x, y) = rounded<T>(texture(x - x0, y - y0) * level<T>);
   return image;
 }
 
 /// A texture of squares of 4 pixels, their means over pixels of a frame: shifts of whole fine
 /// pixels are shifts by quarters, and no interpolation is involved.
-Bytes in_quarters(const Bytes& fine, int x0, int y0) {
-  Bytes image({fine.size.width / 4 - 1, fine.size.height / 4 - 1});
+template <class T>
+Image<T> in_quarters(const Bytes& fine, int x0, int y0) {
+  Image<T> image({fine.size.width / 4 - 1, fine.size.height / 4 - 1});
   for (int y = 0; y < image.size.height; ++y)
     for (int x = 0; x < image.size.width; ++x) {
-      int sum = 8;
+      int sum = 0;
       for (int i = 0; i < 16; ++i) sum += fine.at(4 * x + x0 + i % 4, 4 * y + y0 + i / 4);
-      image.at(x, y) = static_cast<std::uint8_t>(sum / 16);
+      image.at(x, y) = rounded<T>(level<T> * sum / 16.0);
     }
   return image;
 }
@@ -64,11 +73,30 @@ Bytes rectangles(Size size, int count, unsigned seed) {
   return image;
 }
 
-void add_noise(Bytes& image, double sigma, unsigned seed) {
+/// `sigma`: in gray levels.
+template <class T>
+void add_noise(Image<T>& image, double sigma, unsigned seed) {
   std::mt19937 random(seed);
-  std::normal_distribution<double> noise(0, sigma);
-  for (auto& pixel : image.data)
-    pixel = static_cast<std::uint8_t>(std::clamp(std::lround(pixel + noise(random)), 0L, 255L));
+  std::normal_distribution<double> noise(0, sigma * level<T>);
+  for (T& pixel : image.data)
+    pixel = rounded<T>(std::clamp(pixel + noise(random), 0.0, 255.0 * level<T>));
+}
+
+/// Pixels times `gain` plus `offset`, as T.
+template <class T>
+Image<T> converted(const Bytes& image, double gain, double offset) {
+  Image<T> made(image.size);
+  for (std::size_t i = 0; i < image.data.size(); ++i)
+    made.data[i] = rounded<T>(image.data[i] * gain + offset);
+  return made;
+}
+
+/// Ones where pixels lie near the middle of 25 x 25.
+Bytes disc_of_25() {
+  Bytes mask({25, 25});
+  for (int y = 0; y < 25; ++y)
+    for (int x = 0; x < 25; ++x) mask.at(x, y) = std::hypot(x - 12, y - 12) <= 11;
+  return mask;
 }
 
 class SubpixelTest : public TargetTest {
@@ -119,6 +147,85 @@ class SubpixelTest : public TargetTest {
         EXPECT_NEAR(peaks[0].y, y, bound) << x;
       }
   }
+
+  template <class T>
+  void expect_quarters() {
+    const Bytes fine = rectangles({400, 360}, 400, 7);
+    const Image<T> whole = in_quarters<T>(fine, 0, 0);
+    const Rect part{30, 28, 32, 30};
+    std::array<double, 2> errors{};
+    int count = 0;
+    for (int shift = 0; shift < 16; ++shift) {
+      const int x = shift % 4, y = shift / 4;
+      Image<T> frame = in_quarters<T>(fine, x, y);
+      add_noise(frame, 2, static_cast<unsigned>(shift));
+      for (std::size_t i = 0; i < errors.size(); ++i) {
+        MatchSettings s = settings();
+        s.subpixel = i ? Subpixel::quadratic : Subpixel::least_squares;
+        const auto peaks = match(device, crop(whole, part), frame, s);
+        ASSERT_EQ(peaks.size(), 1u);
+        errors[i] += std::hypot(peaks[0].x - (part.x - 0.25 * x), peaks[0].y - (part.y - 0.25 * y));
+      }
+      ++count;
+    }
+    EXPECT_LT(errors[0] / count, 0.03);
+    EXPECT_LT(errors[0], 0.5 * errors[1]);  // what the quadratic does
+  }
+
+  template <class T>
+  std::vector<Peak> match_masked(const Image<T>& pattern, const Bytes& mask, const Image<T>& frame,
+                                 const MatchSettings& s) {
+    Matcher matcher = std::move(Matcher::create(device).value());
+    const MatrixView view = pattern.view(), mask_view = mask.view();
+    EXPECT_TRUE(matcher.set_templates({&view, 1}, {&mask_view, 1}).ok());
+    const Status prepared = matcher.prepare(element_type<T>, frame.size, s);
+    skip_if_unable(prepared, false);
+    EXPECT_TRUE(prepared.ok()) << prepared.message();
+    std::vector<Peak> peaks;
+    EXPECT_TRUE(matcher.enqueue(frame.view()).ok());
+    EXPECT_TRUE(matcher.collect(peaks).ok());
+    return peaks;
+  }
+
+  template <class T>
+  void expect_masked_ones_left_out() {
+    Image<T> frame = sampled<T>({45, 41}, 8.3, 6.6);
+    for (int y = 0; y < 41; ++y)
+      for (int x = 0; x < 45; ++x)
+        if (std::hypot(x - 20.3, y - 18.6) > 12.5)
+          frame.at(x, y) = static_cast<T>(((3 * x + y) % 5 < 2 ? 250 : 10) * level<T>);
+    MatchSettings s = settings();
+    s.subpixel = Subpixel::least_squares;
+    const auto peaks = match_masked(sampled<T>({25, 25}, 0, 0), disc_of_25(), frame, s);
+    ASSERT_EQ(peaks.size(), 1u);
+    EXPECT_NEAR(peaks[0].x, 8.3, 0.02);
+    EXPECT_NEAR(peaks[0].y, 6.6, 0.02);
+  }
+
+  /// With the frame and the template of noise converted() to T, each contrast and a mask.
+  template <class T>
+  void expect_places_as_of_bytes(double gain, double offset) {
+    const auto frame = random_image<std::uint8_t>({120, 100}, 3);
+    const auto pattern = random_image<std::uint8_t>({25, 25}, 4);
+    for (const Polarity polarity : {Polarity::same, Polarity::inverted, Polarity::either})
+      for (const Bytes& mask : {disc_of_25(), Bytes({25, 25}, 1)}) {
+        MatchSettings s;
+        s.polarity = polarity;
+        s.threshold = -1;
+        s.max_peaks = 40;
+        s.min_peak_distance = 6;
+        const auto expected = match_masked(pattern, mask, frame, s);
+        s.kernel = kernel();
+        const auto got = match_masked(converted<T>(pattern, gain, offset), mask,
+                                      converted<T>(frame, gain, offset), s);
+        ASSERT_EQ(got.size(), expected.size());
+        ASSERT_GT(got.size(), 20u);
+        for (std::size_t i = 0; i < got.size(); ++i) {
+          EXPECT_NEAR(got[i].x, expected[i].x, 1e-3) << i;
+          EXPECT_NEAR(got[i].y, expected[i].y, 1e-3) << i;
+        }
+      }
+  }
 };
 
 INSTANTIATE_TEST_SUITE_P(Kernels, SubpixelTest, testing::ValuesIn(targets()), name_of);
@@ -130,33 +237,35 @@ TEST_P(SubpixelTest, PlacesOfBytes) {
   }
 }
 
-TEST_P(SubpixelTest, PlacesOfFloats) {
-  for (const Method method : {Method::ccoeff_normed, Method::sqdiff})
-    for (const Subpixel subpixel : {Subpixel::quadratic, Subpixel::least_squares})
-      expect_places<float>(method, subpixel, 0.1);
+TEST_P(SubpixelTest, PlacesOfWords) {
+  for (const Method method : {Method::ccoeff_normed, Method::sqdiff}) {
+    expect_places<std::uint16_t>(method, Subpixel::quadratic, 0.1);
+    expect_places<std::uint16_t>(method, Subpixel::least_squares, 0.01);
+  }
 }
 
-TEST_P(SubpixelTest, QuartersOfAPixel) {
-  const Bytes fine = rectangles({400, 360}, 400, 7);
-  const Bytes whole = in_quarters(fine, 0, 0);
-  const Rect part{30, 28, 32, 30};
-  std::array<double, 2> errors{};
-  int count = 0;
-  for (int shift = 0; shift < 16; ++shift) {
-    const int x = shift % 4, y = shift / 4;
-    Bytes frame = in_quarters(fine, x, y);
-    add_noise(frame, 2, static_cast<unsigned>(shift));
-    for (std::size_t i = 0; i < errors.size(); ++i) {
-      MatchSettings s = settings();
-      s.subpixel = i ? Subpixel::quadratic : Subpixel::least_squares;
-      const auto peaks = match(device, crop(whole, part), frame, s);
-      ASSERT_EQ(peaks.size(), 1u);
-      errors[i] += std::hypot(peaks[0].x - (part.x - 0.25 * x), peaks[0].y - (part.y - 0.25 * y));
-    }
-    ++count;
+TEST_P(SubpixelTest, PlacesOfFloats) {
+  for (const Method method : {Method::ccoeff_normed, Method::sqdiff}) {
+    expect_places<float>(method, Subpixel::quadratic, 0.1);
+    expect_places<float>(method, Subpixel::least_squares, 0.01);
   }
-  EXPECT_LT(errors[0] / count, 0.03);
-  EXPECT_LT(errors[0], 0.5 * errors[1]);  // what the quadratic does
+}
+
+TEST_P(SubpixelTest, QuartersOfAPixel) { expect_quarters<std::uint8_t>(); }
+TEST_P(SubpixelTest, QuartersOfAPixelInWords) { expect_quarters<std::uint16_t>(); }
+TEST_P(SubpixelTest, QuartersOfAPixelInFloats) { expect_quarters<float>(); }
+
+TEST_P(SubpixelTest, WordsAsBytes) {
+  expect_places_as_of_bytes<std::uint16_t>(256, 0);
+  expect_places_as_of_bytes<std::uint16_t>(16, 0);
+  expect_places_as_of_bytes<std::uint16_t>(1, 65000);
+}
+
+/// Also with far more brightness than contrast.
+TEST_P(SubpixelTest, FloatsAsBytes) {
+  expect_places_as_of_bytes<float>(1, 0);
+  expect_places_as_of_bytes<float>(1 / 256.0, 0);
+  expect_places_as_of_bytes<float>(0.25, 20000);
 }
 
 /// Beside the copy a change that is larger than any in it: the score falls faster to one side.
@@ -183,30 +292,9 @@ TEST_P(SubpixelTest, CopyAmongStrongEdges) {
 
 /// Only the pixels of the mask that lie inside of it count: what is painted over elsewhere does not
 /// move the place.
-TEST_P(SubpixelTest, MaskedPixelsTakeNoPart) {
-  const Bytes pattern = sampled<std::uint8_t>({25, 25}, 0, 0);
-  Bytes mask({25, 25});
-  for (int y = 0; y < 25; ++y)
-    for (int x = 0; x < 25; ++x) mask.at(x, y) = std::hypot(x - 12, y - 12) <= 11;
-  Bytes frame = sampled<std::uint8_t>({45, 41}, 8.3, 6.6);
-  for (int y = 0; y < 41; ++y)
-    for (int x = 0; x < 45; ++x)
-      if (std::hypot(x - 20.3, y - 18.6) > 12.5) frame.at(x, y) = (3 * x + y) % 5 < 2 ? 250 : 10;
-  Matcher matcher = std::move(Matcher::create(device).value());
-  const MatrixView view = pattern.view(), mask_view = mask.view();
-  ASSERT_TRUE(matcher.set_templates({&view, 1}, {&mask_view, 1}).ok());
-  MatchSettings s = settings();
-  s.subpixel = Subpixel::least_squares;
-  const Status prepared = matcher.prepare(ElementType::u8, frame.size, s);
-  skip_if_unable(prepared, false);
-  ASSERT_TRUE(prepared.ok()) << prepared.message();
-  std::vector<Peak> peaks;
-  ASSERT_TRUE(matcher.enqueue(frame.view()).ok());
-  ASSERT_TRUE(matcher.collect(peaks).ok());
-  ASSERT_EQ(peaks.size(), 1u);
-  EXPECT_NEAR(peaks[0].x, 8.3, 0.02);
-  EXPECT_NEAR(peaks[0].y, 6.6, 0.02);
-}
+TEST_P(SubpixelTest, MaskedPixelsTakeNoPart) { expect_masked_ones_left_out<std::uint8_t>(); }
+TEST_P(SubpixelTest, MaskedWordsTakeNoPart) { expect_masked_ones_left_out<std::uint16_t>(); }
+TEST_P(SubpixelTest, MaskedFloatsTakeNoPart) { expect_masked_ones_left_out<float>(); }
 
 TEST_P(SubpixelTest, OnlyCloseOnesIfAskedFor) {
   for (const Subpixel subpixel : {Subpixel::quadratic, Subpixel::least_squares})

@@ -132,7 +132,6 @@ TEST_P(WordsOnDeviceTest, MasksCount) {
   EXPECT_EQ(peaks[0].score, 1.0);
 }
 
-/// Least squares are for bytes: the quadratic takes their place.
 TEST_P(WordsOnDeviceTest, PlacesHaveFractions) {
   const auto hill = [](double x, double y) {
     x -= 43, y -= 32;
@@ -149,8 +148,8 @@ TEST_P(WordsOnDeviceTest, PlacesHaveFractions) {
   s.threshold = 0.9;
   const auto peaks = match(device, pattern, frame, s);
   ASSERT_FALSE(peaks.empty());
-  EXPECT_NEAR(peaks[0].x, 31.3, 0.05);
-  EXPECT_NEAR(peaks[0].y, 22.4, 0.05);
+  EXPECT_NEAR(peaks[0].x, 31.3, 0.005);
+  EXPECT_NEAR(peaks[0].y, 22.4, 0.005);
 }
 
 TEST_P(WordsOnDeviceTest, SmoothingHidesNoise) {

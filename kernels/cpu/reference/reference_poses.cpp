@@ -24,7 +24,13 @@ template <class Problem, class Buffers>
 Status for_type(void (*u8)(const Problem&, const Buffers&),
                 void (*u16)(const Problem&, const Buffers&),
                 void (*f32)(const Problem&, const Buffers&), const Problem& p, const Buffers& b) {
-  (p.type == ElementType::u8 ? u8 : p.type == ElementType::u16 ? u16 : f32)(p, b);
+  const ElementType type = [&] {
+    if constexpr (requires { p.correlate; })
+      return p.correlate.type;
+    else
+      return p.type;
+  }();
+  (type == ElementType::u8 ? u8 : type == ElementType::u16 ? u16 : f32)(p, b);
   return {};
 }
 
@@ -393,7 +399,8 @@ Status align_all(const stage::Align::Problem& p, const Device&, const stage::Ali
 struct Terms {
   Wide of[4];  ///< slopes, value, 1
 
-  Terms(const plain::Matrix<std::uint8_t>& pattern, int x, int y) : of{0, 0, 0, 1} {
+  template <class T>
+  Terms(const plain::Matrix<T>& pattern, Wide mean, int x, int y) : of{0, 0, -mean, 1} {
     const auto slope = [](int i) { return i / 2.0L; };
     for (int j = -1; j <= 1; ++j)
       for (int i = -1; i <= 1; ++i) {
@@ -405,9 +412,10 @@ struct Terms {
   }
 };
 
-FittedPlace locate(const plain::Matrix<std::uint8_t>& window,
-                   const plain::Matrix<std::uint8_t>& pattern, const std::uint8_t* inset,
-                   Polarity polarity) {
+/// `mean`: about that of the template, so that brightness hides no contrast.
+template <class T>
+FittedPlace locate(const plain::Matrix<T>& window, const plain::Matrix<T>& pattern, Wide mean,
+                   const std::uint8_t* inset, Polarity polarity) {
   const Size size = pattern.size;
   Wide x = 0, y = 0;
   for (int step = 0; step < 10; ++step) {
@@ -415,8 +423,8 @@ FittedPlace locate(const plain::Matrix<std::uint8_t>& window,
     for (int v = 2; v < size.height - 2; ++v)
       for (int u = 2; u < size.width - 2; ++u) {
         if (inset && !inset[std::int64_t{v} * size.width + u]) continue;
-        const Terms terms(pattern, u, v);
-        const Wide frame = smoothed<std::uint8_t>(window.data, window.pitch, size, u + x, v + y);
+        const Terms terms(pattern, mean, u, v);
+        const Wide frame = smoothed<T>(window.data, window.pitch, size, u + x, v + y);
         for (int i = 0; i < 4; ++i) {
           for (int j = 0; j < 4; ++j) rows[i][j] += terms.of[i] * terms.of[j];
           rows[i][4] += terms.of[i] * frame;
@@ -435,26 +443,30 @@ FittedPlace locate(const plain::Matrix<std::uint8_t>& window,
   return {0, 0, 0};
 }
 
-Status locate_all(const stage::Locate::Problem& problem, const Device&,
-                  const stage::Locate::Buffers& b, PlanState*) {
+template <class T>
+void locate_as(const stage::Locate::Problem& problem, const stage::Locate::Buffers& b) {
   const Problem& p = problem.correlate;
   for (int r = b.first_right; r < b.first_right + b.right_count; ++r)
     for (std::uint32_t i = 0; i < b.counts[r]; ++i) {
       const std::int64_t index = std::int64_t{r} * problem.max_peaks + i;
       const auto [score, x, y] = b.candidates[index];
-      auto window = plain::left_of_right<std::uint8_t>(p, b.lefts, r);
-      window.data += (p.shifts.y + y) * p.left_pitch + p.shifts.x + x;
+      auto window = plain::left_of_right<T>(p, b.lefts, r);
+      window.data +=
+          (p.shifts.y + y) * p.left_pitch + (p.shifts.x + x) * static_cast<std::int64_t>(sizeof(T));
       const bool inside = x > 0 && y > 0 && x + 1 < p.shifts.width && y + 1 < p.shifts.height;
-      b.fits[index] = inside ? locate(window, plain::right_of<std::uint8_t>(p, b.templates, r),
-                                      b.inset, problem.polarity)
+      b.fits[index] = inside ? locate(window, plain::right_of<T>(p, b.templates, r),
+                                      problem.mean(b.template_sums[r]), b.inset, problem.polarity)
                              : FittedPlace{0, 0, 0};
     }
-  return {};
+}
+
+Status locate_all(const stage::Locate::Problem& problem, const Device&,
+                  const stage::Locate::Buffers& b, PlanState*) {
+  return for_type(locate_as<std::uint8_t>, locate_as<std::uint16_t>, locate_as<float>, problem, b);
 }
 
 // ---------------------------------------------------------------------------------------------
 
-constexpr Features u8 = Feature::u8;
 constexpr Features any = Features(Feature::u8, Feature::u16, Feature::f32);
 constexpr Variant<stage::Halve> halve_table[] = {
     {{"reference", Backend::cpu, any, reference_rank}, supports_all, halve},
@@ -475,8 +487,8 @@ constexpr Variant<stage::Align> align_table[] = {
 };
 constexpr Variant<stage::Locate> locate_table[] = {
     {{"reference", Backend::cpu,
-      u8 | Features(Feature::wide_sums, Feature::several_peaks, Feature::mask, Feature::contrast,
-                    Feature::own_lefts),
+      any | Features(Feature::wide_sums, Feature::several_peaks, Feature::mask, Feature::contrast,
+                     Feature::own_lefts),
       reference_rank},
      supports_all,
      locate_all},

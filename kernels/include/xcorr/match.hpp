@@ -56,10 +56,9 @@ struct MatchSettings {
   int min_peak_distance = 0;
 
   /// A place is never more than a pixel away in x and in y from where the score is the peak's.
-  /// Least squares need templates of u8, with 16 pixels or more that are at least 2 away from its
-  /// rim and its mask's, and a peak that is not at the border of the searched region; elsewhere,
-  /// and where they find no place, the quadratic's is taken. With poses other than `none` is least
-  /// squares.
+  /// Least squares need a template with 16 pixels or more that are at least 2 away from its rim and
+  /// its mask's, and a peak that is not at the border of the searched region; elsewhere, and where
+  /// they find no place, the quadratic's is taken. With poses other than `none` is least squares.
   Subpixel subpixel = Subpixel::least_squares;
 
   /// In [-1, 1]: peaks whose closeness is less are left at whole pixels, which is quicker where

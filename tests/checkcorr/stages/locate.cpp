@@ -12,9 +12,7 @@ namespace {
 using xcorr::FittedPlace;
 
 class LocateTest final : public StageTest<xcorr::stage::Locate> {
-  bool concerns(const Case& c) const override {
-    return !c.filter && is_matching(c) && c.type == ElementType::u8;
-  }
+  bool concerns(const Case& c) const override { return !c.filter && is_matching(c); }
   bool takes(const Case& c, const Trial& trial) const override {
     return concerns(c) && trial.method == xcorr::Method::ccoeff_normed && is_usual(c, trial);
   }
