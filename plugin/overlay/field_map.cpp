@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "gstcudaxcorrfieldmeta.h"
 
@@ -21,6 +22,7 @@ std::span<const float> array_of(const GstStructure* meta, const char* name) {
 /// the window itself.
 double slope(const FieldView& field, std::span<const float> values, int row, int column,
              bool down) {
+  if (field.spacing == 0) return std::numeric_limits<double>::quiet_NaN();
   const int place = down ? row : column, last = (down ? field.rows : field.columns) - 1;
   const int from = std::max(place - 1, 0), to = std::min(place + 1, last);
   if (from == to) return 0;
@@ -80,16 +82,16 @@ bool FieldView::read(const GstStructure* meta, FieldView& view) {
   if (g_strcmp0(state, "measured") != 0 ||
       !gst_structure_get(meta, "frame-width", G_TYPE_INT, &view.frame_width, "frame-height",
                          G_TYPE_INT, &view.frame_height, "columns", G_TYPE_INT, &view.columns,
-                         "rows", G_TYPE_INT, &view.rows, "spacing", G_TYPE_INT, &view.spacing,
-                         nullptr))
+                         "rows", G_TYPE_INT, &view.rows, "window", G_TYPE_INT, &view.window,
+                         "spacing", G_TYPE_INT, &view.spacing, nullptr))
     return false;
   view.x = array_of(meta, "x");
   view.y = array_of(meta, "y");
   view.dx = array_of(meta, "dx");
   view.dy = array_of(meta, "dy");
   view.status = array_of(meta, "status");
-  if (view.columns < 1 || view.rows < 1 || view.spacing < 1 || view.frame_width < 1 ||
-      view.frame_height < 1)
+  if (view.columns < 1 || view.rows < 1 || view.spacing < 0 || view.room() < 1 ||
+      view.frame_width < 1 || view.frame_height < 1)
     return false;
   const auto size =
       static_cast<std::uint64_t>(view.columns) * static_cast<std::uint64_t>(view.rows);

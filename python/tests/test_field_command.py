@@ -57,8 +57,9 @@ def test_places(series, tmp_path):
     pytest.importorskip("matplotlib")
     out, places = tmp_path / "field.csv", tmp_path / "places.csv"
     pair = [str(series / "0.png"), str(series / "2.png"), "-o", str(out), "-q", *WHOLE, "--places", str(places)]
-    for text in ("50.5,40.5\n60.5,50.5\n", "name,y,x\na,40.5,50.5\n\nb,50.5,60.5\n"):
-        places.write_text(text)
+    for text in ("50.5,40.5\n60.5,50.5\n", "name,y,x\na,40.5,50.5\n\nb,50.5,60.5\n",
+                 "\ufeffx,y\n50.5,40.5\n60.5,50.5\n"):
+        places.write_text(text, encoding="utf-8")
         assert command.main([*pair, "--plot", str(tmp_path / "field.png")]) == 0
         with open(out, newline="", encoding="utf-8") as file:
             assert [(row["x"], row["y"], row["dx"]) for row in csv.DictReader(file)] == [

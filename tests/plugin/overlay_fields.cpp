@@ -15,6 +15,7 @@ constexpr guint32 yellow = 0xf0e442, vermilion = 0xd55e00;
 /// A field of 2 x 2 windows, 40 pixels apart, of a frame of the harness's size.
 struct MadeField {
   const char* state = "measured";
+  int columns = 2, rows = 2, window = 32, spacing = 40;
   std::vector<float> x{59.5F, 99.5F, 59.5F, 99.5F}, y{39.5F, 39.5F, 79.5F, 79.5F};
   std::vector<float> dx{0, 0, 0, 0}, dy{0, 0, 0, 0}, status{0, 0, 0, 0};
 };
@@ -33,8 +34,9 @@ void show(Overlay& overlay, const MadeField& made) {
   GstStructure* field = gst_custom_meta_get_structure(
       gst_buffer_add_custom_meta(buffer, GST_CUDA_XCORR_FIELD_META_NAME));
   gst_structure_set(field, "state", G_TYPE_STRING, made.state, "frame-width", G_TYPE_INT,
-                    frame_width, "frame-height", G_TYPE_INT, frame_height, "columns", G_TYPE_INT, 2,
-                    "rows", G_TYPE_INT, 2, "spacing", G_TYPE_INT, 40, nullptr);
+                    frame_width, "frame-height", G_TYPE_INT, frame_height, "columns", G_TYPE_INT,
+                    made.columns, "rows", G_TYPE_INT, made.rows, "window", G_TYPE_INT, made.window,
+                    "spacing", G_TYPE_INT, made.spacing, nullptr);
   set_array(field, "x", made.x);
   set_array(field, "y", made.y);
   set_array(field, "dx", made.dx);
@@ -120,6 +122,49 @@ GST_START_TEST(map_of_strains) {
 }
 GST_END_TEST
 
+/// Windows at places, of 32 pixels.
+MadeField made_at_places() {
+  MadeField field;
+  field.columns = 3;
+  field.rows = 1;
+  field.spacing = 0;
+  field.x = {39.5F, 99.5F, 79.5F};
+  field.y = {29.5F, 39.5F, 89.5F};
+  field.dx = {0.02F, 0, 0};
+  field.dy = {0, 0, 0};
+  field.status = {0, 0, 0};
+  return field;
+}
+
+GST_START_TEST(arrows_at_places) {
+  Overlay overlay(thick);
+  show(overlay, made_at_places());
+  for (int x = 42; x < 66; ++x) assert_equals_int(overlay.color(x, 29), yellow);
+  fail_unless(overlay.is_ground(76, 29));
+  fail_unless(!overlay.is_ground(99, 39) && !overlay.is_ground(79, 89));
+}
+GST_END_TEST
+
+GST_START_TEST(map_at_places) {
+  Overlay overlay("field-arrows=false field-map=u");
+  show(overlay, made_at_places());
+  for (const auto& [x, y] : {std::pair{25, 15}, {54, 44}, {85, 25}, {114, 54}, {65, 75}, {94, 104}})
+    fail_unless(!overlay.is_ground(x, y), "%d, %d", x, y);
+  for (const auto& [x, y] : {std::pair{22, 29}, {58, 29}, {39, 12}, {99, 58}, {120, 39}, {60, 89}})
+    fail_unless(overlay.is_ground(x, y), "%d, %d", x, y);
+}
+GST_END_TEST
+
+/// There are no windows beside each other to take differences of.
+GST_START_TEST(no_strains_at_places) {
+  for (const char* map : {"strain-xx", "strain-yy", "strain-xy", "vorticity"}) {
+    Overlay overlay(std::string("field-arrows=false field-map=") + map);
+    show(overlay, made_at_places());
+    fail_unless(overlay.all_ground(), "%s", map);
+  }
+}
+GST_END_TEST
+
 /// Arrows stay at their places in a frame that has been scaled since.
 GST_START_TEST(scaled_frames) {
   Overlay overlay("line-width=12 field-arrow-scale=5");
@@ -150,10 +195,11 @@ GST_END_TEST
 
 /// Metas that are not what they should be.
 GST_START_TEST(fields_that_cannot_be) {
-  MadeField shorter, endless;
+  MadeField shorter, endless, roomless;
+  roomless.window = roomless.spacing = 0;
   shorter.dx.pop_back();
   endless.dy[2] = std::numeric_limits<float>::quiet_NaN();
-  for (const MadeField& field : {shorter, endless}) {
+  for (const MadeField& field : {shorter, endless, roomless}) {
     Overlay overlay("field-map=vorticity");
     show(overlay, field);
     fail_unless(overlay.all_ground());
@@ -172,6 +218,9 @@ Suite* suite() {
   tcase_add_test(cases, windows_that_are_not_ok);
   tcase_add_test(cases, map_of_magnitudes);
   tcase_add_test(cases, map_of_strains);
+  tcase_add_test(cases, arrows_at_places);
+  tcase_add_test(cases, map_at_places);
+  tcase_add_test(cases, no_strains_at_places);
   tcase_add_test(cases, scaled_frames);
   tcase_add_test(cases, nothing_to_draw);
   tcase_add_test(cases, fields_that_cannot_be);

@@ -69,7 +69,7 @@ def read_picture(path: pathlib.Path) -> np.ndarray:
 
 def read_places(path: pathlib.Path) -> np.ndarray:
     """Columns x and y of a CSV, its first two where its first line has no names. Raises Unreadable."""
-    with open(path, newline="", encoding="utf-8") as file:
+    with open(path, newline="", encoding="utf-8-sig") as file:  # as spreadsheets begin it
         lines = [line for line in csv.reader(file) if line]
     across, down = 0, 1
     if lines and not _is_number(lines[0][0]):
