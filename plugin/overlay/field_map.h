@@ -18,8 +18,10 @@ GType field_map_type();
 /// The arrays of a meta; it must outlive this.
 struct FieldView {
   int frame_width = 0, frame_height = 0, columns = 0, rows = 0;
-  int window = 0, spacing = 0;                  ///< no spacing: windows at places, in one row
-  std::span<const float> x, y, dx, dy, status;  ///< of one size
+  int window = 0, spacing = 0;  ///< no spacing: windows at places, in one row
+  // Of one size.
+  std::span<const float> x, y, dx, dy, dx_by_x, dx_by_y, dy_by_x, dy_by_y, status;
+  bool has_slopes = false;  ///< least squares have measured them; else they are 0
 
   /// Whether there is something to show: a field, of a frame that resembles the reference.
   static bool read(const GstStructure* meta, FieldView& view);
@@ -30,8 +32,9 @@ struct FieldView {
   bool is_replaced(std::size_t window) const { return status[window] == 1; }
 };
 
-/// The value of each window: pixels, or for strains and vorticity pixels a pixel, which are
-/// differences between the windows around it. NaN where windows have none around them: at places.
+/// The value of each window: pixels, or for strains and vorticity pixels a pixel. These are of the
+/// slopes that least squares have measured or, where the window was replaced or there are none, of
+/// differences between the windows around it; NaN where there are no such windows.
 std::vector<double> values_of(const FieldView& field, FieldMap map);
 
 /// Whether values have a sign, so that 0 is in the middle of the colours.
