@@ -90,6 +90,16 @@ def test_plot(series, tmp_path, shown):
         assert plot.width > 400
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
+@pytest.mark.filterwarnings("error")
+def test_a_map_of_windows_at_places(series, tmp_path, count):
+    """Matplotlib takes three or four numbers in a row for a colour, and warns."""
+    pytest.importorskip("matplotlib")
+    (tmp_path / "places.csv").write_text("".join(f"{48 + 8 * i},48\n" for i in range(count)))
+    assert command.main([str(series / "0.png"), str(series / "1.png"), "--plot", str(tmp_path / "field.png"), "-q",
+                         "--places", str(tmp_path / "places.csv"), *WHOLE]) == 0
+
+
 @pytest.mark.parametrize("places", [(), ("--places",)])
 def test_plot_without_the_reference(series, tmp_path, places):
     pytest.importorskip("matplotlib")

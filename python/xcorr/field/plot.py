@@ -58,7 +58,8 @@ def plot(path: pathlib.Path, reference: np.ndarray, vectors: np.ndarray, shown: 
         signed = shown != "magnitude"
         looks = {"cmap": "RdBu_r" if signed else "viridis", "vmin": -extent if signed else 0, "vmax": extent}
         if len(vectors) == 1:  # windows at any places
-            image = axes.scatter(vectors["x"], vectors["y"], c=values, s=60, alpha=0.7, **looks)
+            # Flat: a row of three or four numbers would be a colour.
+            image = axes.scatter(vectors["x"][0], vectors["y"][0], c=values[0], s=60, alpha=0.7, **looks)
         else:
             image = axes.pcolormesh(vectors["x"], vectors["y"], values, alpha=0.7, shading="nearest", **looks)
         pixels = shown in ("magnitude", "u", "v")
