@@ -203,7 +203,8 @@ def test_mask(series, tmp_path):
                          str(out), "-q", *WHOLE]) == 0
     with open(out, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert {row["status"] for row in rows if float(row["x"]) < 30} == {"2"}
+    assert {row["status"] for row in rows if float(row["x"]) < 30} == {"masked"}
+    assert {row["status"] for row in rows if float(row["x"]) > 80} == {"ok"}
 
 
 @pytest.mark.parametrize("words, text", [

@@ -10,10 +10,17 @@ from typing import Any, Callable, Iterator, NamedTuple
 
 import numpy as np
 
-from .. import VECTOR
+from .. import FIELD_STATUS, VECTOR
 from .pictures import Unreadable, library, say
 
 COLUMNS: tuple[str, ...] = VECTOR.names or ()
+
+#: As one word each.
+STATUS = tuple(name.replace(" ", "_") for name in FIELD_STATUS)
+
+#: Attributes of arrays: those by which the CF conventions say what numbers mean.
+_ATTRIBUTES = {"status": {"flag_values": np.arange(len(STATUS), dtype=VECTOR["status"]),
+                          "flag_meanings": " ".join(STATUS)}}
 
 
 class Field(NamedTuple):
@@ -64,8 +71,9 @@ class Csv:
         self._writer.writerow(["frame", *COLUMNS])
 
     def write(self, field: Field) -> None:
-        for vector in field.vectors.ravel():
-            self._writer.writerow([field.number, *vector.item()])
+        columns = {name: field.vectors[name].ravel().tolist() for name in COLUMNS}
+        columns["status"] = [STATUS[status] for status in columns["status"]]
+        self._writer.writerows((field.number, *row) for row in zip(*columns.values()))
         self._file.flush()
 
     def close(self) -> None:
@@ -81,7 +89,8 @@ class Vtk:
     def write(self, field: Field) -> None:
         rows, columns = field.vectors.shape
         flat = field.vectors.ravel()
-        lines = ["# vtk DataFile Version 3.0", "displacements in pixels, y downwards", "ASCII",
+        states = ", ".join(f"{number} {name}" for number, name in enumerate(STATUS))
+        lines = ["# vtk DataFile Version 3.0", f"displacements in pixels, y downwards; status: {states}", "ASCII",
                  "DATASET STRUCTURED_GRID", f"DIMENSIONS {columns} {rows} 1", f"POINTS {flat.size} float"]
         lines += [f"{v['x']:g} {v['y']:g} 0" for v in flat]
         lines += [f"POINT_DATA {flat.size}", "VECTORS displacement float"]
@@ -150,8 +159,9 @@ class Hdf5(_Growing):
     def _array(self, name: str, values: np.ndarray) -> Any:
         if not self._written:
             shape = values.shape
-            self._file.create_dataset(name, (0, *shape), values.dtype, maxshape=(None, *shape),
-                                      chunks=(1, *shape) if shape else None)
+            made = self._file.create_dataset(name, (0, *shape), values.dtype, maxshape=(None, *shape),
+                                             chunks=(1, *shape) if shape else None)
+            made.attrs.update(_ATTRIBUTES.get(name, {}))
         self._file[name].resize(self._written + 1, axis=0)
         return self._file[name]
 
@@ -167,8 +177,9 @@ class NetCdf(_Growing):
             for dimension, size in zip(dimensions, (None, *values.shape)):
                 if dimension not in self._file.dimensions:
                     self._file.createDimension(dimension, size)
-            self._file.createVariable(name, values.dtype, dimensions,
-                                      chunksizes=(1, *values.shape) if values.shape else None)
+            made = self._file.createVariable(name, values.dtype, dimensions,
+                                             chunksizes=(1, *values.shape) if values.shape else None)
+            made.setncatts(_ATTRIBUTES.get(name, {}))
         return self._file[name]
 
 
