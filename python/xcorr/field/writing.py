@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterator, NamedTuple
 import numpy as np
 
 from .. import FIELD_STATUS, VECTOR
-from .pictures import Unreadable, library, say
+from .pictures import Unreadable, library, named, say
 
 COLUMNS: tuple[str, ...] = VECTOR.names or ()
 
@@ -186,10 +186,6 @@ class NetCdf(_Growing):
 WRITERS: dict[str, Any] = {".csv": Csv, ".vtk": Vtk, ".npz": Npz, ".h5": Hdf5, ".hdf5": Hdf5, ".nc": NetCdf}
 
 
-def _named(path: str, error: Exception) -> str:
-    return f"{path}: {getattr(error, 'strerror', None) or str(error) or type(error).__name__}"
-
-
 def open_writer(path: str, several: bool) -> Any:
     """By the file's ending. Raises Unreadable for one that is not known, or cannot be written."""
     made = WRITERS.get(pathlib.Path(path).suffix.lower())
@@ -200,7 +196,7 @@ def open_writer(path: str, several: bool) -> Any:
     try:
         return made(pathlib.Path(path), several)
     except OSError as error:
-        raise Unreadable(_named(path, error)) from None
+        raise Unreadable(named(path, error)) from None
 
 
 class Outputs:
@@ -232,4 +228,4 @@ class Outputs:
 
     def _give_up(self, name: str, error: Exception) -> None:
         self.broken += 1
-        say(_named(name, error))
+        say(named(name, error))
