@@ -23,8 +23,9 @@
  *   valid (double): the share of windows whose status is 0, of those that are not masked
  *   mean-x, mean-y, median-x, median-y (double): of the displacements of valid windows, pixels
  *   rms (double): root of the mean square of their lengths
- *   columns, rows (int): of the grid; 0 without a field
- *   window, spacing (int): pixels
+ *   columns, rows (int): of the grid; 0 without a field. Windows at places are one row, as in their
+ *     file
+ *   window, spacing (int): pixels; a spacing of 0 with a field: windows at places
  *   x, y, dx, dy, dx-by-x, dx-by-y, dy-by-x, dy-by-y, score, ratio, sigma, status (GBytes): an
  *     array each of columns * rows 32-bit floats in the machine's byte order, row by row
  *

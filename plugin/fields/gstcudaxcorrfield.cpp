@@ -7,10 +7,11 @@
  * SECTION:element-cudaxcorrfield
  * @title: cudaxcorrfield
  *
- * Measures displacement fields: lays a grid of windows over a reference, which is the frame before,
- * the first one, a picture or the frame after a signal, and finds each window again in every frame,
- * on an NVIDIA GPU or on the CPU. For particle image velocimetry, digital image correlation and
- * stabilisation. The frames themselves pass through unchanged.
+ * Measures displacement fields: lays windows, a grid of them or some at the places of a file, over
+ * a reference, which is the frame before, the first one, a picture or the frame after a signal, and
+ * finds each window again in every frame, on an NVIDIA GPU or on the CPU. For particle image
+ * velocimetry, digital image correlation and stabilisation. The frames themselves pass through
+ * unchanged.
  *
  * The vectors leave the element as a custom meta `GstCudaXCorrFieldMeta` on the buffer (see
  * gstcudaxcorrfieldmeta.h); their mean, median, rms and the share of valid ones also in an element
@@ -53,21 +54,31 @@ namespace {
 
 // ---- properties and signals -----------------------------------------------------------------
 
-/// Reads the file unless it is the one of the picture.
-std::optional<Fault> read(const char* failure, const std::string& file, SharedPicture& picture) {
-  if (file == (picture ? picture->file : "")) return std::nullopt;
+/// Reads the file by that function, unless it is the one that was read.
+template <class Read>
+std::optional<Fault> refresh(std::shared_ptr<const Read>& read, const std::string& file,
+                             std::shared_ptr<const Read> (*by)(const std::string&, Fault&)) {
+  if (file == name_of(read)) return std::nullopt;
   Fault fault;
-  SharedPicture made;
-  if (!file.empty() && !(made = read_picture(failure, file, "", max_frame_pixels, 0, fault)))
-    return fault;
-  picture = std::move(made);
+  std::shared_ptr<const Read> made;
+  if (!file.empty() && !(made = by(file, fault))) return fault;
+  read = std::move(made);
   return std::nullopt;
 }
 
+SharedPicture read_reference_file(const std::string& file, Fault& fault) {
+  return read_picture("Cannot read the reference file", file, "", max_frame_pixels, 0, fault);
+}
+
+SharedPicture read_mask_file(const std::string& file, Fault& fault) {
+  return read_picture("Cannot read the mask file", file, "", max_frame_pixels, 0, fault);
+}
+
 std::optional<Fault> read_files(const Settings& settings, Files& files) {
-  if (auto fault = read("Cannot read the reference file", settings.reference_file, files.reference))
+  if (auto fault = refresh(files.reference, settings.reference_file, read_reference_file))
     return fault;
-  return read("Cannot read the mask file", settings.mask_file, files.mask);
+  if (auto fault = refresh(files.mask, settings.mask_file, read_mask_file)) return fault;
+  return refresh(files.places, settings.places_file, read_places);
 }
 
 /// Takes the value and, unless the element is stopped, reads the file that it may name.

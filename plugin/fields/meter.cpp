@@ -74,7 +74,8 @@ xcorr::Status Meter::configure(const Task& task) {
   auto made = xcorr::FieldMatcher::make(
       device(), frame, settings,
       mask.empty() ? xcorr::MatrixView{}
-                   : xcorr::MatrixView{mask.data(), xcorr::ElementType::u8, frame, frame.width});
+                   : xcorr::MatrixView{mask.data(), xcorr::ElementType::u8, frame, frame.width},
+      files.places ? std::span(files.places->centres) : std::span<const xcorr::FieldPlace>());
   if (!made.ok()) return made.status();
   if (reference)
     if (auto status = made.value().set_reference(reference->view()); !status.ok()) return status;

@@ -32,8 +32,6 @@ Request take_request(Element& element) {
           std::exchange(element.asked_for_reference, false)};
 }
 
-std::string name_of(const SharedPicture& picture) { return picture ? picture->file : ""; }
-
 /// Sets the settings to what worked, unless they have been changed again since.
 void refuse(GstCudaXCorrField* self, const Task& refused, const Task& working) {
   Element& element = *self->element;
@@ -45,6 +43,7 @@ void refuse(GstCudaXCorrField* self, const Task& refused, const Task& working) {
     settings.reference = working.reference;
     settings.reference_file = name_of(working.files.reference);
     settings.mask_file = name_of(working.files.mask);
+    settings.places_file = name_of(working.files.places);
     element.files = working.files;
   }
   for (const auto& property : properties())
@@ -141,7 +140,7 @@ xcorr::Status compare(Element& element, const Request& request, const Frame& fra
   result.state = resembles ? FieldState::measured : FieldState::cut;
   result.grid = meter.grid();
   result.window = request.task.field.windows.back();
-  result.spacing = request.task.field.spacing;
+  result.spacing = request.task.files.places ? 0 : request.task.field.spacing;
   if (request.task.reference != Reference::file) result.reference_pts = element.reference_pts;
   if (request.task.reference != Reference::previous) return {};
   element.reference_pts = GST_BUFFER_PTS(frame.buffer);

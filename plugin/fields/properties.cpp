@@ -69,6 +69,12 @@ FieldProperties<State> make_table() {
                             initial.field.spacing, playing),
           [](auto& s) -> auto& { return s.settings.field.spacing; }),
       field<State>(
+          g_param_spec_string("places-file", "Places file",
+                              "CSV file with x,y of the centre of a window a line, for windows "
+                              "there instead of on a grid (none: a grid)",
+                              nullptr, playing),
+          [](auto& s) -> auto& { return s.settings.places_file; }),
+      field<State>(
           g_param_spec_uint("search-range", "Search range",
                             "Pixels by which the first pass finds windows moved along each axis", 1,
                             64, initial.field.search_range, playing),

@@ -19,7 +19,7 @@ namespace cudaxcorr::fields {
 struct Settings {
   xcorr::FieldSettings field;
   Reference reference = Reference::previous;
-  std::string reference_file, mask_file;
+  std::string reference_file, mask_file, places_file;
   double cut_score = 0.4;
   bool post_messages = true;
   DeviceSettings device;

@@ -23,8 +23,9 @@ struct FieldResult {
   FieldState state = FieldState::unmeasured;
   bool in_gpu_memory = false;  ///< and read there, not downloaded
   xcorr::Size grid{};
-  int window = 0, spacing = 0;
-  std::vector<xcorr::FieldVector> vectors;  ///< of the grid, row by row
+  int window = 0, spacing = 0;  ///< no spacing: windows at places
+  /// Of the grid, row by row; those at places are one row.
+  std::vector<xcorr::FieldVector> vectors;
 
   bool has_field() const { return state == FieldState::measured || state == FieldState::cut; }
 };

@@ -5,6 +5,7 @@
 
 #include <xcorr/field.hpp>
 
+#include "fields/places.h"
 #include "matching/templates.h"
 
 namespace cudaxcorr::fields {
@@ -12,12 +13,19 @@ namespace cudaxcorr::fields {
 /// What frames are compared with.
 enum class Reference { previous, first, file, signal };
 
-/// Pictures that files name; null: none.
+/// What files have; null: none.
 struct Files {
   SharedPicture reference, mask;
+  SharedPlaces places;
 
   bool operator==(const Files&) const = default;
 };
+
+/// The name of that of `Files`; empty: none.
+template <class Read>
+std::string name_of(const std::shared_ptr<const Read>& read) {
+  return read ? read->file : "";
+}
 
 struct Task {
   xcorr::FieldSettings field;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "gstcudaxcorrfieldmeta.h"
 
@@ -17,13 +18,15 @@ std::span<const float> array_of(const GstStructure* meta, const char* name) {
   return {values, length};
 }
 
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
 /// From a window's left neighbour to its right one, or from the upper to the lower; at an edge from
 /// the window itself.
-double slope(const FieldView& field, std::span<const float> values, int row, int column,
-             bool down) {
+double difference(const FieldView& field, std::span<const float> values, int row, int column,
+                  bool down) {
   const int place = down ? row : column, last = (down ? field.rows : field.columns) - 1;
   const int from = std::max(place - 1, 0), to = std::min(place + 1, last);
-  if (from == to) return 0;
+  if (field.spacing == 0 || from == to) return unknown;
   const auto at = [&](int i) {
     return double{values[static_cast<std::size_t>(down ? i * field.columns + column
                                                        : row * field.columns + i)]};
@@ -31,10 +34,29 @@ double slope(const FieldView& field, std::span<const float> values, int row, int
   return (at(to) - at(from)) / ((to - from) * field.spacing);
 }
 
+/// Of the displacement at a window.
+struct Slopes {
+  double dx_by_x, dx_by_y, dy_by_x, dy_by_y;
+};
+
+Slopes differences(const FieldView& field, int row, int column) {
+  return {difference(field, field.dx, row, column, false),
+          difference(field, field.dx, row, column, true),
+          difference(field, field.dy, row, column, false),
+          difference(field, field.dy, row, column, true)};
+}
+
+/// Those measured, of a window that is believed.
+Slopes slopes_at(const FieldView& field, int row, int column) {
+  const auto window = static_cast<std::size_t>(row * field.columns + column);
+  if (!field.has_slopes || field.is_replaced(window)) return differences(field, row, column);
+  return {field.dx_by_x[window], field.dx_by_y[window], field.dy_by_x[window],
+          field.dy_by_y[window]};
+}
+
 double value_at(const FieldView& field, FieldMap map, int row, int column) {
   const auto window = static_cast<std::size_t>(row * field.columns + column);
-  const auto by_x = [&](std::span<const float> v) { return slope(field, v, row, column, false); };
-  const auto by_y = [&](std::span<const float> v) { return slope(field, v, row, column, true); };
+  const Slopes slopes = slopes_at(field, row, column);
   switch (map) {
     case FieldMap::none:
       break;
@@ -45,13 +67,13 @@ double value_at(const FieldView& field, FieldMap map, int row, int column) {
     case FieldMap::v:
       return field.dy[window];
     case FieldMap::strain_xx:
-      return by_x(field.dx);
+      return slopes.dx_by_x;
     case FieldMap::strain_yy:
-      return by_y(field.dy);
+      return slopes.dy_by_y;
     case FieldMap::strain_xy:
-      return (by_y(field.dx) + by_x(field.dy)) / 2;
+      return (slopes.dx_by_y + slopes.dy_by_x) / 2;
     case FieldMap::vorticity:
-      return by_x(field.dy) - by_y(field.dx);
+      return slopes.dy_by_x - slopes.dx_by_y;
   }
   return 0;
 }
@@ -80,24 +102,33 @@ bool FieldView::read(const GstStructure* meta, FieldView& view) {
   if (g_strcmp0(state, "measured") != 0 ||
       !gst_structure_get(meta, "frame-width", G_TYPE_INT, &view.frame_width, "frame-height",
                          G_TYPE_INT, &view.frame_height, "columns", G_TYPE_INT, &view.columns,
-                         "rows", G_TYPE_INT, &view.rows, "spacing", G_TYPE_INT, &view.spacing,
-                         nullptr))
+                         "rows", G_TYPE_INT, &view.rows, "window", G_TYPE_INT, &view.window,
+                         "spacing", G_TYPE_INT, &view.spacing, nullptr))
     return false;
   view.x = array_of(meta, "x");
   view.y = array_of(meta, "y");
   view.dx = array_of(meta, "dx");
   view.dy = array_of(meta, "dy");
+  view.dx_by_x = array_of(meta, "dx-by-x");
+  view.dx_by_y = array_of(meta, "dx-by-y");
+  view.dy_by_x = array_of(meta, "dy-by-x");
+  view.dy_by_y = array_of(meta, "dy-by-y");
   view.status = array_of(meta, "status");
-  if (view.columns < 1 || view.rows < 1 || view.spacing < 1 || view.frame_width < 1 ||
-      view.frame_height < 1)
+  if (view.columns < 1 || view.rows < 1 || view.spacing < 0 || view.room() < 1 ||
+      view.frame_width < 1 || view.frame_height < 1)
     return false;
   const auto size =
       static_cast<std::uint64_t>(view.columns) * static_cast<std::uint64_t>(view.rows);
-  return std::ranges::all_of(
-      std::array{view.x, view.y, view.dx, view.dy, view.status}, [size](const auto& array) {
-        return array.size() == size &&
-               std::ranges::all_of(array, [](float v) { return std::isfinite(v); });
-      });
+  const std::array slopes{view.dx_by_x, view.dx_by_y, view.dy_by_x, view.dy_by_y};
+  view.has_slopes = std::ranges::any_of(slopes, [](const auto& array) {
+    return std::ranges::any_of(array, [](float v) { return v != 0; });
+  });
+  const auto is_sound = [size](const auto& array) {
+    return array.size() == size &&
+           std::ranges::all_of(array, [](float v) { return std::isfinite(v); });
+  };
+  return std::ranges::all_of(std::array{view.x, view.y, view.dx, view.dy, view.status}, is_sound) &&
+         std::ranges::all_of(slopes, is_sound);
 }
 
 std::vector<double> values_of(const FieldView& field, FieldMap map) {

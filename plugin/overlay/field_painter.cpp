@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "overlay/field_painter.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace cudaxcorr {
@@ -42,7 +43,7 @@ Place centre_of(const Sheet& sheet, std::size_t window) {
   return {(sheet.field.x[window] + 0.5) * sheet.across, (sheet.field.y[window] + 0.5) * sheet.down};
 }
 
-/// Of the windows that are known.
+/// Of the windows that are known; NaN is passed over.
 template <class Value>
 double largest(const FieldView& field, const Value& value) {
   double largest = 0;
@@ -95,7 +96,7 @@ void draw_arrows(cairo_t* cairo, const Sheet& sheet, Texts& texts, guint32 color
   const double longest =
       largest(field, [&](std::size_t i) { return std::hypot(field.dx[i], field.dy[i]); });
   const double fixed = sheet.look.arrow_scale;
-  const double stretch = fixed > 0 ? fixed : longest > 0 ? field.spacing / longest : 0;
+  const double stretch = fixed > 0 ? fixed : longest > 0 ? field.room() / longest : 0;
   for (std::size_t i = 0; i < field.dx.size(); ++i) {
     if (!field.is_known(i)) continue;
     const Place by{field.dx[i] * stretch * sheet.across, field.dy[i] * stretch * sheet.down};
@@ -115,10 +116,10 @@ void draw_arrows(cairo_t* cairo, const Sheet& sheet, Texts& texts, guint32 color
 void draw_squares(cairo_t* cairo, const Sheet& sheet, const std::vector<double>& values,
                   double range) {
   const FieldView& field = sheet.field;
-  const double width = field.spacing * sheet.across, height = field.spacing * sheet.down;
+  const double width = field.room() * sheet.across, height = field.room() * sheet.down;
   cairo_push_group(cairo);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!field.is_known(i)) continue;
+    if (!field.is_known(i) || std::isnan(values[i])) continue;
     const Place centre = centre_of(sheet, i);
     cairo_rectangle(cairo, centre.x - width / 2, centre.y - height / 2, width, height);
     set_color(cairo, color_of(sheet.look.map, range > 0 ? values[i] / range : 0));
@@ -145,6 +146,7 @@ Place draw_scale(cairo_t* cairo, const Sheet& sheet, double least) {
 void draw_map(cairo_t* cairo, const Sheet& sheet, Texts& texts) {
   const FieldMap map = sheet.look.map;
   const std::vector<double> values = values_of(sheet.field, map);
+  if (std::ranges::all_of(values, [](double v) { return std::isnan(v); })) return;
   const double fixed = sheet.look.map_range, least = is_signed(map) ? -1 : 0;
   const double range =
       fixed > 0 ? fixed : largest(sheet.field, [&](std::size_t i) { return values[i]; });

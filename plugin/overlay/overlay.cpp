@@ -111,7 +111,7 @@ const FieldProperties<Settings>& properties() {
       field<Settings>(
           g_param_spec_double("field-arrow-scale", "Field arrow scale",
                               "Pixels of an arrow for each of the displacement (0: the longest is "
-                              "as long as windows are apart)",
+                              "as long as windows are apart or, at places, wide)",
                               0, 1e6, initial.field.arrow_scale, playing),
           [](auto& s) -> auto& { return s.field.arrow_scale; }),
       field<Settings>(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The command xcorr-field, on pictures whose displacement is known."""
 import csv
+import dataclasses
 import io
 import re
 import subprocess
@@ -57,8 +58,9 @@ def test_places(series, tmp_path):
     pytest.importorskip("matplotlib")
     out, places = tmp_path / "field.csv", tmp_path / "places.csv"
     pair = [str(series / "0.png"), str(series / "2.png"), "-o", str(out), "-q", *WHOLE, "--places", str(places)]
-    for text in ("50.5,40.5\n60.5,50.5\n", "name,y,x\na,40.5,50.5\n\nb,50.5,60.5\n"):
-        places.write_text(text)
+    for text in ("50.5,40.5\n60.5,50.5\n", "name,y,x\na,40.5,50.5\n\nb,50.5,60.5\n",
+                 "\ufeffx,y\n50.5,40.5\n60.5,50.5\n"):
+        places.write_text(text, encoding="utf-8")
         assert command.main([*pair, "--plot", str(tmp_path / "field.png")]) == 0
         with open(out, newline="", encoding="utf-8") as file:
             assert [(row["x"], row["y"], row["dx"]) for row in csv.DictReader(file)] == [
@@ -87,6 +89,16 @@ def test_plot(series, tmp_path, shown):
                          *WHOLE]) == 0
     with Image.open(out) as plot:
         assert plot.width > 400
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
+@pytest.mark.filterwarnings("error")
+def test_a_map_of_windows_at_places(series, tmp_path, count):
+    """Matplotlib takes three or four numbers in a row for a colour, and warns."""
+    pytest.importorskip("matplotlib")
+    (tmp_path / "places.csv").write_text("".join(f"{48 + 8 * i},48\n" for i in range(count)))
+    assert command.main([str(series / "0.png"), str(series / "1.png"), "--plot", str(tmp_path / "field.png"), "-q",
+                         "--places", str(tmp_path / "places.csv"), *WHOLE]) == 0
 
 
 @pytest.mark.parametrize("places", [(), ("--places",)])
@@ -192,11 +204,14 @@ def test_mask(series, tmp_path):
                          str(out), "-q", *WHOLE]) == 0
     with open(out, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert {row["status"] for row in rows if float(row["x"]) < 30} == {"2"}
+    assert {row["status"] for row in rows if float(row["x"]) < 30} == {"masked"}
+    assert {row["status"] for row in rows if float(row["x"]) > 80} == {"ok"}
 
 
 @pytest.mark.parametrize("words, text", [
     (["missing.png", "b.png"], "missing.png: there is no such file"),
+    (["0.png", "1.png", "--mask", "missing.png"], "xcorr-field: missing.png: No such file or directory\n"),
+    (["0.png", "1.png", "--places", "missing.csv"], "xcorr-field: missing.csv: No such file or directory\n"),
     (["0.png"], "one picture has nothing to be compared with"),
     (["0.png", "1.png", "-o", "field.doc"], "field.doc: its ending is none of"),
     (["0.png", "1.png", "--windows", "300"], "windows must be of 4 to 256 pixels along a side, not 300"),
@@ -210,6 +225,43 @@ def test_what_cannot_be(series, monkeypatch, capsys, words, text):
     (series / "folder.csv").mkdir()
     assert command.main([*words, "-q", "--device", "cpu"]) == 1
     assert text in capsys.readouterr().err
+
+
+def test_a_command_line_that_cannot_be(capsys):
+    for words, text in ((["a.png", "b.png", "--windows", "64,wide"], "no whole numbers with commas between: '64,wide'"),
+                        ([], "the following arguments are required: INPUT")):
+        with pytest.raises(SystemExit) as left:
+            command.main(words)
+        assert left.value.code == 2 and text in capsys.readouterr().err
+
+
+def test_help_explains_each_setting(capsys):
+    with pytest.raises(SystemExit) as left:
+        command.main(["--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert left.value.code == 0
+    explanations = command._explanations()
+    assert set(explanations) == {setting.name for setting in dataclasses.fields(xcorr.FieldSettings)}
+    assert all(each in text for each in explanations.values())
+    assert "--subpixel str none, gauss, quadratic or least-squares (gauss)" in text
+
+
+def test_an_interruption(series, tmp_path, monkeypatch):
+    """What has been measured is in the files."""
+    measured = []
+
+    def match(matcher, picture):
+        if len(measured) == 2:
+            raise KeyboardInterrupt
+        measured.append(original(matcher, picture))
+        return measured[-1]
+
+    original = command.FieldMatcher.match
+    monkeypatch.setattr(command.FieldMatcher, "match", match)
+    out = tmp_path / "field.npz"
+    assert command.main([str(series), "-o", str(out), "-q", *WHOLE]) == 130
+    with numpy.load(out) as arrays:
+        assert list(arrays["frame"]) == [1, 2]
 
 
 def test_it_is_a_module(series):

@@ -19,6 +19,7 @@ def test_other_formats(series, tmp_path):
     assert command.main([str(series), "-q", *outputs, *WHOLE]) == 0
     assert not files[0].exists()
     vtk = (tmp_path / "field-000002.vtk").read_text().splitlines()
+    assert vtk[1].endswith("; status: 0 ok, 1 replaced, 2 masked, 3 out_of_range, 4 flat") and len(vtk[1]) < 256
     assert vtk[0] == "# vtk DataFile Version 3.0" and "DIMENSIONS 7 5 1" in vtk
     assert vtk[vtk.index("VECTORS displacement float") + 1 + 17] == "-2 0 0"
     with numpy.load(files[1]) as arrays:
@@ -26,7 +27,14 @@ def test_other_formats(series, tmp_path):
         assert arrays["dx"][2, 2, 3] == -3
     import h5py
     with h5py.File(files[2]) as file:
-        assert file["dx"].shape == (3, 5, 7) and file["dx"][1, 2, 3] == -2
+        assert file["dx"].shape == (3, 5, 7) and file["dx"][1, 2, 3] == -2 and list(file["frame"]) == [1, 2, 3]
+        assert_names_states(file["status"].attrs)
+
+
+def assert_names_states(attributes):
+    """As a reader that knows CF finds them."""
+    assert dict(zip(attributes["flag_values"], attributes["flag_meanings"].split())) == {
+        0: "ok", 1: "replaced", 2: "masked", 3: "out_of_range", 4: "flat"}
 
 
 def test_netcdf(series, tmp_path):
@@ -35,6 +43,8 @@ def test_netcdf(series, tmp_path):
     assert command.main([str(series), "-q", "-o", str(out), *WHOLE]) == 0
     with library.Dataset(out) as file:
         assert file["dx"].shape == (3, 5, 7) and file["dx"][1, 2, 3] == -2 and list(file["frame"]) == [1, 2, 3]
+        assert file["status"].dtype == "i4"
+        assert_names_states(file["status"].__dict__)
 
 
 def test_a_library_that_is_missing(series, tmp_path, monkeypatch, capsys):

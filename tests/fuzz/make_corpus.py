@@ -178,6 +178,14 @@ def properties():
     return {name: text.encode('latin-1') for name, text in files.items()}
 
 
+def places():
+    texts = {'plain': '50,40\n60.5,50\n', 'named': 'name,y,x\na,40.5,50.5\n\nb,50.5,60.5\n',
+             'quoted': '"","x","y"\r\n"1, ""a""","50","40"\r\n', 'marked': '\ufeffx,y\n1,2\n', 'short': '50,40\n50\n',
+             'words': '50,here\n', 'columns': 'column,row\n1,2\n', 'open': '"50,40\n60,50\n', 'blank': ' \n\n',
+             'large': '1e38,-1e38\n1e99,0\nnan,inf\n', 'signs': '+1,-1\n', 'commas': ',,,,\n', 'empty': ''}
+    return {name: text.encode() for name, text in texts.items()}
+
+
 def tuned():
     line = 'CPU, 2 threads, cudaxcorr 0.1.0, u8, 64x48 searched for 1 of 16x12\t{}\t0.1 ms a frame\n'
     lines = ['# a comment\n', *(line.format(kernel) for kernel in KERNELS), 'a problem\tdirect\t\n', '\tfft\t\n', 'half\t']
@@ -209,6 +217,7 @@ def write_words(path, words):
 def main():
     folder = pathlib.Path(sys.argv[1])
     write(folder / 'picture', pictures())
+    write(folder / 'places', places())
     write(folder / 'property', properties())
     write(folder / 'tune_cache', tuned())
     for target, count, size in (('frame', 60, 300), ('json_text', 40, 300), ('matcher', 40, 60), ('overlay', 40, 400),

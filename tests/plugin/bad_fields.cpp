@@ -97,7 +97,8 @@ GST_START_TEST(files_at_start) {
   write_file(temporary("text.png"), "This is not a picture.\n");
   for (const auto& [property, text] :
        {std::pair{"reference-file", "Cannot read the reference file"},
-        std::pair{"mask-file", "Cannot read the mask file"}})
+        std::pair{"mask-file", "Cannot read the mask file"},
+        std::pair{"places-file", "Cannot read the places file"}})
     for (const std::string& file : {temporary("missing.png"), temporary("text.png")}) {
       const std::string said = refused_at_start({{property, file}}, GST_RESOURCE_ERROR,
                                                 GST_RESOURCE_ERROR_OPEN_READ, "cudaxcorrfield");
@@ -107,7 +108,7 @@ GST_START_TEST(files_at_start) {
 GST_END_TEST
 
 GST_START_TEST(files_while_playing) {
-  for (const char* property : {"reference-file", "mask-file"}) {
+  for (const char* property : {"reference-file", "mask-file", "places-file"}) {
     FieldFinder finder(whole);
     finder.measure(view_at(0, 0));
     finder.set(property, temporary("missing.png"));
@@ -136,6 +137,67 @@ GST_START_TEST(files_of_another_size) {
   compared.expect_warning(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
                           "small.png' has 40x30 pixels, the frames have 96x80");
   assert_text(compared.get("reference-file"), good);
+}
+GST_END_TEST
+
+struct BadPlaces {
+  const char *csv, *reason;
+};
+
+constexpr BadPlaces bad_places[] = {
+    {"50,40\n\n50\n", "line 3 has no x and y"},
+    {"50,40\nhere,40\n", "line 2 has no x and y"},
+    {"x,y\n50,\n", "line 2 has no x and y"},
+    {"column,row\n50,40\n", "no columns x and y"},
+    {"x,y\n", "no places"},
+    {" \n\n", "no places"},
+    {"", "the file is empty"},
+};
+
+GST_START_TEST(places_that_cannot_be_read) {
+  write_file(temporary("good.csv"), "50.5,40.5\n");
+  write_file(temporary("bad.csv"), bad_places[__i__].csv);
+  FieldFinder finder(whole + "places-file=" + temporary("good.csv"));
+  finder.measure(view_at(0, 0));
+  finder.set("places-file", temporary("bad.csv"));
+  finder.expect_warning(
+      GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
+      ("Cannot read the places file '" + temporary("bad.csv") + "': " + bad_places[__i__].reason)
+          .c_str());
+  assert_text(finder.get("places-file"), temporary("good.csv"));
+  const Field field = finder.measure(view_at(3, -2));
+  assert_equals_int(field.columns, 1);
+  assert_moved(field, -3, 2);
+  finder.expect_no_message();
+}
+GST_END_TEST
+
+/// The old ones stay, or the grid does.
+GST_START_TEST(places_outside_of_the_frame) {
+  write_file(temporary("good.csv"), "50.5,40.5\n");
+  write_file(temporary("outside.csv"), "50.5,40.5\n90,40\n");
+  for (const std::string& file : {std::string(), temporary("good.csv")}) {
+    FieldFinder finder(whole + (file.empty() ? "" : "places-file=" + file));
+    finder.measure(view_at(0, 0));
+    finder.set("places-file", temporary("outside.csv"));
+    assert_moved(finder.measure(view_at(3, -2)), -3, 2);
+    finder.expect_warning(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+                          "the window at 90.000000, 40.000000 is not inside the picture");
+    assert_text(finder.get("places-file"), file);
+    finder.expect_no_message();
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(places_with_deformation) {
+  write_file(temporary("good.csv"), "50.5,40.5\n");
+  FieldFinder finder(whole + "places-file=" + temporary("good.csv"));
+  finder.measure(view_at(0, 0));
+  finder.set("deformation", "true");
+  assert_moved(finder.measure(view_at(3, -2)), -3, 2);
+  finder.expect_warning(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+                        "deformation takes a grid, not windows at places");
+  assert_text(finder.get("deformation"), "false");
 }
 GST_END_TEST
 
@@ -205,6 +267,9 @@ Suite* suite() {
   tcase_add_test(cases, files_at_start);
   tcase_add_test(cases, files_while_playing);
   tcase_add_test(cases, files_of_another_size);
+  tcase_add_loop_test(cases, places_that_cannot_be_read, 0, G_N_ELEMENTS(bad_places));
+  tcase_add_test(cases, places_outside_of_the_frame);
+  tcase_add_test(cases, places_with_deformation);
   tcase_add_test(cases, flat_windows);
   tcase_add_test(cases, a_cut);
   tcase_add_test(cases, a_single_frame);

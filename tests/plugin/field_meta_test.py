@@ -6,6 +6,7 @@ Exits with 77, Meson's code for a skipped test, without PyGObject.
 """
 import array
 import sys
+import tempfile
 
 try:
     import gi
@@ -26,20 +27,33 @@ def on_buffer(_, info):
     return Gst.PadProbeReturn.OK
 
 
-Gst.init(None)
-pipeline = Gst.parse_launch(f'videotestsrc pattern=zone-plate kx2=20 ky2=16 kt=2 num-buffers=3 ! '
-                            f'video/x-raw,format=GRAY8,width={WIDTH},height={HEIGHT} ! '
-                            'cudaxcorrfield backend=cpu ! fakesink name=end')
-pipeline.get_by_name('end').get_static_pad('sink').add_probe(Gst.PadProbeType.BUFFER, on_buffer)
-pipeline.set_state(Gst.State.PLAYING)
-message = pipeline.get_bus().timed_pop_filtered(Gst.CLOCK_TIME_NONE, Gst.MessageType.EOS | Gst.MessageType.ERROR)
-assert message.type == Gst.MessageType.EOS, message.parse_error()
-pipeline.set_state(Gst.State.NULL)
+def run(places=None):
+    """Fields of three frames."""
+    seen.clear()
+    pipeline = Gst.parse_launch(f'videotestsrc pattern=zone-plate kx2=20 ky2=16 kt=2 num-buffers=3 ! '
+                                f'video/x-raw,format=GRAY8,width={WIDTH},height={HEIGHT} ! '
+                                'cudaxcorrfield name=field backend=cpu ! fakesink name=end')
+    pipeline.get_by_name('field').set_property('places-file', places)
+    pipeline.get_by_name('end').get_static_pad('sink').add_probe(Gst.PadProbeType.BUFFER, on_buffer)
+    pipeline.set_state(Gst.State.PLAYING)
+    message = pipeline.get_bus().timed_pop_filtered(Gst.CLOCK_TIME_NONE, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+    assert message.type == Gst.MessageType.EOS, message.parse_error()
+    pipeline.set_state(Gst.State.NULL)
 
+
+Gst.init(None)
+run()
 assert [state for state, *_ in seen] == ['reference', 'measured', 'measured'], seen
 for state, rows, columns, arrays in seen:
     assert (rows, columns) == ((0, 0) if state == 'reference' else (6, 9)), (rows, columns)
     assert all(len(values) == rows * columns for values in arrays.values())
 assert seen[1][3]['x'][1] - seen[1][3]['x'][0] == 16
 assert max(seen[2][3]['score']) > 0.5 and set(seen[2][3]['status']) <= {0, 1, 2, 3, 4}
+
+with tempfile.NamedTemporaryFile('w', suffix='.csv') as file:
+    file.write('x,y\n90.5,40.5\n30.5,70.5\n')
+    file.flush()
+    run(file.name)
+assert [(rows, columns) for _, rows, columns, _ in seen] == [(0, 0), (1, 2), (1, 2)], seen
+assert list(seen[1][3]['x']) == [90.5, 30.5]
 print('1 passed, 0 failed, 0 skipped')

@@ -18,6 +18,7 @@ GST_START_TEST(previous_frame) {
   assert_moved(field, -3, 2);
   assert_equals_int(field.columns, 5);  // windows of 32 every 16 pixels
   assert_equals_int(field.rows, 4);
+  assert_equals_int(field.spacing, 16);
   assert_equals_float(field.x[0], 15.5);
   assert_equals_float(field.x[1] - field.x[0], 16);
   assert_equals_float(field.y[5] - field.y[0], 16);
@@ -139,6 +140,48 @@ GST_START_TEST(masked_windows) {
 }
 GST_END_TEST
 
+/// The same places in all forms that a file may have: with names, in another order, quoted.
+constexpr const char* files_of_places[] = {
+    "50.5,40.5\n30.5,48.5\n62.5,20.5",
+    "\xef\xbb\xbfx,y\r\n50.5,40.5\r\n30.5,48.5\r\n\r\n62.5,20.5\r\n",
+    "\"\",\"y\",\"x\"\n\"1, left\", 40.5, 50.5\n2,\"48.5\",+30.5\n3,2.05e1,62.5,more\n",
+};
+
+GST_START_TEST(windows_at_places) {
+  write_file(temporary("places.csv"), files_of_places[__i__]);
+  FieldFinder finder(whole + "places-file=" + temporary("places.csv"));
+  finder.measure(view_at(0, 0));
+  const Field field = finder.measure(view_at(3, -2));
+  assert_moved(field, -3, 2);
+  assert_equals_int(field.columns, 3);
+  assert_equals_int(field.rows, 1);
+  assert_equals_int(field.spacing, 0);
+  const float x[] = {50.5F, 30.5F, 62.5F}, y[] = {40.5F, 48.5F, 20.5F};
+  for (int i = 0; i < 3; ++i) {
+    assert_equals_float(field.x[i], x[i]);
+    assert_equals_float(field.y[i], y[i]);
+  }
+  finder.expect_no_message();
+}
+GST_END_TEST
+
+/// A kept reference outlives other places and the way back to a grid.
+GST_START_TEST(places_change_while_playing) {
+  write_file(temporary("one.csv"), "48,40\n");
+  write_file(temporary("two.csv"), "48,40\n30,40\n");
+  FieldFinder finder(whole + "reference=first places-file=" + temporary("one.csv"));
+  finder.measure(view_at(0, 0));
+  assert_equals_int(finder.measure(view_at(2, 1)).columns, 1);
+  finder.set("places-file", temporary("two.csv"));
+  const Field field = finder.measure(view_at(3, 1));
+  assert_equals_int(field.columns, 2);
+  assert_moved(field, -3, -1);
+  finder.set("places-file", "");
+  assert_equals_int(finder.measure(view_at(3, 1)).columns, 5);
+  finder.expect_no_message();
+}
+GST_END_TEST
+
 GST_START_TEST(formats) {
   for (const GstVideoFormat format : all_formats) {
     FieldFinder finder(whole);
@@ -237,6 +280,8 @@ Suite* suite() {
   tcase_add_test(cases, settings_change_while_playing);
   tcase_add_test(cases, parts_of_a_pixel);
   tcase_add_test(cases, masked_windows);
+  tcase_add_loop_test(cases, windows_at_places, 0, G_N_ELEMENTS(files_of_places));
+  tcase_add_test(cases, places_change_while_playing);
   tcase_add_test(cases, formats);
   tcase_add_test(cases, frames_are_not_changed);
   tcase_add_test(cases, gaps);

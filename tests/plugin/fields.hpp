@@ -25,7 +25,7 @@ inline Gray view_at(int x, int y, unsigned seed = 5, int width = field_width,
 
 struct Field {
   std::string state;
-  int frame_width = 0, frame_height = 0, columns = 0, rows = 0, window = 0;
+  int frame_width = 0, frame_height = 0, columns = 0, rows = 0, window = 0, spacing = 0;
   std::vector<float> x, y, dx, dy, score, status;
   double valid = 0, mean_x = 0, mean_y = 0, median_x = 0, median_y = 0, rms = 0;
   guint64 pts = 0, reference_pts = 0;
@@ -55,6 +55,7 @@ inline Field field_in(GstBuffer* buffer) {
   fail_unless(gst_structure_get_uint64(structure, "pts", &field.pts));
   fail_unless(gst_structure_get_uint64(structure, "reference-pts", &field.reference_pts));
   fail_unless(gst_structure_get_int(structure, "window", &field.window));
+  fail_unless(gst_structure_get_int(structure, "spacing", &field.spacing));
   fail_unless(gst_structure_get_int(structure, "frame-width", &field.frame_width));
   fail_unless(gst_structure_get_int(structure, "frame-height", &field.frame_height));
   field.valid = double_of(structure, "valid");

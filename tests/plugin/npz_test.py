@@ -14,11 +14,12 @@ import unittest
 import zipfile
 
 SOURCE = ['videotestsrc', 'pattern=zone-plate', 'kx2=20', 'ky2=16', 'kt=2', 'num-buffers=5', '!',
-          'video/x-raw,format=GRAY8,width=160,height=120', '!', 'cudaxcorrfield', 'backend=cpu', 'search-range=4', '!']
+          'video/x-raw,format=GRAY8,width=160,height=120', '!', 'cudaxcorrfield', 'backend=cpu', 'search-range=4']
 
 
-def launch(*words, check=True, **more):
-    return subprocess.run(['gst-launch-1.0', '-q', *SOURCE, *map(str, words), '!', 'fakesink'], check=check, **more)
+def launch(*words, settings=(), check=True, **more):
+    return subprocess.run(['gst-launch-1.0', '-q', *SOURCE, *settings, '!', *map(str, words), '!', 'fakesink'], check=check,
+                          **more)
 
 
 def numbers_in(code, data):
@@ -78,6 +79,17 @@ class Npz(unittest.TestCase):
                 elif value is not None:
                     self.assertEqual(record[name], value, name)
         self.assertGreater(max(records[1]['score'][1]), 0.5)
+
+    def test_windows_at_places(self):
+        lines, npz, places = self.folder / 'field.jsonl', self.folder / 'field.npz', self.folder / 'places.csv'
+        places.write_text('90.5,40.5\n30.5,70.5\n')
+        launch('xcorrjson', f'location={lines}', '!', 'xcorrjson', 'format=npz', f'location={npz}',
+               settings=[f'places-file={places}'])
+        field = json.loads(lines.read_text().splitlines()[2])['field']
+        self.assertEqual((field['rows'], field['columns'], field['spacing']), (1, 2, 0))
+        self.assertEqual((field['x'], field['y']), ([90.5, 30.5], [40.5, 70.5]))
+        record = records_in(npz)[2]
+        self.assertEqual((record['x'], record['y']), (((1, 2), (90.5, 30.5)), ((1, 2), (40.5, 70.5))))
 
     def test_names(self):
         npz = self.folder / 'field.npz'

@@ -4,60 +4,86 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import inspect
 import pathlib
+import re
 import sys
 from typing import Any, Iterator, Sequence
 
 import numpy as np
 
 from .._field import FieldMatcher, FieldSettings
-from .pictures import Series, Unreadable, open_series, read_picture, read_places, say
+from .pictures import Series, Unreadable, named, open_series, read_picture, read_places, say
 from .plot import BACKGROUNDS, MAPS, Plots
 from .writing import Field, Outputs, open_writer
 
 _EPILOG = """
--o writes .csv (a line for each window), .vtk (ParaView), .npz (NumPy), .h5 (HDF5, by h5py) or .nc (NetCDF, by netCDF4).
+For each field a line says its mean displacement along x and y and the root of the mean square of its length, in pixels,
+of the windows that are ok, and how many these are. -o writes .csv (a line for each window), .vtk (ParaView), .npz
+(NumPy), .h5 (HDF5, by h5py) or .nc (NetCDF, by netCDF4).
+
 A picture that cannot be read, and a file that cannot be written, is named, and the rest goes on; then the exit status
-is 1.
+is 1. It is 2 where the command line cannot be understood.
 """
 
 
 def _sizes(text: str) -> tuple[int, ...]:
-    return tuple(int(each) for each in text.split(","))
+    try:
+        return tuple(int(each) for each in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"no whole numbers with commas between: '{text}'") from None
+
+
+def _explanations() -> dict[str, str]:
+    """Of each setting what the documentation of FieldSettings says; of none where Python runs without it."""
+    found = {}
+    documented = inspect.getdoc(FieldSettings) or ""
+    for names, text in re.findall(r"^(\w+(?:, \w+)*) : .*\n((?: {4}.*\n?)+)", documented, re.MULTILINE):
+        plain = re.sub('[`"]', "", " ".join(text.split())).rstrip(".")
+        for name in names.split(", "):
+            found[name] = plain[0].lower() + plain[1:]
+    return found
+
+
+def _add_settings(group: Any) -> None:
+    explanations = _explanations()
+    for field in dataclasses.fields(FieldSettings):
+        option, text = "--" + field.name.replace("_", "-"), explanations.get(field.name, "")
+        if isinstance(field.default, bool):
+            group.add_argument(option, action="store_true", help=text)
+        elif isinstance(field.default, tuple):
+            group.add_argument(option, type=_sizes, default=field.default, metavar="N,N,...",
+                               help=f"{text} ({','.join(map(str, field.default))})")
+        else:
+            group.add_argument(option, type=type(field.default), default=field.default,
+                               metavar=type(field.default).__name__, help=f"{text} ({field.default})")
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="xcorr-field", epilog=_EPILOG,
                                      formatter_class=argparse.RawDescriptionHelpFormatter,
                                      description="Measures how each part of a picture has moved in the next one.")
-    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="two pictures or more, a folder of them, or a video")
-    parser.add_argument("-o", "--output", action="append", default=[], metavar="FILE", help="where the vectors go")
-    parser.add_argument("--plot", metavar="FILE", help="a picture of each field, such as field.png")
-    parser.add_argument("--map", choices=MAPS, default="magnitude", help="the colours of the plot (magnitude)")
-    parser.add_argument("--background", choices=BACKGROUNDS, default="reference",
-                        help="what is below arrows and map: the picture they are measured in, or white (reference)")
-    parser.add_argument("--reference", choices=("previous", "first", "pairs"), default="previous",
-                        help="pictures are compared with the one before, with the first one, or two by two (previous)")
-    parser.add_argument("--ensemble", action="store_true",
-                        help="one field of all pairs, which show the same motion: their scores are averaged")
-    parser.add_argument("--mask", metavar="FILE", help="a picture; where it is black the reference does not count")
-    parser.add_argument("--places", metavar="FILE", help="a CSV of x and y of the centres of windows, instead of a grid; "
-                        "a first line of names may say which columns these are")
-    parser.add_argument("--cut-score", type=float, default=0.4, metavar="float", help="a picture is named as one that "
-                        "follows a cut where half of the windows score less; -1: none is (0.4)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (auto)")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary")
-    settings = parser.add_argument_group("settings, as of the library")
-    for field in dataclasses.fields(FieldSettings):
-        option = "--" + field.name.replace("_", "-")
-        if isinstance(field.default, bool):
-            settings.add_argument(option, action="store_true")
-        elif isinstance(field.default, tuple):
-            settings.add_argument(option, type=_sizes, default=field.default, metavar="N,N,...",
-                                  help=f"({','.join(map(str, field.default))})")
-        else:
-            settings.add_argument(option, type=type(field.default), default=field.default,
-                                  metavar=type(field.default).__name__, help=f"({field.default})")
+    read = parser.add_argument_group("what is compared")
+    read.add_argument("inputs", nargs="+", metavar="INPUT", help="two pictures or more, a folder of them, or a video")
+    read.add_argument("--reference", choices=("previous", "first", "pairs"), default="previous",
+                      help="pictures are compared with the one before, with the first one, or two by two (previous)")
+    read.add_argument("--ensemble", action="store_true",
+                      help="one field of all pairs, which show the same motion: their scores are averaged")
+    read.add_argument("--mask", metavar="FILE", help="a picture; where it is black the reference does not count")
+    read.add_argument("--places", metavar="FILE", help="a CSV of x and y of the centres of windows, instead of a grid; "
+                      "a first line of names may say which columns these are")
+    read.add_argument("--cut-score", type=float, default=0.4, metavar="float", help="a picture is named as one that "
+                      "follows a cut where half of the windows score less; -1: none is (0.4)")
+    written = parser.add_argument_group("what is written")
+    written.add_argument("-o", "--output", action="append", default=[], metavar="FILE",
+                         help="where the vectors go; may be repeated")
+    written.add_argument("--plot", metavar="FILE", help="a picture of each field, such as field.png")
+    written.add_argument("--map", choices=MAPS, default="magnitude", help="the colours of the plot (magnitude)")
+    written.add_argument("--background", choices=BACKGROUNDS, default="reference", help="what is below arrows and map "
+                         "of the plot: the picture they are measured in, or white (reference)")
+    written.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary")
+    _add_settings(parser.add_argument_group("how it is measured, as by the library's FieldSettings"))
     return parser
 
 
@@ -196,5 +222,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(options)
     except (Unreadable, OSError, ValueError, RuntimeError, MemoryError) as error:
-        say(error)
+        say(named(error.filename, error) if isinstance(error, OSError) and error.filename else error)
         return 1
+    except KeyboardInterrupt:
+        return 130  # as shells have it

@@ -25,6 +25,11 @@ def say(what: object) -> None:
     print(f"xcorr-field: {what}", file=sys.stderr)
 
 
+def named(what: object, error: Exception) -> str:
+    """What cannot be read or written, and why."""
+    return f"{what}: {getattr(error, 'strerror', None) or str(error) or type(error).__name__}"
+
+
 def library(name: str, purpose: str, package: str) -> Any:
     """A library that only some users need."""
     try:
@@ -64,12 +69,12 @@ def read_picture(path: pathlib.Path) -> np.ndarray:
             gray = picture.mode in ("1", "L", "I", "F") or picture.mode.startswith("I;16")
             return to_gray(np.asarray(picture if gray else picture.convert("L")))
     except Exception as error:  # decoders raise all kinds of them for damaged files
-        raise Unreadable(f"{path}: {str(error) or type(error).__name__}") from None
+        raise Unreadable(named(path, error)) from None
 
 
 def read_places(path: pathlib.Path) -> np.ndarray:
     """Columns x and y of a CSV, its first two where its first line has no names. Raises Unreadable."""
-    with open(path, newline="", encoding="utf-8") as file:
+    with open(path, newline="", encoding="utf-8-sig") as file:  # as spreadsheets begin it
         lines = [line for line in csv.reader(file) if line]
     across, down = 0, 1
     if lines and not _is_number(lines[0][0]):

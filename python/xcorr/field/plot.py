@@ -12,19 +12,29 @@ from .writing import Field, numbered, whole
 MAPS = ("none", "magnitude", "u", "v", "strain-xx", "strain-yy", "strain-xy", "vorticity")
 BACKGROUNDS = ("reference", "none")
 
+_SLOPES = ("dx_by_x", "dx_by_y", "dy_by_x", "dy_by_y")
 
-def values_of(vectors: np.ndarray, shown: str) -> np.ndarray:
-    """What a map shows; slopes are the measured ones or, without these, differences between windows."""
-    values: dict[str, np.ndarray] = {"magnitude": np.hypot(vectors["dx"], vectors["dy"]), "u": vectors["dx"],
-                                     "v": vectors["dy"]}
-    if shown in values:
-        return values[shown]
-    names = ("dx_by_x", "dx_by_y", "dy_by_x", "dy_by_y")
-    slopes: dict[str, np.ndarray] = {name: vectors[name] for name in names}
-    if not any(each.any() for each in slopes.values()) and min(vectors.shape) > 1:
+
+def _slopes_of(vectors: np.ndarray) -> dict[str, np.ndarray]:
+    """Those measured or, of windows that were replaced and without any, differences between windows; NaN where windows
+    are in no grid."""
+    found = {name: np.full(vectors.shape, np.nan) for name in _SLOPES}
+    if min(vectors.shape) > 1:
         y, x = vectors["y"][:, 0], vectors["x"][0]
         for component in ("dx", "dy"):
-            slopes[f"{component}_by_y"], slopes[f"{component}_by_x"] = np.gradient(vectors[component], y, x)
+            found[f"{component}_by_y"], found[f"{component}_by_x"] = np.gradient(vectors[component], y, x)
+    if any(vectors[name].any() for name in _SLOPES):
+        found = {name: np.where(vectors["status"] == 0, vectors[name], found[name]) for name in _SLOPES}
+    return found
+
+
+def values_of(vectors: np.ndarray, shown: str) -> np.ndarray:
+    """What a map shows; NaN: nothing."""
+    values: dict[str, np.ndarray] = {"none": np.full(vectors.shape, np.nan), "u": vectors["dx"], "v": vectors["dy"],
+                                     "magnitude": np.hypot(vectors["dx"], vectors["dy"])}
+    if shown in values:
+        return values[shown]
+    slopes = _slopes_of(vectors)
     values = {"strain-xx": slopes["dx_by_x"], "strain-yy": slopes["dy_by_y"],
               "strain-xy": (slopes["dx_by_y"] + slopes["dy_by_x"]) / 2,
               "vorticity": slopes["dy_by_x"] - slopes["dx_by_y"]}
@@ -42,13 +52,14 @@ def plot(path: pathlib.Path, reference: np.ndarray, vectors: np.ndarray, shown: 
     else:
         axes.set(xlim=(-0.5, reference.shape[1] - 0.5), ylim=(reference.shape[0] - 0.5, -0.5), aspect="equal")
     axes.set(xlabel="x (pixels)", ylabel="y (pixels)")
-    if shown != "none":
-        values = np.where(vectors["status"] < 2, values_of(vectors, shown), np.nan)
+    values = np.where(vectors["status"] < 2, values_of(vectors, shown), np.nan)
+    if np.isfinite(values).any():
         extent = float(np.nanmax(np.abs(values), initial=0)) or 1.0
         signed = shown != "magnitude"
         looks = {"cmap": "RdBu_r" if signed else "viridis", "vmin": -extent if signed else 0, "vmax": extent}
         if len(vectors) == 1:  # windows at any places
-            image = axes.scatter(vectors["x"], vectors["y"], c=values, s=60, alpha=0.7, **looks)
+            # Flat: a row of three or four numbers would be a colour.
+            image = axes.scatter(vectors["x"][0], vectors["y"][0], c=values[0], s=60, alpha=0.7, **looks)
         else:
             image = axes.pcolormesh(vectors["x"], vectors["y"], values, alpha=0.7, shading="nearest", **looks)
         pixels = shown in ("magnitude", "u", "v")

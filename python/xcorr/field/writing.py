@@ -6,14 +6,21 @@ import contextlib
 import csv
 import os
 import pathlib
-from typing import Any, Iterator, NamedTuple
+from typing import Any, Callable, Iterator, NamedTuple
 
 import numpy as np
 
-from .. import VECTOR
-from .pictures import Unreadable, library, say
+from .. import FIELD_STATUS, VECTOR
+from .pictures import Unreadable, library, named, say
 
 COLUMNS: tuple[str, ...] = VECTOR.names or ()
+
+#: As one word each.
+STATUS = tuple(name.replace(" ", "_") for name in FIELD_STATUS)
+
+#: Attributes of arrays: those by which the CF conventions say what numbers mean.
+_ATTRIBUTES = {"status": {"flag_values": np.arange(len(STATUS), dtype=VECTOR["status"]),
+                          "flag_meanings": " ".join(STATUS)}}
 
 
 class Field(NamedTuple):
@@ -64,8 +71,9 @@ class Csv:
         self._writer.writerow(["frame", *COLUMNS])
 
     def write(self, field: Field) -> None:
-        for vector in field.vectors.ravel():
-            self._writer.writerow([field.number, *vector.item()])
+        columns = {name: field.vectors[name].ravel().tolist() for name in COLUMNS}
+        columns["status"] = [STATUS[status] for status in columns["status"]]
+        self._writer.writerows((field.number, *row) for row in zip(*columns.values()))
         self._file.flush()
 
     def close(self) -> None:
@@ -81,7 +89,8 @@ class Vtk:
     def write(self, field: Field) -> None:
         rows, columns = field.vectors.shape
         flat = field.vectors.ravel()
-        lines = ["# vtk DataFile Version 3.0", "displacements in pixels, y downwards", "ASCII",
+        states = ", ".join(f"{number} {name}" for number, name in enumerate(STATUS))
+        lines = ["# vtk DataFile Version 3.0", f"displacements in pixels, y downwards; status: {states}", "ASCII",
                  "DATASET STRUCTURED_GRID", f"DIMENSIONS {columns} {rows} 1", f"POINTS {flat.size} float"]
         lines += [f"{v['x']:g} {v['y']:g} 0" for v in flat]
         lines += [f"POINT_DATA {flat.size}", "VECTORS displacement float"]
@@ -117,63 +126,64 @@ class Npz:
             np.savez_compressed(part, **arrays)
 
 
-class Hdf5:
+class _Growing:
     """The same, which grow by each field."""
 
+    def __init__(self, path: pathlib.Path, opened: Callable[[pathlib.Path, str], Any],
+                 flush: Callable[[Any], None]) -> None:
+        _need_room(path, 0)
+        self._path, self._file, self._flush = path, opened(path, "w"), flush
+        self._written = 0
+
+    def write(self, field: Field) -> None:
+        _need_room(self._path, field.vectors.nbytes)
+        arrays = {"frame": np.array(field.number, np.int32), **{name: field.vectors[name] for name in COLUMNS}}
+        for name, values in arrays.items():
+            self._array(name, values)[self._written] = values
+        self._written += 1
+        self._flush(self._file)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _array(self, name: str, values: np.ndarray) -> Any:
+        """That of the file, with room for these values after those of the fields before."""
+        raise NotImplementedError
+
+
+class Hdf5(_Growing):
     def __init__(self, path: pathlib.Path, several: bool) -> None:
         h5py = library("h5py", f"writing {path.name}", "h5py")
-        _need_room(path, 0)
-        self._path, self._file = path, h5py.File(path, "w")
+        super().__init__(path, h5py.File, h5py.File.flush)
 
-    def write(self, field: Field) -> None:
-        _need_room(self._path, field.vectors.nbytes)
-        shape = field.vectors.shape
-        if "frame" not in self._file:
-            self._file.create_dataset("frame", (0,), np.int64, maxshape=(None,))
-            for name in COLUMNS:
-                self._file.create_dataset(name, (0, *shape), VECTOR[name], maxshape=(None, *shape), chunks=(1, *shape))
-        for name, values in (("frame", field.number), *((name, field.vectors[name]) for name in COLUMNS)):
-            grown = self._file[name]
-            grown.resize(len(grown) + 1, axis=0)
-            grown[-1] = values
-        self._file.flush()
-
-    def close(self) -> None:
-        self._file.close()
+    def _array(self, name: str, values: np.ndarray) -> Any:
+        if not self._written:
+            shape = values.shape
+            made = self._file.create_dataset(name, (0, *shape), values.dtype, maxshape=(None, *shape),
+                                             chunks=(1, *shape) if shape else None)
+            made.attrs.update(_ATTRIBUTES.get(name, {}))
+        self._file[name].resize(self._written + 1, axis=0)
+        return self._file[name]
 
 
-class NetCdf:
-    """The same, with an unlimited dimension."""
-
+class NetCdf(_Growing):
     def __init__(self, path: pathlib.Path, several: bool) -> None:
         netcdf = library("netCDF4", f"writing {path.name}", "netCDF4")
-        _need_room(path, 0)
-        self._path, self._file = path, netcdf.Dataset(path, "w")
+        super().__init__(path, netcdf.Dataset, netcdf.Dataset.sync)
 
-    def write(self, field: Field) -> None:
-        _need_room(self._path, field.vectors.nbytes)
-        shape = field.vectors.shape
-        if "frame" not in self._file.variables:
-            for name, size in zip(("frame", "row", "column"), (None, *shape)):
-                self._file.createDimension(name, size)
-            self._file.createVariable("frame", "i4", ("frame",))
-            for name in COLUMNS:
-                self._file.createVariable(name, VECTOR[name], ("frame", "row", "column"), chunksizes=(1, *shape))
-        place = len(self._file.dimensions["frame"])
-        self._file["frame"][place] = field.number
-        for name in COLUMNS:
-            self._file[name][place] = field.vectors[name]
-        self._file.sync()
-
-    def close(self) -> None:
-        self._file.close()
+    def _array(self, name: str, values: np.ndarray) -> Any:
+        if not self._written:
+            dimensions = ("frame", "row", "column")[:1 + values.ndim]
+            for dimension, size in zip(dimensions, (None, *values.shape)):
+                if dimension not in self._file.dimensions:
+                    self._file.createDimension(dimension, size)
+            made = self._file.createVariable(name, values.dtype, dimensions,
+                                             chunksizes=(1, *values.shape) if values.shape else None)
+            made.setncatts(_ATTRIBUTES.get(name, {}))
+        return self._file[name]
 
 
 WRITERS: dict[str, Any] = {".csv": Csv, ".vtk": Vtk, ".npz": Npz, ".h5": Hdf5, ".hdf5": Hdf5, ".nc": NetCdf}
-
-
-def _named(path: str, error: Exception) -> str:
-    return f"{path}: {getattr(error, 'strerror', None) or str(error) or type(error).__name__}"
 
 
 def open_writer(path: str, several: bool) -> Any:
@@ -186,7 +196,7 @@ def open_writer(path: str, several: bool) -> Any:
     try:
         return made(pathlib.Path(path), several)
     except OSError as error:
-        raise Unreadable(_named(path, error)) from None
+        raise Unreadable(named(path, error)) from None
 
 
 class Outputs:
@@ -218,4 +228,4 @@ class Outputs:
 
     def _give_up(self, name: str, error: Exception) -> None:
         self.broken += 1
-        say(_named(name, error))
+        say(named(name, error))
