@@ -340,7 +340,8 @@ struct AlignSystem {
 /// The steps of one pose.
 class AlignSteps {
  public:
-  static constexpr int most = 10;
+  /// From where a search led three or four are taken, unless something else is there.
+  static constexpr int most = 6;
   /// How far turning and scaling may move what is at the radius: more than the steps of a search.
   static constexpr double farthest = 3;
 

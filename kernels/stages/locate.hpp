@@ -92,6 +92,7 @@ XCORR_HD inline FittedPlace fitted_place(const PlaceSolution (&at)[PlaceSums::sh
                                          Polarity polarity) {
   constexpr int most_steps = 10;
   double x = 0, y = 0;
+  XCORR_ROLL
   for (int step = 0; step < most_steps; ++step) {
     const int left = x < 0 ? -1 : 0, top = y < 0 ? -1 : 0;
     const SplineWeights<double> across(x - left), down(y - top);

@@ -328,7 +328,7 @@ Alignment align(const stage::Align::Problem& p, const stage::Align::Buffers& b,
   if (p.freedom.scales) free.push_back(3);
   free.insert(free.end(), {4, 5});
   Wide first_fit = 0, fit = 0;
-  for (int step = 0; step < 10; ++step) {
+  for (int step = 0; step < 6; ++step) {
     Wide count = 0, t_sum = 0, t_squares = 0, f_sum = 0, f_squares = 0, products = 0;
     const Wide c = std::cos(angle), s = std::sin(angle), z = pose.scale;
     const std::size_t n = free.size();

@@ -33,6 +33,7 @@ struct Pixels {
   /// Calls f(terms, the pixel of the window) for the pixels of a row in columns [begin, end).
   template <class F>
   __device__ void for_row(int y, int begin, int end, F f) const {
+#pragma unroll 2
     for (int x = begin + static_cast<int>(threadIdx.x) % 32; x < end; x += 32) {
       if (inset && !inset[std::int64_t{y} * size.width + x]) continue;
       f(SplinePixel(pattern + y * pattern_pitch + x, pattern_pitch), window + y * window_pitch + x);
@@ -55,16 +56,15 @@ __device__ void add_pairs(const Pixels& pixels, int y, int end, u64* sums) {
 #pragma unroll
                        for (int j = 0; j <= i; ++j) of[k++] += terms[i] * terms[j];
                    });
-#pragma unroll
-  for (int k = 0; k < PlaceSums::pairs; ++k) {
-    const long long sum = warp_sum(of[k]);
-    if (threadIdx.x % 32 == 0) add(&sums[k], sum);
-  }
+  using OfWarp = WarpSums<PlaceSums::pairs, 16>;
+  OfWarp::find(of);
+  if (const int k = OfWarp::number(); k < PlaceSums::pairs) add(&sums[k], of[0]);
 }
 
 /// The products of terms with the window at the five shifts `down`.
 struct ShiftSums {
-  int of[PlaceSums::across][PlaceSums::terms] = {};
+  static constexpr int count = PlaceSums::across * PlaceSums::terms;
+  int of[count] = {};
 
   __device__ void add_row(const Pixels& pixels, int y, int down, int begin, int end) {
     pixels.for_row(y, begin, end, [&](const SplinePixel& pixel, const std::uint8_t* window) {
@@ -72,48 +72,40 @@ struct ShiftSums {
 #pragma unroll
       for (int i = 0; i < PlaceSums::across; ++i) {
         const int frame = row[i - PlaceSums::reach];
-        of[i][0] += pixel.by_u * frame;
-        of[i][1] += pixel.by_v * frame;
-        of[i][2] += pixel.value * frame;
-        of[i][3] += frame;
+        of[PlaceSums::terms * i] += pixel.by_u * frame;
+        of[PlaceSums::terms * i + 1] += pixel.by_v * frame;
+        of[PlaceSums::terms * i + 2] += pixel.value * frame;
+        of[PlaceSums::terms * i + 3] += frame;
       }
     });
   }
-  /// A lane adds one of the sums of the warp.
+  /// A lane adds one of the sums of the warp. They are lost.
   __device__ void flush(int down, u64* sums) {
-    const int lane = threadIdx.x % 32;
-    int mine = 0;
-#pragma unroll
-    for (int i = 0; i < PlaceSums::across; ++i)
-#pragma unroll
-      for (int k = 0; k < PlaceSums::terms; ++k) {
-        const int sum = warp_sum(of[i][k]);
-        if (lane == i * PlaceSums::terms + k) mine = sum;
-        of[i][k] = 0;
-      }
-    constexpr int count = PlaceSums::across * PlaceSums::terms;
-    static_assert(count <= 32);
-    if (lane < count)
-      add(&sums[PlaceSums::product((down + PlaceSums::reach) * PlaceSums::across, 0) + lane], mine);
+    using OfWarp = WarpSums<count, 16>;
+    OfWarp::find(of);
+    const int first = PlaceSums::product((down + PlaceSums::reach) * PlaceSums::across, 0);
+    if (const int k = OfWarp::number(); k < count) add(&sums[first + k], of[0]);
   }
 };
 
-/// Of the rows from y to `end`, `parts` apart; as many at a time as 32 bits hold.
+/// Of the rows from y to `end`, `parts` apart; as many pixels at a time as 32 bits hold.
 __device__ void add_shifts(const Pixels& pixels, int y, int end, int down, u64* sums) {
-  const int last = pixels.size.width - PlaceSums::reach;
-  ShiftSums of;
-  int taken = 0;
-  for (; y < end; y += parts)
-    for (int begin = PlaceSums::reach; begin < last; begin += columns) {
+  const int first = PlaceSums::reach, last = pixels.size.width - PlaceSums::reach;
+  for (int begin = first; y < end;) {
+    ShiftSums of;
+    for (int room = columns; y < end;) {
       const int next = min(begin + columns, last), width = ceil_div(next - begin, 32) * 32;
-      if (taken + width > columns) {
-        of.flush(down, sums);
-        taken = 0;
-      }
+      if (width > room) break;
       of.add_row(pixels, y, down, begin, next);
-      taken += width;
+      room -= width;
+      begin = next;
+      if (begin == last) {
+        begin = first;
+        y += parts;
+      }
     }
-  of.flush(down, sums);
+    of.flush(down, sums);
+  }
 }
 
 /// Adds the sums of the blocks that share a candidate in the last one to finish; the others return
