@@ -135,14 +135,14 @@ def write_part(path, folder):
            f"filesink location='{path.resolve()}'", folder)
 
 
-def check(printed):
-    """Light and shadows come from one side whatever the angle: a place may be off by 2 pixels."""
+def check(printed, parts, reach):
+    """Each part, x, y and degrees, was found once, within so many pixels, and nothing else."""
     found = [tuple(map(float, each)) for each in re.findall(r'x=(\S+) y=(\S+) angle=(\S+)', printed)]
-    for x, y, angle in CLAMPS:
+    for x, y, angle in parts:
         near = [each for each in found
-                if np.hypot(each[0] - x, each[1] - y) < 2 and abs((each[2] - angle + 180) % 360 - 180) < 0.5]
+                if np.hypot(each[0] - x, each[1] - y) < reach and abs((each[2] - angle + 180) % 360 - 180) < 0.5]
         assert len(near) == 1, (x, y, angle, printed)
-    assert len(found) == len(CLAMPS), printed
+    assert len(found) == len(parts), printed
 
 
 def main():
@@ -152,7 +152,8 @@ def main():
         write_picture(to_rgb(tray()), output / 'parts.jpg', 'jpegenc quality=75', folder)
         write_part(output / 'part.png', folder)
         check(subprocess.run([find_parts.resolve(), f'--output={folder}/found.png', output / 'parts.jpg', output / 'part.png'],
-                             check=True, text=True, stdout=subprocess.PIPE).stdout)
+                             check=True, text=True, stdout=subprocess.PIPE).stdout,
+              CLAMPS, 2)  # light and shadows come from one side whatever the angle
         launch("filesrc location=found.png ! decodebin ! videoconvert ! jpegenc quality=62 ! "
                f"filesink location='{(output / 'parts-found.jpg').resolve()}'", folder)
 

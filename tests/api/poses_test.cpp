@@ -13,9 +13,14 @@ class PosesTest : public testing::TestWithParam<Backend> {
 
   std::vector<Peak> match(const Device& on, const Bytes& frame, const Bytes& pattern,
                           const MatchSettings& settings, const Bytes* mask = nullptr) {
-    Matcher matcher = std::move(Matcher::create(on).value());
     const MatrixView view = pattern.view(), mask_view = mask ? mask->view() : MatrixView{};
-    EXPECT_TRUE(matcher.set_templates({&view, 1}, {&mask_view, 1}).ok());
+    return match(on, frame, std::span(&view, 1), std::span(&mask_view, 1), settings);
+  }
+  std::vector<Peak> match(const Device& on, const Bytes& frame,
+                          std::span<const MatrixView> templates, std::span<const MatrixView> masks,
+                          const MatchSettings& settings) {
+    Matcher matcher = std::move(Matcher::create(on).value());
+    EXPECT_TRUE(matcher.set_templates(templates, masks).ok());
     const Status prepared = matcher.prepare(ElementType::u8, frame.size, settings);
     EXPECT_TRUE(prepared.ok()) << prepared.message();
     std::vector<Peak> peaks;
@@ -163,6 +168,24 @@ TEST_P(PosesTest, FewerPeaksThanParts) {
   const auto two = match(frame, scene.pattern(), all_round(2));
   ASSERT_EQ(two.size(), 2U);
   for (std::size_t i = 0; i < two.size(); ++i) EXPECT_EQ(two[i].score, all[i].score);
+}
+
+/// A part of which two templates have a picture is one peak, of the picture that is more like it.
+TEST_P(PosesTest, OnlyTheBestTemplate) {
+  const Scene scene{.poses = five_parts};
+  const Bytes frame = scene.frame({300, 240}), good = scene.pattern();
+  Bytes worse = good;
+  for (int x = 8; x < 20; ++x)
+    for (int y = 8; y < 16; ++y) worse.at(x, y) = 128;
+  const std::array<MatrixView, 2> templates{worse.view(), good.view()};
+  const std::array<MatrixView, 2> no_masks{};
+  MatchSettings settings = all_round(8);
+  settings.threshold = 0.6;
+  EXPECT_EQ(match(device, frame, templates, no_masks, settings).size(), 10u);
+  settings.best_template = true;
+  const auto best = match(device, frame, templates, no_masks, settings);
+  expect_parts(best, scene);
+  for (const Peak& peak : best) EXPECT_EQ(peak.template_index, 1u);
 }
 
 /// Parts whose places are nearer to each other than that along both axes are one, the best of them.

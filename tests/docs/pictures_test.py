@@ -18,6 +18,8 @@ if not importlib.util.find_spec('numpy'):
 with tempfile.TemporaryDirectory(prefix='cudaxcorr docs ') as folder:
     subprocess.run([sys.executable, IMAGES / 'make.py', folder], check=True)
     subprocess.run([sys.executable, IMAGES / 'make_tracks.py', folder], check=True)
-    subprocess.run([sys.executable, IMAGES / 'parts.py', folder, f'{sys.argv[2]}/find-parts'], check=True)
+    for script in ('parts.py', 'patches.py'):
+        subprocess.run([sys.executable, IMAGES / script, folder, f'{sys.argv[2]}/find-parts'], check=True)
     assert sorted(path.name for path in pathlib.Path(folder).iterdir()) == [
-        'found.jpg', 'part.png', 'parts-found.jpg', 'parts.jpg', 'response.jpg', 'tracks.jpg']
+        'found.jpg', 'part.png', 'parts-found.jpg', 'parts.jpg', 'patches-found.jpg', 'patches.jpg', 'response.jpg',
+        'tracks.jpg']

@@ -40,10 +40,10 @@ __device__ AlignFrame<std::uint8_t> part_at(const stage::Align::Problem& p,
   const double c = fabs(pose.cosine * pose.scale), s = fabs(pose.sine * pose.scale);
   const double half_width = 0.5 * (c * p.size.width + s * p.size.height) + margin,
                half_height = 0.5 * (s * p.size.width + c * p.size.height) + margin;
-  const int left = max(0, __double2int_rd(pose.x - half_width)),
-            top = max(0, __double2int_rd(pose.y - half_height)),
-            width = min(p.frame.width, __double2int_ru(pose.x + half_width)) - left,
-            height = min(p.frame.height, __double2int_ru(pose.y + half_height)) - top;
+  const auto whole = [](double x) { return static_cast<int>(floor(x)); };
+  const int left = max(0, whole(pose.x - half_width)), top = max(0, whole(pose.y - half_height));
+  const int width = min(p.frame.width, whole(pose.x + half_width) + 1) - left,
+            height = min(p.frame.height, whole(pose.y + half_height) + 1) - top;
   if (width <= 0 || height <= 0) return frame;
   // An odd number of words a row: pixels below each other are in different banks.
   const int words = (width + 3) / 4 | 1;
