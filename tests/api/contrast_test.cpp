@@ -32,16 +32,9 @@ class ContrastTest : public TargetTest {
   template <class T>
   std::vector<Peak> match(const Image<T>& frame, const Image<T>& pattern, const MatchSettings& s,
                           const Bytes* mask = nullptr) {
-    Matcher matcher = std::move(Matcher::create(device).value());
     const MatrixView view = pattern.view(), mask_view = mask ? mask->view() : MatrixView{};
-    EXPECT_TRUE(matcher.set_templates({&view, 1}, {&mask_view, 1}).ok());
-    const Status prepared = matcher.prepare(element_type<T>, frame.size, s);
-    skip_if_unable(prepared, mask ? kernel() == "auto" : is_general(kernel()));
-    EXPECT_TRUE(prepared.ok()) << prepared.message();
-    std::vector<Peak> peaks;
-    EXPECT_TRUE(matcher.enqueue(frame.view()).ok());
-    EXPECT_TRUE(matcher.collect(peaks).ok());
-    return peaks;
+    return match_masked(device, {&view, 1}, {&mask_view, 1}, frame, s,
+                        mask ? kernel() == "auto" : is_general(kernel()));
   }
 
   template <class T>

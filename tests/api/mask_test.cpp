@@ -40,21 +40,13 @@ class MaskTest : public TargetTest {
   template <class T>
   std::vector<Peak> match(const Image<T>& frame, const std::vector<Image<T>>& patterns,
                           const std::vector<Bytes>& masks, const MatchSettings& settings) {
-    Matcher matcher = std::move(Matcher::create(device).value());
     std::vector<MatrixView> views, mask_views;
     for (const Image<T>& pattern : patterns) views.push_back(pattern.view());
     for (const Bytes& mask : masks)
       mask_views.push_back(mask.data.empty() ? MatrixView{} : mask.view());
-    const Status set = matcher.set_templates(views, mask_views);
-    EXPECT_TRUE(set.ok()) << set.message();
-    const Status prepared = matcher.prepare(element_type<T>, frame.size, settings);
     // Approximate products of bytes, as of an FFT, cannot be masked.
-    skip_if_unable(prepared, kernel() == "auto" || kernel() == "direct");
-    EXPECT_TRUE(prepared.ok()) << prepared.message();
-    std::vector<Peak> peaks;
-    EXPECT_TRUE(matcher.enqueue(frame.view()).ok());
-    EXPECT_TRUE(matcher.collect(peaks).ok());
-    return peaks;
+    return match_masked(device, views, mask_views, frame, settings,
+                        kernel() == "auto" || kernel() == "direct");
   }
 
   template <class T>

@@ -175,16 +175,8 @@ class SubpixelTest : public TargetTest {
   template <class T>
   std::vector<Peak> match_masked(const Image<T>& pattern, const Bytes& mask, const Image<T>& frame,
                                  const MatchSettings& s) {
-    Matcher matcher = std::move(Matcher::create(device).value());
     const MatrixView view = pattern.view(), mask_view = mask.view();
-    EXPECT_TRUE(matcher.set_templates({&view, 1}, {&mask_view, 1}).ok());
-    const Status prepared = matcher.prepare(element_type<T>, frame.size, s);
-    skip_if_unable(prepared, false);
-    EXPECT_TRUE(prepared.ok()) << prepared.message();
-    std::vector<Peak> peaks;
-    EXPECT_TRUE(matcher.enqueue(frame.view()).ok());
-    EXPECT_TRUE(matcher.collect(peaks).ok());
-    return peaks;
+    return api::match_masked(device, {&view, 1}, {&mask_view, 1}, frame, s, false);
   }
 
   template <class T>

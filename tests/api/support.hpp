@@ -258,6 +258,23 @@ std::vector<Peak> match(const Device& device, std::span<const Image<T>> template
   return peaks;
 }
 
+/// With masks, of which an empty view is none, and any kernel. `owed`: see skip_if_unable().
+template <class T>
+std::vector<Peak> match_masked(const Device& device, std::span<const MatrixView> patterns,
+                               std::span<const MatrixView> masks, const Image<T>& frame,
+                               const MatchSettings& settings, bool owed) {
+  Matcher matcher = std::move(Matcher::create(device).value());
+  const Status set = matcher.set_templates(patterns, masks);
+  EXPECT_TRUE(set.ok()) << set.message();
+  const Status prepared = matcher.prepare(element_type<T>, frame.size, settings);
+  skip_if_unable(prepared, owed);
+  EXPECT_TRUE(prepared.ok()) << prepared.message();
+  std::vector<Peak> peaks;
+  EXPECT_TRUE(matcher.enqueue(frame.view()).ok());
+  EXPECT_TRUE(matcher.collect(peaks).ok());
+  return peaks;
+}
+
 template <class T>
 std::vector<Peak> match(const Device& device, const Image<T>& pattern, const Image<T>& frame,
                         const MatchSettings& settings) {
