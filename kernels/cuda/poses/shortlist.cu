@@ -14,7 +14,7 @@ namespace xcorr::cuda {
 namespace {
 
 constexpr int tiled_threads = 256, tiles_of_block = 8, pictures_of_block = 16, most_compared = 256;
-constexpr int threads = 512, chunk = 4096;
+constexpr int threads = 512, chunk = 512;
 
 /// Squares of cells.
 struct Tiles {
