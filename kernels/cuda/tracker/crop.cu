@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Turned parts of a frame on the GPU, a thread a pixel and a warp a tile of 8 x 4: what the pixels
-// of a tile are read from lies in few lines of the cache.
+// Turned parts of a frame on the GPU, a thread a pixel.
 #include "stages/crop.hpp"
 
 #include "cuda/common/launch.cuh"
@@ -12,16 +11,12 @@ namespace {
 
 using namespace xcorr::tracker;
 
-/// A block's pixels, and a warp's.
-constexpr int wide = 32, high = 8, tile_wide = 8, tile_high = 4, tiles_across = wide / tile_wide;
+constexpr int wide = 32, high = 8;
 static_assert(window_size % wide == 0 && window_size % high == 0);
 
 __global__ void __launch_bounds__(wide* high) crop(stage::Crop::Problem p, stage::Crop::Buffers b) {
-  const int tile = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int x =
-      static_cast<int>(blockIdx.x) * wide + tile % tiles_across * tile_wide + lane % tile_wide;
-  const int y =
-      static_cast<int>(blockIdx.y) * high + tile / tiles_across * tile_high + lane / tile_wide;
+  const int x = static_cast<int>(blockIdx.x * wide + threadIdx.x);
+  const int y = static_cast<int>(blockIdx.y * high + threadIdx.y);
   wait_for_previous();
   const Cropping from = b.croppings[blockIdx.z];
   if (from.samples == 0) return;
@@ -36,7 +31,7 @@ bool supports(const stage::Crop::Problem& p, const Device&) {
 Status launch(const stage::Crop::Problem& p, const Device& device, const stage::Crop::Buffers& b,
               PlanState*) {
   return enqueue_early(device, "crop", crop,
-                       dim3(window_size / wide, window_size / high, p.pictures), dim3(wide * high),
+                       dim3(window_size / wide, window_size / high, p.pictures), dim3(wide, high),
                        0, b.stream, p, b);
 }
 
