@@ -145,17 +145,23 @@ def check(printed, parts, reach):
     assert len(found) == len(parts), printed
 
 
+def draw_found(find_parts, picture, part, parts, reach, found, encoder, folder):
+    """What the example finds, checked, as a picture."""
+    check(subprocess.run([find_parts.resolve(), f'--output={folder}/found.png', picture, part],
+                         check=True, text=True, stdout=subprocess.PIPE).stdout, parts, reach)
+    launch(f"filesrc location=found.png ! decodebin ! videoconvert ! {encoder} ! filesink location='{found.resolve()}'",
+           folder)
+
+
 def main():
     output, find_parts = map(pathlib.Path, sys.argv[1:])
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         write_picture(to_rgb(tray()), output / 'parts.jpg', 'jpegenc quality=75', folder)
         write_part(output / 'part.png', folder)
-        check(subprocess.run([find_parts.resolve(), f'--output={folder}/found.png', output / 'parts.jpg', output / 'part.png'],
-                             check=True, text=True, stdout=subprocess.PIPE).stdout,
-              CLAMPS, 2)  # light and shadows come from one side whatever the angle
-        launch("filesrc location=found.png ! decodebin ! videoconvert ! jpegenc quality=62 ! "
-               f"filesink location='{(output / 'parts-found.jpg').resolve()}'", folder)
+        draw_found(find_parts, output / 'parts.jpg', output / 'part.png',
+                   CLAMPS, 2,  # light and shadows come from one side whatever the angle
+                   output / 'parts-found.jpg', 'jpegenc quality=62', folder)
 
 
 if __name__ == '__main__':

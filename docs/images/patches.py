@@ -9,14 +9,13 @@ Each pixel is the mean of 4 x 4 samples, so the patches are known to lie where t
 elements: GST_PLUGIN_PATH_1_0=$PWD/build/plugin docs/images/patches.py docs/images build/examples/find-parts
 """
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
 
 from make import launch, photograph, write_picture
-from parts import ACROSS, RANDOM, check, places
+from parts import ACROSS, RANDOM, draw_found, places
 
 IMAGES = pathlib.Path(__file__).resolve().parent
 SIZE = (512, 400)
@@ -80,10 +79,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         write_picture(scene(folder), output / 'patches.jpg', 'jpegenc quality=80', folder)
-        check(subprocess.run([find_parts.resolve(), f'--output={folder}/found.png', output / 'patches.jpg', IMAGES / 'patch.png'],
-                             check=True, text=True, stdout=subprocess.PIPE).stdout, PATCHES, 0.2)
-        launch("filesrc location=found.png ! decodebin ! videoconvert ! jpegenc quality=75 ! "
-               f"filesink location='{(output / 'patches-found.jpg').resolve()}'", folder)
+        draw_found(find_parts, output / 'patches.jpg', IMAGES / 'patch.png', PATCHES, 0.2, output / 'patches-found.jpg',
+                   'jpegenc quality=75', folder)
 
 
 if __name__ == '__main__':
