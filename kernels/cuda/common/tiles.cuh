@@ -7,14 +7,16 @@
 
 #include <xcorr/types.hpp>
 
+#include "cuda/common/launch.cuh"
+
 namespace xcorr::cuda {
 
 /// Calls visit(x, y) for the pixels that fall to this lane of the warp, one of `warps`.
 template <class Visit>
 __device__ void for_tiles(Size size, int warp, int warps, Visit visit) {
   constexpr int wide = 8, high = 4;
-  const int lane = threadIdx.x % 32, across = (size.width + wide - 1) / wide,
-            tiles = across * ((size.height + high - 1) / high);
+  const int lane = threadIdx.x % 32, across = ceil_div(size.width, wide),
+            tiles = across * ceil_div(size.height, high);
   for (int tile = warp; tile < tiles; tile += warps) {
     const int row = tile / across;
     const int x = (tile - row * across) * wide + lane % wide, y = row * high + lane / wide;

@@ -64,4 +64,13 @@ struct WarpSums<count, 0> {
   __device__ static int number() { return 0; }
 };
 
+/// Calls take(number, sum) for the sums over the lanes of a warp, each by a lane of its own. They
+/// are lost.
+template <int count, class T, class Take>
+__device__ void for_warp_sums(T (&sums)[count], Take take) {
+  using OfWarp = WarpSums<count, 16>;
+  OfWarp::find(sums);
+  if (const int k = OfWarp::number(); k < count) take(k, sums[0]);
+}
+
 }  // namespace xcorr::cuda

@@ -56,9 +56,7 @@ __device__ void add_pairs(const Pixels& pixels, int y, int end, u64* sums) {
 #pragma unroll
                        for (int j = 0; j <= i; ++j) of[k++] += terms[i] * terms[j];
                    });
-  using OfWarp = WarpSums<PlaceSums::pairs, 16>;
-  OfWarp::find(of);
-  if (const int k = OfWarp::number(); k < PlaceSums::pairs) add(&sums[k], of[0]);
+  for_warp_sums(of, [&](int k, long long sum) { add(&sums[k], sum); });
 }
 
 /// The products of terms with the window at the five shifts `down`.
@@ -81,10 +79,8 @@ struct ShiftSums {
   }
   /// A lane adds one of the sums of the warp. They are lost.
   __device__ void flush(int down, u64* sums) {
-    using OfWarp = WarpSums<count, 16>;
-    OfWarp::find(of);
     const int first = PlaceSums::product((down + PlaceSums::reach) * PlaceSums::across, 0);
-    if (const int k = OfWarp::number(); k < count) add(&sums[first + k], of[0]);
+    for_warp_sums(of, [&](int k, int sum) { add(&sums[first + k], sum); });
   }
 };
 

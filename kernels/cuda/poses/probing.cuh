@@ -131,9 +131,7 @@ class Probing {
   /// Adds the sums over the lanes of the warp, to as many that follow each other.
   template <int count>
   __device__ static void add_warp(u32 (&mine)[count], u32* sums) {
-    using OfWarp = WarpSums<count, 16>;
-    OfWarp::find(mine);
-    if (const int k = OfWarp::number(); k < count) atomicAdd(&sums[k], mine[0]);
+    for_warp_sums(mine, [&](int k, u32 sum) { atomicAdd(&sums[k], sum); });
   }
 
   /// 0 outside.
