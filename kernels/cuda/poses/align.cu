@@ -113,8 +113,9 @@ __device__ bool add_parts(const Sums* parts, unsigned* ticket, Sums& all) {
   return true;
 }
 
-/// Grid: the blocks that share the template.
-__global__ void __launch_bounds__(threads)
+/// Grid: the blocks that share the template. With the registers of two blocks a multiprocessor the
+/// inverse does not fit in them on 7.5.
+__global__ void __launch_bounds__(threads, 1)
     align_system(stage::Align::Problem p, stage::Align::Buffers b, Parts parts) {
   __shared__ AlignSystem system;
   wait_for_previous();
