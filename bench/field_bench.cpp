@@ -58,6 +58,10 @@ FieldSettings passes(FieldSettings s, std::vector<int> windows) {
   return s;
 }
 
+FieldSettings smoothed(FieldSettings s, double sigma) {
+  s.prefilter_sigma = sigma;
+  return s;
+}
 FieldSettings deforming(FieldSettings s) {
   s.deformation = true;
   return s;
@@ -69,6 +73,9 @@ const std::vector<Way>& ways() {
       {"quadratic", search(32, FieldSubpixel::quadratic)},
       {"least squares 0, cubic", least_squares(0, 3)},
       {"least squares 0, quintic", least_squares(0, 5)},
+      {"least squares 0, cubic, prefilter 0.5", smoothed(least_squares(0, 3), 0.5)},
+      {"least squares 0, quintic, prefilter 0.5", smoothed(least_squares(0, 5), 0.5)},
+      {"least squares 0, quintic, prefilter 0.7", smoothed(least_squares(0, 5), 0.7)},
       {"least squares 1, cubic", least_squares(1, 3)},
       {"least squares 1, quintic", least_squares(1, 5)},
       {"least squares 1, quintic, weight 10", least_squares(1, 5, 10)},
@@ -79,6 +86,8 @@ const std::vector<Way>& ways() {
        deforming(passes(search(32, FieldSubpixel::gauss), {64, 32, 32}))},
       {"64-32-32-32 gauss, deformation",
        deforming(passes(search(32, FieldSubpixel::gauss), {64, 32, 32, 32}))},
+      {"64-32-32 gauss, deformation, prefilter 0.6",
+       smoothed(deforming(passes(search(32, FieldSubpixel::gauss), {64, 32, 32})), 0.6)},
       {"64-33 least squares 1, quintic, weight 10", passes(least_squares(1, 5, 10), {64, 33})},
   };
   return all;

@@ -202,18 +202,19 @@ Status TemplateGroup::load_mask(const std::vector<std::uint8_t>& mask, Stream st
 Status TemplateGroup::load_pixels(int member, const MatrixView& pixels, Stream stream) {
   const Problem& p = problem_.correlate;
   const Runtime& device = runtime(device_.backend);
-  auto* to = templates_.as<std::byte>() + member * p.right_stride;
+  auto* to = templates_.as<std::uint8_t>() + member * p.right_stride;
   const auto row = static_cast<std::ptrdiff_t>(p.right.width * size_of(p.type));
   const auto rows = static_cast<std::size_t>(p.right.height);
   const Copy copy = pixels.pitch == row
                         ? bytes_copy(to, pixels.data, row * rows)
                         : Copy{to, row, pixels.data, pixels.pitch, std::size_t(row), rows};
-  Status s = device.copy(copy, pixels.memory, Memory::device, stream);
+  const Status s = device.copy(copy, pixels.memory, Memory::device, stream);
   if (!s.ok() || !prefilter_) return s;
-  s = prefilter_->run(to, row, {0, 0, p.right.width, p.right.height}, stream);
-  if (!s.ok()) return s;
-  return device.copy({to, row, prefilter_->data(), prefilter_->pitch(), std::size_t(row), rows},
-                     Memory::device, Memory::device, stream);
+  const auto smoothed = prefilter_->run({to, row}, {0, 0, p.right.width, p.right.height}, stream);
+  if (!smoothed.ok()) return smoothed.status();
+  return device.copy(
+      {to, row, smoothed.value().data, smoothed.value().pitch, std::size_t(row), rows},
+      Memory::device, Memory::device, stream);
 }
 
 Status TemplateGroup::sum_up(int first, int count, const MatchResults& results, Stream stream) {

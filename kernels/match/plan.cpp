@@ -221,10 +221,7 @@ Status MatchPlan::select(const std::vector<bool>& wanted, Stream stream) {
 
 Result<Rows> MatchPlan::read(const MatrixView& frame, Stream stream) {
   auto rows = reader_.read(frame, prefilter_ ? prefilter_->reads(region_) : region_, stream);
-  if (!rows.ok() || !prefilter_) return rows;
-  if (Status s = prefilter_->run(rows.value().data, rows.value().pitch, region_, stream); !s.ok())
-    return s;
-  return Rows{static_cast<const std::uint8_t*>(prefilter_->data()), prefilter_->pitch()};
+  return rows.ok() && prefilter_ ? prefilter_->run(rows.value(), region_, stream) : rows;
 }
 
 MatchFrame MatchPlan::searched(const Rows& rows) const {

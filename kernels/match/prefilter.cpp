@@ -56,15 +56,18 @@ Size Prefilter::max_read() const {
           std::min(frame_.height, region.height + around)};
 }
 
-Status Prefilter::run(const void* pixels, std::int64_t pitch, const Rect& region, Stream stream) {
+Result<Rows> Prefilter::run(const Rows& pixels, const Rect& region, Stream stream) {
   const Rect read = reads(region);
   stage::Filter::Problem p = problem_;
   p.weights = &weights_;
   p.size = read.size();
-  p.pitch = pitch;
+  p.pitch = pixels.pitch;
   p.region = {region.x - read.x, region.y - read.y, region.width, region.height};
-  return variant_->launch(p, device_, {{workspace_.data(), stream}, pixels, filtered_.data()},
-                          nullptr);
+  if (Status s = variant_->launch(
+          p, device_, {{workspace_.data(), stream}, pixels.data, filtered_.data()}, nullptr);
+      !s.ok())
+    return s;
+  return Rows{filtered_.as<std::uint8_t>(), pitch()};
 }
 
 }  // namespace xcorr

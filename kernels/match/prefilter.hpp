@@ -21,17 +21,15 @@ class Prefilter {
   /// The size of the largest such part.
   Size max_read() const;
 
-  /// Enqueues the smoothing of the region; `pixels` points to the first pixel of reads(region).
-  Status run(const void* pixels, std::int64_t pitch, const Rect& region, Stream stream);
+  /// Enqueues the smoothing of the region; `pixels` are those of reads(region). The smoothed rows
+  /// stay valid until the next call.
+  Result<Rows> run(const Rows& pixels, const Rect& region, Stream stream);
 
-  /// The smoothed region.
-  const void* data() const { return filtered_.data(); }
-  /// Bytes from row to row of the smoothed region.
+ private:
   std::int64_t pitch() const {
     return problem_.filtered_pitch * std::int64_t(size_of(problem_.type));
   }
 
- private:
   Device device_;
   Size frame_;
   FilterWeights weights_;

@@ -136,6 +136,12 @@ FieldProperties<State> make_table() {
                               0, 2, initial.field.smoothing, playing),
           [](auto& s) -> auto& { return s.settings.field.smoothing; }),
       field<State>(
+          g_param_spec_double("prefilter-sigma", "Prefilter sigma",
+                              "Pixels: both pictures are smoothed first by a Gauss bell of that "
+                              "standard deviation (0: not at all)",
+                              0, 10, initial.field.prefilter_sigma, playing),
+          [](auto& s) -> auto& { return s.settings.field.prefilter_sigma; }),
+      field<State>(
           g_param_spec_boolean("deformation", "Deformation",
                                "Passes after the first search in the frame as the field found "
                                "before deforms it back",

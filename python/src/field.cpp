@@ -139,6 +139,7 @@ void bind_field(nb::module_& module) {
       .def_rw("min_score", &FieldSettings::min_score)
       .def_rw("min_ratio", &FieldSettings::min_ratio)
       .def_rw("smoothing", &FieldSettings::smoothing)
+      .def_rw("prefilter_sigma", &FieldSettings::prefilter_sigma)
       .def_rw("deformation", &FieldSettings::deformation)
       .def_rw("symmetric", &FieldSettings::symmetric)
       .def_rw("min_counted", &FieldSettings::min_counted);

@@ -52,6 +52,8 @@ class FieldSettings:
         Below them a displacement is replaced.
     smoothing : float
         Windows, 0 to 2: width of a Gauss bell by which displacements are averaged after each pass; 0: not at all.
+    prefilter_sigma : float
+        Pixels, 0 to 10: both pictures are smoothed first by a Gauss bell of that standard deviation; 0: not at all.
     deformation : bool
         Passes after the first search in the frame as the field found before deforms it back; of a grid only.
     symmetric : bool
@@ -73,6 +75,7 @@ class FieldSettings:
     min_score: float = 0.0
     min_ratio: float = 1.0
     smoothing: float = 0.0
+    prefilter_sigma: float = 0.0
     deformation: bool = False
     symmetric: bool = False
     min_counted: float = 0.5

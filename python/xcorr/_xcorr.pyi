@@ -117,6 +117,7 @@ class FieldSettings:
     min_score: float
     min_ratio: float
     smoothing: float
+    prefilter_sigma: float
     deformation: bool
     symmetric: bool
     min_counted: float

@@ -167,6 +167,24 @@ TEST_P(FieldTest, DeformedPicturesComeCloser) {
   EXPECT_LT(errors(pair, settings).rms, 0.06);
 }
 
+TEST_P(FieldTest, SmoothedPicturesPreferPartsOfAPixelLess) {
+  FieldSettings settings = least_squares(0);
+  settings.spline_degree = 3;
+  double rough = 0, smooth = 0;
+  for (const auto& [dx, dy, seed] : {std::tuple{3.3, -1.7, 3u}, {3.5, -1.2, 5u}, {3.7, -1.8, 7u}}) {
+    const Pair pair = fields::particles(size, fields::uniform(dx, dy), {}, seed);
+    const auto worst = [&](double sigma) {
+      settings.prefilter_sigma = sigma;
+      const Errors e = errors(pair, settings);
+      return std::max(std::abs(e.mean_x), std::abs(e.mean_y));
+    };
+    rough = std::max(rough, worst(0));
+    smooth = std::max(smooth, worst(0.7));
+  }
+  EXPECT_GT(rough, 0.007);
+  EXPECT_LT(smooth, 0.7 * rough);
+}
+
 TEST_P(FieldTest, DeformedPicturesPreferNoPartOfAPixel) {
   FieldSettings settings;
   settings.windows = {32, 32};

@@ -90,6 +90,38 @@ TEST_P(FieldTest, Smoothing) {
   }
 }
 
+/// As by hand, which every device does alike.
+TEST_P(FieldTest, PrefilteredPictures) {
+  const Pair pair = fields::particles(size, fields::vortices(3, 200), {}, 4);
+  FieldSettings settings = least_squares(1);
+  settings.prefilter_sigma = 0.6;
+  const auto found = match(pair, settings);
+
+  const AxisWeights weights = gaussian_weights(settings.prefilter_sigma).value();
+  const Device cpu = open_device(Backend::cpu).value();
+  auto filter = Filter::create(dense_filter(ElementType::u8, size, weights), cpu);
+  ASSERT_TRUE(filter.ok()) << filter.status().message();
+  std::vector<std::byte> workspace(filter.value().workspace_bytes() + 1);
+  const auto smoothed = [&](const Picture& picture) {
+    Bytes to(size);
+    const Status s =
+        filter.value().run(picture.pixels.data(), to.data.data(), workspace.data(), {});
+    EXPECT_TRUE(s.ok()) << s.message();
+    return to;
+  };
+  const Bytes first = smoothed(pair.first), second = smoothed(pair.second);
+  settings.prefilter_sigma = 0;
+  const auto right = match(first.view(), second.view(), settings);
+  const auto unfiltered = match(pair, settings);
+  ASSERT_EQ(found.size(), right.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].dx, right[i].dx);
+    EXPECT_EQ(found[i].dy, right[i].dy);
+    EXPECT_EQ(found[i].score, right[i].score);
+    EXPECT_NE(found[i].score, unfiltered[i].score);
+  }
+}
+
 TEST_P(FieldTest, LimitsOfScoreAndRatio) {
   const Pair pair = fields::particles(size, fields::uniform(3.4, -1.7), {.lost = 0.6}, 10);
   FieldSettings settings;
@@ -240,6 +272,7 @@ TEST_P(FieldTest, SettingsThatCannotBe) {
   refused([](S& s) { s.min_score = 2; }, bad, "min_score");
   refused([](S& s) { s.min_ratio = 0; }, bad, "min_ratio");
   refused([](S& s) { s.smoothing = 2.5; }, bad, "smoothing");
+  refused([](S& s) { s.prefilter_sigma = 11; }, bad, "prefilter_sigma");
   refused([](S& s) { s.min_counted = 0; }, bad, "min_counted");
   EXPECT_FALSE(FieldMatcher::make(device, {0, 5}, {}).ok());
   const Bytes mask({size.width, size.height - 1});

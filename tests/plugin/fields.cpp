@@ -3,6 +3,8 @@
 // cudaxcorrfield: what it is compared with, what comes out, and where.
 #include "fields.hpp"
 
+#include <algorithm>
+
 namespace {
 
 const std::string whole = "subpixel=none search-range=8 ";
@@ -120,6 +122,26 @@ GST_START_TEST(parts_of_a_pixel) {
   assert_text(field.state, "measured");
   fail_unless(std::abs(field.median_x + 0.5) < 0.06, "%f", field.median_x);
   fail_unless(std::abs(field.median_y) < 0.06, "%f", field.median_y);
+}
+GST_END_TEST
+
+/// What alternates from pixel to pixel is gone after smoothing.
+GST_START_TEST(smoothed_frames) {
+  Gray uneven = view_at(3, -2);
+  for (int y = 0; y < uneven.height; ++y)
+    for (int x = 0; x < uneven.width; ++x)
+      uneven.at(x, y) =
+          static_cast<std::uint8_t>(std::clamp(uneven.at(x, y) + ((x + y) % 2 ? 40 : -40), 0, 255));
+  FieldFinder finder(whole + "reference=first");
+  finder.measure(view_at(0, 0));
+  const Field rough = finder.measure(uneven);
+  assert_moved(rough, -3, 2);
+  finder.set("prefilter-sigma", "1.5");
+  const Field smooth = finder.measure(uneven);
+  assert_moved(smooth, -3, 2);
+  fail_unless(smooth.score[7] > 0.95 && smooth.score[7] > rough.score[7] + 0.05,
+              "%f, smoothed %f", rough.score[7], smooth.score[7]);
+  finder.expect_no_message();
 }
 GST_END_TEST
 
@@ -279,6 +301,7 @@ Suite* suite() {
   tcase_add_test(cases, picture_of_a_file);
   tcase_add_test(cases, settings_change_while_playing);
   tcase_add_test(cases, parts_of_a_pixel);
+  tcase_add_test(cases, smoothed_frames);
   tcase_add_test(cases, masked_windows);
   tcase_add_loop_test(cases, windows_at_places, 0, G_N_ELEMENTS(files_of_places));
   tcase_add_test(cases, places_change_while_playing);

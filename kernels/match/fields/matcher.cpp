@@ -10,6 +10,7 @@
 #include "match/fields/plan.hpp"
 #include "match/frame_reader.hpp"
 #include "match/image.hpp"
+#include "match/prefilter.hpp"
 
 namespace xcorr {
 namespace {
@@ -58,6 +59,8 @@ Status check_settings(Size picture, const FieldSettings& s) {
     return bad("median_noise must be above 0 and at most 1e6");
   if (!(s.min_score >= -1 && s.min_score <= 1)) return bad("min_score must be in [-1, 1]");
   if (!(s.smoothing >= 0 && s.smoothing <= 2)) return bad("smoothing must be in [0, 2]");
+  if (!(s.prefilter_sigma >= 0 && s.prefilter_sigma <= 10))
+    return bad("prefilter_sigma must be in [0, 10]");
   if (!(s.min_ratio >= 1 && s.min_ratio <= 100)) return bad("min_ratio must be in [1, 100]");
   if (!(s.min_counted > 0 && s.min_counted <= 1))
     return bad("min_counted must be above 0 and at most 1");
@@ -108,6 +111,7 @@ struct __attribute__((visibility("hidden"))) FieldMatcher::Impl {
   std::int64_t row_bytes = 0, pitch = 0;
   std::optional<FieldPlan> plan;
   FrameReader reader;
+  std::optional<Prefilter> prefilter;
   OwnPicture reference, frame;
   std::optional<Stream> pending;
 
@@ -122,7 +126,7 @@ struct __attribute__((visibility("hidden"))) FieldMatcher::Impl {
   static Status uncollected() {
     return {Code::invalid_argument, "the field that was enqueued has not been collected"};
   }
-  /// Enqueues a copy into `to`.
+  /// Enqueues a copy into `to`, smoothed where that is asked for.
   Status take(OwnPicture& to, const MatrixView& view, Stream stream);
   Status check_ensemble(std::span<const FieldPair> pairs) const;
   Status enqueue_ensemble(std::span<const FieldPair> pairs, Stream stream);
@@ -148,6 +152,11 @@ Status FieldMatcher::Impl::make(const FieldSettings& settings, const MatrixView&
   auto made_reader = FrameReader::make(device, type, picture);
   if (!made_reader.ok()) return made_reader.status();
   reader = std::move(made_reader.value());
+  if (settings.prefilter_sigma > 0) {
+    auto filter = Prefilter::make(device, type, picture, picture, settings.prefilter_sigma);
+    if (!filter.ok()) return filter.status();
+    prefilter = std::move(filter.value());
+  }
   row_bytes = picture.width * static_cast<std::int64_t>(size_of(type));
   pitch = padded_pitch(row_bytes);
   for (OwnPicture* own : {&reference, &frame})
@@ -172,7 +181,9 @@ Status FieldMatcher::Impl::check(const MatrixView& view, const char* name) const
 }
 
 Status FieldMatcher::Impl::take(OwnPicture& to, const MatrixView& view, Stream stream) {
-  const auto rows = reader.read(view, {0, 0, picture.width, picture.height}, stream);
+  const Rect whole{0, 0, picture.width, picture.height};
+  auto rows = reader.read(view, whole, stream);
+  if (rows.ok() && prefilter) rows = prefilter->run(rows.value(), whole, stream);
   Status status = rows.status();
   if (rows.ok())
     status = runtime->copy(
