@@ -19,6 +19,7 @@ CASES = {  # and their panels' titles
 }
 PROGRAMS = {  # their colours, and their names with the size of windows
     'xcorr, least squares 0': ('#e8590c', 'xcorr, least squares 0'),
+    'xcorr, least squares 0, prefilter 0.7': ('#f2a93b', 'xcorr, least squares 0, prefilter 0.7'),
     'xcorr, 2w-w-w with deformation': ('#d6498b', 'xcorr, 64-32-32 with deformation'),
     'xcorr, gauss': ('#9a62dd', 'xcorr, gauss'),
     'OpenPIV, 2w-w-w with deformation': ('#2b80d8', 'OpenPIV, 64-32-32 with deformation'),
