@@ -229,6 +229,8 @@ def test_what_cannot_be(series, monkeypatch, capsys, words, text):
 
 def test_a_command_line_that_cannot_be(capsys):
     for words, text in ((["a.png", "b.png", "--windows", "64,wide"], "no whole numbers with commas between: '64,wide'"),
+                        (["a.png", "b.png", "--map", "u"], "--map is of a plot: it needs --plot"),
+                        (["a.png", "b.png", "--background", "none"], "--background is of a plot: it needs --plot"),
                         ([], "the following arguments are required: INPUT")):
         with pytest.raises(SystemExit) as left:
             command.main(words)

@@ -25,6 +25,7 @@ def test_other_formats(series, tmp_path):
     with numpy.load(files[1]) as arrays:
         assert arrays["dx"].shape == (3, 5, 7) and list(arrays["frame"]) == [1, 2, 3]
         assert arrays["dx"][2, 2, 3] == -3
+        assert list(arrays["status_names"]) == ["ok", "replaced", "masked", "out_of_range", "flat"]
     import h5py
     with h5py.File(files[2]) as file:
         assert file["dx"].shape == (3, 5, 7) and file["dx"][1, 2, 3] == -2 and list(file["frame"]) == [1, 2, 3]

@@ -79,9 +79,9 @@ def _parser() -> argparse.ArgumentParser:
     written.add_argument("-o", "--output", action="append", default=[], metavar="FILE",
                          help="where the vectors go; may be repeated")
     written.add_argument("--plot", metavar="FILE", help="a picture of each field, such as field.png")
-    written.add_argument("--map", choices=MAPS, default="magnitude", help="the colours of the plot (magnitude)")
-    written.add_argument("--background", choices=BACKGROUNDS, default="reference", help="what is below arrows and map "
-                         "of the plot: the picture they are measured in, or white (reference)")
+    written.add_argument("--map", choices=MAPS, help="the colours of the plot (magnitude)")
+    written.add_argument("--background", choices=BACKGROUNDS, help="what is below arrows and map of the plot: the "
+                         "picture they are measured in, or white (reference)")
     written.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary")
     _add_settings(parser.add_argument_group("how it is measured, as by the library's FieldSettings"))
     return parser
@@ -196,7 +196,8 @@ def _run(options: argparse.Namespace) -> int:
     measuring = _Measuring(options)
     writers = {path: open_writer(path, several) for path in dict.fromkeys(options.output)}
     if options.plot:
-        writers[options.plot] = Plots(pathlib.Path(options.plot), several, options.map, options.background)
+        writers[options.plot] = Plots(pathlib.Path(options.plot), several, options.map or "magnitude",
+                                      options.background or "reference")
     outputs = Outputs(writers)
     measured = 0
     try:
@@ -218,7 +219,11 @@ def _run(options: argparse.Namespace) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit status."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    for option in ("map", "background"):
+        if getattr(options, option) and not options.plot:
+            parser.error(f"--{option} is of a plot: it needs --plot")
     try:
         return _run(options)
     except (Unreadable, OSError, ValueError, RuntimeError, MemoryError) as error:

@@ -106,7 +106,8 @@ class Vtk:
 
 
 class Npz:
-    """Arrays of the shape (fields, rows, columns). NumPy cannot append to them, so they are kept until the end."""
+    """Arrays of the shape (fields, rows, columns), and the names of the numbers of a status. NumPy cannot append to
+    them, so they are kept until the end."""
 
     def __init__(self, path: pathlib.Path, several: bool) -> None:
         self._path = path
@@ -121,7 +122,8 @@ class Npz:
         if not self._fields:
             return
         stacked = np.stack(self._fields)
-        arrays: dict[str, Any] = {"frame": np.array(self._numbers), **{name: stacked[name] for name in COLUMNS}}
+        arrays: dict[str, Any] = {"frame": np.array(self._numbers), **{name: stacked[name] for name in COLUMNS},
+                                  "status_names": np.array(STATUS)}
         with whole(self._path) as part:
             np.savez_compressed(part, **arrays)
 
