@@ -90,6 +90,12 @@ TEST(Fields, OnePass) { expect_same(quick()); }
 
 TEST(Fields, OnePassUnderAMask) { expect_same(quick(), true); }
 
+TEST(Fields, OfSmoothedPictures) {
+  FieldSettings settings = quick();
+  settings.prefilter_sigma = 0.8;
+  expect_same(settings);
+}
+
 TEST(Fields, LeastSquaresAfterTwoPasses) {
   FieldSettings settings = quick();
   settings.windows = {24, 15};
@@ -116,6 +122,7 @@ TEST(Fields, WideRange) {
 
 TEST(Fields, EveryCallFailsOnce) {
   FieldSettings settings = quick();
+  settings.prefilter_sigma = 0.8;
   settings.windows = {24, 15};
   settings.spacing = 20;
   settings.subpixel = FieldSubpixel::least_squares;
