@@ -98,10 +98,10 @@ struct FieldSettings {
   /// Of a window's pixels the share that must count under a mask, above 0 up to 1.
   double min_counted = 0.5;
 
-  /// Both pictures are smoothed first with gaussian_weights(prefilter_sigma) in both directions, see
-  /// FilterProblem; 0: not, at most 10. About half a pixel makes displacements of sharp details more
-  /// exact, which the grid of pixels else draws to whole ones; more takes detail away. What a mask
-  /// excludes is smoothed, too.
+  /// Both pictures are smoothed first with gaussian_weights(prefilter_sigma) in both directions,
+  /// see FilterProblem; 0: not, at most 10. About half a pixel makes displacements of sharp details
+  /// more exact, which the grid of pixels else draws to whole ones; more takes detail away. What a
+  /// mask excludes is smoothed, too.
   double prefilter_sigma = 0;
 
   /// Of both pictures: u8, u16 or f32. A pixel of f32 that is not finite counts as 0.
