@@ -139,8 +139,8 @@ GST_START_TEST(smoothed_frames) {
   finder.set("prefilter-sigma", "1.5");
   const Field smooth = finder.measure(uneven);
   assert_moved(smooth, -3, 2);
-  fail_unless(smooth.score[7] > 0.95 && smooth.score[7] > rough.score[7] + 0.05,
-              "%f, smoothed %f", rough.score[7], smooth.score[7]);
+  fail_unless(smooth.score[7] > 0.95 && smooth.score[7] > rough.score[7] + 0.05, "%f, smoothed %f",
+              rough.score[7], smooth.score[7]);
   finder.expect_no_message();
 }
 GST_END_TEST
