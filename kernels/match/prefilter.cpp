@@ -7,6 +7,11 @@
 
 namespace xcorr {
 
+Status Prefilter::check(double sigma) {
+  if (sigma >= 0 && sigma <= 10) return {};
+  return {Code::invalid_argument, "prefilter_sigma must be in [0, 10]"};
+}
+
 Result<Prefilter> Prefilter::make(const Device& device, ElementType type, Size frame, Size region,
                                   double sigma) {
   auto axis = gaussian_weights(sigma);

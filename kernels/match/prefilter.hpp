@@ -12,6 +12,8 @@ namespace xcorr {
 
 class Prefilter {
  public:
+  /// Errors: invalid_argument for a width that cannot be.
+  static Status check(double sigma);
   /// For regions of that size, anywhere in frames of that size.
   static Result<Prefilter> make(const Device& device, ElementType type, Size frame, Size region,
                                 double sigma);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "match/image.hpp"
+#include "match/prefilter.hpp"
 
 namespace xcorr {
 namespace {
@@ -32,9 +33,7 @@ Status check_settings(const MatchSettings& s) {
       near && !(std::isfinite(near->angle) && near->turn >= 0 && near->scale > 0 &&
                 std::isfinite(near->scale) && near->growth >= 0))
     return bad("the vicinity of poses must have a finite angle and scale and no negative reach");
-  if (!(s.prefilter_sigma >= 0 && s.prefilter_sigma <= 10))
-    return bad("prefilter_sigma must be in [0, 10]");
-  return {};
+  return Prefilter::check(s.prefilter_sigma);
 }
 
 }  // namespace

@@ -32,6 +32,8 @@ inline FieldSettings least_squares(int order, int window = 33) {
 struct Errors {
   double rms = 0, mean_x = 0, mean_y = 0, sigma = 0;
   int count = 0, not_ok = 0;
+
+  double greatest_mean() const { return std::max(std::abs(mean_x), std::abs(mean_y)); }
 };
 
 class FieldTest : public testing::TestWithParam<Backend> {

@@ -59,8 +59,7 @@ Status check_settings(Size picture, const FieldSettings& s) {
     return bad("median_noise must be above 0 and at most 1e6");
   if (!(s.min_score >= -1 && s.min_score <= 1)) return bad("min_score must be in [-1, 1]");
   if (!(s.smoothing >= 0 && s.smoothing <= 2)) return bad("smoothing must be in [0, 2]");
-  if (!(s.prefilter_sigma >= 0 && s.prefilter_sigma <= 10))
-    return bad("prefilter_sigma must be in [0, 10]");
+  if (Status status = Prefilter::check(s.prefilter_sigma); !status.ok()) return status;
   if (!(s.min_ratio >= 1 && s.min_ratio <= 100)) return bad("min_ratio must be in [1, 100]");
   if (!(s.min_counted > 0 && s.min_counted <= 1))
     return bad("min_counted must be above 0 and at most 1");
