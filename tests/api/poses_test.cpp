@@ -2,6 +2,7 @@
 //
 // Turned and scaled parts, in frames that are made, see posed_scene.hpp.
 #include "match/poses/overlap.hpp"
+#include "match/poses/template.hpp"
 #include "posed_scene.hpp"
 
 namespace api {
@@ -82,6 +83,44 @@ TEST_P(PosesTest, FinePatterns) {
 TEST_P(PosesTest, NarrowParts) {
   const Scene scene{.part = {120, 24}, .poses = {{90.3, 80.7, 20}, {200.5, 160.2, 101}}};
   expect_parts(match(scene.frame({300, 240}), scene.pattern(), all_round(8)), scene);
+}
+
+TEST_P(PosesTest, SizesFarApart) {
+  const Scene scene{
+      .part = {64, 56},
+      .poses = {{60.3, 50.7, 10, 0.55}, {200.25, 110.5, 75, 1.9}, {60, 200, -140, 1}}};
+  MatchSettings settings = all_round(8);
+  settings.poses.scale_min = 0.5;
+  settings.poses.scale_max = 2;
+  expect_parts(match(scene.frame({320, 260}), scene.pattern(), settings), scene);
+}
+
+/// Neither what is narrow nor a wide range of sizes keeps the search from small frames, where each
+/// level more makes it some 25 times as fast.
+TEST_P(PosesTest, LevelsByThePixelsThatAreLeft) {
+  struct Case {
+    Size part;
+    double least, greatest;
+    int levels;
+  };
+  for (const auto& [part, least, greatest, levels] : {Case{{64, 64}, 1, 1, 2},
+                                                      {{47, 47}, 1, 1, 1},
+                                                      {{96, 32}, 1, 1, 2},
+                                                      {{32, 96}, 1, 1, 2},
+                                                      {{400, 20}, 1, 1, 1},
+                                                      {{64, 64}, 0.7, 1.4, 2},
+                                                      {{64, 64}, 0.35, 2.8, 1}}) {
+    const Scene scene{.part = part, .poses = {}, .inside = Texture(1, 30, 60)};
+    const Bytes pattern = scene.pattern();
+    const MatrixView view = pattern.view();
+    const auto bank = make_bank(std::span(&view, 1));
+    PoseRange range;
+    range.scale_min = least;
+    range.scale_max = greatest;
+    const auto made = PoseTemplate::make(device, bank.value()[0], range, {1920, 1080}, Stream{});
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    EXPECT_EQ(made.value().grid().top(), levels) << part.width << "x" << part.height;
+  }
 }
 
 /// Also of noise, of which no level above shows anything.

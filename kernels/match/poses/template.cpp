@@ -17,10 +17,14 @@ namespace {
 /// seconds on a CPU.
 constexpr std::int64_t most_samples = std::int64_t{1} << 27;
 
-/// What a picture of the top level must have to show the template: pixels along its shorter side,
-/// and a likeness of what it looks like half a pixel away, since matches lie between pixels.
-constexpr int least_extent = 12;
+/// What pictures of the top level must have to show the template: at the middle of the scales as
+/// many pixels as a square of 12 has, at the least scale some along the shorter side, and a
+/// likeness of what they look like half a pixel away, since matches lie between pixels.
+constexpr double least_area = 12 * 12;
+constexpr double least_extent = 6;
 constexpr double least_likeness = 0.35;
+/// Pixels along the shorter side of the smallest frame.
+constexpr int least_frame = 12;
 
 /// Pictures of a scale share a mask if that leaves them this much of what counts, or less but as
 /// many pixels as a disc of 14 has.
@@ -153,10 +157,12 @@ Status PoseTemplate::load(const MatrixView& pixels, Stream stream) {
 }
 
 Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream stream) {
-  const double extent = std::min(extent_.width, extent_.height) * range.scale_min;
+  const double shorter = std::min(extent_.width, extent_.height) * range.scale_min;
+  const double area = double(extent_.area()) * range.scale_min * range.scale_max;
   const auto fits = [&](int level) {
-    return extent / (1 << level) >= least_extent &&
-           std::min(frame.width, frame.height) >> level >= least_extent;
+    return std::ldexp(area, -2 * level) >= least_area &&
+           std::ldexp(shorter, -level) >= least_extent &&
+           std::min(frame.width, frame.height) >> level >= least_frame;
   };
   const bool asked = range.pyramid_levels >= 0;
   for (int level = 0; level == 0 || (fits(level) && (!asked || level <= range.pyramid_levels));
