@@ -4,7 +4,8 @@
 //   field_bench [--backend=cpu|cuda] [--accuracy] [--speed] [--write=FOLDER] [--filter=TEXT]
 // Accuracy: for each case and each way the error's root of the mean square and its greatest mean
 // over the displacements, both of a component in pixels, without those that are off by more than a
-// pixel, whose share is named. Speed: the least time of a field, pictures in the device's memory,
+// pixel, whose share is named; and how many of those that have a sigma are off by less than twice
+// of it. Speed: the least time of a field, pictures in the device's memory,
 // and of all threads together, which is what remains of it on a busy machine. Write: the cases'
 // pairs into a folder that exists, for other programs: CASE-N-before.pgm, CASE-N-after.pgm and
 // CASE-N-truth.f32, the displacement to the right of each pixel of the first picture, then those
@@ -153,6 +154,7 @@ const Case cases[] = {
 struct Errors {
   double squares = 0, greatest_mean = 0;
   long count = 0, outliers = 0, not_ok = 0;
+  long with_sigma = 0, within_twice = 0;  ///< components of those that have a sigma
 
   void add(const fields::Pair& pair, const std::vector<FieldVector>& vectors) {
     double sum_x = 0, sum_y = 0;
@@ -166,6 +168,10 @@ struct Errors {
       const double x = v.dx - truth.x, y = v.dy - truth.y;
       ++count;
       not_ok += v.status != FieldStatus::ok;
+      if (v.sigma > 0) {
+        with_sigma += 2;
+        within_twice += (std::abs(x) <= 2 * v.sigma) + (std::abs(y) <= 2 * v.sigma);
+      }
       if (std::hypot(x, y) >= 1) {
         ++outliers;
         continue;
@@ -186,8 +192,8 @@ bool is_wanted(const Options& options, const std::string& name) {
 }
 
 void measure_accuracy(const Options& options, const Device& device) {
-  std::printf("%-22s %-42s %8s %8s %10s %8s\n", "case", "way", "rms", "bias", "outliers %",
-              "not ok %");
+  std::printf("%-22s %-42s %8s %8s %10s %8s %12s\n", "case", "way", "rms", "bias", "outliers %",
+              "not ok %", "in 2 sigma %");
   for (const Case& one : cases) {
     const std::vector<fields::Pair> pairs =
         is_wanted(options, one.name) ? one.make() : std::vector<fields::Pair>();
@@ -201,9 +207,13 @@ void measure_accuracy(const Options& options, const Device& device) {
         errors.add(pair, vectors);
       }
       const double percent = 100.0 / static_cast<double>(std::max(1L, errors.count));
-      std::printf("%-22s %-42s %8.4f %8.4f %10.2f %8.2f\n", one.name, way.name, errors.rms(),
+      std::printf("%-22s %-42s %8.4f %8.4f %10.2f %8.2f", one.name, way.name, errors.rms(),
                   errors.greatest_mean, percent * static_cast<double>(errors.outliers),
                   percent * static_cast<double>(errors.not_ok));
+      if (errors.with_sigma)
+        std::printf(" %12.1f",
+                    100 * static_cast<double>(errors.within_twice) / double(errors.with_sigma));
+      std::puts("");
       std::fflush(stdout);
     }
   }

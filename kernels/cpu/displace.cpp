@@ -3,8 +3,7 @@
 // Searches of windows of bytes on the CPU, a window a task. Sums over the windows of the frame,
 // which neighbours share, are those of the whole frame where windows are dense.
 #include "cpu/common.hpp"
-#include "cpu/displaced.hpp"
-#include "cpu/window_sums.hpp"
+#include "cpu/displaced_bytes.hpp"
 
 namespace xcorr::cpu {
 namespace displace {
@@ -12,17 +11,13 @@ namespace displace {
 /// Scratch memory of one slot.
 struct Scratch {
   SquareScratch square;
-  std::size_t products, scores, sums, squares, of_sums, bytes;
+  std::size_t products, scores, of_frame, bytes;
 
   explicit Scratch(const stage::Displace::Problem& p) : square(p.window, p.shifts()) {
     SlotParts parts{square.bytes};
-    const auto places = static_cast<std::size_t>(p.shifts() * p.shifts() + SquareScratch::slack);
     products = parts.add(sizeof(std::uint32_t) * square.sums);
     scores = parts.add(sizeof(double) * square.sums);
-    sums = parts.add(sizeof(std::uint32_t) * places);
-    squares = parts.add(sizeof(std::uint32_t) * places);
-    of_sums =
-        parts.add(window_sums_slot(frame_windows(p, {0, 0, p.shifts(), p.shifts()}).correlate));
+    of_frame = parts.add(ByteSquares::frame_sums_bytes(p, {p.shifts(), p.shifts()}));
     bytes = parts.bytes;
   }
 };
@@ -91,12 +86,9 @@ FieldSums search_masked(const stage::Displace::Problem& p, const stage::Displace
 
 /// The i-th window's. `frame`: of all of its windows, if there are.
 FieldVector measure(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
-                    const FrameSums& frame, std::int64_t i, std::byte* memory) {
+                    const ByteFrameSums& frame, std::int64_t i, std::byte* memory) {
   const Scratch s(p);
   auto* const scores = reinterpret_cast<double*>(memory + s.scores);
-  const auto numbers = [&](std::size_t at) {
-    return reinterpret_cast<std::uint32_t*>(memory + at);
-  };
   const auto score = [&](const FieldWindow& window, const SearchedPlaces& places) {
     if (const std::uint8_t* mask = mask_of(p, b, window))
       return search_masked(p, b, window, places, mask, s.square.columns, scores).n2_variance() > 0;
@@ -104,12 +96,12 @@ FieldVector measure(const stage::Displace::Problem& p, const stage::Displace::Bu
     const FieldSums reference = sums_of_square(square, p.window);
     if (!(reference.n2_variance() > 0)) return false;
     const Rect inside = places.inside();
-    const FrameSums sums =
-        frame.sums ? frame.at(inside.x, inside.y)
-                   : sums_at(p, b, inside, memory + s.of_sums, numbers(s.sums), numbers(s.squares));
-    const std::uint32_t* const products[] = {numbers(s.products)};
-    multiply_square(s.square, memory, square, {b.frame, p.frame_pitch}, places,
-                    numbers(s.products));
+    const ByteFrameSums sums = frame.sums
+                                   ? frame.at(inside.x, inside.y)
+                                   : ByteSquares::frame_sums(p, b, inside, memory + s.of_frame);
+    auto* const product = reinterpret_cast<std::uint32_t*>(memory + s.products);
+    const std::uint32_t* const products[] = {product};
+    multiply_square(s.square, memory, square, {b.frame, p.frame_pitch}, places, product);
     score_places(s.square, reference, products, sums, places, scores);
     return true;
   };
@@ -139,7 +131,7 @@ std::size_t workspace(const stage::Displace::Problem& p, const Device& device) {
 Status launch(const stage::Displace::Problem& p, const Device& device,
               const stage::Displace::Buffers& b, PlanState*) {
   const SlotMemory memory(b.workspace, Scratch(p).bytes);
-  FrameSums frame;
+  ByteFrameSums frame;
   if (sums_whole_frame(p)) {
     auto* const base = static_cast<std::byte*>(b.workspace);
     const Layout layout(p, device);

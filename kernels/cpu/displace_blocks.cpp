@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Searches of windows of bytes on the CPU, of grids whose spacing divides the windows: these are
-// squares of blocks, which neighbours share. Each block's products are summed once, and a window's
+// Searches of windows on the CPU, of grids whose spacing divides the windows: these are squares of
+// blocks, which neighbours share. Each block's products are summed once, and a window's
 // are the sums of its blocks', exactly. With windows that overlap by half that is a quarter of the
 // work. A tile of windows is a task; the surfaces of as many rows of blocks as windows are high are
 // kept.
 #include <array>
+#include <type_traits>
 
 #include "cpu/common.hpp"
-#include "cpu/displaced.hpp"
-#include "cpu/window_sums.hpp"
+#include "cpu/displaced_bytes.hpp"
+#include "cpu/displaced_words.hpp"
 
 namespace xcorr::cpu {
 namespace displace_blocks {
 
 constexpr int most_blocks = 8;  ///< along a side of a window
 
-/// How a grid is divided, and the scratch memory of one slot.
+/// How a grid is divided, and the scratch memory of one slot. Squares: ByteSquares or WordSquares.
+template <class Squares>
 struct Layout {
-  SquareScratch square;
+  Squares square;
   int blocks;         ///< along a side of a window
   Size windows;       ///< of the grid
   int tile;           ///< windows along a side of a tile
   bool sums_of_tile;  ///< of the frame, for all of a tile; else for each window
-  std::size_t surfaces, scores, sums, squares, of_sums, bytes;
+  std::size_t surfaces, scores, of_sums, bytes;
 
   explicit Layout(const stage::Displace::Problem& p)
-      : square(p.spacing, p.shifts()),
+      : square(p, p.spacing),
         blocks(p.window / p.spacing),
         windows{p.columns, p.count / p.columns},
         tile(std::clamp(512 / p.spacing, 4, 16)),
         sums_of_tile(p.spacing <= p.shifts()) {
-    SlotParts parts{square.bytes};
+    SlotParts parts{square.bytes()};
     const int side = p.shifts() + (sums_of_tile ? (tile - 1) * p.spacing : 0);
-    const auto places = static_cast<std::size_t>(side * side + SquareScratch::slack);
-    surfaces = parts.add(sizeof(std::uint32_t) * square.sums * blocks * (tile + blocks - 1));
-    scores = parts.add(sizeof(double) * square.sums);
-    sums = parts.add(sizeof(std::uint32_t) * places);
-    squares = parts.add(sizeof(std::uint32_t) * places);
-    of_sums = parts.add(window_sums_slot(frame_windows(p, {0, 0, side, side}).correlate));
+    surfaces =
+        parts.add(sizeof(typename Squares::Number) * square.sums() * blocks * (tile + blocks - 1));
+    scores = parts.add(sizeof(double) * square.sums());
+    of_sums = parts.add(Squares::frame_sums_bytes(p, {side, side}));
     bytes = parts.bytes;
   }
   Size tiles() const {
@@ -52,10 +52,11 @@ struct Layout {
   }
 };
 
+template <class Squares>
 class Tile {
  public:
-  Tile(const stage::Displace::Problem& p, const stage::Displace::Buffers& b, const Layout& layout,
-       int number, std::byte* memory)
+  Tile(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
+       const Layout<Squares>& layout, int number, std::byte* memory)
       : p_(p), b_(b), l_(layout), tile_(layout.tile_at(number)), memory_(memory) {}
 
   void run() {
@@ -69,13 +70,12 @@ class Tile {
   }
 
  private:
-  std::uint32_t* numbers(std::size_t at) const {
-    return reinterpret_cast<std::uint32_t*>(memory_ + at);
-  }
+  using Number = typename Squares::Number;
+
   /// Of the rows of blocks the last ones are kept.
-  std::uint32_t* surface(int column, int row) const {
+  Number* surface(int column, int row) const {
     const int place = row % l_.blocks * (l_.tile + l_.blocks - 1) + column;
-    return numbers(l_.surfaces) + place * l_.square.sums;
+    return reinterpret_cast<Number*>(memory_ + l_.surfaces) + place * l_.square.sums();
   }
   std::int64_t number_of(int column, int row) const {
     return std::int64_t{tile_.y + row} * p_.columns + tile_.x + column;
@@ -92,9 +92,7 @@ class Tile {
   void multiply_block(int column, int row) const {
     const FieldWindow window = block(column, row);
     const SearchedPlaces places(window, p_.frame, p_.spacing, p_.range);
-    if (!places.empty())
-      multiply_square(l_.square, memory_, {b_.reference + window.y * p_.pitch + window.x, p_.pitch},
-                      {b_.frame, p_.frame_pitch}, places, surface(column, row));
+    if (!places.empty()) l_.square.multiply(p_, b_, window, places, memory_, surface(column, row));
   }
 
   /// The sums of the frame's windows at all places of the tile.
@@ -109,39 +107,35 @@ class Tile {
                       last.top + last.until_y - top_};
     if (!places.empty()) frame_ = sums(places);
   }
-  FrameSums sums(const Rect& places) const {
-    return sums_at(p_, b_, places, memory_ + l_.of_sums, numbers(l_.sums), numbers(l_.squares));
+  FrameSums<Number> sums(const Rect& places) const {
+    return Squares::frame_sums(p_, b_, places, memory_ + l_.of_sums);
   }
 
   void measure(int column, int row) const {
     const std::int64_t i = number_of(column, row);
     auto* const scores = reinterpret_cast<double*>(memory_ + l_.scores);
     const auto score = [&](const FieldWindow& window, const SearchedPlaces& places) {
-      const FieldSums reference =
-          sums_of_square({b_.reference + window.y * p_.pitch + window.x, p_.pitch}, p_.window);
-      if (!(reference.n2_variance() > 0)) return false;
-      std::array<const std::uint32_t*, most_blocks * most_blocks> products;
+      std::array<const Number*, most_blocks * most_blocks> products;
       const int count = l_.blocks * l_.blocks;
       for (int k = 0; k < count; ++k)
         products[k] = surface(column + k % l_.blocks, row + k / l_.blocks);
       const Rect inside = places.inside();
       const FrameSums frame =
           l_.sums_of_tile ? frame_.at(inside.x - left_, inside.y - top_) : sums(inside);
-      score_places(l_.square, reference, {products.data(), static_cast<std::size_t>(count)}, frame,
-                   places, scores);
-      return true;
+      return l_.square.score(p_, b_, window, {products.data(), static_cast<std::size_t>(count)},
+                             frame, places, scores);
     };
-    const FieldVector vector = measured(p_, b_, i, scores, l_.square.columns, score);
+    const FieldVector vector = measured(p_, b_, i, scores, l_.square.columns(), score);
     if (p_.is_last()) b_.vectors[i] = vector;
   }
 
   const stage::Displace::Problem& p_;
   const stage::Displace::Buffers& b_;
-  const Layout& l_;
+  const Layout<Squares>& l_;
   const Rect tile_;
   std::byte* const memory_;
   int left_ = 0, top_ = 0;  ///< of the first place of the tile
-  FrameSums frame_;
+  FrameSums<Number> frame_;
 };
 
 bool supports(const stage::Displace::Problem& p, const Device&) {
@@ -149,22 +143,37 @@ bool supports(const stage::Displace::Problem& p, const Device&) {
          p.window / p.spacing > 1 && p.window / p.spacing <= most_blocks;
 }
 
+/// Calls visit(Squares) with those of the problem's type.
+template <class Visit>
+auto with_squares(const stage::Displace::Problem& p, const Visit& visit) {
+  return p.type == ElementType::u8    ? visit(std::type_identity<ByteSquares>())
+         : p.type == ElementType::u16 ? visit(std::type_identity<WordSquares<std::uint16_t>>())
+                                      : visit(std::type_identity<WordSquares<float>>());
+}
+
 std::size_t workspace(const stage::Displace::Problem& p, const Device&) {
-  return SlotMemory::total(Layout(p).bytes);
+  return with_squares(p, [&]<class Squares>(std::type_identity<Squares>) {
+    return SlotMemory::total(Layout<Squares>(p).bytes);
+  });
 }
 
 Status launch(const stage::Displace::Problem& p, const Device&, const stage::Displace::Buffers& b,
               PlanState*) {
-  const Layout layout(p);
-  const SlotMemory memory(b.workspace, layout.bytes);
-  parallel_slots(slot_count(), layout.tiles().area(), [&](int slot, std::int64_t number) {
-    Tile(p, b, layout, static_cast<int>(number), memory.of(slot)).run();
+  with_squares(p, [&]<class Squares>(std::type_identity<Squares>) {
+    const Layout<Squares> layout(p);
+    const SlotMemory memory(b.workspace, layout.bytes);
+    parallel_slots(slot_count(), layout.tiles().area(), [&](int slot, std::int64_t number) {
+      Tile<Squares>(p, b, layout, static_cast<int>(number), memory.of(slot)).run();
+    });
   });
   return {};
 }
 
 constexpr Variant<stage::Displace> table[] = {
-    {{"displace_blocks", Backend::cpu, {Feature::u8, Feature::ensemble}, 1},
+    {{"displace_blocks",
+      Backend::cpu,
+      {Feature::u8, Feature::u16, Feature::f32, Feature::ensemble},
+      1},
      supports,
      launch,
      workspace},

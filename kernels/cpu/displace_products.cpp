@@ -17,7 +17,7 @@
 
 #ifndef XCORR_CPU_DISPLACE_PRODUCTS_JOB
 #define XCORR_CPU_DISPLACE_PRODUCTS_JOB
-#include "cpu/displaced.hpp"
+#include "cpu/displaced_bytes.hpp"
 
 namespace xcorr::cpu::displace_products {
 
@@ -270,7 +270,7 @@ HWY_FLATTEN void multiply(const Job& job) { Products(job).run(); }
 
 /// A row: window_score() in vectors, the same operations in the same order.
 HWY_INLINE void score_row(const FieldSums& reference, const std::uint32_t* const* products,
-                          std::size_t count, std::int64_t row, const FrameSums& frame, int from,
+                          std::size_t count, std::int64_t row, const ByteFrameSums& frame, int from,
                           int until, double* HWY_RESTRICT scores) {
   const std::uint32_t *HWY_RESTRICT sums = frame.sums, *HWY_RESTRICT squares = frame.squares;
   const hn::CappedTag<double, 8> d;
@@ -299,7 +299,7 @@ HWY_INLINE void score_row(const FieldSums& reference, const std::uint32_t* const
 
 HWY_FLATTEN void score(const SquareScratch& s, const FieldSums& reference,
                        const std::uint32_t* const* products, std::size_t count,
-                       const FrameSums& frame, const SearchedPlaces& places, double* scores) {
+                       const ByteFrameSums& frame, const SearchedPlaces& places, double* scores) {
   for (int y = places.from_y; y < places.until_y; ++y)
     score_row(reference, products, count, std::int64_t{y} * s.columns,
               frame.at(-places.from_x, y - places.from_y), places.from_x, places.until_x, scores);
@@ -309,7 +309,6 @@ HWY_FLATTEN void score(const SquareScratch& s, const FieldSums& reference,
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include "cpu/window_sums.hpp"
 
 namespace xcorr::cpu {
 namespace displace_products {
@@ -344,7 +343,7 @@ void multiply_square(const SquareScratch& scratch, std::byte* memory, const Byte
 }
 
 void score_places(const SquareScratch& scratch, const FieldSums& reference,
-                  std::span<const std::uint32_t* const> products, const FrameSums& frame,
+                  std::span<const std::uint32_t* const> products, const ByteFrameSums& frame,
                   const SearchedPlaces& places, double* scores) {
   using namespace displace_products;
   HWY_DYNAMIC_DISPATCH(score)
@@ -356,9 +355,9 @@ FieldSums sums_of_square(const Bytes& square, int side) {
   return HWY_DYNAMIC_DISPATCH(sums_of)(square, side);
 }
 
-FrameSums sums_at(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
-                  const Rect& places, void* workspace, std::uint32_t* sums,
-                  std::uint32_t* squares) {
+ByteFrameSums sums_at(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
+                      const Rect& places, void* workspace, std::uint32_t* sums,
+                      std::uint32_t* squares) {
   sum_windows(frame_windows(p, places).correlate,
               {{workspace, b.stream}, b.frame, nullptr, sums, squares});
   return {sums, squares, places.width};

@@ -1,71 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the searches of windows on the CPU have in common: products of bytes and their scores at
-// all places of a window, and what is done with scores.
+// What the searches of windows on the CPU do with the scores of all places of a window.
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <span>
 
 #include "cpu/common.hpp"
 #include "stages/displace.hpp"
 
 namespace xcorr::cpu {
 
-/// Pixels of a square, or of a picture.
-struct Bytes {
-  const std::uint8_t* pixels;
-  std::int64_t pitch;
-};
-
-/// What a thread needs to sum the products of squares of the reference with the frame, and how it
-/// lays out what it finds.
-struct SquareScratch {
-  static constexpr int group = 4;   ///< rows of shifts, and of the square
-  static constexpr int parts = 9;   ///< products of rows that a group takes
-  static constexpr int slack = 64;  ///< how far vectors may read or write past a row
-
-  int side;          ///< of the squares
-  int columns;       ///< from row to row of sums of products, and of scores
-  std::size_t sums;  ///< numbers in a surface of sums of products, and in one of scores
-  int cells;         ///< pairs from row to row of the unpacked frame
-  int taps;          ///< pairs from row to row of the square
-  int square_groups;
-  std::size_t region, combined, tap, rows, bytes;
-
-  /// \param shifts  along an axis
-  SquareScratch(int side, int shifts);
-};
-
-/// The sums of products of a square of the reference with the frame at all places that are inside,
-/// in `sums`, a surface whose first is that of the place (0, 0), modulo 2^32. `memory`: the
-/// scratch's bytes.
-void multiply_square(const SquareScratch& scratch, std::byte* memory, const Bytes& square,
-                     const Bytes& frame, const SearchedPlaces& places, std::uint32_t* sums);
-
-/// Of windows of the frame.
+/// Sums of pixels and of their squares over the windows of the frame.
+template <class Number>
 struct FrameSums {
-  const std::uint32_t *sums = nullptr, *squares = nullptr;
+  const Number *sums = nullptr, *squares = nullptr;
   std::int64_t pitch = 0;
 
   FrameSums at(int x, int y) const {
     return {sums + y * pitch + x, squares + y * pitch + x, pitch};
   }
 };
-
-/// The scores of all places that are inside. `products`: surfaces that add up to those of the
-/// window. `frame`: from the first place that is inside on.
-void score_places(const SquareScratch& scratch, const FieldSums& reference,
-                  std::span<const std::uint32_t* const> products, const FrameSums& frame,
-                  const SearchedPlaces& places, double* scores);
-
-/// Of a window of the reference, all of which counts.
-FieldSums sums_of_square(const Bytes& square, int side);
-
-/// The sums of the frame's windows at some places.
-FrameSums sums_at(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
-                  const Rect& places, void* workspace, std::uint32_t* sums, std::uint32_t* squares);
 
 /// The largest of some values that are above -2; -2 of none.
 inline double largest_of(const double* values, int count) {

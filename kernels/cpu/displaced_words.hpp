@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The same as in displaced_bytes.hpp for u16 and f32. All is in double precision, in which sums of
+// products of u16 are exact: a window has at most 2^16 pixels, so they stay below 2^48.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "cpu/displaced.hpp"
+
+namespace xcorr::cpu {
+
+/// How a thread lays out a square, the part of the frame that is searched, and what it finds, in
+/// doubles.
+struct WordScratch {
+  static constexpr int group = 4;               ///< rows of shifts that are summed at a time
+  static constexpr int most_lanes = 8;          ///< of a vector
+  static constexpr int slack = 3 * most_lanes;  ///< how far vectors may read or write past a row
+
+  int side;            ///< of the squares
+  int pitch;           ///< of the part of the frame, whose first pixel is the place (0, 0)'s
+  int columns;         ///< from row to row of a surface
+  std::size_t region;  ///< pixels of the part of the frame
+  std::size_t taps;    ///< and of a square
+  std::size_t sums;    ///< numbers in a surface
+
+  /// \param shifts  along an axis
+  WordScratch(int square, int shifts)
+      : side(square),
+        pitch(square + shifts + slack),
+        columns(shifts + slack),
+        region(static_cast<std::size_t>((square + shifts + group) * pitch)),
+        taps(static_cast<std::size_t>(square * square)),
+        sums(static_cast<std::size_t>((shifts + group) * columns)) {}
+};
+
+/// The part of the frame in which the square is searched; 0 outside of the frame.
+template <class T>
+void fill_region(const WordScratch& scratch, const stage::Displace::Problem& p,
+                 const stage::Displace::Buffers& b, const SearchedPlaces& places, double* region) {
+  std::fill_n(region, scratch.region, 0.0);
+  const int until_x = places.until_x - 1 + scratch.side;
+  for (int y = places.from_y; y < places.until_y - 1 + scratch.side; ++y) {
+    const T* const row = row_of<T>(b.frame, p.frame_pitch, places.top + y);
+    for (int x = places.from_x; x < until_x; ++x)
+      region[y * scratch.pitch + x] = double(counted_pixel(row[places.left + x]));
+  }
+}
+
+/// The sums of products of a square's pixels, dense, with the frame's at all places that are
+/// inside.
+void multiply_words(const WordScratch& scratch, const double* region, const double* taps,
+                    const SearchedPlaces& places, double* sums);
+
+using WordFrameSums = FrameSums<double>;
+
+/// Adds `side` numbers that are `step` apart, from each of the first `count` on. `numbers`, as many
+/// as that takes, are changed.
+void add_neighbours(double* numbers, std::int64_t count, int side, std::int64_t step, double* to);
+
+/// Over the pixels of the reference's window that count.
+struct WordSums {
+  double n = 0, sum = 0, squares = 0;
+};
+
+/// The scores of all places that are inside. `products`: surfaces that add up to those of the
+/// window. `frame`: of the place (0, 0) on. Returns whether the window varies; if not, there are
+/// none. T: std::uint16_t or float.
+template <class T>
+bool score_words(const WordScratch& scratch, const WordSums& reference,
+                 std::span<const double* const> products, const WordFrameSums& frame,
+                 const SearchedPlaces& places, double* scores);
+
+/// For Tile in displace_blocks.cpp.
+template <class T>
+class WordSquares {
+ public:
+  using Number = double;
+
+  WordSquares(const stage::Displace::Problem& p, int side) : scratch_(side, p.shifts()) {}
+
+  int columns() const { return scratch_.columns; }
+  std::size_t sums() const { return scratch_.sums; }
+  std::size_t bytes() const { return sizeof(double) * (scratch_.region + scratch_.taps); }
+
+  void multiply(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
+                const FieldWindow& square, const SearchedPlaces& places, std::byte* memory,
+                double* sums) const {
+    auto* const region = reinterpret_cast<double*>(memory);
+    double* const taps = region + scratch_.region;
+    fill_region<T>(scratch_, p, b, places, region);
+    each_pixel(p, b, square, scratch_.side, [to = taps](double value) mutable { *to++ = value; });
+    multiply_words(scratch_, region, taps, places, sums);
+  }
+  bool score(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
+             const FieldWindow& window, std::span<const double* const> products,
+             const WordFrameSums& frame, const SearchedPlaces& places, double* scores) const {
+    WordSums sums{double(p.window) * p.window};
+    each_pixel(p, b, window, p.window, [&](double value) {
+      sums.sum += value;
+      sums.squares += value * value;
+    });
+    return score_words<T>(scratch_, sums, products, frame.at(-places.from_x, -places.from_y),
+                          places, scores);
+  }
+
+  static std::size_t frame_sums_bytes(const stage::Displace::Problem& p, Size places) {
+    return sizeof(double) * (2 * FrameScratch(p, places).numbers());
+  }
+  /// Of the windows at some places of the frame.
+  static WordFrameSums frame_sums(const stage::Displace::Problem& p,
+                                  const stage::Displace::Buffers& b, const Rect& places,
+                                  std::byte* memory) {
+    const FrameScratch s(p, places.size());
+    auto* const rows = reinterpret_cast<double*>(memory);
+    double *const row_squares = rows + s.rows, *const row = row_squares + s.rows;
+    double *const squares_of_row = row + s.row, *const sums = squares_of_row + s.row;
+    double* const squares = sums + s.places;
+    for (int y = 0; y < places.height + p.window - 1; ++y) {
+      const T* const pixels = row_of<T>(b.frame, p.frame_pitch, places.y + y) + places.x;
+      for (int x = 0; x < places.width + p.window - 1; ++x) {
+        row[x] = double(counted_pixel(pixels[x]));
+        squares_of_row[x] = row[x] * row[x];
+      }
+      const std::int64_t at = std::int64_t{y} * places.width;
+      add_neighbours(row, places.width, p.window, 1, rows + at);
+      add_neighbours(squares_of_row, places.width, p.window, 1, row_squares + at);
+    }
+    const std::int64_t count = std::int64_t{places.width} * places.height;
+    add_neighbours(rows, count, p.window, places.width, sums);
+    add_neighbours(row_squares, count, p.window, places.width, squares);
+    return {sums, squares, places.width};
+  }
+
+ private:
+  /// Numbers.
+  struct FrameScratch {
+    std::size_t rows, row, places;
+
+    FrameScratch(const stage::Displace::Problem& p, Size size)
+        : rows(static_cast<std::size_t>(size.width * (size.height + p.window))),
+          row(static_cast<std::size_t>(size.width + p.window)),
+          places(static_cast<std::size_t>(size.area() + WordScratch::slack)) {}
+    std::size_t numbers() const { return rows + row + places; }
+  };
+
+  template <class Visit>
+  static void each_pixel(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
+                         const FieldWindow& window, int side, Visit visit) {
+    for (int j = 0; j < side; ++j) {
+      const T* const row = row_of<T>(b.reference, p.pitch, window.y + j) + window.x;
+      for (int i = 0; i < side; ++i) visit(double(counted_pixel(row[i])));
+    }
+  }
+
+  WordScratch scratch_;
+};
+
+}  // namespace xcorr::cpu
