@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Searches of windows of bytes on the CPU, a window a task. Sums over the windows of the frame,
-// which neighbours share, are those of the whole frame where windows are dense.
+// Searches of windows of bytes on the CPU, a window a task; windows of which not all pixels count
+// are searched like those of words. Sums over the windows of the frame, which neighbours share, are
+// those of the whole frame where windows are dense.
+#include <algorithm>
+
 #include "cpu/common.hpp"
 #include "cpu/displaced_bytes.hpp"
+#include "cpu/displaced_words.hpp"
 
 namespace xcorr::cpu {
 namespace displace {
@@ -18,7 +22,7 @@ struct Scratch {
     products = parts.add(sizeof(std::uint32_t) * square.sums);
     scores = parts.add(sizeof(double) * square.sums);
     of_frame = parts.add(ByteSquares::frame_sums_bytes(p, {p.shifts(), p.shifts()}));
-    bytes = parts.bytes;
+    bytes = std::max(parts.bytes, p.masked ? word_window_bytes(p) : 0);
   }
 };
 
@@ -29,69 +33,24 @@ bool sums_whole_frame(const stage::Displace::Problem& p) {
   return p.frame.area() <= std::min(most, p.count * side * side);
 }
 
-/// The mask's pixels of a window; null where all count.
-const std::uint8_t* mask_of(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
-                            const FieldWindow& window) {
-  if (!p.masked) return nullptr;
-  const std::uint8_t* mask = b.mask + std::int64_t{window.y} * p.frame.width + window.x;
-  for (int y = 0; y < p.window; ++y)
-    for (int x = 0; x < p.window; ++x)
-      if (!mask[std::int64_t{y} * p.frame.width + x]) return mask;
-  return nullptr;
-}
-
-/// The scores by the pixels that count; returns the reference's sums over these.
-FieldSums search_masked(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
-                        const FieldWindow& window, const SearchedPlaces& places,
-                        const std::uint8_t* mask, int pitch, double* scores) {
-  FieldSums reference;
-  const std::uint8_t* pixels = b.reference + window.y * p.pitch + window.x;
-  const auto sums_at = [&](int left, int top, FieldSums& sums) {
-    double product = 0;
-    sums = {};
-    for (int y = 0; y < p.window; ++y) {
-      std::uint32_t in_row[4] = {};
-      for (int x = 0; x < p.window; ++x) {
-        if (!mask[std::int64_t{y} * p.frame.width + x]) continue;
-        const std::uint32_t f = b.frame[(top + y) * p.frame_pitch + left + x];
-        ++in_row[0];
-        in_row[1] += f;
-        in_row[2] += f * f;
-        in_row[3] += f * pixels[y * p.pitch + x];
-      }
-      sums.n += in_row[0];
-      sums.sum += in_row[1];
-      sums.squares += in_row[2];
-      product += in_row[3];
-    }
-    return product;
-  };
-  for (int y = 0; y < p.window; ++y)
-    for (int x = 0; x < p.window; ++x) {
-      if (!mask[std::int64_t{y} * p.frame.width + x]) continue;
-      const double pixel = pixels[y * p.pitch + x];
-      ++reference.n;
-      reference.sum += pixel;
-      reference.squares += pixel * pixel;
-    }
-  const double variance = reference.n2_variance();
-  for (int y = places.from_y; y < places.until_y; ++y)
-    for (int x = places.from_x; x < places.until_x; ++x) {
-      FieldSums sums;
-      const double product = sums_at(places.left + x, places.top + y, sums);
-      scores[std::int64_t{y} * pitch + x] = window_score(reference, variance, sums, product);
-    }
-  return reference;
+/// Whether a mask takes pixels from a window.
+bool is_masked(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
+               const FieldWindow& window) {
+  if (!p.masked || window.status != FieldStatus::ok) return false;
+  for (int y = 0; y < p.window; ++y) {
+    const std::uint8_t* row = b.mask + std::int64_t{window.y + y} * p.frame.width + window.x;
+    if (std::find(row, row + p.window, 0) != row + p.window) return true;
+  }
+  return false;
 }
 
 /// The i-th window's. `frame`: of all of its windows, if there are.
 FieldVector measure(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
                     const ByteFrameSums& frame, std::int64_t i, std::byte* memory) {
+  if (is_masked(p, b, b.windows[i])) return measure_words<std::uint8_t>(p, b, i, memory);
   const Scratch s(p);
   auto* const scores = reinterpret_cast<double*>(memory + s.scores);
   const auto score = [&](const FieldWindow& window, const SearchedPlaces& places) {
-    if (const std::uint8_t* mask = mask_of(p, b, window))
-      return search_masked(p, b, window, places, mask, s.square.columns, scores).n2_variance() > 0;
     const Bytes square{b.reference + window.y * p.pitch + window.x, p.pitch};
     const FieldSums reference = sums_of_square(square, p.window);
     if (!(reference.n2_variance() > 0)) return false;

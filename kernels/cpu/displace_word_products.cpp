@@ -211,16 +211,16 @@ bool score_words(const WordScratch& scratch, const WordSums& reference,
                  std::span<const double* const> products, const WordFrameSums& frame,
                  const SearchedPlaces& places, double* scores) {
   using namespace displace_word_products;
-  constexpr bool exact = std::is_integral_v<T>;
   const auto term = [](double sum) { return TermOf<T>(static_cast<SumOf<T>>(sum)); };
   const WindowTerms<TermOf<T>> terms{term(reference.n),      0, 0, 0, term(reference.sum),
                                      term(reference.squares)};
   if (!has_variance<T>(terms.n, terms.right_sum, terms.right_squares)) return false;
   const auto variance = static_cast<double>(
       n2_covariance(terms.n, terms.right_squares, terms.right_sum, terms.right_sum));
-  const Scoring scoring{&scratch, reference.n, reference.sum, variance, exact ? 0 : flat_share,
-                        products, frame,       &places,       scores};
-  if constexpr (exact)
+  const Scoring scoring{
+      &scratch, reference.n, reference.sum, variance, std::is_integral_v<T> ? 0 : flat_share,
+      products, frame,       &places,       scores};
+  if constexpr (std::is_same_v<T, std::uint16_t>)
     if (reference.n > most_in_doubles) {
       score_large(scoring, terms);
       return true;
@@ -228,6 +228,9 @@ bool score_words(const WordScratch& scratch, const WordSums& reference,
   HWY_DYNAMIC_DISPATCH(score)(scoring);
   return true;
 }
+template bool score_words<std::uint8_t>(const WordScratch&, const WordSums&,
+                                        std::span<const double* const>, const WordFrameSums&,
+                                        const SearchedPlaces&, double*);
 template bool score_words<std::uint16_t>(const WordScratch&, const WordSums&,
                                          std::span<const double* const>, const WordFrameSums&,
                                          const SearchedPlaces&, double*);

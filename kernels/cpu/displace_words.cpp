@@ -92,21 +92,18 @@ class Window {
 };
 
 std::size_t workspace(const stage::Displace::Problem& p, const Device&) {
-  return SlotMemory::total(Scratch(p).bytes);
-}
-
-template <class T>
-void run(const stage::Displace::Problem& p, const stage::Displace::Buffers& b) {
-  const SlotMemory memory(b.workspace, Scratch(p).bytes);
-  parallel_slots(slot_count(), p.count, [&](int slot, std::int64_t i) {
-    const FieldVector vector = Window<T>(p, b, memory.of(slot)).measure(i);
-    if (p.is_last()) b.vectors[i] = vector;
-  });
+  return SlotMemory::total(word_window_bytes(p));
 }
 
 Status launch(const stage::Displace::Problem& p, const Device&, const stage::Displace::Buffers& b,
               PlanState*) {
-  p.type == ElementType::u16 ? run<std::uint16_t>(p, b) : run<float>(p, b);
+  const SlotMemory memory(b.workspace, word_window_bytes(p));
+  const auto measure =
+      p.type == ElementType::u16 ? measure_words<std::uint16_t> : measure_words<float>;
+  parallel_slots(slot_count(), p.count, [&](int slot, std::int64_t i) {
+    const FieldVector vector = measure(p, b, i, memory.of(slot));
+    if (p.is_last()) b.vectors[i] = vector;
+  });
   return {};
 }
 
@@ -120,6 +117,19 @@ constexpr Variant<stage::Displace> table[] = {
 };
 
 }  // namespace displace_words
+
+template <class T>
+FieldVector measure_words(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
+                          std::int64_t i, std::byte* memory) {
+  return displace_words::Window<T>(p, b, memory).measure(i);
+}
+template FieldVector measure_words<std::uint8_t>(const stage::Displace::Problem&,
+                                                 const stage::Displace::Buffers&, std::int64_t,
+                                                 std::byte*);
+
+std::size_t word_window_bytes(const stage::Displace::Problem& p) {
+  return displace_words::Scratch(p).bytes;
+}
 
 Family displace_words_family() { return Family(displace_words::table); }
 

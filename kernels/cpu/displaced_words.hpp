@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The same as in displaced_bytes.hpp for u16 and f32. All is in double precision, in which sums of
-// products of u16 are exact: a window has at most 2^16 pixels, so they stay below 2^48.
+// The same as in displaced_bytes.hpp for u16 and f32, and for bytes behind a mask. All is in double
+// precision, in which sums of products of u16 are exact: a window has at most 2^16 pixels, so they
+// stay below 2^48.
 #pragma once
 
 #include <cstddef>
@@ -66,11 +67,18 @@ struct WordSums {
 
 /// The scores of all places that are inside. `products`: surfaces that add up to those of the
 /// window. `frame`: of the place (0, 0) on. Returns whether the window varies; if not, there are
-/// none. T: std::uint16_t or float.
+/// none. T: std::uint8_t, std::uint16_t or float.
 template <class T>
 bool score_words(const WordScratch& scratch, const WordSums& reference,
                  std::span<const double* const> products, const WordFrameSums& frame,
                  const SearchedPlaces& places, double* scores);
+
+/// The i-th window's vector, by the pixels that count, with the scratch memory of one slot:
+/// word_window_bytes(). T: as for score_words().
+template <class T>
+FieldVector measure_words(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
+                          std::int64_t i, std::byte* memory);
+std::size_t word_window_bytes(const stage::Displace::Problem& p);
 
 /// For Tile in displace_blocks.cpp.
 template <class T>
