@@ -47,7 +47,7 @@ struct FieldVector {
   /// The best score by that of the second peak, which is more than two pixels away: 1 to 100.
   float ratio = 1;
   /// Of each component, in pixels: the noise that least squares leave, as it acts on the
-  /// displacement. 0: not known.
+  /// displacement; what their order cannot follow of the motion is not in it. 0: not known.
   float sigma = 0;
   FieldStatus status = FieldStatus::ok;
 };

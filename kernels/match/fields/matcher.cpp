@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <xcorr/exceptions.hpp>
 #include <xcorr/field.hpp>
+#include <xcorr/filter.hpp>
 
 #include <cmath>
 #include <optional>
@@ -93,6 +94,16 @@ Status check_places(Size picture, int window, std::span<const FieldPlace> places
   return {};
 }
 
+/// By how much the noise of smoothed pixels acts more on displacements than as much noise of pixels
+/// that have nothing to do with each other: at most, which is that of coarse details. Smoothing
+/// leaves these their noise, and of the pixels' takes away all but the sum of the squared weights.
+double noise_together(double prefilter_sigma) {
+  const AxisWeights weights = gaussian_weights(prefilter_sigma).value();
+  double squares = 0;
+  for (int i = 0; i < weights.count(); ++i) squares += weights.values[i] * weights.values[i];
+  return 1 / squares;
+}
+
 /// A picture in memory of its own, which kernels read.
 struct OwnPicture {
   Block block;
@@ -111,6 +122,7 @@ struct __attribute__((visibility("hidden"))) FieldMatcher::Impl {
   std::optional<FieldPlan> plan;
   FrameReader reader;
   std::optional<Prefilter> prefilter;
+  double noise = 1;  ///< see noise_together()
   OwnPicture reference, frame;
   std::optional<Stream> pending;
 
@@ -155,6 +167,7 @@ Status FieldMatcher::Impl::make(const FieldSettings& settings, const MatrixView&
     auto filter = Prefilter::make(device, type, picture, picture, settings.prefilter_sigma);
     if (!filter.ok()) return filter.status();
     prefilter = std::move(filter.value());
+    noise = noise_together(settings.prefilter_sigma);
   }
   row_bytes = picture.width * static_cast<std::int64_t>(size_of(type));
   pitch = padded_pitch(row_bytes);
@@ -292,8 +305,9 @@ Result<std::span<const FieldVector>> FieldMatcher::collect() {
   const Stream stream = *impl_->pending;
   impl_->pending.reset();
   if (Status s = impl_->runtime->wait(stream); !s.ok()) return s;
-  return std::span<const FieldVector>(impl_->plan->vectors(),
-                                      std::size_t(impl_->plan->grid().count.area()));
+  const std::span<FieldVector> vectors = impl_->plan->vectors();
+  for (FieldVector& vector : vectors) vector.sigma *= static_cast<float>(impl_->noise);
+  return std::span<const FieldVector>(vectors);
 }
 
 Status FieldMatcher::collect(std::vector<FieldVector>& vectors) try {

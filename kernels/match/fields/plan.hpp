@@ -52,7 +52,9 @@ class FieldPlan {
   int passes() const { return static_cast<int>(passes_.size()); }
   const FieldGrid& grid() const { return passes_.back().grid; }
   /// In host memory, once the stream has done what is enqueued.
-  const FieldVector* vectors() const { return results_.as<FieldVector>(); }
+  std::span<FieldVector> vectors() const {
+    return {results_.as<FieldVector>(), static_cast<std::size_t>(grid().count.area())};
+  }
 
  private:
   struct Pass {
