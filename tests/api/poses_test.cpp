@@ -101,15 +101,19 @@ TEST_P(PosesTest, LevelsByThePixelsThatAreLeft) {
   struct Case {
     Size part;
     double least, greatest;
-    int levels;
+    int levels, asked = -1;
   };
-  for (const auto& [part, least, greatest, levels] : {Case{{64, 64}, 1, 1, 2},
-                                                      {{47, 47}, 1, 1, 1},
-                                                      {{96, 32}, 1, 1, 2},
-                                                      {{32, 96}, 1, 1, 2},
-                                                      {{400, 20}, 1, 1, 1},
-                                                      {{64, 64}, 0.7, 1.4, 2},
-                                                      {{64, 64}, 0.35, 2.8, 1}}) {
+  for (const auto& [part, least, greatest, levels, asked] : {Case{{64, 64}, 1, 1, 2},
+                                                             {{47, 47}, 1, 1, 1},
+                                                             {{96, 32}, 1, 1, 2},
+                                                             {{32, 96}, 1, 1, 2},
+                                                             {{400, 20}, 1, 1, 1},
+                                                             {{64, 64}, 0.7, 1.4, 2},
+                                                             {{64, 64}, 0.35, 2.8, 1},
+                                                             {{22, 22}, 1, 1, 0},
+                                                             {{22, 22}, 1, 1, 1, 1},
+                                                             {{64, 64}, 1, 1, 1, 1},
+                                                             {{64, 64}, 0.4, 1, 2, 3}}) {
     const Scene scene{.part = part, .poses = {}, .inside = Texture(1, 30, 60)};
     const Bytes pattern = scene.pattern();
     const MatrixView view = pattern.view();
@@ -117,6 +121,7 @@ TEST_P(PosesTest, LevelsByThePixelsThatAreLeft) {
     PoseRange range;
     range.scale_min = least;
     range.scale_max = greatest;
+    range.pyramid_levels = asked;
     const auto made = PoseTemplate::make(device, bank.value()[0], range, {1920, 1080}, Stream{});
     ASSERT_TRUE(made.ok()) << made.status().message();
     EXPECT_EQ(made.value().grid().top(), levels) << part.width << "x" << part.height;

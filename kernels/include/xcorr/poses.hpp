@@ -52,9 +52,9 @@ struct PoseRange {
 
   /// How often frame and template are halved for the first pass of a search, 0 to 8, and not so
   /// often that less than 4 pixels are left of a template; the passes after it only look near what
-  /// the one before has found. Less where the frame is too small for that, or where less than 144
-  /// pixels would be left of the template at the middle one of its scales, or less than 6 along a
-  /// side at the smallest. -1: as often as the template's details permit.
+  /// the one before has found. Less where the frame or the smallest scale is too small for that.
+  /// -1: as often as the template's details permit, 144 pixels are left of it at the middle one of
+  /// its scales, and 6 along a side at the smallest.
   int pyramid_levels = -1;
 
   /// All poses are searched at full size, in one pass, whatever the levels: nothing is missed that

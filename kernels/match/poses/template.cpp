@@ -23,6 +23,8 @@ constexpr std::int64_t most_samples = std::int64_t{1} << 27;
 constexpr double least_area = 12 * 12;
 constexpr double least_extent = 6;
 constexpr double least_likeness = 0.35;
+/// Along a side of a template, whatever is asked for.
+constexpr int least_side = 4;
 /// Pixels along the shorter side of the smallest frame.
 constexpr int least_frame = 12;
 
@@ -79,9 +81,9 @@ Size most_of(std::span<const TurnMap> maps) {
 }  // namespace
 
 TemplatePyramid pyramid_of(Size size) {
-  constexpr int least = 4, most = 8;
+  constexpr int most = 8;
   int halvings = 0;
-  while (halvings < most && std::min(size.width, size.height) >> (halvings + 1) >= least)
+  while (halvings < most && std::min(size.width, size.height) >> (halvings + 1) >= least_side)
     ++halvings;
   return {size, halvings};
 }
@@ -159,14 +161,14 @@ Status PoseTemplate::load(const MatrixView& pixels, Stream stream) {
 Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream stream) {
   const double shorter = std::min(extent_.width, extent_.height) * range.scale_min;
   const double area = double(extent_.area()) * range.scale_min * range.scale_max;
-  const auto fits = [&](int level) {
-    return std::ldexp(area, -2 * level) >= least_area &&
-           std::ldexp(shorter, -level) >= least_extent &&
-           std::min(frame.width, frame.height) >> level >= least_frame;
-  };
   const bool asked = range.pyramid_levels >= 0;
-  for (int level = 0; level == 0 || (fits(level) && (!asked || level <= range.pyramid_levels));
-       ++level) {
+  const auto fits = [&](int level) {
+    const double left = std::ldexp(shorter, -level);
+    return std::min(frame.width, frame.height) >> level >= least_frame &&
+           (asked ? level <= range.pyramid_levels && left >= least_side
+                  : std::ldexp(area, -2 * level) >= least_area && left >= least_extent);
+  };
+  for (int level = 0; level == 0 || fits(level); ++level) {
     const PoseGrid grid(range, extent_, round_, level, pyramid_.halvings);
     // A pixel more across and down, and its pixels lie half a pixel away.
     TurnMap maps[2] = {grid.map(level, {}), grid.map(level, {})};
