@@ -24,8 +24,8 @@ from compare import machine
 from posing import pictures, scenes, shifts
 from posing.judge import Judge
 
-KINDS = (scenes.Kind(64), scenes.Kind(64, 'disc'), scenes.Kind(128), scenes.Kind(128, 'disc'),
-         scenes.Kind(64, scales=(0.8, 1.25)), scenes.Kind(64, 'disc', (0.8, 1.25)))
+KINDS = (scenes.Kind(64), scenes.Kind(64, 'disc'), scenes.Kind(128), scenes.Kind(128, 'disc'), scenes.Kind(96, 'bar'),
+         scenes.Kind(64, scales=(0.8, 1.25)), scenes.Kind(64, 'disc', (0.8, 1.25)), scenes.Kind(64, scales=(0.5, 2)))
 A_FRAME = 3
 SCENE_COLUMNS = ('part', 'parts', 'found', 'false', *(f'{what}_{value}' for what in ('place', 'angle', 'scale')
                                                       for value in ('median', '95', 'bound')), 'ms')

@@ -49,6 +49,16 @@ class Scenes(unittest.TestCase):
         self.assertAlmostEqual(np.count_nonzero(drawn >= 0) / 900, np.pi / 4, delta=0.06)
         self.assertAlmostEqual(part.mask().mean(), np.pi / 4, delta=0.02)
 
+    def test_a_bar(self):
+        part = scenes.Part(photograph(4), (130, 120), 30, 'bar')
+        square = scenes.Part(photograph(4), (130, 120), 30)
+        np.testing.assert_allclose(part.template(), square.template()[10:20], atol=1e-3)
+        drawn = part.drawn_on(np.full((30, 30), -7, np.float32), (14.5, 14.5, 90, 1))
+        self.assertEqual(np.count_nonzero(drawn >= 0), 300)
+        self.assertIsNone(part.mask())
+        self.assertGreater(part.bound(4, True)[0], square.bound(4, True)[0])
+        self.assertEqual(scenes.Kind(96, 'bar').name, 'bar of 96x32')
+
     def test_the_least_error(self):
         part = scenes.Part(photograph(5), (130, 120), 32)
         brighter = scenes.Part(3 * photograph(5), (130, 120), 32)

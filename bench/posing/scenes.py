@@ -23,13 +23,14 @@ ALIKE = 0.85  # correlation of a template that is turned with itself
 class Kind:
     """What is looked for."""
     size: int
-    shape: str = 'square'  # or 'disc'
+    shape: str = 'square'  # or 'disc', or 'bar', which is three times as long as high
     scales: tuple = (1, 1)
 
     @property
     def name(self):
         scales = '' if self.scales == (1, 1) else f', {self.scales[0]:g} to {self.scales[1]:g} times'
-        return f'{self.shape} of {self.size}{scales}'
+        size = f'{self.size}x{self.size // 3}' if self.shape == 'bar' else f'{self.size}'
+        return f'{self.shape} of {size}{scales}'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,15 +43,16 @@ class Scene:
 
 
 class Part:
-    """A square of a photograph, or a disc, that is `size` pixels wide at scale 1."""
+    """A square of a photograph, a disc or a bar, that is `size` pixels wide at scale 1."""
 
     def __init__(self, photograph, center, size, shape='square'):
         self.photograph, self.center, self.size, self.shape = photograph, center, size, shape
+        self.height = size // 3 if shape == 'bar' else size
         self.pitch = PART / size  # pixels of the photograph a pixel of the template
 
-    def covers(self, u, v):
-        half = self.size / 2
-        return u * u + v * v <= half * half if self.shape == 'disc' else np.maximum(np.abs(u), np.abs(v)) <= half
+    def covers(self, u, v, inset=0):
+        across, down = self.size / 2 - inset, self.height / 2 - inset
+        return u * u + v * v <= across * down if self.shape == 'disc' else (abs(u) <= across) & (abs(v) <= down)
 
     def drawn_on(self, ground, pose, across=ACROSS):
         """The picture `ground` with the part on it."""
@@ -63,10 +65,10 @@ class Part:
         return drawn / across**2
 
     def template(self):
-        """All of the square, also of what lies round a disc."""
-        square = Part(self.photograph, self.center, self.size)
-        middle = (self.size - 1) / 2
-        return square.drawn_on(np.zeros((self.size, self.size), np.float32), (middle, middle, 0, 1))
+        """Of a disc all of the square round it."""
+        whole = Part(self.photograph, self.center, self.size, 'square' if self.shape == 'disc' else self.shape)
+        middle = (self.size - 1) / 2, (self.height - 1) / 2
+        return whole.drawn_on(np.zeros((self.height, self.size), np.float32), (*middle, 0, 1))
 
     def mask(self):
         if self.shape != 'disc':
@@ -79,10 +81,9 @@ class Part:
         share of the scale), the last one 0 unless the scale is unknown, too."""
         pixels = self.template()
         down, right = np.gradient(pixels)
-        u, v = np.meshgrid(*2 * [np.arange(self.size) - (self.size - 1) / 2])
+        u, v = np.meshgrid(*(np.arange(length) - (length - 1) / 2 for length in (self.size, self.height)))
         slopes = [right, down, u * down - v * right, pixels, np.ones_like(pixels), u * right + v * down]
-        inner = self.size / 2 - INSET
-        counts = np.hypot(u, v) <= inner if self.shape == 'disc' else np.maximum(abs(u), abs(v)) <= inner
+        counts = self.covers(u, v, INSET)
         slopes = np.array([each[counts] for each in slopes[:6 if grows else 5]], float)
         information = slopes @ slopes.T
         if np.linalg.matrix_rank(information) < len(slopes):
