@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Searches of windows of u16 and f32 on the CPU, a window a task. Sums over the windows of the
-// frame are put together from those of neighbours, or under a mask summed like the products.
+// Searches of windows of u16 and f32 on the CPU, a window a task, and of bytes of which not all
+// count. Sums over the windows of the frame are put together from those of neighbours, or under a
+// mask summed like the products.
 #include "cpu/common.hpp"
 #include "cpu/displaced_words.hpp"
 
