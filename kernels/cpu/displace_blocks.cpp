@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Searches of windows on the CPU, of grids whose spacing divides the windows: these are squares of
-// blocks, which neighbours share. Each block's products are summed once, and a window's are the sums
-// of its blocks', of whole numbers exactly. With windows that overlap by half that is a quarter of
-// the work. A tile of windows is a task; the surfaces of as many rows of blocks as windows are high
-// are kept.
+// blocks, which neighbours share. Each block's products are summed once, and a window's are the
+// sums of its blocks', of whole numbers exactly. With windows that overlap by half that is a
+// quarter of the work. A tile of windows is a task; the surfaces of as many rows of blocks as
+// windows are high are kept.
 #include <array>
 #include <type_traits>
 
