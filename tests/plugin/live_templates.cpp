@@ -225,8 +225,8 @@ std::size_t bytes_after_changes(Finder& finder, const Gray& scene) {
   return mallinfo2().uordblks;
 }
 
-/// What every change left behind would show each time. What a thread of the pool takes once, when it
-/// first gets work, does not: that may be late, on a busy machine.
+/// What every change left behind would show each time. What a thread of the pool takes once, when
+/// it first gets work, does not: that may be late, on a busy machine.
 GST_START_TEST(changes_leave_no_memory_behind) {
   const Gray scene = texture(96, 64);
   Finder finder(exact +
