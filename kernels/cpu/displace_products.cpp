@@ -309,7 +309,6 @@ HWY_FLATTEN void score(const SquareScratch& s, const FieldSums& reference,
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace xcorr::cpu {
 namespace displace_products {
 HWY_EXPORT(sums_of);
@@ -353,14 +352,6 @@ void score_places(const SquareScratch& scratch, const FieldSums& reference,
 FieldSums sums_of_square(const Bytes& square, int side) {
   using namespace displace_products;
   return HWY_DYNAMIC_DISPATCH(sums_of)(square, side);
-}
-
-ByteFrameSums sums_at(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
-                      const Rect& places, void* workspace, std::uint32_t* sums,
-                      std::uint32_t* squares) {
-  sum_windows(frame_windows(p, places).correlate,
-              {{workspace, b.stream}, b.frame, nullptr, sums, squares});
-  return {sums, squares, places.width};
 }
 
 }  // namespace xcorr::cpu

@@ -57,19 +57,11 @@ class Window {
   WordSums fill_taps(const FieldWindow& window) const {
     WordSums sums;
     double *tap = at(s_.taps), *count = at(s_.counts);
-    for (int j = 0; j < p_.window; ++j) {
-      const T* const row = row_of<T>(b_.reference, p_.pitch, window.y + j) + window.x;
-      const std::int64_t begin = std::int64_t{window.y + j} * p_.frame.width + window.x;
-      for (int i = 0; i < p_.window; ++i) {
-        const double counted = !p_.masked || b_.mask[begin + i] ? 1 : 0;
-        const double value = counted > 0 ? double(counted_pixel(row[i])) : 0;
-        *tap++ = value;
-        if (p_.masked) *count++ = counted;
-        sums.n += counted;
-        sums.sum += value;
-        sums.squares += value * value;
-      }
-    }
+    each_pixel<T>(p_, b_, window, p_.window, [&](double value, bool counts) {
+      *tap++ = value;
+      if (p_.masked) *count++ = counts;
+      sums.add(value, counts);
+    });
     return sums;
   }
 

@@ -54,11 +54,6 @@ void score_places(const SquareScratch& scratch, const FieldSums& reference,
 /// Of a window of the reference, all of which counts.
 FieldSums sums_of_square(const Bytes& square, int side);
 
-/// The sums of the frame's windows at some places.
-ByteFrameSums sums_at(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
-                      const Rect& places, void* workspace, std::uint32_t* sums,
-                      std::uint32_t* squares);
-
 /// For Tile in displace_blocks.cpp: squares of `side` pixels, and windows of several.
 class ByteSquares {
  public:
@@ -88,13 +83,16 @@ class ByteSquares {
   static std::size_t frame_sums_bytes(const stage::Displace::Problem& p, Size places) {
     return FrameScratch(p, places).bytes;
   }
+  /// Of the windows at some places of the frame.
   static ByteFrameSums frame_sums(const stage::Displace::Problem& p,
                                   const stage::Displace::Buffers& b, const Rect& places,
                                   std::byte* memory) {
     const FrameScratch s(p, places.size());
-    return sums_at(p, b, places, memory + s.of_sums,
-                   reinterpret_cast<std::uint32_t*>(memory + s.sums),
-                   reinterpret_cast<std::uint32_t*>(memory + s.squares));
+    auto* const sums = reinterpret_cast<std::uint32_t*>(memory + s.sums);
+    auto* const squares = reinterpret_cast<std::uint32_t*>(memory + s.squares);
+    sum_windows(frame_windows(p, places).correlate,
+                {{memory + s.of_sums, b.stream}, b.frame, nullptr, sums, squares});
+    return {sums, squares, places.width};
   }
 
  private:

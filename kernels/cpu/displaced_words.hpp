@@ -60,9 +60,30 @@ using WordFrameSums = FrameSums<double>;
 /// as that takes, are changed.
 void add_neighbours(double* numbers, std::int64_t count, int side, std::int64_t step, double* to);
 
+/// Calls visit(pixel, whether it counts) for the reference's pixels in a square, row by row; of
+/// those that do not count the pixel is 0.
+template <class T, class Visit>
+void each_pixel(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
+                const FieldWindow& square, int side, Visit visit) {
+  for (int j = 0; j < side; ++j) {
+    const T* const row = row_of<T>(b.reference, p.pitch, square.y + j) + square.x;
+    const std::int64_t begin = std::int64_t{square.y + j} * p.frame.width + square.x;
+    for (int i = 0; i < side; ++i) {
+      const bool counts = !p.masked || b.mask[begin + i];
+      visit(counts ? double(counted_pixel(row[i])) : 0, counts);
+    }
+  }
+}
+
 /// Over the pixels of the reference's window that count.
 struct WordSums {
   double n = 0, sum = 0, squares = 0;
+
+  void add(double value, bool counts) {
+    n += counts;
+    sum += value;
+    squares += value * value;
+  }
 };
 
 /// The scores of all places that are inside. `products`: surfaces that add up to those of the
@@ -98,17 +119,16 @@ class WordSquares {
     auto* const region = reinterpret_cast<double*>(memory);
     double* const taps = region + scratch_.region;
     fill_region<T>(scratch_, p, b, places, region);
-    each_pixel(p, b, square, scratch_.side, [to = taps](double value) mutable { *to++ = value; });
+    each_pixel<T>(p, b, square, scratch_.side,
+                  [to = taps](double value, bool) mutable { *to++ = value; });
     multiply_words(scratch_, region, taps, places, sums);
   }
   bool score(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
              const FieldWindow& window, std::span<const double* const> products,
              const WordFrameSums& frame, const SearchedPlaces& places, double* scores) const {
-    WordSums sums{double(p.window) * p.window};
-    each_pixel(p, b, window, p.window, [&](double value) {
-      sums.sum += value;
-      sums.squares += value * value;
-    });
+    WordSums sums;
+    each_pixel<T>(p, b, window, p.window,
+                  [&](double value, bool counts) { sums.add(value, counts); });
     return score_words<T>(scratch_, sums, products, frame.at(-places.from_x, -places.from_y),
                           places, scores);
   }
@@ -152,15 +172,6 @@ class WordSquares {
           places(static_cast<std::size_t>(size.area() + WordScratch::slack)) {}
     std::size_t numbers() const { return rows + row + places; }
   };
-
-  template <class Visit>
-  static void each_pixel(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
-                         const FieldWindow& window, int side, Visit visit) {
-    for (int j = 0; j < side; ++j) {
-      const T* const row = row_of<T>(b.reference, p.pitch, window.y + j) + window.x;
-      for (int i = 0; i < side; ++i) visit(double(counted_pixel(row[i])));
-    }
-  }
 
   WordScratch scratch_;
 };

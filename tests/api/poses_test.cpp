@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Turned and scaled parts, in frames that are made, see posed_scene.hpp.
-#include "match/poses/overlap.hpp"
-#include "match/poses/template.hpp"
 #include "posed_scene.hpp"
 
 namespace api {
@@ -93,39 +91,6 @@ TEST_P(PosesTest, SizesFarApart) {
   settings.poses.scale_min = 0.5;
   settings.poses.scale_max = 2;
   expect_parts(match(scene.frame({320, 260}), scene.pattern(), settings), scene);
-}
-
-/// Neither what is narrow nor a wide range of sizes keeps the search from small frames, where each
-/// level more makes it some 25 times as fast.
-TEST_P(PosesTest, LevelsByThePixelsThatAreLeft) {
-  struct Case {
-    Size part;
-    double least, greatest;
-    int levels, asked = -1;
-  };
-  for (const auto& [part, least, greatest, levels, asked] : {Case{{64, 64}, 1, 1, 2},
-                                                             {{47, 47}, 1, 1, 1},
-                                                             {{96, 32}, 1, 1, 2},
-                                                             {{32, 96}, 1, 1, 2},
-                                                             {{400, 20}, 1, 1, 1},
-                                                             {{64, 64}, 0.7, 1.4, 2},
-                                                             {{64, 64}, 0.35, 2.8, 1},
-                                                             {{22, 22}, 1, 1, 0},
-                                                             {{22, 22}, 1, 1, 1, 1},
-                                                             {{64, 64}, 1, 1, 1, 1},
-                                                             {{64, 64}, 0.4, 1, 2, 3}}) {
-    const Scene scene{.part = part, .poses = {}, .inside = Texture(1, 30, 60)};
-    const Bytes pattern = scene.pattern();
-    const MatrixView view = pattern.view();
-    const auto bank = make_bank(std::span(&view, 1));
-    PoseRange range;
-    range.scale_min = least;
-    range.scale_max = greatest;
-    range.pyramid_levels = asked;
-    const auto made = PoseTemplate::make(device, bank.value()[0], range, {1920, 1080}, Stream{});
-    ASSERT_TRUE(made.ok()) << made.status().message();
-    EXPECT_EQ(made.value().grid().top(), levels) << part.width << "x" << part.height;
-  }
 }
 
 /// Also of noise, of which no level above shows anything.
@@ -504,26 +469,6 @@ TEST_P(PosesTest, SizesBeyondTheFrame) {
   EXPECT_EQ(count(), 0u);
   EXPECT_NE(matcher.all_fit().message().find("template 0 of 48x40 does not fit"),
             std::string::npos);
-}
-
-TEST(PosesOverlap, WhatTheyHaveInCommon) {
-  const auto square = [](double x, double y, double angle) { return Pose{x, y, angle, 1, 2, 2}; };
-  EXPECT_NEAR(overlap_of(square(0, 0, 0), square(0, 0, 0)), 1, 1e-12);
-  EXPECT_NEAR(overlap_of(square(0, 0, 0), square(1, 0, 0)), 0.5, 1e-12);
-  EXPECT_NEAR(overlap_of(square(0, 0, 0), square(1, 1, 90)), 0.25, 1e-12);
-  EXPECT_NEAR(overlap_of(square(0, 0, 0), square(0, 0, 45)), 2 * (std::sqrt(2) - 1), 1e-12);
-  EXPECT_NEAR(overlap_of(square(0, 0, 0), {0, 0, 0, 1, 10, 1}), 0.5, 1e-12);
-  EXPECT_EQ(overlap_of(square(0, 0, 0), square(3, 0, 17)), 0);
-}
-
-/// Counter-clockwise as seen: a quarter turn brings the upper left corner down.
-TEST(PosesOverlap, Corners) {
-  const auto corners = corners_of({10, 20, 90, 2, 8, 4});
-  const Corner expected[] = {{8, 24}, {8, 16}, {12, 16}, {12, 24}};
-  for (int i = 0; i < 4; ++i) {
-    EXPECT_NEAR(corners[i].x, expected[i].x, 1e-12);
-    EXPECT_NEAR(corners[i].y, expected[i].y, 1e-12);
-  }
 }
 
 INSTANTIATE_TEST_SUITE_P(, PosesTest, testing::Values(Backend::cpu, Backend::cuda),

@@ -306,7 +306,8 @@ Result<std::span<const FieldVector>> FieldMatcher::collect() {
   impl_->pending.reset();
   if (Status s = impl_->runtime->wait(stream); !s.ok()) return s;
   const std::span<FieldVector> vectors = impl_->plan->vectors();
-  for (FieldVector& vector : vectors) vector.sigma *= static_cast<float>(impl_->noise);
+  if (impl_->prefilter)
+    for (FieldVector& vector : vectors) vector.sigma *= static_cast<float>(impl_->noise);
   return std::span<const FieldVector>(vectors);
 }
 

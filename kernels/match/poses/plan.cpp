@@ -47,7 +47,7 @@ Status check(const std::vector<BankTemplate>& bank, const MatchSettings& s) {
   for (std::size_t i = 0; i < bank.size(); ++i) {
     const std::string name = "template " + std::to_string(i);
     const double shorter = std::min(bank[i].size.width, bank[i].size.height) * smallest;
-    if (shorter < 4)
+    if (shorter < least_template_side)
       return {Code::invalid_argument,
               name + " has fewer than 4 pixels along a side at scale " + std::to_string(smallest)};
     if (const int most = pyramid_of(bank[i].size).halvings; r.pyramid_levels > most)

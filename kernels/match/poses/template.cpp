@@ -23,8 +23,6 @@ constexpr std::int64_t most_samples = std::int64_t{1} << 27;
 constexpr double least_area = 12 * 12;
 constexpr double least_extent = 6;
 constexpr double least_likeness = 0.35;
-/// Along a side of a template, whatever is asked for.
-constexpr int least_side = 4;
 /// Pixels along the shorter side of the smallest frame.
 constexpr int least_frame = 12;
 
@@ -83,7 +81,8 @@ Size most_of(std::span<const TurnMap> maps) {
 TemplatePyramid pyramid_of(Size size) {
   constexpr int most = 8;
   int halvings = 0;
-  while (halvings < most && std::min(size.width, size.height) >> (halvings + 1) >= least_side)
+  while (halvings < most &&
+         std::min(size.width, size.height) >> (halvings + 1) >= least_template_side)
     ++halvings;
   return {size, halvings};
 }
@@ -165,7 +164,7 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
   const auto fits = [&](int level) {
     const double left = std::ldexp(shorter, -level);
     return std::min(frame.width, frame.height) >> level >= least_frame &&
-           (asked ? level <= range.pyramid_levels && left >= least_side
+           (asked ? level <= range.pyramid_levels && left >= least_template_side
                   : std::ldexp(area, -2 * level) >= least_area && left >= least_extent);
   };
   for (int level = 0; level == 0 || fits(level); ++level) {

@@ -26,7 +26,10 @@ struct PoseBank {
 /// Makes the block at least that large and enqueues filling it.
 Status upload(Backend backend, Block& block, const void* from, std::size_t bytes, Stream stream);
 
-/// Of a template of that size: halved as often as something is left of it, 4 pixels along a side.
+/// Pixels along a side that a template must have at every level and scale.
+inline constexpr int least_template_side = 4;
+
+/// Of a template of that size: halved as often as so much is left of it.
 TemplatePyramid pyramid_of(Size size);
 
 class PoseTemplate {
