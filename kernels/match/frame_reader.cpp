@@ -7,7 +7,8 @@
 
 namespace xcorr {
 
-Result<FrameReader> FrameReader::make(const Device& device, ElementType type, Size most) {
+Result<FrameReader> FrameReader::make(const Device& device, ElementType type, Size most,
+                                      bool at_once) {
   FrameReader reader;
   reader.device_ = device;
   reader.most_ = most;
@@ -16,7 +17,7 @@ Result<FrameReader> FrameReader::make(const Device& device, ElementType type, Si
     if (!variant.ok()) return variant.status();
     reader.luma_of_pixels_ = variant.value();
   }
-  if (device.backend == Backend::cpu) return reader;
+  if (device.backend == Backend::cpu || !at_once) return reader;
   const auto pitch = reader.pitch_of(static_cast<std::int64_t>(size_of(type)));
   if (Status s = reader.provide(reader.upload_, pitch); !s.ok()) return s;
   return reader;
@@ -30,10 +31,11 @@ Status FrameReader::provide(Block& block, std::int64_t pitch) const {
   return block.provide(device_.backend, static_cast<std::size_t>(pitch * most_.height));
 }
 
-Result<Rows> FrameReader::upload(Rows rows, Size size, std::int64_t element_bytes, Stream stream) {
+Result<Rows> FrameReader::upload(Rows rows, Size size, std::int64_t element_bytes, Stream stream,
+                                 Block& to) {
   const std::int64_t pitch = pitch_of(element_bytes);
-  if (Status s = provide(upload_, pitch); !s.ok()) return s;
-  const Copy copy{upload_.data(),
+  if (Status s = provide(to, pitch); !s.ok()) return s;
+  const Copy copy{to.data(),
                   pitch,
                   rows.data,
                   rows.pitch,
@@ -45,7 +47,7 @@ Result<Rows> FrameReader::upload(Rows rows, Size size, std::int64_t element_byte
                           : staging_.upload(device_.backend, copy, stream);
       !s.ok())
     return s;
-  return Rows{upload_.as<std::uint8_t>(), pitch};
+  return Rows{to.as<std::uint8_t>(), pitch};
 }
 
 /// From another device's memory; copies need rows that follow each other downwards.
@@ -76,14 +78,16 @@ Result<Rows> FrameReader::convert(Rows rows, Size size, const PixelLayout& pixel
   return Rows{luma_.as<std::uint8_t>(), pitch};
 }
 
-Result<Rows> FrameReader::read(const MatrixView& frame, const Rect& part, Stream stream) {
+Result<Rows> FrameReader::read(const MatrixView& frame, const Rect& part, Stream stream,
+                               Block* to) {
   const std::ptrdiff_t element = frame.element_bytes();
+  const bool as_it_is = frame.pixels.bytes <= 1 && frame.pitch > 0;
   Result<Rows> rows =
       Rows{static_cast<const std::uint8_t*>(frame.data) + part.y * frame.pitch + part.x * element,
            frame.pitch};
   if (device_.backend != Backend::cpu) {
     if (frame.memory == Memory::host)
-      rows = upload(rows.value(), part.size(), element, stream);
+      rows = upload(rows.value(), part.size(), element, stream, to && as_it_is ? *to : upload_);
     else if (!runtime(device_.backend).is_here(frame.data))
       rows = fetch(rows.value(), part.size(), element, stream);
   }

@@ -27,16 +27,18 @@ class FrameReader {
  public:
   FrameReader() = default;
   /// For parts up to that size. Allocates what frames in host memory need, if their elements are no
-  /// larger than the type.
-  static Result<FrameReader> make(const Device& device, ElementType type, Size most);
+  /// larger than the type; where `at_once` is false, when they come.
+  static Result<FrameReader> make(const Device& device, ElementType type, Size most,
+                                  bool at_once = true);
 
-  /// Enqueues the reading. The rows are those of the part, and stay valid until the next call.
-  Result<Rows> read(const MatrixView& frame, const Rect& part, Stream stream);
+  /// Enqueues the reading. The rows are those of the part, and stay valid until the next call. If
+  /// they can be copied to a device as they are, they go to `to`, if given.
+  Result<Rows> read(const MatrixView& frame, const Rect& part, Stream stream, Block* to = nullptr);
 
  private:
   std::int64_t pitch_of(std::int64_t element_bytes) const;
   Status provide(Block& block, std::int64_t pitch) const;
-  Result<Rows> upload(Rows rows, Size size, std::int64_t element_bytes, Stream stream);
+  Result<Rows> upload(Rows rows, Size size, std::int64_t element_bytes, Stream stream, Block& to);
   Result<Rows> fetch(Rows rows, Size size, std::int64_t element_bytes, Stream stream);
   Result<Rows> convert(Rows rows, Size size, const PixelLayout& pixels, Stream stream);
 

@@ -72,7 +72,7 @@ int band_rows(const stage::Spline::Problem& p) {
 #ifdef XCORR_SIMT
   constexpr std::int64_t most = 0;
 #else
-  constexpr std::int64_t most = std::int64_t{1} << 26;  // of filtered pixels: 268 MB
+  constexpr std::int64_t most = std::int64_t{1} << 25;  // of filtered pixels: 134 MB
 #endif
   return SplineBand::rows(p.size, most);
 }

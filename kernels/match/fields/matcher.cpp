@@ -160,7 +160,7 @@ Status FieldMatcher::Impl::make(const FieldSettings& settings, const MatrixView&
   if (!made.ok()) return made.status();
   plan = std::move(made.value());
   type = settings.type;
-  auto made_reader = FrameReader::make(device, type, picture);
+  auto made_reader = FrameReader::make(device, type, picture, false);
   if (!made_reader.ok()) return made_reader.status();
   reader = std::move(made_reader.value());
   if (settings.prefilter_sigma > 0) {
@@ -194,10 +194,10 @@ Status FieldMatcher::Impl::check(const MatrixView& view, const char* name) const
 
 Status FieldMatcher::Impl::take(OwnPicture& to, const MatrixView& view, Stream stream) {
   const Rect whole{0, 0, picture.width, picture.height};
-  auto rows = reader.read(view, whole, stream);
+  auto rows = reader.read(view, whole, stream, prefilter ? nullptr : &to.block);
   if (rows.ok() && prefilter) rows = prefilter->run(rows.value(), whole, stream);
   Status status = rows.status();
-  if (rows.ok())
+  if (rows.ok() && rows.value().data != to.block.data())
     status = runtime->copy(
         {to.block.data(), pitch, rows.value().data, rows.value().pitch,
          static_cast<std::size_t>(row_bytes), static_cast<std::size_t>(picture.height)},
