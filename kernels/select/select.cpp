@@ -87,8 +87,9 @@ std::optional<ElementType> products_by(const MatchKernel& kernel, MatchProblem p
                : std::nullopt;
   for (const ElementType products : {problem.correlate.output_type(), ElementType::f32}) {
     problem.products = products;
-    // Approximate products of u8 are of templates less the mean of all their pixels.
-    if (problem.masking && products != problem.correlate.output_type()) break;
+    // Approximate products of u8 are of templates less the mean of all their pixels, and what
+    // surveys knows only exact ones.
+    if ((problem.masking || problem.surveyed) && products != problem.correlate.output_type()) break;
     if (kernel.correlate->able(problem.correlation(), device)) return products;
   }
   return std::nullopt;
