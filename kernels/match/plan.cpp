@@ -61,7 +61,7 @@ MatchPlan::MatchPlan(const Device& device, ElementType type, Size frame,
 Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTemplate>& bank,
                                   ElementType type, Size frame, const MatchSettings& settings,
                                   Stream stream, const KernelOfGroup& kernels, Memory memory,
-                                  bool surveyed) {
+                                  bool surveyed, const stage::Search::Enough& enough) {
   MatchPlan plan(device, type, frame, settings);
   if (settings.prefilter_sigma > 0 && !plan.region_.empty()) {
     auto filter =
@@ -79,6 +79,7 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
     const int count = static_cast<int>(members.size());
     MatchProblem problem = problem_of_group(type, plan.region_.size(), key, count, settings);
     problem.surveyed = surveyed;
+    problem.enough = enough;
     if (Status s = plan.add_group(bank, members, problem,
                                   own == kernels.end() ? settings.kernel : own->second);
         !s.ok())

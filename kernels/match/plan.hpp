@@ -43,10 +43,12 @@ class MatchPlan {
   /// Groups that are not in `kernels` use the kernel in the settings.
   /// \param memory  of the results; on the device, only what is enqueued behind reads them
   /// \param surveyed  not peaks are wanted but what the stage survey makes, if all groups can
+  /// \param enough  of each group's peaks
   static Result<MatchPlan> make(const Device& device, const std::vector<BankTemplate>& bank,
                                 ElementType type, Size frame, const MatchSettings& settings,
                                 Stream stream, const KernelOfGroup& kernels = {},
-                                Memory memory = Memory::host, bool surveyed = false);
+                                Memory memory = Memory::host, bool surveyed = false,
+                                const stage::Search::Enough& enough = {});
 
   /// For windows of the size of the settings' search region, each with one template of the bank,
   /// which all have one size and mask. Errors: as of make(); unsupported where only windows one by

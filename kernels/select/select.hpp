@@ -116,9 +116,14 @@ template <class Stage>
 Result<const Variant<Stage>*> select_variant(const typename Stage::Problem& problem,
                                              const Device& device, std::string_view name) {
   const auto able = [&](const Variant<Stage>* variant) { return variant->able(problem, device); };
-  return select_among(
-      Stage::name, name, device.backend, variants_on<Stage>(device.backend), able,
-      [](const auto& candidates, auto is_able) { return highest_ranked(candidates, is_able); });
+  const auto choose = [&](const auto& candidates, auto is_able) {
+    const auto best = highest_ranked(candidates, [&](const Variant<Stage>* variant) {
+      return is_able(variant) && (!variant->pays || variant->pays(problem, device));
+    });
+    return best ? best : highest_ranked(candidates, is_able);
+  };
+  return select_among(Stage::name, name, device.backend, variants_on<Stage>(device.backend), able,
+                      choose);
 }
 
 }  // namespace xcorr

@@ -152,9 +152,18 @@ struct Refine {
 struct Search {
   static constexpr const char* name = "search";
 
+  /// Which candidates of all templates are enough. Where `wanted` windows, of any templates,
+  /// are at least `apart` pixels from each other, candidates whose scores are less than
+  /// the least of theirs by more than `margin` may be left out.
+  struct Enough {
+    int wanted = 0;  ///< 0: all candidates are needed
+    float apart = 0, margin = 0;
+  };
+
   struct Problem : Peaks::Problem {
     bool subpixel = true;
     ContrastRule contrast = {};
+    Enough enough = {};
 
     constexpr Features features() const {
       return Peaks::Problem::features().with(Feature::contrast, bool(contrast));

@@ -5,6 +5,7 @@
 // cell are not, the cell is scored again from the pixels. So no score surface is needed.
 #pragma once
 
+#include "cuda/common/row_words.cuh"
 #include "cuda/common/warp.cuh"
 #include "cuda/match/greedy.cuh"
 #include "stages/peaks.hpp"
@@ -13,6 +14,7 @@
 namespace xcorr::cuda {
 
 using u32 = std::uint32_t;
+using u64 = std::uint64_t;
 
 constexpr int cell = 8;  // shifts, across and down
 
@@ -24,9 +26,6 @@ struct Scorer {
   u32 n, right_sum, right_squares;
   const u32 *sums, *squares;  ///< of the windows
   float right_variance;       ///< n^2 times
-  /// The terms of may_reach(). All 0: always true.
-  float value_product = 0, value_sum = 0, least_square = 0, least_sum = 0;
-
   __device__ Scorer(const stage::Search::Problem& p, bool minimum, const TemplateSums& right,
                     const u32* window_sums, const u32* window_squares)
       : method(p.method),
@@ -41,48 +40,59 @@ struct Scorer {
     set_terms();
   }
 
-  /// False only where the score of a window does not reach the limit: for ccoeff-normed, it
-  /// compares the squares of value and limit * norms, with the value increased and the window's
-  /// norm reduced by more than single precision rounds their terms. Few instructions and no
-  /// branches, since most shifts need no more.
-  __device__ bool may_reach(u32 product, u32 sum, u32 square) const {
+  /// Of a window's score, for ccoeff-normed, what decides in a few instructions and without
+  /// branches, in single precision: more than the value times its amount, and less than the
+  /// window's variance, n^2 times, by more than is rounded. For other methods both are 0, and
+  /// nothing is known.
+  struct Estimate {
+    float value2, variance;
+  };
+  __device__ Estimate estimate(u32 product, u32 sum, u32 square) const {
     const auto left = static_cast<float>(sum);
     const float value = fmaf(static_cast<float>(product), value_product, -(value_sum * left));
-    const float least = fmaf(static_cast<float>(square), least_square, -(least_sum * left) * left);
-    return value * fabsf(value) >= least;
+    return {value * fabsf(value),
+            fmaf(static_cast<float>(square), variance_square, -(variance_sum * left) * left)};
+  }
+
+  /// False only where the score does not reach the limit.
+  __device__ bool may_reach(const Estimate& e) const {
+    return e.value2 >= least_square * e.variance || !excludes;
   }
 
   /// Scores below that one are of no interest any more.
   __device__ void raise(float score) {
     if (minimum || !(score > limit)) return;
     limit = score;
-    set_terms();
+    set_limit();
   }
 
-  /// Between these the square of the score lies, or 0 where it is negative; for methods other than
-  /// ccoeff-normed they say nothing.
-  struct Bounds {
-    float low, high;
-  };
-  __device__ Bounds bounds(u32 product, u32 sum, u32 square) const {
-    if (method != Method::ccoeff_normed) return {0, INFINITY};
+  /// Scores from that one on are of interest, too.
+  __device__ void lower(float score) {
+    limit = fminf(limit, score);
+    set_limit();
+  }
+
+  /// The square of a score is at most that, and 0 where the score is not positive.
+  __device__ float high(const Estimate& e, u32 sum, u32 square) const {
+    if (e.variance > 0) return fmaxf(__fdividef(e.value2, e.variance) * over_variance, 0);
+    const bool is_flat = u64{n} * square == u64{sum} * sum;
+    return method == Method::ccoeff_normed && is_flat ? 0 : INFINITY;
+  }
+  /// And at least that, or 0.
+  __device__ float low(u32 product, u32 sum, u32 square) const {
+    if (method != Method::ccoeff_normed) return 0;
     const auto left = static_cast<float>(sum), pixels = static_cast<float>(n);
-    const float value = static_cast<float>(product) * pixels,
-                mean = static_cast<float>(right_sum) * left;
-    const float energy = static_cast<float>(square) * pixels;
-    const float most = fmaf(value, more, -(less * mean)), least = fmaf(value, less, -(more * mean));
-    const float largest = fmaf(energy, more, -(less * left) * left) * right_variance,
-                smallest = fmaf(energy, less, -(more * left) * left) * right_variance;
-    return {least > 0 ? 0.9995f * least * least / largest : 0,
-            most <= 0      ? 0
-            : smallest > 0 ? 1.0005f * most * most / smallest
-                           : INFINITY};
+    const float value =
+        fmaf(static_cast<float>(product) * pixels, less, -(more * right_sum) * left);
+    const float variance =
+        fmaf(static_cast<float>(square) * pixels, more, -(less * left) * left) * right_variance;
+    return value > 0 ? 0.9995f * value * value / variance : 0;
   }
 
   /// 0: below the limit.
   __device__ Key key(u32 product, unsigned index) const {
     const u32 sum = sums[index], square = squares[index];
-    if (!may_reach(product, sum, square)) return 0;
+    if (!may_reach(estimate(product, sum, square))) return 0;
     const auto value = static_cast<float>(score(
         method, WindowTerms<std::int64_t>{n, product, sum, square, right_sum, right_squares}));
     return (minimum ? value <= limit : value >= limit) ? key_of(value, minimum, index) : 0;
@@ -91,15 +101,26 @@ struct Scorer {
  private:
   /// More than single precision rounds.
   static constexpr float more = 1 + 1e-6f, less = 1 - 1e-6f;
+  static constexpr float margin_above = 1.001f, margin_below = 0.999f;
+
+  float value_product = 0, value_sum = 0, variance_square = 0, variance_sum = 0;
+  float over_variance = 0;  ///< 1 over the template's variance, a little more
+  float least_square = 0;  ///< the square of the limit times the template's variance, a little less
+  bool excludes = false;   ///< whether the estimate tells what is below the limit
 
   __device__ void set_terms() {
-    if (method != Method::ccoeff_normed || limit <= 0) return;
-    // A margin of a thousandth far exceeds the rounding of squares.
-    const float least = 0.999f * limit * limit * right_variance;
+    if (method != Method::ccoeff_normed) return;
     value_product = more * static_cast<float>(n);
     value_sum = less * static_cast<float>(right_sum);
-    least_square = less * static_cast<float>(n) * least;
-    least_sum = more * least;
+    variance_square = less * static_cast<float>(n);
+    variance_sum = more;
+    over_variance = right_variance > 0 ? margin_above / right_variance : 0;
+    set_limit();
+  }
+  __device__ void set_limit() {
+    excludes = method == Method::ccoeff_normed && limit > 0;
+    // The margin far exceeds the rounding of squares.
+    least_square = margin_below * limit * limit * right_variance;
   }
 };
 
@@ -108,6 +129,10 @@ struct Cells {
   int columns, rows, skew;
   __host__ __device__ std::int64_t count() const { return std::int64_t{columns} * rows; }
 };
+
+/// The shifts of a cell and those around it.
+constexpr int rim_cell = cell + 2;
+using WindowKeys = Key[rim_cell][rim_cell];
 
 /// What scoring cells again takes.
 struct CellInputs {
@@ -124,39 +149,37 @@ struct CellInputs {
     return {problem, minimum, template_sums[first_right + right], window_sums + window,
             window_squares + window};
   }
+
+  /// The keys of the shifts from (x0, y0) on, 0 outside, computed from the pixels by the whole
+  /// block, a row of shifts a warp. Ends with a barrier.
+  __device__ void score_windows(int right, int x0, int y0, WindowKeys& keys) const;
 };
 
-/// The shifts of a cell and those around it.
-constexpr int rim_cell = cell + 2;
-
-/// The best shift of a cell that beats its neighbours and is suppressed by none of the peaks; 0:
-/// there is none. Scores are computed from the pixels by the whole block, a row of shifts a warp.
-__device__ inline Key best_in_cell(const CellInputs& from, int right, int column, int row,
-                                   const Taken& taken) {
-  __shared__ Key keys[rim_cell][rim_cell];
-  __shared__ Key best[cell * cell];
-  const Problem& p = from.problem.correlate;
-  const Scorer scorer = from.scorer(right);
+inline __device__ void CellInputs::score_windows(int right, int x0, int y0,
+                                                 WindowKeys& keys) const {
+  const Problem& p = problem.correlate;
+  const Scorer scores = scorer(right);
   const auto* pixels = reinterpret_cast<const std::uint8_t*>(
-      from.templates + std::int64_t{from.first_right + right} * p.right_stride);
+      templates + std::int64_t{first_right + right} * p.right_stride);
+  const auto* region =
+      reinterpret_cast<const std::uint8_t*>(left + p.left_offset(first_right + right));
   const int lane = threadIdx.x % 32, warps = blockDim.x / 32;
-  const int x0 = column * cell - from.cells.skew - 1, y0 = row * cell - 1;
+  const int words_across = ceil_div(p.right.width, 4);
   for (int r = threadIdx.x / 32; r < rim_cell; r += warps) {
     const int y = y0 + r;
     u32 products[rim_cell] = {};
     if (y >= 0 && y < p.shifts.height)
-      for (int j = 0; j < p.right.height; ++j) {
-        const auto* of_left = reinterpret_cast<const std::uint8_t*>(
-            from.left + p.left_offset(from.first_right + right) +
-            (p.shifts.y + y + j) * p.left_pitch + p.shifts.x);
-        const auto* of_right = reinterpret_cast<const std::uint8_t*>(
-            reinterpret_cast<const std::byte*>(pixels) + j * p.right_pitch);
-        for (int i = lane; i < p.right.width; i += 32)
+      // A lane has four pixels of the template, which each shift multiplies by others.
+      for (int i = lane; i < words_across * p.right.height; i += 32) {
+        const int j = i / words_across, column = 4 * (i - j * words_across);
+        u32 four[1], row[(rim_cell + 2) / 4 + 1];
+        load_words(pixels + j * p.right_pitch, column, p.right.width, four);
+        load_words(region + (p.shifts.y + y + j) * p.left_pitch, p.shifts.x + x0 + column,
+                   p.left.width, row);
 #pragma unroll
-          for (int k = 0; k < rim_cell; ++k) {
-            const int x = x0 + k;
-            if (x >= 0 && x < p.shifts.width) products[k] += u32{of_left[x + i]} * of_right[i];
-          }
+        for (int k = 0; k < rim_cell; ++k)
+          products[k] = __dp4a(__funnelshift_r(row[k / 4], row[k / 4 + 1], 8 * (k % 4)), four[0],
+                               products[k]);
       }
     u32 mine = 0;
 #pragma unroll
@@ -167,9 +190,18 @@ __device__ inline Key best_in_cell(const CellInputs& from, int right, int column
     const int x = x0 + lane;
     const bool inside = x >= 0 && x < p.shifts.width && y >= 0 && y < p.shifts.height;
     if (lane < rim_cell)
-      keys[r][lane] = inside ? scorer.key(mine, static_cast<unsigned>(y) * p.shifts.width + x) : 0;
+      keys[r][lane] = inside ? scores.key(mine, static_cast<unsigned>(y) * p.shifts.width + x) : 0;
   }
   __syncthreads();
+}
+
+/// The best shift of a cell that beats its neighbours and is suppressed by none of the peaks; 0:
+/// there is none.
+__device__ inline Key best_in_cell(const CellInputs& from, int right, int column, int row,
+                                   const Taken& taken) {
+  __shared__ WindowKeys keys;
+  __shared__ Key best[cell * cell];
+  from.score_windows(right, column * cell - from.cells.skew - 1, row * cell - 1, keys);
   if (threadIdx.x < cell * cell) {
     const int x = threadIdx.x % cell + 1, y = threadIdx.x / cell + 1;
     const Key key = keys[y][x];
@@ -201,18 +233,22 @@ __device__ inline bool may_be_beaten(const CellInputs& from, const Key* best, Ke
 }
 
 /// Lists the best shift of each cell among those that beat their neighbours. Each block takes
-/// list_threads cells.
+/// list_threads cells. `least`: of their scores, null: all count; `asked`: whether there is
+/// anything to do, null: there is.
 static __global__ void __launch_bounds__(list_threads, 1)
-    list_cells(CellInputs from, const Key* best, PeakLists lists) {
+    list_cells(CellInputs from, const Key* best, PeakLists lists, const float* least,
+               const int* asked) {
   __shared__ int open[list_threads];  // cells to be scored again
   __shared__ int open_count;
   wait_for_previous();
+  if (asked && !*asked) return;
   const Cells& cells = from.cells;
   const int right = blockIdx.y;
   best += right * cells.count();
   if (threadIdx.x == 0) open_count = 0;
   const std::int64_t first = std::int64_t{blockIdx.x} * list_threads, mine = first + threadIdx.x;
-  const Key key = mine < cells.count() ? best[mine] : 0;
+  Key key = mine < cells.count() ? best[mine] : 0;
+  if (least && key && score_of(key, from.minimum) < *least) key = 0;
   if (!__syncthreads_or(key != 0)) return;
   if (key) {
     if (may_be_beaten(from, best, key))

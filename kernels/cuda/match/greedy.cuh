@@ -121,10 +121,11 @@ class OwnKeys {
 template <class Shifts>
 __global__ void __launch_bounds__(greedy_threads, 1)
     take_peaks(stage::Peaks::Problem p, bool minimum, int first_right, PeakLists lists,
-               Shifts shifts, Candidate* candidates, std::uint32_t* counts) {
+               Shifts shifts, Candidate* candidates, std::uint32_t* counts, const int* asked) {
   __shared__ Key keys[max_greedy_peaks];
   Taken taken{keys, 0};
   wait_for_previous();
+  if (asked && !*asked) return;
   const int r = blockIdx.x;
   OwnKeys<Shifts> own(p, shifts, lists.keys + r * lists.length, lists.found[r]);
   while (taken.count < static_cast<unsigned>(p.max_peaks)) {
@@ -146,14 +147,16 @@ __global__ void __launch_bounds__(greedy_threads, 1)
   if (threadIdx.x == 0) counts[first_right + r] = taken.count;
 }
 
-/// Enqueues the last step: the lists' peaks become candidates, best first.
+/// Enqueues the last step: the lists' peaks become candidates, best first. `asked`, on the device:
+/// whether there is anything to do; null: there is.
 template <class Shifts>
 Status enqueue_take_peaks(const stage::Peaks::Problem& p, const Device& device,
                           const LaunchOfRights& launch, const PeakLists& lists,
-                          const Shifts& shifts, Candidate* candidates, std::uint32_t* counts) {
+                          const Shifts& shifts, Candidate* candidates, std::uint32_t* counts,
+                          const int* asked = nullptr) {
   return enqueue_early(device, "take_peaks", take_peaks<Shifts>, launch.right_count, greedy_threads,
                        0, launch.stream, p, info(p.method).minimum, launch.first_right, lists,
-                       shifts, candidates, counts);
+                       shifts, candidates, counts, asked);
 }
 
 }  // namespace xcorr::cuda

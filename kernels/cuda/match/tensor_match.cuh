@@ -13,6 +13,7 @@
 #include <array>
 
 #include "cuda/common/tickets.cuh"
+#include "cuda/match/between.cuh"
 #include "cuda/match/cell_peaks.cuh"
 #include "cuda/match/refinement.cuh"
 #include "cuda/tensor/tensor_warpgroups.cuh"
@@ -28,6 +29,14 @@ __device__ Key best_of(Key key) {
 #pragma unroll
   for (int step = 1; step < lanes; step *= 2) key = better(key, __shfl_xor_sync(~0u, key, step));
   return key;
+}
+
+template <int lanes>
+__device__ float largest_of(float value) {
+#pragma unroll
+  for (int step = 1; step < lanes; step *= 2)
+    value = fmaxf(value, __shfl_xor_sync(~0u, value, step));
+  return value;
 }
 
 template <class T>
@@ -100,10 +109,16 @@ template <class T>
 __global__ void __launch_bounds__(T::threads(), T::blocks)
     tensor_match(stage::Search::Problem problem, bool minimum, MatchInputs<u32> from,
                  const std::uint32_t* laid_out, int first_right, bool aligned, Cells cells,
-                 Found to) {
+                 Share share, Found to) {
   const Problem& p = problem.correlate;
+  const int right = share.right(blockIdx.z);
+  if (share.wanted) {
+    wait_for_previous();
+    if (!share.wanted[right]) return;
+  }
   const Corner corner{int(blockIdx.x) * T::columns() - cells.skew, int(blockIdx.y) * T::rows()};
-  const int right = blockIdx.z;
+  __shared__ unsigned block_low;  // bits of a float
+  if (threadIdx.x == 0) block_low = 0;
   let_next_begin();
   sum_products(T(), p, from.left + p.left_offset(first_right + right), first_right + right,
                laid_out, corner, {0, p.right.height}, aligned);
@@ -111,10 +126,10 @@ __global__ void __launch_bounds__(T::threads(), T::blocks)
   const std::int64_t window = first_window(p, first_right + right);
   Scorer scorer(problem, minimum, from.template_sums[first_right + right],
                 from.window_sums + window, from.window_squares + window);
+  if (share.which == Share::middles) scorer.lower(share.least_recorded(right));
   const BlockSums<T> sums(corner);
   const int x = sums.x(), lane = threadIdx.x % 32;
   const bool inside = x >= 0 && x < p.shifts.width;
-  const bool single = problem.max_peaks == 1;
   // The sums of the windows of eight rows in this lane's column, loaded all at once.
   struct Windows {
     u32 sums[cell], squares[cell];
@@ -136,67 +151,113 @@ __global__ void __launch_bounds__(T::threads(), T::blocks)
     }
     return to;
   };
-  Key best = 0;
-  const auto score = [&](int row, const Windows& windows) {
-    bool open = false;
-#pragma unroll
-    for (int r = 0; r < cell; ++r)
-      open |= scorer.may_reach(sums.at(row, r), windows.sums[r], windows.squares[r]);
-    Key key = 0;
-    if (__any_sync(~0u, open)) {
-      // Quotients are exact but slow: only of those that may be the best of their cell, or with one
-      // peak per template of the warp's. So what is on the frame hardly changes the time.
-      float low = 0;
-#pragma unroll
-      for (int r = 0; r < cell; ++r)
-        if (r < count_at(row))
-          low = fmaxf(low, scorer.bounds(sums.at(row, r), windows.sums[r], windows.squares[r]).low);
-#pragma unroll
-      for (int step = 1; step < cell; step *= 2) low = fmaxf(low, __shfl_xor_sync(~0u, low, step));
-      if (single)
-#pragma unroll
-        for (int step = cell; step < 32; step *= 2)
-          low = fmaxf(low, __shfl_xor_sync(~0u, low, step));
-      if (open)
-#pragma unroll 1
-        for (int r = 0; r < count_at(row); ++r) {
-          const unsigned index = first_index(row) + r * p.shifts.width;
-          const u32 product = sums.at(row, r);
-          if (scorer.bounds(product, scorer.sums[index], scorer.squares[index]).high >= low)
-            key = better(key, scorer.key(product, index));
-        }
-      if (single) {
-        best = better(best, best_of<32>(key));
-        if (best) scorer.raise(score_of(best, minimum));
-      }
-    }
-    if (!single) {
-      key = best_of<cell>(key);
-      const int place = ((corner.y + row) / cell) * cells.columns + (x + cells.skew) / cell;
-      if (lane % cell == 0) to.best[right * cells.count() + place] = key;
+  // Calls take(row, windows) for each of this warp's groups of eight rows. The loads for sixteen
+  // rows are in flight while eight are scored.
+  const auto for_groups = [&](auto take) {
+    int row = sums.first_row();
+    Windows windows[2] = {ask(row), ask(row + sums.step)};
+    for (; row < T::rows(); row += 2 * sums.step) {
+      take(row, windows[0]);
+      windows[0] = ask(row + 2 * sums.step);
+      if (row + sums.step < T::rows()) take(row + sums.step, windows[1]);
+      windows[1] = ask(row + 3 * sums.step);
     }
   };
+  // Of this lane's shifts of a group the one whose score may be greatest: bounds of its square.
+  // Below 0: none in the warp may reach the limit.
+  struct Bounds {
+    float low, high;
+  };
+  const auto bounds = [&](int row, const Windows& windows) {
+    Scorer::Estimate estimates[cell];
+    bool any = false;
+#pragma unroll
+    for (int r = 0; r < cell; ++r) {
+      estimates[r] = scorer.estimate(sums.at(row, r), windows.sums[r], windows.squares[r]);
+      any |= scorer.may_reach(estimates[r]);
+    }
+    if (!__any_sync(~0u, any)) return Bounds{-1, -1};
+    Bounds best{0, 0};
+    u32 product = 0, sum = 0, square = 0;
+#pragma unroll
+    for (int r = 0; r < cell; ++r) {
+      const float high = scorer.high(estimates[r], windows.sums[r], windows.squares[r]);
+      if (r >= count_at(row) || !(high > best.high)) continue;
+      best.high = high;
+      product = sums.at(row, r);
+      sum = windows.sums[r];
+      square = windows.squares[r];
+    }
+    best.low = best.high > 0 ? scorer.low(product, sum, square) : 0;
+    return best;
+  };
+  // The best of this lane's shifts of a group. Quotients are exact but slow: only of those that by
+  // their bounds may be as good as `low`. So what is on the frame hardly changes the time.
+  const auto best_of_group = [&](int row, float low) {
+    Key key = 0;
+#pragma unroll 1
+    for (int r = 0; r < count_at(row); ++r) {
+      const unsigned index = first_index(row) + r * p.shifts.width;
+      const u32 product = sums.at(row, r), sum = scorer.sums[index], square = scorer.squares[index];
+      if (scorer.high(scorer.estimate(product, sum, square), sum, square) >= low)
+        key = better(key, scorer.key(product, index));
+    }
+    return key;
+  };
   wait_for_previous();
-  // What other blocks have found already.
-  if (single)
-    if (const Key known = *static_cast<volatile Key*>(&to.best[right]))
-      scorer.raise(score_of(known, minimum));
-  // The loads for sixteen rows are in flight while eight are scored.
-  int row = sums.first_row();
-  Windows windows[2] = {ask(row), ask(row + sums.step)};
-  for (; row < T::rows(); row += 2 * sums.step) {
-    score(row, windows[0]);
-    windows[0] = ask(row + 2 * sums.step);
-    if (row + sums.step < T::rows()) score(row + sums.step, windows[1]);
-    windows[1] = ask(row + 3 * sums.step);
+  if (problem.max_peaks > 1) {
+    for_groups([&](int row, const Windows& windows) {
+      Key key = 0;
+      if (const Bounds own = bounds(row, windows); own.high >= 0)
+        key = best_of<cell>(best_of_group(row, largest_of<cell>(own.low)));
+      const int place = ((corner.y + row) / cell) * cells.columns + (x + cells.skew) / cell;
+      if (lane % cell == 0) to.best[right * cells.count() + place] = key;
+    });
+    if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) to.found[right] = 0;
+    return;
   }
-  if (single)
-    finish_right<T>(problem, minimum, from, right, first_right, best, to);
-  else if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0)
-    to.found[right] = 0;
+
+  // What other blocks have found is a limit, too.
+  const auto known = [&] {
+    const Key best = *static_cast<volatile Key*>(&to.best[right]);
+    const float score = best ? score_of(best, minimum) : 0;
+    if (best) scorer.raise(score);
+    return score > 0 ? 0.999f * score * score : 0;
+  };
+  known();
+  static_assert(T::rows() <= 32 * sums.step);
+  // First all bounds, whose best in the block is a limit before any quotient is computed. Lane i
+  // keeps what is possible in group i: below 0 nothing is.
+  float possible = -1, low = 0;
+  for_groups([&](int row, const Windows& windows) {
+    const Bounds own = bounds(row, windows);
+    if (own.high < 0) return;
+    const float high = largest_of<32>(own.high);
+    if (lane == (row - sums.first_row()) / sums.step) possible = high;
+    low = fmaxf(low, largest_of<32>(own.low));
+    unsigned of_block = 0;
+    if (lane == 0) of_block = atomicMax(&block_low, __float_as_uint(low));
+    low = fmaxf(low, __uint_as_float(__shfl_sync(~0u, of_block, 0)));
+    if (low > 0) scorer.raise(0.999f * sqrtf(low));  // else the best may be negative
+  });
+  __syncthreads();
+  low = fmaxf(__uint_as_float(block_low), known());
+  Key best = 0;
+  for (unsigned open = __ballot_sync(~0u, possible >= low); open; open &= open - 1) {
+    best = better(
+        best, best_of<32>(best_of_group(sums.first_row() + (__ffs(open) - 1) * sums.step, low)));
+    if (best) scorer.raise(score_of(best, minimum));
+  }
+  finish_right<T>(problem, minimum, from, right, first_right, best, to);
 }
 
 // ---- plan and launch ------------------------------------------------------------------------
+
+/// Whether a search is worth it that leaves out what does not matter.
+inline bool looks_between(const stage::Search::Problem& p, int rights) {
+  return p.enough.wanted > 0 && p.enough.wanted <= most_places &&
+         p.method == Method::ccoeff_normed && p.max_peaks > 1 && rights > 3;
+}
 
 template <class T>
 class MatchState final : public PlanState {
@@ -208,86 +269,187 @@ class MatchState final : public PlanState {
     // For each template a ticket and, twice as large, its best key.
     auto tickets = Tickets::make(3 * problem.correlate.total_rights());
     if (!tickets.ok()) return tickets.status();
+    const bool between = looks_between(problem, problem.max_rights());
+    auto steps =
+        Block::make(Backend::cuda, between ? problem.correlate.total_rights() * sizeof(float) : 0);
+    if (!steps.ok()) return steps.status();
     return std::unique_ptr<PlanState>(new MatchState(
-        std::move(rights.value()), std::move(tickets.value()), problem.correlate.total_rights()));
+        problem, std::move(rights.value()), std::move(tickets.value()), std::move(steps.value())));
   }
 
   Status set_rights(const void* rights, Stream stream) override {
-    return rights_->set_rights(rights, stream);
+    if (Status s = rights_->set_rights(rights, stream); !s.ok() || !steps()) return s;
+    return enqueue("measure_steps", measure_steps,
+                   dim3(static_cast<unsigned>(problem_.correlate.total_rights())), dim3(32), 0,
+                   stream, problem_.correlate, problem_.pixels(),
+                   static_cast<const std::byte*>(rights), steps());
   }
   const std::uint32_t* words() const {
     return static_cast<const LaidOutRights<T>*>(rights_.get())->words();
   }
   /// Both 0 between launches.
   Key* best() const { return reinterpret_cast<Key*>(counters()); }
-  unsigned* tickets() const { return counters() + 2 * count_; }
+  unsigned* tickets() const { return counters() + 2 * problem_.correlate.total_rights(); }
+  /// See measure_steps(); null where they are not needed.
+  float* steps() const { return steps_.bytes() > 0 ? steps_.as<float>() : nullptr; }
 
  private:
-  MatchState(std::unique_ptr<PlanState> rights, std::unique_ptr<PlanState> tickets,
-             std::int64_t count)
-      : rights_(std::move(rights)), tickets_(std::move(tickets)), count_(count) {}
+  MatchState(const stage::Search::Problem& problem, std::unique_ptr<PlanState> rights,
+             std::unique_ptr<PlanState> tickets, Block steps)
+      : problem_(problem),
+        rights_(std::move(rights)),
+        tickets_(std::move(tickets)),
+        steps_(std::move(steps)) {}
   unsigned* counters() const { return static_cast<const Tickets*>(tickets_.get())->counters(); }
 
+  stage::Search::Problem problem_;
   std::unique_ptr<PlanState> rights_, tickets_;
-  std::int64_t count_;
+  Block steps_;
+};
+
+/// With several peaks per template: the keys of cells, then the lists, and what a search of every
+/// third template leaves for the others.
+template <class T>
+struct CellMemory {
+  Key* best;
+  PeakLists lists;
+  Between between;
+  std::size_t bytes;
+
+  CellMemory(const stage::Search::Problem& p, int rights, void* workspace)
+      : best(static_cast<Key*>(workspace)),
+        lists(cells_of<T>(p.correlate).count(), best + rights * cells_of<T>(p.correlate).count(),
+              rights) {
+    auto* const end = reinterpret_cast<std::byte*>(lists.found + rights + rights % 2);
+    bytes =
+        between.place(cells_of<T>(p.correlate), rights, end) - static_cast<std::byte*>(workspace);
+  }
 };
 
 template <class T>
-std::size_t cell_bytes(const stage::Search::Problem& p, int rights) {
-  return rights * cells_of<T>(p.correlate).count() * sizeof(Key);
+std::size_t workspace(const stage::Search::Problem& p, const Device&) {
+  return p.max_peaks == 1 ? 0 : CellMemory<T>(p, p.max_rights(), nullptr).bytes;
 }
 
-/// With several peaks per template: the keys of cells, then the lists.
+/// A launch's parts.
 template <class T>
-std::size_t workspace(const stage::Search::Problem& p, const Device&) {
-  if (p.max_peaks == 1) return 0;
-  return cell_bytes<T>(p, p.max_rights()) +
-         PeakLists::bytes(cells_of<T>(p.correlate).count(), p.max_rights());
-}
+class Searching {
+ public:
+  Searching(const stage::Search::Problem& problem, const Device& device,
+            const stage::Search::Buffers& b, const MatchState<T>& state)
+      : problem_(problem),
+        device_(device),
+        b_(b),
+        state_(state),
+        cells_(cells_of<T>(problem.correlate)),
+        memory_(problem, b.right_count, b.workspace),
+        inputs_{problem,
+                info(problem.method).minimum,
+                from_.left,
+                from_.templates,
+                b.template_sums,
+                from_.window_sums,
+                from_.window_squares,
+                b.first_right,
+                cells_} {}
+
+  /// One peak a template.
+  Status search_best() const { return match({}, b_.right_count, state_.best() + b_.first_right); }
+
+  Status search_all() const {
+    if (Status s = match({}, b_.right_count, memory_.best); !s.ok()) return s;
+    return take_from_lists(nullptr, nullptr);
+  }
+
+  Status search_between() const {
+    const Thirds thirds{b_.right_count};
+    const float* const steps = state_.steps() + b_.first_right;
+    const Between& between = memory_.between;
+    const auto wanted = static_cast<unsigned>(problem_.enough.wanted);
+    if (Status s = match({Share::middles, nullptr, steps}, thirds.middles(), memory_.best); !s.ok())
+      return s;
+    if (Status s = enqueue("best_of_regions", best_of_regions,
+                           dim3(between.grid.width, between.grid.height), dim3(region_threads), 0,
+                           b_.stream, cells_, thirds, memory_.best, between);
+        !s.ok())
+      return s;
+    if (Status s = enqueue("choose_places", choose_places, dim3(1), dim3(32), 0, b_.stream,
+                           problem_, thirds, between);
+        !s.ok())
+      return s;
+    if (Status s = enqueue("try_places", try_places, dim3(2 * reach + 1, wanted),
+                           dim3(list_threads), 0, b_.stream, inputs_, thirds, between);
+        !s.ok())
+      return s;
+    if (Status s =
+            enqueue("set_floor", set_floor, dim3(1), dim3(1), 0, b_.stream, problem_, between);
+        !s.ok())
+      return s;
+    const Share others{Share::others, between.wanted, steps};
+    const dim3 grid(static_cast<unsigned>(ceil_div(cells_.count(), list_threads)), thirds.others());
+    if (Status s = enqueue("search_others", search_others, grid, dim3(list_threads), 0, b_.stream,
+                           inputs_, thirds, others, memory_.best, between, memory_.lists);
+        !s.ok())
+      return s;
+    if (Status s = match(others, thirds.others(), memory_.best); !s.ok()) return s;
+    if (Status s = take_from_lists(between.least, nullptr); !s.ok()) return s;
+    if (Status s = enqueue("check_lists", check_lists, dim3(1), dim3(region_threads), 0, b_.stream,
+                           problem_, thirds,
+                           b_.candidates + std::int64_t{b_.first_right} * problem_.max_peaks,
+                           b_.counts + b_.first_right, between, memory_.lists);
+        !s.ok())
+      return s;
+    if (Status s = match(others, thirds.others(), memory_.best); !s.ok()) return s;
+    return take_from_lists(between.least, between.again);
+  }
+
+ private:
+  /// `count` rights of the share.
+  Status match(const Share& share, int count, Key* best) const {
+    const Problem& p = problem_.correlate;
+    const Found to{best,
+                   state_.tickets() + b_.first_right,
+                   b_.candidates,
+                   b_.counts,
+                   refines<T>(problem_) ? b_.peaks : nullptr,
+                   b_.peak_counts,
+                   memory_.lists.found};
+    const dim3 blocks = tensor_grid<T>(p, count);
+    const std::size_t bytes =
+        spreading_bytes(device_, blocks, T::shared_bytes(p.right.width, p.right.height));
+    return enqueue_early(device_, "tensor_match", tensor_match<T>, blocks, dim3(T::threads()),
+                         bytes, b_.stream, problem_, inputs_.minimum, from_, state_.words(),
+                         b_.first_right, is_left_aligned(p, from_.left), cells_, share, to);
+  }
+
+  /// The cells' peaks become candidates; `least`, `asked`: see list_cells().
+  Status take_from_lists(const float* least, const int* asked) const {
+    const dim3 grid(static_cast<unsigned>(ceil_div(cells_.count(), list_threads)), b_.right_count);
+    if (Status s = enqueue_early(device_, "list_cells", list_cells, grid, dim3(list_threads), 0,
+                                 b_.stream, inputs_, memory_.best, memory_.lists, least, asked);
+        !s.ok())
+      return s;
+    return enqueue_take_peaks(problem_, device_, b_, memory_.lists, CellShifts{inputs_},
+                              b_.candidates, b_.counts, asked);
+  }
+
+  const stage::Search::Problem& problem_;
+  const Device& device_;
+  const stage::Search::Buffers& b_;
+  const MatchState<T>& state_;
+  const MatchInputs<u32> from_{b_};
+  const Cells cells_;
+  const CellMemory<T> memory_;
+  const CellInputs inputs_;
+};
 
 template <class T>
 Status launch(const stage::Search::Problem& problem, const Device& device,
-              const stage::Search::Buffers& b, PlanState* plan_state) {
-  const Problem& p = problem.correlate;
-  const auto& state = *static_cast<const MatchState<T>*>(plan_state);
-  const bool minimum = info(problem.method).minimum;
-  const MatchInputs<u32> from(b);
-  const Cells cells = cells_of<T>(p);
-  const bool single = problem.max_peaks == 1;
-  auto* const keys = static_cast<Key*>(b.workspace);
-  auto* const behind =
-      static_cast<std::byte*>(b.workspace) + (single ? 0 : cell_bytes<T>(problem, b.right_count));
-  const PeakLists lists(cells.count(), behind, b.right_count);
-  const Found to{single ? state.best() + b.first_right : keys,
-                 state.tickets() + b.first_right,
-                 b.candidates,
-                 b.counts,
-                 refines<T>(problem) ? b.peaks : nullptr,
-                 b.peak_counts,
-                 lists.found};
-  const dim3 blocks = tensor_grid<T>(p, b.right_count);
-  const std::size_t bytes =
-      spreading_bytes(device, blocks, T::shared_bytes(p.right.width, p.right.height));
-  if (Status s = enqueue_early(device, "tensor_match", tensor_match<T>, blocks, dim3(T::threads()),
-                               bytes, b.stream, problem, minimum, from, state.words(),
-                               b.first_right, is_left_aligned(p, from.left), cells, to);
-      !s.ok() || single)
-    return s;
-  const CellInputs inputs{problem,
-                          minimum,
-                          from.left,
-                          from.templates,
-                          from.template_sums,
-                          from.window_sums,
-                          from.window_squares,
-                          b.first_right,
-                          cells};
-  const dim3 grid(static_cast<unsigned>(ceil_div(cells.count(), list_threads)), b.right_count);
-  if (Status s = enqueue_early(device, "list_cells", list_cells, grid, dim3(list_threads), 0,
-                               b.stream, inputs, keys, lists);
-      !s.ok())
-    return s;
-  return enqueue_take_peaks(problem, device, b, lists, CellShifts{inputs}, b.candidates, b.counts);
+              const stage::Search::Buffers& b, PlanState* state) {
+  const Searching<T> searching(problem, device, b, *static_cast<const MatchState<T>*>(state));
+  if (problem.max_peaks == 1) return searching.search_best();
+  return looks_between(problem, b.right_count) ? searching.search_between()
+                                               : searching.search_all();
 }
 
 constexpr Features features{Feature::u8, Feature::several_peaks, Feature::mask, Feature::own_lefts};

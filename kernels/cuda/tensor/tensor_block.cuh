@@ -104,7 +104,7 @@ inline bool is_left_aligned(const Problem& p, const void* lefts) {
          reinterpret_cast<std::uintptr_t>(lefts) % 16 == 0;
 }
 
-inline int skew_of(const Problem& p) { return p.shifts.x & 15; }
+constexpr int skew_of(const Problem& p) { return p.shifts.x & 15; }
 
 template <class T>
 dim3 tensor_grid(const Problem& p, std::int64_t outputs) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "select/select.hpp"
 
@@ -43,6 +44,20 @@ PoseChoice choice_at(const PoseTemplate& templ, const MatchSettings& settings, i
 }
 
 }  // namespace
+
+stage::Search::Enough PoseDescent::enough_at_full_size(const PoseTemplate& templ,
+                                                       const MatchSettings& settings) {
+  // A window that is not a candidate was suppressed by a better peak of its picture, or stands for
+  // nothing since a better candidate is near; and one that is may not count since a better one is
+  // not far away. All that is `reach` at most, so what lies twice as far apart counts as so many
+  // places, or better ones do.
+  const PoseChoice choice = choice_at(templ, settings, 0, 1);
+  const double far = choice.far / 2, near = choice.near / 2;
+  const double suppressed =
+      std::numbers::sqrt2 * std::max<double>(settings.min_peak_distance, far / 2);
+  const double reach = far + near + suppressed;
+  return {settings.max_peaks, static_cast<float>(2 * reach), static_cast<float>(choice.margin)};
+}
 
 ContrastRule PoseDescent::contrast_at(const MatchSettings& settings, int level) {
   return {settings.polarity, level > 0 ? 0 : settings.min_contrast};

@@ -38,6 +38,11 @@ class PoseDescent {
   /// A level above full size has less contrast, so none is asked for there.
   static ContrastRule contrast_at(const MatchSettings& settings, int level);
 
+  /// Which peaks of the pictures are enough for what is found to be the same, where full size is
+  /// searched.
+  static stage::Search::Enough enough_at_full_size(const PoseTemplate& templ,
+                                                   const MatchSettings& settings);
+
   /// Lower ones are no candidates, at that level.
   static double least_closeness(const PoseTemplate& templ, double threshold, int level);
 

@@ -131,8 +131,10 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   coarse.min_peak_distance =
       level > 0 ? std::max(3, static_cast<int>(smaller / 4)) : settings_.min_peak_distance;
   coarse.subpixel = Subpixel::none;
-  auto top = MatchPlan::make(device_, pictures.value().pictures, type_, pyramid_[level].size,
-                             coarse, stream, {}, Memory::device, level > 0);
+  auto top = MatchPlan::make(
+      device_, pictures.value().pictures, type_, pyramid_[level].size, coarse, stream, {},
+      Memory::device, level > 0,
+      level > 0 ? stage::Search::Enough() : PoseDescent::enough_at_full_size(templ, settings_));
   if (!top.ok()) return top.status();
   auto descent = PoseDescent::make(device_, templ, top.value(), pictures.value().poses, sizes(),
                                    settings_, stream);

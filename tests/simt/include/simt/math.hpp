@@ -58,6 +58,7 @@ inline double __dsqrt_rn(double a) { return std::sqrt(a); }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __frcp_rn(float a) { return 1 / a; }
 inline float __frsqrt_rn(float a) { return rsqrtf(a); }
+inline float __cosf(float x) { return std::cos(x); }
 inline float __expf(float x) { return std::exp(x); }
 inline float __logf(float x) { return std::log(x); }
 
