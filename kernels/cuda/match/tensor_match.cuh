@@ -105,8 +105,19 @@ __device__ void finish_right(const stage::Search::Problem& p, bool minimum,
                  to.peaks[index]);
 }
 
+/// Blocks for which a multiprocessor must have registers. Before 8.0 a thread of four has not enough
+/// of them.
 template <class T>
-__global__ void __launch_bounds__(T::threads(), T::blocks)
+constexpr int resident_blocks() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  return std::min(T::blocks, 3);
+#else
+  return T::blocks;
+#endif
+}
+
+template <class T>
+__global__ void __launch_bounds__(T::threads(), resident_blocks<T>())
     tensor_match(stage::Search::Problem problem, bool minimum, MatchInputs<u32> from,
                  const std::uint32_t* laid_out, int first_right, bool aligned, Cells cells,
                  Share share, Found to) {
