@@ -37,6 +37,15 @@ struct BytePairs {
   static HWY_INLINE V load(const Cell* p) {
     return hn::LoadU(D(), reinterpret_cast<const std::int32_t*>(p));
   }
+  /// Those of a vector's pixels, the last one's right neighbour included.
+  static HWY_INLINE V cells(const Pixel* p) {
+    const hn::Rebind<Pixel, D> d8;
+    return hn::Or(hn::PromoteTo(D(), hn::LoadU(d8, p)),
+                  hn::ShiftLeft<16>(hn::PromoteTo(D(), hn::LoadU(d8, p + 1))));
+  }
+  static HWY_INLINE void store(V cells, Cell* p) {
+    hn::StoreU(cells, D(), reinterpret_cast<std::int32_t*>(p));
+  }
   /// Cells of small numbers with a sign, such as sums and differences of pixels.
   static HWY_INLINE V load(const std::int16_t* halves) {
 #if HWY_TARGET == HWY_SCALAR
@@ -64,6 +73,19 @@ struct BytePairs {
     return hn::BitCast(D(), hn::PromoteTo(d16, hn::LoadU(d8, p)));
 #endif
   }
+  /// Of `count` pixels, then zeros; what lies behind them is not read.
+  static HWY_INLINE V load_first_pixels(const Pixel* p, int count) {
+#if HWY_MEM_OPS_MIGHT_FAULT || HWY_TARGET == HWY_SCALAR
+    Pixel first[pixels] = {};
+    std::memcpy(first, p, static_cast<std::size_t>(count));
+    return load_pixels(first);
+#else
+    const hn::Repartition<std::int16_t, D> d16;
+    const hn::Rebind<Pixel, decltype(d16)> d8;
+    const auto mask = hn::FirstN(d8, static_cast<std::size_t>(count));
+    return hn::BitCast(D(), hn::PromoteTo(d16, hn::MaskedLoad(mask, d8, p)));
+#endif
+  }
   static HWY_INLINE V broadcast(const std::int16_t* halves) {
     Cell both;
     std::memcpy(&both, halves, sizeof both);
@@ -75,6 +97,9 @@ struct BytePairs {
     const auto low = [](V v) { return hn::ShiftRight<16>(hn::ShiftLeft<16>(v)); };
     sum.low = hn::MulAdd(low(left), low(tap), sum.low);
     sum.low = hn::MulAdd(hn::ShiftRight<16>(left), hn::ShiftRight<16>(tap), sum.low);
+#elif HWY_TARGET <= HWY_AVX3 && defined(__AVX512VNNI__)
+    // One instruction, which Debian 12's Highway does not use.
+    sum.low = V{_mm512_dpwssd_epi32(sum.low.raw, left.raw, tap.raw)};
 #else
     const hn::Repartition<std::int16_t, D> d16;
     sum.low = hn::ReorderWidenMulAccumulate(D(), hn::BitCast(d16, left), hn::BitCast(d16, tap),

@@ -92,20 +92,22 @@ class Products {
   /// Pairs of each pixel and its right neighbour, from row from_y on. What lies beside these is
   /// multiplied only by zeros, or for sums of places that there are not.
   HWY_INLINE void unpack_frame() {
-    const int from = places_.from_x, until = columns();
+    const int from = places_.from_x, last = columns() - 1;
     for (int y = 0; y < group * (groups() + 1); ++y) {
-      std::int16_t* HWY_RESTRICT to = at<std::int16_t>(s_.region) + y * row_of_pairs();
+      auto* HWY_RESTRICT to = at<BytePairs::Cell>(s_.region) + std::int64_t{y} * s_.cells;
       if (places_.from_y + y >= rows()) {
-        std::fill(to + 2 * from, to + 2 * until, 0);
+        std::fill(to + from, to + last + 1, 0);
         continue;
       }
       const std::uint8_t* HWY_RESTRICT row = frame_row(places_.from_y + y);
-      for (int x = from; x < until - 1; ++x) {
-        to[2 * x] = row[x];
-        to[2 * x + 1] = row[x + 1];
+      // Of whole vectors the last one repeats what it must.
+      int x = from;
+      for (; last - from >= lanes && x < last; x += lanes) {
+        x = std::min(x, last - lanes);
+        BytePairs::store(BytePairs::cells(row + x), to + x);
       }
-      to[2 * (until - 1)] = row[until - 1];
-      to[2 * (until - 1) + 1] = 0;
+      for (; x < last; ++x) to[x] = BytePairs::cell(row + x);
+      to[last] = row[last];
     }
   }
 
@@ -171,6 +173,7 @@ class Products {
     int x = places_.from_x;
     const int until = places_.until_x;
     for (; until - x > (across - 1) * lanes; x += across * lanes) multiply<across, high>(x, first);
+    for (; until - x > lanes; x += 2 * lanes) multiply<2, high>(x, first);
     for (; until - x > 2; x += lanes) multiply<1, high>(x, first);
     for (; x < until; ++x)
       for (int g = first; g < first + high; ++g) multiply_column(x, g);
@@ -239,26 +242,23 @@ class Products {
   /// A last column or two, for which whole vectors of shifts would not pay. A row of the frame is
   /// used for all rows of a group.
   HWY_INLINE void multiply_column(int x, int first) {
-    const int from = places_.from_y + group * first, rest = s_.side % BytePairs::pixels;
+    const int from = places_.from_y + group * first;
     BytePairs::Accumulator sums[group];
-    std::uint32_t of_rest[group] = {};
     for (auto& sum : sums) sum = BytePairs::zero();
     const int end = std::min(s_.side + group - 1, rows() - from);
     for (int j = 0; j < end; ++j) {
       const std::uint8_t* f = frame_row(from + j) + x;
       const std::int16_t* t = at<std::int16_t>(s_.rows) + (group + j) * row_of_taps();
-      int i = 0;
-      for (; i + BytePairs::pixels <= s_.side; i += BytePairs::pixels) {
-        const V pixels = BytePairs::load_pixels(f + i);
+      for (int i = 0; i < s_.side; i += BytePairs::pixels) {
+        const V pixels = i + BytePairs::pixels <= s_.side
+                             ? BytePairs::load_pixels(f + i)
+                             : BytePairs::load_first_pixels(f + i, s_.side - i);
         for (int r = 0; r < group; ++r)
           BytePairs::add(sums[r], pixels, BytePairs::load(t + i - r * row_of_taps()));
       }
-      for (; rest && i < s_.side; ++i)
-        for (int r = 0; r < group; ++r)
-          of_rest[r] += static_cast<std::uint32_t>(f[i] * t[i - r * row_of_taps()]);
     }
     for (int r = 0; r < group; ++r)
-      job_.sums[std::int64_t{from + r} * s_.columns + x] = of_rest[r] + BytePairs::total(sums[r]);
+      job_.sums[std::int64_t{from + r} * s_.columns + x] = BytePairs::total(sums[r]);
   }
 
   const Job& job_;
