@@ -19,7 +19,7 @@
 
 namespace xcorr {
 
-/// Memory that the groups of a plan use in turn.
+/// Memory that groups use in turn.
 struct MatchScratch {
   Block products, scores, window_sums, window_squares, workspace, side_workspace;
 };
@@ -28,6 +28,10 @@ struct MatchScratch {
 struct MatchScratchSizes {
   std::size_t products = 0, scores = 0, window_sums = 0, window_squares = 0, workspace = 0,
               side_workspace = 0;
+
+  std::size_t bytes() const {
+    return products + scores + window_sums + window_squares + workspace + side_workspace;
+  }
 };
 
 /// Where a group's results go, starting with its first template.

@@ -8,6 +8,10 @@
 namespace xcorr {
 namespace {
 
+constexpr std::size_t most_lanes = 4;
+/// Bytes that lanes may have together: beyond that groups are so large that they fill a GPU.
+constexpr std::size_t lane_budget = std::size_t{256} << 20;
+
 struct Request {
   Block* block;
   std::size_t bytes;
@@ -69,10 +73,6 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
     if (!filter.ok()) return filter.status();
     plan.prefilter_ = std::move(filter.value());
   }
-
-  auto side = SideStream::make(device.backend);
-  if (!side.ok()) return side.status();
-  plan.side_ = std::move(side.value());
 
   for (const auto& [key, members] : groups_of(bank, plan.region_.size())) {
     const auto own = kernels.find(key);
@@ -156,19 +156,41 @@ Status MatchPlan::finish(const std::vector<BankTemplate>& bank, Stream stream, M
 }
 
 Status MatchPlan::allocate(Memory memory) {
-  MatchScratchSizes sizes;
-  for (const TemplateGroup& group : groups_) group.add_needs(sizes);
+  if (Status s = make_lanes(); !s.ok()) return s;
   sizes_.peaks = matched_ * settings_.max_peaks;
   sizes_.templates = matched_;
-  return make_blocks(device_.backend, {{&scratch_.products, sizes.products},
-                                       {&scratch_.scores, sizes.scores},
-                                       {&scratch_.window_sums, sizes.window_sums},
-                                       {&scratch_.window_squares, sizes.window_squares},
-                                       {&scratch_.workspace, sizes.workspace},
-                                       {&scratch_.side_workspace, sizes.side_workspace},
-                                       {&candidates_, sizes_.peaks * sizeof(Candidate)},
+  return make_blocks(device_.backend, {{&candidates_, sizes_.peaks * sizeof(Candidate)},
                                        {&counts_, matched_ * sizeof(std::uint32_t)},
                                        {&results_, sizes_.bytes(), memory}});
+}
+
+Status MatchPlan::make_lanes() {
+  MatchScratchSizes sizes;
+  for (const TemplateGroup& group : groups_) group.add_needs(sizes);
+  std::size_t lanes = 1;
+  if (device_.backend == Backend::cuda) {
+    const std::size_t fit = lane_budget / std::max<std::size_t>(sizes.bytes(), 1);
+    lanes = std::max<std::size_t>(std::min({groups_.size(), most_lanes, fit}), 1);
+  }
+  for (std::size_t i = 0; i < lanes; ++i) {
+    Lane& lane = lanes_.emplace_back();
+    for (SideStream* made : {&lane.own, &lane.side}) {
+      if (made == &lane.own && i == 0) continue;
+      auto stream = SideStream::make(device_.backend);
+      if (!stream.ok()) return stream.status();
+      *made = std::move(stream.value());
+    }
+    if (Status s =
+            make_blocks(device_.backend, {{&lane.scratch.products, sizes.products},
+                                          {&lane.scratch.scores, sizes.scores},
+                                          {&lane.scratch.window_sums, sizes.window_sums},
+                                          {&lane.scratch.window_squares, sizes.window_squares},
+                                          {&lane.scratch.workspace, sizes.workspace},
+                                          {&lane.scratch.side_workspace, sizes.side_workspace}});
+        !s.ok())
+      return s;
+  }
+  return {};
 }
 
 MatchResults MatchPlan::results_of(std::size_t group) const {
@@ -232,8 +254,11 @@ MatchFrame MatchPlan::searched(const Rows& rows) const {
 
 Status MatchPlan::settled(Status status, Stream stream) {
   // If waiting fails as well, the device reads no more.
-  if (!status.ok())
-    for (const Stream& used : {stream, side_.stream()}) static_cast<void>(runtime_->wait(used));
+  if (status.ok()) return status;
+  static_cast<void>(runtime_->wait(stream));
+  for (const Lane& lane : lanes_)
+    for (const Stream& used : {lane.own.stream(), lane.side.stream()})
+      static_cast<void>(runtime_->wait(used));
   return status;
 }
 
@@ -255,11 +280,23 @@ Status MatchPlan::score(const MatrixView& frame, const ScoreMap& scores, Stream 
 
 Status MatchPlan::enqueue_groups(const Result<Rows>& rows, Stream stream) {
   if (!rows.ok()) return rows.status();
-  const MatchFrame searched = this->searched(rows.value());
+  const std::span<Lane> beside = std::span(lanes_).subspan(1);
+  for (Lane& lane : beside)
+    if (Status s = lane.own.fork(stream); !s.ok()) return s;
+  if (Status s = enqueue_lanes(searched(rows.value()), stream); !s.ok()) return s;
+  for (Lane& lane : beside)
+    if (Status s = lane.own.join(stream); !s.ok()) return s;
+  return {};
+}
+
+Status MatchPlan::enqueue_lanes(const MatchFrame& frame, Stream stream) {
   for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const std::size_t number = i % lanes_.size();
+    Lane& lane = lanes_[number];
+    const Stream own = number == 0 ? stream : lane.own.stream();
     const MatchResults results = results_of(i);
-    if (Status s = groups_[i].refresh(results, stream); !s.ok()) return s;
-    if (Status s = groups_[i].run(searched, scratch_, results, side_, stream); !s.ok()) return s;
+    if (Status s = groups_[i].refresh(results, own); !s.ok()) return s;
+    if (Status s = groups_[i].run(frame, lane.scratch, results, lane.side, own); !s.ok()) return s;
   }
   return {};
 }
@@ -273,9 +310,11 @@ Status MatchPlan::enqueue_scores(const MatrixView& frame, const ScoreMap& to, St
   const std::ptrdiff_t row = size.width * std::ptrdiff_t{sizeof(float)};
   const bool reached = device_.backend == Backend::cpu || to.memory == Memory::device;
   const bool in_place = reached && to.pitch == row;
-  float* scores = in_place ? to.data : scratch_.scores.as<float>();
+  Lane& lane = lanes_.front();
+  float* scores = in_place ? to.data : lane.scratch.scores.as<float>();
   if (Status s = group.refresh(results_of(0), stream); !s.ok()) return s;
-  if (Status s = group.score(searched(rows.value()), scratch_, scores, side_, stream); !s.ok())
+  if (Status s = group.score(searched(rows.value()), lane.scratch, scores, lane.side, stream);
+      !s.ok())
     return s;
   if (in_place) return {};
   return runtime_->copy(

@@ -106,10 +106,12 @@ class MatchPlan {
   /// Allocates what all groups share, and loads the templates.
   Status finish(const std::vector<BankTemplate>& bank, Stream stream, Memory memory = Memory::host);
   Status allocate(Memory memory);
+  Status make_lanes();
   /// Where all groups can be surveyed, makes the memory for it.
   Status prepare_survey(Stream stream);
   Status enqueue_groups(const Result<Rows>& rows, Stream stream);
   Status enqueue_scores(const MatrixView& frame, const ScoreMap& scores, Stream stream);
+  Status enqueue_lanes(const MatchFrame& frame, Stream stream);
   /// Waits after an error: the device may still be reading the frame.
   Status settled(Status status, Stream stream);
   const TemplateSums& sums_of(std::size_t group, std::size_t member) const;
@@ -133,12 +135,18 @@ class MatchPlan {
   std::vector<std::size_t> firsts_;  ///< of each group, its first template in the results
   std::size_t matched_ = 0;          ///< templates in all groups
 
-  SideStream side_;  ///< window sums run beside the correlation
+  /// Groups of a lane run one after the other, lanes side by side: the kernels of small groups
+  /// leave most of a GPU idle.
+  struct Lane {
+    SideStream own;   ///< not of the first lane, which is the caller's stream
+    SideStream side;  ///< window sums run beside the correlation
+    MatchScratch scratch;
+  };
+  std::vector<Lane> lanes_;
   FrameReader reader_;
   std::optional<WindowReader> windows_;  ///< instead
   std::vector<PartCorner> corners_;      ///< of the windows enqueued
   std::optional<Prefilter> prefilter_;
-  MatchScratch scratch_;
   Block candidates_, counts_;
   Block best_, wanted_;  ///< of a survey: the best of cells, and which templates are searched
   /// In memory that the device writes: peaks and their places by least squares, then sums and

@@ -54,7 +54,19 @@ constexpr int region_cells = 8;
 struct Placed {
   Key key;
   int right;
+
+  __device__ void take_better(const Placed& other) {
+    if (other.key > key) *this = other;
+  }
 };
+
+/// The best of a warp's, for all of its lanes.
+__device__ inline Placed best_of_warp(Placed mine) {
+  for (int step = 16; step > 0; step /= 2)
+    mine.take_better(
+        {__shfl_xor_sync(~0u, mine.key, step), __shfl_xor_sync(~0u, mine.right, step)});
+  return mine;
+}
 
 /// In a workspace.
 struct Between {
@@ -141,7 +153,6 @@ constexpr int region_threads = 256;
 static __global__ void __launch_bounds__(region_threads)
     best_of_regions(Cells cells, Thirds thirds, const Key* best, Between between) {
   __shared__ Placed of_warps[region_threads / 32];
-  wait_for_previous();
   Placed mine{0, 0};
   const int column = blockIdx.x * region_cells, row = blockIdx.y * region_cells;
   for (int i = threadIdx.x; i < thirds.middles() * region_cells * region_cells;
@@ -151,25 +162,19 @@ static __global__ void __launch_bounds__(region_threads)
     const int x = column + cell % region_cells, y = row + cell / region_cells;
     if (x >= cells.columns || y >= cells.rows) continue;
     const Key key = best[right * cells.count() + std::int64_t{y} * cells.columns + x];
-    if (key > mine.key) mine = {key, right};
+    mine.take_better({key, right});
   }
-  const auto take_better = [](Placed& to, const Placed& other) {
-    if (other.key > to.key) to = other;
-  };
-  for (int step = 16; step > 0; step /= 2)
-    take_better(mine,
-                {__shfl_xor_sync(~0u, mine.key, step), __shfl_xor_sync(~0u, mine.right, step)});
+  mine = best_of_warp(mine);
   if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = mine;
   __syncthreads();
   if (threadIdx.x != 0) return;
-  for (const Placed& other : of_warps) take_better(mine, other);
+  for (const Placed& other : of_warps) mine.take_better(other);
   between.regions[blockIdx.y * gridDim.x + blockIdx.x] = mine;
 }
 
 /// One warp: the best places that are apart.
 static __global__ void choose_places(stage::Search::Problem problem, Thirds thirds,
                                      Between between) {
-  wait_for_previous();
   const int lane = threadIdx.x, width = problem.correlate.shifts.width,
             regions = static_cast<int>(between.grid.area());
   for (int i = lane; i < thirds.count; i += 32) between.wanted[i] = 0;
@@ -191,11 +196,7 @@ static __global__ void choose_places(stage::Search::Problem problem, Thirds thir
         is_apart = apart(region.key, between.places[k].key);
       if (is_apart) best = region;
     }
-    for (int step = 16; step > 0; step /= 2) {
-      const Placed other{__shfl_xor_sync(~0u, best.key, step),
-                         __shfl_xor_sync(~0u, best.right, step)};
-      if (other.key > best.key) best = other;
-    }
+    best = best_of_warp(best);
     if (!best.key) break;
     if (lane == 0) between.places[count] = best;
     __syncwarp();
@@ -207,7 +208,6 @@ static __global__ void choose_places(stage::Search::Problem problem, Thirds thir
 static __global__ void __launch_bounds__(list_threads, 1)
     try_places(CellInputs from, Thirds thirds, Between between) {
   __shared__ WindowKeys keys;
-  wait_for_previous();
   if (static_cast<int>(blockIdx.y) >= *between.place_count) return;
   const Placed& place = between.places[blockIdx.y];
   const int right = place.right + static_cast<int>(blockIdx.x) - reach;
@@ -245,7 +245,6 @@ static __global__ void __launch_bounds__(list_threads, 1)
   __shared__ int open[list_threads];
   __shared__ int open_count;
   __shared__ float floor, least;  // of scores that matter; of the middle one's where they may be
-  wait_for_previous();
   const int right = Thirds::other(blockIdx.y), middle = thirds.nearest(right);
   if (threadIdx.x == 0) {
     open_count = 0;
@@ -291,7 +290,6 @@ static __global__ void __launch_bounds__(list_threads, 1)
 static __global__ void __launch_bounds__(region_threads)
     check_lists(stage::Search::Problem p, Thirds thirds, const Candidate* candidates,
                 const std::uint32_t* counts, Between between, PeakLists lists) {
-  wait_for_previous();
   const float floor = *between.floor;
   bool is_full = false;
   for (int r = threadIdx.x; r < thirds.count; r += region_threads)

@@ -26,6 +26,7 @@ struct Scorer {
   u32 n, right_sum, right_squares;
   const u32 *sums, *squares;  ///< of the windows
   float right_variance;       ///< n^2 times
+
   __device__ Scorer(const stage::Search::Problem& p, bool minimum, const TemplateSums& right,
                     const u32* window_sums, const u32* window_squares)
       : method(p.method),

@@ -105,8 +105,8 @@ __device__ void finish_right(const stage::Search::Problem& p, bool minimum,
                  to.peaks[index]);
 }
 
-/// Blocks for which a multiprocessor must have registers. Before 8.0 a thread of four has not enough
-/// of them.
+/// Blocks for which a multiprocessor must have registers. Before 8.0 a thread of four has not
+/// enough of them.
 template <class T>
 constexpr int resident_blocks() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
@@ -264,10 +264,13 @@ __global__ void __launch_bounds__(T::threads(), resident_blocks<T>())
 
 // ---- plan and launch ------------------------------------------------------------------------
 
-/// Whether a search is worth it that leaves out what does not matter.
+/// Whether a search is worth it that leaves out what does not matter: what it takes besides, some
+/// 70 us, is as much as five templates of 64x64 in 1920x1080 take. Of parts without a round mask a
+/// launch has only the few angles whose masks are the same, which are far from each other.
 inline bool looks_between(const stage::Search::Problem& p, int rights) {
+  constexpr int least_rights = 12;
   return p.enough.wanted > 0 && p.enough.wanted <= most_places &&
-         p.method == Method::ccoeff_normed && p.max_peaks > 1 && rights > 3;
+         p.method == Method::ccoeff_normed && p.max_peaks > 1 && rights >= least_rights;
 }
 
 template <class T>
@@ -342,6 +345,23 @@ std::size_t workspace(const stage::Search::Problem& p, const Device&) {
   return p.max_peaks == 1 ? 0 : CellMemory<T>(p, p.max_rights(), nullptr).bytes;
 }
 
+/// Enqueues one launch after the other up to the first error.
+struct InTurn {
+  Stream stream;
+  Status status;
+
+  template <class Launch>
+  void then(Launch launch) {
+    if (status.ok()) status = launch();
+  }
+  /// A kernel without memory of its own.
+  template <class... Parameters, class... Arguments>
+  void then(const char* name, void (*kernel)(Parameters...), dim3 grid, int threads,
+            const Arguments&... arguments) {
+    then([&] { return enqueue(name, kernel, grid, dim3(threads), 0, stream, arguments...); });
+  }
+};
+
 /// A launch's parts.
 template <class T>
 class Searching {
@@ -374,44 +394,30 @@ class Searching {
 
   Status search_between() const {
     const Thirds thirds{b_.right_count};
-    const float* const steps = state_.steps() + b_.first_right;
     const Between& between = memory_.between;
-    const auto wanted = static_cast<unsigned>(problem_.enough.wanted);
-    if (Status s = match({Share::middles, nullptr, steps}, thirds.middles(), memory_.best); !s.ok())
-      return s;
-    if (Status s = enqueue("best_of_regions", best_of_regions,
-                           dim3(between.grid.width, between.grid.height), dim3(region_threads), 0,
-                           b_.stream, cells_, thirds, memory_.best, between);
-        !s.ok())
-      return s;
-    if (Status s = enqueue("choose_places", choose_places, dim3(1), dim3(32), 0, b_.stream,
-                           problem_, thirds, between);
-        !s.ok())
-      return s;
-    if (Status s = enqueue("try_places", try_places, dim3(2 * reach + 1, wanted),
-                           dim3(list_threads), 0, b_.stream, inputs_, thirds, between);
-        !s.ok())
-      return s;
-    if (Status s =
-            enqueue("set_floor", set_floor, dim3(1), dim3(1), 0, b_.stream, problem_, between);
-        !s.ok())
-      return s;
-    const Share others{Share::others, between.wanted, steps};
-    const dim3 grid(static_cast<unsigned>(ceil_div(cells_.count(), list_threads)), thirds.others());
-    if (Status s = enqueue("search_others", search_others, grid, dim3(list_threads), 0, b_.stream,
-                           inputs_, thirds, others, memory_.best, between, memory_.lists);
-        !s.ok())
-      return s;
-    if (Status s = match(others, thirds.others(), memory_.best); !s.ok()) return s;
-    if (Status s = take_from_lists(between.least, nullptr); !s.ok()) return s;
-    if (Status s = enqueue("check_lists", check_lists, dim3(1), dim3(region_threads), 0, b_.stream,
-                           problem_, thirds,
-                           b_.candidates + std::int64_t{b_.first_right} * problem_.max_peaks,
-                           b_.counts + b_.first_right, between, memory_.lists);
-        !s.ok())
-      return s;
-    if (Status s = match(others, thirds.others(), memory_.best); !s.ok()) return s;
-    return take_from_lists(between.least, between.again);
+    const float* const steps = state_.steps() + b_.first_right;
+    const Share middles{Share::middles, nullptr, steps},
+        others{Share::others, between.wanted, steps};
+    const dim3 one(1), regions(between.grid.width, between.grid.height),
+        trials(2 * reach + 1, static_cast<unsigned>(problem_.enough.wanted)),
+        lists(static_cast<unsigned>(ceil_div(cells_.count(), list_threads)), thirds.others());
+    const std::int64_t first = std::int64_t{b_.first_right} * problem_.max_peaks;
+    InTurn turn{b_.stream};
+    turn.then([&] { return match(middles, thirds.middles(), memory_.best); });
+    turn.then("best_of_regions", best_of_regions, regions, region_threads, cells_, thirds,
+              memory_.best, between);
+    turn.then("choose_places", choose_places, one, 32, problem_, thirds, between);
+    turn.then("try_places", try_places, trials, list_threads, inputs_, thirds, between);
+    turn.then("set_floor", set_floor, one, 1, problem_, between);
+    turn.then("search_others", search_others, lists, list_threads, inputs_, thirds, others,
+              memory_.best, between, memory_.lists);
+    turn.then([&] { return match(others, thirds.others(), memory_.best); });
+    turn.then([&] { return take_from_lists(between.least, nullptr); });
+    turn.then("check_lists", check_lists, one, region_threads, problem_, thirds,
+              b_.candidates + first, b_.counts + b_.first_right, between, memory_.lists);
+    turn.then([&] { return match(others, thirds.others(), memory_.best); });
+    turn.then([&] { return take_from_lists(between.least, between.again); });
+    return turn.status;
   }
 
  private:
