@@ -8,7 +8,7 @@
 namespace xcorr {
 namespace {
 
-constexpr std::size_t most_lanes = 4;
+constexpr std::size_t most_lanes = 6;
 /// Bytes that lanes may have together: beyond that groups are so large that they fill a GPU.
 constexpr std::size_t lane_budget = std::size_t{256} << 20;
 

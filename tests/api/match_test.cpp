@@ -185,11 +185,13 @@ TEST_P(MatchTest, DistancePastTheFrameIsTheFrame) {
   }
 }
 
+/// Of more sizes than are searched side by side.
 TEST_P(MatchTest, BankEqualsSingleRuns) {
   const auto frame = random_image<std::uint8_t>({120, 90}, 15);
   std::vector<Bytes> bank;
   for (const Rect r : {Rect{5, 7, 16, 12}, Rect{50, 30, 16, 12}, Rect{80, 60, 9, 21},
-                       Rect{0, 0, 120, 4}, Rect{99, 70, 16, 12}, Rect{33, 3, 9, 21}})
+                       Rect{0, 0, 120, 4}, Rect{99, 70, 16, 12}, Rect{33, 3, 9, 21},
+                       Rect{60, 5, 8, 8}, Rect{20, 40, 33, 9}, Rect{70, 20, 12, 17}})
     bank.push_back(crop(frame, r));
   MatchSettings s = settings();
   s.max_peaks = 5;
