@@ -179,10 +179,18 @@ class Products {
       for (int g = first; g < first + high; ++g) multiply_column(x, g);
   }
 
-  /// Sums of a part, of `wide` vectors in each of `high` groups.
+  /// Sums of a part, of `wide` vectors in each of `high` groups. Where these are few, several sums
+  /// take turns: an instruction that adds to a sum waits for the one before.
   template <int wide, int high>
   struct Sums {
-    BytePairs::Accumulator of[high][wide];
+    static constexpr int turns = std::max(1, 8 / (wide * high));
+    BytePairs::Accumulator of[turns][high][wide];
+
+    HWY_INLINE V total(int g, int v) const {
+      V sum = BytePairs::sum(of[0][g][v]);
+      for (int k = 1; k < turns; ++k) sum = hn::Add(sum, BytePairs::sum(of[k][g][v]));
+      return sum;
+    }
   };
 
   template <int wide, int high>
@@ -190,8 +198,9 @@ class Products {
     V m[parts][high][wide];
     for (int k = 0; k < parts; ++k) {
       Sums<wide, high> sums;
-      for (auto& row : sums.of)
-        for (auto& sum : row) sum = BytePairs::zero();
+      for (auto& turn : sums.of)
+        for (auto& row : turn)
+          for (auto& sum : row) sum = BytePairs::zero();
       const std::int16_t* pairs = at<std::int16_t>(s_.combined) +
                                   (std::int64_t{k} * groups() + first) * row_of_pairs() + 2 * x;
       const std::int16_t* taps = at<std::int16_t>(s_.tap) + k * s_.square_groups * row_of_taps();
@@ -207,7 +216,7 @@ class Products {
           add_row<wide, high, high - 1, high>(pairs, taps, sums);
       }
       for (int g = 0; g < high; ++g)
-        for (int v = 0; v < wide; ++v) m[k][g][v] = BytePairs::sum(sums.of[g][v]);
+        for (int v = 0; v < wide; ++v) m[k][g][v] = sums.total(g, v);
     }
     std::uint32_t* to = job_.sums + std::int64_t{places_.from_y + group * first} * s_.columns + x;
     for (int g = 0; g < high; ++g, to += group * s_.columns)
@@ -227,16 +236,19 @@ class Products {
   template <int wide, int high, int from, int until>
   HWY_INLINE void add_row(const std::int16_t* pairs, const std::int16_t* taps,
                           Sums<wide, high>& sums) {
-    const int all = (s_.side + 1) / 2;
-    for (int i = 0; i < all; ++i) {
-      V tap[high];
-      for (int g = from; g < until; ++g)
-        tap[g] = BytePairs::broadcast(taps - g * row_of_taps() + 2 * i);
-      for (int v = 0; v < wide; ++v) {
-        const V pixels = BytePairs::load_once(pairs + 4 * i + 2 * v * lanes);
-        for (int g = from; g < until; ++g) BytePairs::add(sums.of[g][v], pixels, tap[g]);
+    constexpr int turns = Sums<wide, high>::turns;
+    const int all = (s_.side + 1) / 2;  // behind them taps are 0
+    for (int first = 0; first < all; first += turns)
+      for (int k = 0; k < turns; ++k) {
+        const int i = first + k;
+        V tap[high];
+        for (int g = from; g < until; ++g)
+          tap[g] = BytePairs::broadcast(taps - g * row_of_taps() + 2 * i);
+        for (int v = 0; v < wide; ++v) {
+          const V pixels = BytePairs::load_once(pairs + 4 * i + 2 * v * lanes);
+          for (int g = from; g < until; ++g) BytePairs::add(sums.of[k][g][v], pixels, tap[g]);
+        }
       }
-    }
   }
 
   /// A last column or two, for which whole vectors of shifts would not pay. A row of the frame is
