@@ -27,6 +27,12 @@ Status make_blocks(Backend backend, std::initializer_list<Request> requests) {
   return {};
 }
 
+Status make_stream(Backend backend, SideStream& side) {
+  auto made = SideStream::make(backend);
+  if (made.ok()) side = std::move(made.value());
+  return made.status();
+}
+
 }  // namespace
 
 Rect places_in(const Rect& region, Size size) {
@@ -174,12 +180,9 @@ Status MatchPlan::make_lanes() {
   }
   for (std::size_t i = 0; i < lanes; ++i) {
     Lane& lane = lanes_.emplace_back();
-    for (SideStream* made : {&lane.own, &lane.side}) {
-      if (made == &lane.own && i == 0) continue;
-      auto stream = SideStream::make(device_.backend);
-      if (!stream.ok()) return stream.status();
-      *made = std::move(stream.value());
-    }
+    if (Status s = make_stream(device_.backend, lane.side); !s.ok()) return s;
+    if (i > 0)
+      if (Status s = make_stream(device_.backend, lane.own); !s.ok()) return s;
     if (Status s =
             make_blocks(device_.backend, {{&lane.scratch.products, sizes.products},
                                           {&lane.scratch.scores, sizes.scores},

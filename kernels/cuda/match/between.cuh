@@ -51,30 +51,13 @@ __device__ inline float least_at(float floor, float angle) {
 /// Squares of cells, of each of which the best window of all searched templates is known.
 constexpr int region_cells = 8;
 
-struct Placed {
-  Key key;
-  int right;
-
-  __device__ void take_better(const Placed& other) {
-    if (other.key > key) *this = other;
-  }
-};
-
-/// The best of a warp's, for all of its lanes.
-__device__ inline Placed best_of_warp(Placed mine) {
-  for (int step = 16; step > 0; step /= 2)
-    mine.take_better(
-        {__shfl_xor_sync(~0u, mine.key, step), __shfl_xor_sync(~0u, mine.right, step)});
-  return mine;
-}
-
 /// In a workspace.
 struct Between {
-  Placed* regions;  ///< the best of each
-  Placed* places;   ///< most_places; those that the floor rests on, the first `place_count`
-  float* tried;     ///< of each place, the scores of the templates near its own
-  float* floor;     ///< what scores less may be left out; below 0: nothing
-  float* least;     ///< of the scores of peaks
+  KeyAt* regions;  ///< the best of each
+  KeyAt* places;   ///< most_places; those that the floor rests on, the first `place_count`
+  float* tried;    ///< of each place, the scores of the templates near its own
+  float* floor;    ///< what scores less may be left out; below 0: nothing
+  float* least;    ///< of the scores of peaks
   int* place_count;
   int* wanted;  ///< of each right: whether it is searched as usual
   int* again;   ///< whether lists are made once more
@@ -85,7 +68,7 @@ struct Between {
   std::byte* place(const Cells& cells, int rights, std::byte* workspace) {
     grid = {static_cast<int>(ceil_div(cells.columns, region_cells)),
             static_cast<int>(ceil_div(cells.rows, region_cells))};
-    regions = reinterpret_cast<Placed*>(workspace);
+    regions = reinterpret_cast<KeyAt*>(workspace);
     places = regions + grid.area();
     tried = reinterpret_cast<float*>(places + most_places);
     floor = tried + most_places * (2 * reach + 1);
@@ -152,8 +135,8 @@ constexpr int region_threads = 256;
 /// Grid: regions across, down.
 static __global__ void __launch_bounds__(region_threads)
     best_of_regions(Cells cells, Thirds thirds, const Key* best, Between between) {
-  __shared__ Placed of_warps[region_threads / 32];
-  Placed mine{0, 0};
+  __shared__ KeyAt of_warps[region_threads / 32];
+  KeyAt mine{0, 0};
   const int column = blockIdx.x * region_cells, row = blockIdx.y * region_cells;
   for (int i = threadIdx.x; i < thirds.middles() * region_cells * region_cells;
        i += region_threads) {
@@ -162,13 +145,13 @@ static __global__ void __launch_bounds__(region_threads)
     const int x = column + cell % region_cells, y = row + cell / region_cells;
     if (x >= cells.columns || y >= cells.rows) continue;
     const Key key = best[right * cells.count() + std::int64_t{y} * cells.columns + x];
-    mine.take_better({key, right});
+    mine.take_better({key, static_cast<unsigned>(right)});
   }
   mine = best_of_warp(mine);
   if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = mine;
   __syncthreads();
   if (threadIdx.x != 0) return;
-  for (const Placed& other : of_warps) mine.take_better(other);
+  for (const KeyAt& other : of_warps) mine.take_better(other);
   between.regions[blockIdx.y * gridDim.x + blockIdx.x] = mine;
 }
 
@@ -188,9 +171,9 @@ static __global__ void choose_places(stage::Search::Problem problem, Thirds thir
   };
   int count = 0;
   for (; count < problem.enough.wanted; ++count) {
-    Placed best{0, 0};
+    KeyAt best{0, 0};
     for (int i = lane; i < regions; i += 32) {
-      const Placed& region = between.regions[i];
+      const KeyAt& region = between.regions[i];
       bool is_apart = region.key > best.key;
       for (int k = 0; k < count && is_apart; ++k)
         is_apart = apart(region.key, between.places[k].key);
@@ -209,8 +192,8 @@ static __global__ void __launch_bounds__(list_threads, 1)
     try_places(CellInputs from, Thirds thirds, Between between) {
   __shared__ WindowKeys keys;
   if (static_cast<int>(blockIdx.y) >= *between.place_count) return;
-  const Placed& place = between.places[blockIdx.y];
-  const int right = place.right + static_cast<int>(blockIdx.x) - reach;
+  const KeyAt& place = between.places[blockIdx.y];
+  const int right = static_cast<int>(place.at + blockIdx.x) - reach;
   const int width = from.problem.correlate.shifts.width;
   Key best = 0;
   if (right >= 0 && right < thirds.count) {

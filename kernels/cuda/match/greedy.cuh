@@ -33,20 +33,10 @@ struct Taken {
   }
 };
 
-/// A key of a list and its place there.
-struct Listed {
-  Key key;
-  unsigned at;
-  __device__ void take_better(const Listed& other) {
-    if (other.key > key) *this = other;
-  }
-};
-
 /// The best of the threads' ones, for all threads of the block.
-__device__ inline Listed best_of_block(Listed mine) {
-  __shared__ Listed of_warps[greedy_warps];
-  for (int step = 16; step > 0; step /= 2)
-    mine.take_better({__shfl_xor_sync(~0u, mine.key, step), __shfl_xor_sync(~0u, mine.at, step)});
+__device__ inline KeyAt best_of_block(KeyAt mine) {
+  __shared__ KeyAt of_warps[greedy_warps];
+  mine = best_of_warp(mine);
   __syncthreads();  // all have read the ones before
   if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = mine;
   __syncthreads();
@@ -77,7 +67,7 @@ class OwnKeys {
   __device__ bool has(unsigned at) const { return at % greedy_threads == threadIdx.x; }
 
   /// The best of them.
-  __device__ Listed best(const Taken& taken) {
+  __device__ KeyAt best(const Taken& taken) {
     if (!is_known_) find_best(taken);
     is_known_ = true;
     return best_;
@@ -114,7 +104,7 @@ class OwnKeys {
   const Shifts& shifts_;
   Key* list_;
   unsigned total_, applied_ = 0;
-  Listed best_ = {0, 0};
+  KeyAt best_ = {0, 0};
   bool is_known_ = false;
 };
 
@@ -129,7 +119,7 @@ __global__ void __launch_bounds__(greedy_threads, 1)
   const int r = blockIdx.x;
   OwnKeys<Shifts> own(p, shifts, lists.keys + r * lists.length, lists.found[r]);
   while (taken.count < static_cast<unsigned>(p.max_peaks)) {
-    const Listed best = best_of_block(own.best(taken));
+    const KeyAt best = best_of_block(own.best(taken));
     if (!best.key) break;
     const bool hidden = taken.suppress_by_block(p, best.key);
     const Key left = hidden ? shifts.left_of(r, best.key, taken) : 0;

@@ -33,6 +33,23 @@ __device__ inline Candidate candidate_of(Key key, bool minimum, int width) {
           static_cast<std::int32_t>(index / width)};
 }
 
+/// A key and the number of what has it: of a place in a list, or of a template.
+struct KeyAt {
+  Key key;
+  unsigned at;
+
+  __device__ void take_better(const KeyAt& other) {
+    if (other.key > key) *this = other;
+  }
+};
+
+/// The best of a warp's, for all of its lanes.
+__device__ inline KeyAt best_of_warp(KeyAt mine) {
+  for (int step = 16; step > 0; step /= 2)
+    mine.take_better({__shfl_xor_sync(~0u, mine.key, step), __shfl_xor_sync(~0u, mine.at, step)});
+  return mine;
+}
+
 /// The shifts that a peak suppresses, both ends included.
 struct Box {
   int x0, y0, x1, y1;

@@ -352,7 +352,8 @@ struct InTurn {
 
   template <class Launch>
   void then(Launch launch) {
-    if (status.ok()) status = launch();
+    if (!status.ok()) return;
+    if (Status s = launch(); !s.ok()) status = s;
   }
   /// A kernel without memory of its own.
   template <class... Parameters, class... Arguments>
