@@ -6,7 +6,7 @@
 //   match_bench [--backend=cpu|cuda] [--kernel=NAME]... [--seconds=S] [--filter=GLOB]
 //               [--frame=PGM [--template=PGM...]] [--mask=none|disc] [--peaks=FILE]
 //               [--angles=START,EXTENT] [--scales=MIN,MAX] [--levels=N] [--exhaustive]
-//               [--max-peaks=N] [--threshold=SCORE] [--bits=N]
+//               [--max-peaks=N] [--threshold=SCORE] [--bits=N] [--matchers=N]
 //
 // GLOB picks cases, which are called FRAME/SIDE/COUNT, such as 1920x1080/64/32. They are made of
 // random bytes, of several sizes, or of the picture --frame, such as a photograph (matches.py goes
@@ -17,7 +17,8 @@
 // --scales, --levels and --exhaustive search poses, see PoseRange.
 //
 // latency_ms: enqueue() to the end of collect(), one frame at a time, median. stream_ms: time a
-// frame when many are enqueued before one collect(), which hides what launches cost the host.
+// frame when many are enqueued before one collect(), which hides what launches cost the host; with
+// --matchers they are dealt out to so many, as the element's async-depth does.
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -46,7 +47,7 @@ struct Options {
   PoseRange poses;
   int max_peaks = 1;
   double threshold = MatchSettings().threshold;
-  int bits = 8;
+  int bits = 8, matchers = 1;
   std::string frame;
   std::vector<std::string> templates;
   std::string peaks;
@@ -84,36 +85,40 @@ void bench(const Device& device, const Options& options, const std::string& kern
   const Size size = picture.size;
   const int side = templates.front().size.width;
   const UploadedFrame frame = upload(device, picture);
-  Matcher matcher = require(Matcher::create(device));
   std::vector<Picture> discs;
   std::vector<MatrixView> masks;
   if (options.disc) discs = discs_of(templates);
   for (const Picture& mask : discs) masks.push_back(mask.view());
-  require(matcher.set_templates(templates, masks));
   MatchSettings settings;
   settings.kernel = kernel;
   settings.poses = options.poses;
   settings.max_peaks = options.max_peaks;
   settings.threshold = options.threshold;
-  if (const Status s = matcher.prepare(picture.type, size, settings); !s.ok()) {
-    std::fprintf(stderr, "match_bench: %s %dx%d: %s\n", kernel.c_str(), side, side,
-                 s.message().c_str());
-    return;
+  std::vector<Matcher> matchers;
+  for (int i = 0; i < options.matchers; ++i) {
+    matchers.push_back(require(Matcher::create(device)));
+    require(matchers.back().set_templates(templates, masks));
+    if (const Status s = matchers.back().prepare(picture.type, size, settings); !s.ok()) {
+      std::fprintf(stderr, "match_bench: %s %dx%d: %s\n", kernel.c_str(), side, side,
+                   s.message().c_str());
+      return;
+    }
   }
   std::vector<Peak> peaks;
   const auto match = [&] {
-    require(matcher.enqueue(frame.view));
-    require(matcher.collect(peaks));
+    require(matchers.front().enqueue(frame.view));
+    require(matchers.front().collect(peaks));
   };
   const double latency = median_time(options.seconds, match);
-  constexpr int many = 20;
+  constexpr int turns = 20;
   const auto match_many = [&] {
-    for (int i = 0; i < many; ++i) require(matcher.enqueue(frame.view));
-    require(matcher.collect(peaks));
+    for (int i = 0; i < turns; ++i)
+      for (Matcher& matcher : matchers) require(matcher.enqueue(frame.view));
+    for (Matcher& matcher : matchers) require(matcher.collect(peaks));
   };
-  const double stream = median_time(options.seconds, match_many) / many;
+  const double stream = median_time(options.seconds, match_many) / turns / options.matchers;
   std::printf("%s,%s,%s,%d,%d,%d,%zu,%.4f,%.4f,%zu,%s,%s\n", name_of(device.backend),
-              device.name.c_str(), matcher.kernel().c_str(), size.width, size.height, side,
+              device.name.c_str(), matchers.front().kernel().c_str(), size.width, size.height, side,
               templates.size(), latency, stream, peaks.size(),
               options.frame.empty() ? "random bytes" : options.frame.c_str(),
               options.disc ? "disc" : "none");
@@ -175,6 +180,8 @@ Options parse(int argc, char** argv) {
       options.threshold = std::stod(arg.substr(12));
     else if (arg.starts_with("--bits="))
       options.bits = std::clamp(std::stoi(arg.substr(7)), 8, 16);
+    else if (arg.starts_with("--matchers="))
+      options.matchers = std::max(1, std::stoi(arg.substr(11)));
     else if (arg.starts_with("--max-peaks="))
       options.max_peaks = std::stoi(arg.substr(12));
     else if (arg.starts_with("--peaks="))
