@@ -98,13 +98,14 @@ class SelectTable(unittest.TestCase):
             '{false, Backend::cpu, ElementType::u8, Form::one_to_one, 12, 136, 1, 1, 1.0, 2, 2}'])
         self.assertEqual(found['slowdowns'], ['{0, 0}', '{1, 58}', '{0, 100}', '{1, 0}'])
 
-    def test_several_devices_by_their_geometric_mean(self):
+    def test_last_of_several_devices(self):
         line = 'cpu,{},correlate,{},u8,20,10,4,3,1,{},1,0\n'
         status, found = self.table(
             OLD + line.format('A', 'direct', 1) + line.format('A', 'wise', 2) + line.format('A', 'once', 0.5),
             OLD + line.format('B', 'direct', 16) + line.format('B', 'wise', 2))
         self.assertEqual(status, 0)
         self.assertEqual(found['variants'], ['"wise"'])
+        self.assertEqual(found['slowdowns'], ['{0, 0}'])
 
     def test_last_result_of_a_device(self):
         line = 'cpu,CPU,correlate,{},u8,20,10,4,3,1,{},1,0\n'

@@ -169,8 +169,8 @@ struct Variant : VariantInfo {
   /// Null when nothing is kept between calls.
   Result<std::unique_ptr<PlanState>> (*plan)(const Problem&, const Device&) = nullptr;
   typename Stage::Extra extra = {};
-  /// Whether its rank holds for a problem: where not, it is chosen only when requested or when
-  /// nothing else is able. Null: for all.
+  /// Whether its rank and what was measured hold for a problem: where not, it is chosen only when
+  /// requested or when nothing else is able. Null: for all.
   bool (*pays)(const Problem&, const Device&) = nullptr;
 
   bool able(const Problem& problem, const Device& device) const {

@@ -13,9 +13,9 @@
 #include <array>
 
 #include "cuda/common/tickets.cuh"
+#include "cuda/match/best_peak.cuh"
 #include "cuda/match/between.cuh"
 #include "cuda/match/cell_peaks.cuh"
-#include "cuda/match/refinement.cuh"
 #include "cuda/tensor/tensor_warpgroups.cuh"
 #include "cuda/tensor/tensor_warps.cuh"
 
@@ -46,20 +46,12 @@ Cells cells_of(const Problem& p) {
           static_cast<int>(grid.y) * T::rows() / cell, skew_of(p)};
 }
 
-/// What a launch leaves. With several peaks per template: the best key of each of its cells. With
-/// one: the best of all, which the template's last block turns into the candidate.
-struct Found {
-  Key* best;
+/// What a launch leaves. With several peaks per template `best` has the best key of each of its
+/// cells, with one that of all, which the template's last block turns into the candidate.
+struct Found : BestPeaks {
   unsigned* tickets;  ///< of each template
-  Candidate* candidates;
-  std::uint32_t* counts;
-  RefinedPeak* peaks;  ///< null: candidates are not refined here
-  std::uint32_t* peak_counts;
-  unsigned* found;  ///< lengths of the lists, zeroed here
+  unsigned* found;    ///< lengths of the lists, zeroed here
 };
-
-/// Template rows that a warp takes at a time when refining, 32 columns of them.
-constexpr int refined_rows = 8;
 
 /// Whether the search refines its candidates: where one block does so sooner than another kernel
 /// would. Its warps take one piece of the template after the other, each in about 0.2 us.
@@ -86,23 +78,8 @@ __device__ void finish_right(const stage::Search::Problem& p, bool minimum,
     }
     __syncthreads();
   }
-  if (!is_last_block(&to.tickets[right], gridDim.x * gridDim.y, any)) return;
-  const Key key = *static_cast<volatile Key*>(&to.best[right]);
-  const Candidate at = candidate_of(key, minimum, p.correlate.shifts.width);
-  const int index = first_right + right;
-  __syncthreads();  // all threads have the key
-  if (threadIdx.x == 0) {
-    to.best[right] = 0;  // for the next frame
-    to.counts[index] = key ? 1 : 0;
-    if (to.peaks) to.peak_counts[index] = key ? 1 : 0;
-    if (key) to.candidates[index] = at;
-  }
-  if (!key || !to.peaks) return;
-  using Refining = Refinement<stage::Search::Problem, T::threads() / 32, u32>;
-  // Reuses the memory of the sums.
-  Refining refining(p, from, index, at, *dynamic_shared<typename Refining::Shared>());
-  refining.place(refining.template product<refined_rows>(0, 1), minimum, Polarity::same,
-                 to.peaks[index]);
+  if (is_last_block(&to.tickets[right], gridDim.x * gridDim.y, any))
+    settle_right<T::threads()>(p, minimum, from, right, first_right, to);
 }
 
 /// Blocks for which a multiprocessor must have registers. Before 8.0 a thread of four has not
@@ -425,13 +402,10 @@ class Searching {
   /// `count` rights of the share.
   Status match(const Share& share, int count, Key* best) const {
     const Problem& p = problem_.correlate;
-    const Found to{best,
-                   state_.tickets() + b_.first_right,
-                   b_.candidates,
-                   b_.counts,
-                   refines<T>(problem_) ? b_.peaks : nullptr,
-                   b_.peak_counts,
-                   memory_.lists.found};
+    const Found to{
+        {best, b_.candidates, b_.counts, refines<T>(problem_) ? b_.peaks : nullptr, b_.peak_counts},
+        state_.tickets() + b_.first_right,
+        memory_.lists.found};
     const dim3 blocks = tensor_grid<T>(p, count);
     const std::size_t bytes =
         spreading_bytes(device_, blocks, T::shared_bytes(p.right.width, p.right.height));

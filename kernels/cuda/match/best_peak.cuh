@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// From the best shift of a template to its only peak, shared by the searches of 8-bit data without
+// score surfaces.
+#pragma once
+
+#include "cuda/common/shared_memory.cuh"
+#include "cuda/match/peak_list.cuh"
+#include "cuda/match/refinement.cuh"
+
+namespace xcorr::cuda {
+
+/// Of the rights of a launch the best keys, 0 before and after; of all rights what comes of them.
+struct BestPeaks {
+  Key* best;
+  Candidate* candidates;
+  std::uint32_t* counts;
+  RefinedPeak* peaks;  ///< null: candidates are not refined here
+  std::uint32_t* peak_counts;
+};
+
+/// Template rows that a warp takes at a time when refining, 32 columns of them.
+constexpr int refined_rows = 8;
+
+template <int threads>
+using BestRefinement = Refinement<stage::Search::Problem, threads / 32, std::uint32_t>;
+
+/// Turns a right's best key into its candidate, and refines it, by all threads of a block. The
+/// block's dynamic shared memory is overwritten.
+template <int threads>
+__device__ void settle_right(const stage::Search::Problem& p, bool minimum,
+                             const MatchInputs<std::uint32_t>& from, int right, int first_right,
+                             const BestPeaks& to) {
+  const Key key = *static_cast<volatile Key*>(&to.best[right]);
+  const Candidate at = candidate_of(key, minimum, p.correlate.shifts.width);
+  const int index = first_right + right;
+  __syncthreads();  // all threads have the key
+  if (threadIdx.x == 0) {
+    to.best[right] = 0;  // for the next frame
+    to.counts[index] = key ? 1 : 0;
+    if (to.peaks) to.peak_counts[index] = key ? 1 : 0;
+    if (key) to.candidates[index] = at;
+  }
+  if (!key || !to.peaks) return;
+  using Refining = BestRefinement<threads>;
+  Refining refining(p, from, index, at, *dynamic_shared<typename Refining::Shared>());
+  refining.place(refining.template product<refined_rows>(0, 1), minimum, Polarity::same,
+                 to.peaks[index]);
+}
+
+}  // namespace xcorr::cuda

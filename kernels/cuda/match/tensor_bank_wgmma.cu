@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// tensor-bank-wgmma: the best window of each of many templates, from 8-bit pixels to candidates
+// without a surface, with 32 templates as the columns of matrix products (bank_products.cuh). Sums
+// are scored in the registers that they are made in. By bounds in single precision, of which those
+// of a window are computed once for all templates, most warps find nothing that reaches the limit,
+// which is the best score found so far; where something may, the quotient of score.hpp decides, so
+// that candidates equal those of the separate stages to the last bit.
+#include <algorithm>
+#include <array>
+
+#include "cuda/common/tickets.cuh"
+#include "cuda/match/best_peak.cuh"
+#include "cuda/match/cell_peaks.cuh"
+#include "cuda/tensor/bank_products.cuh"
+
+namespace xcorr::cuda {
+namespace {
+
+using u32 = std::uint32_t;
+
+/// More than single precision rounds.
+constexpr float more = 1 + 1e-6f, less = 1 - 1e-6f;
+
+/// Of the group's rights: what bounds need besides products.
+template <class T>
+struct OfRights {
+  float sums[T::rights];  ///< a little less
+  float limits[T::rights], variances[T::rights];
+};
+
+/// What a warp shares besides what its products need.
+template <class T>
+struct OfWarp {
+  static constexpr int windows = T::warp_columns * T::tiles;
+  u32 sums[windows], squares[windows];
+  u32 products[4][windows];  ///< with four rights
+};
+
+/// The rights of a launch among the columns of a group.
+struct Columns {
+  int first, count;  ///< the launch's right of the first column, may be below 0; of the launch
+
+  __device__ int right(int column) const { return first + column; }
+  __device__ bool has(int column) const { return right(column) >= 0 && right(column) < count; }
+};
+
+/// Of the eight columns whose sums a lane has, the `c`-th.
+__device__ int column_of(int lane, int c) { return c / 2 * 8 + lane % 4 * 2 + c % 2; }
+
+/// A warp's windows by their numbers: 16 of each of its tiles.
+template <class T>
+struct Windows {
+  Rect shifts;
+  int x0, y0;
+
+  __device__ int x(int k) const { return x0 + k % T::warp_columns; }
+  __device__ int y(int k) const { return y0 + T::packed * (k / T::warp_columns); }
+  __device__ bool inside(int k) const { return x(k) < shifts.width && y(k) < shifts.height; }
+  __device__ unsigned index(int k) const {
+    return static_cast<unsigned>(y(k)) * shifts.width + x(k);
+  }
+  /// That whose sums a lane has: BankSums<T>[tile][4 n + 2 half + i].
+  __device__ static int number(int lane, int tile, int half) {
+    return T::warp_columns * tile + 8 * half + lane / 4;
+  }
+};
+
+/// Of this lane's windows, what bounds need besides products.
+template <class T>
+struct WindowBounds {
+  float of_product[T::tiles][2], of_sum[T::tiles][2];
+
+  __device__ WindowBounds(const Windows<T>& windows, u32 n, const OfWarp<T>& of_warp) {
+    const auto pixels = static_cast<float>(n);
+#pragma unroll
+    for (int t = 0; t < T::tiles; ++t)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int k = windows.number(threadIdx.x % 32, t, half);
+        const u32 sum = of_warp.sums[k], square = of_warp.squares[k];
+        const auto left = static_cast<float>(sum);
+        const float variance =
+            fmaf(static_cast<float>(square), less * pixels, -(more * left) * left);
+        float over_deviation = 0;
+        if (variance > 0)
+          over_deviation = rsqrtf(variance);
+        else if (u64{n} * square != u64{sum} * sum)
+          over_deviation = 1e18f;  // rounding has lost it
+        if (!windows.inside(k)) over_deviation = 0;
+        of_product[t][half] = more * pixels * over_deviation;
+        of_sum[t][half] = left * over_deviation;
+      }
+  }
+
+  /// At least the greatest score of these windows times the deviation of the right, n times, or 0.
+  __device__ float greatest(const BankSums<T>& sums, int c, float right_sum) const {
+    float greatest = 0;
+#pragma unroll
+    for (int t = 0; t < T::tiles; ++t)
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        greatest = fmaxf(greatest, fmaf(static_cast<float>(sums[t][c / 2 * 4 + 2 * half + c % 2]),
+                                        of_product[t][half], -(right_sum * of_sum[t][half])));
+    return greatest;
+  }
+};
+
+/// Of eight values in each lane the greatest over the lanes with the same lane % 4, shared out:
+/// each of these returns another one, number_of() it.
+__device__ float greatest_of(float (&values)[8]) {
+#pragma unroll
+  for (int count = 8, step = 16; count > 1; count /= 2, step /= 2)
+#pragma unroll
+    for (int k = 0; k < count / 2; ++k) {
+      const bool upper = threadIdx.x & step;
+      const float kept = upper ? values[k + count / 2] : values[k],
+                  given = upper ? values[k] : values[k + count / 2];
+      values[k] = fmaxf(kept, __shfl_xor_sync(~0u, given, step));
+    }
+  return values[0];
+}
+__device__ int number_of(int lane) { return lane / 16 * 4 + lane / 8 % 2 * 2 + lane / 4 % 2; }
+/// The lanes to which number c goes: four from that one on.
+constexpr int first_lane_of(int c) { return c / 4 * 16 + c / 2 % 2 * 8 + c % 2 * 4; }
+
+/// Scores a warp's windows with a right by their products, and merges the best with what is known.
+/// Not a part of the kernel's code, whose sums would lose their registers.
+template <class T>
+__device__ __attribute__((noinline)) void take_best(const CellInputs& from, Windows<T> windows,
+                                                    int right, const u32* products, Key* best) {
+  Scorer scorer = from.scorer(right);
+  const Key known = __shfl_sync(~0u, *static_cast<volatile Key*>(&best[right]), 0);
+  if (known) scorer.raise(score_of(known, false));
+  constexpr int each = OfWarp<T>::windows / 32;
+  float high[each], low = 0;
+#pragma unroll
+  for (int i = 0; i < each; ++i) {
+    const int k = 32 * i + threadIdx.x % 32;
+    high[i] = -1;
+    if (!windows.inside(k)) continue;
+    const u32 sum = scorer.sums[windows.index(k)], square = scorer.squares[windows.index(k)];
+    const Scorer::Estimate estimate = scorer.estimate(products[k], sum, square);
+    if (!scorer.may_reach(estimate)) continue;
+    high[i] = scorer.high(estimate, sum, square);
+    low = fmaxf(low, scorer.low(products[k], sum, square));
+  }
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) low = fmaxf(low, __shfl_xor_sync(~0u, low, step));
+  Key mine = 0;
+#pragma unroll
+  for (int i = 0; i < each; ++i) {
+    if (high[i] < 0 || high[i] < low) continue;
+    const int k = 32 * i + threadIdx.x % 32;
+    const Key key = scorer.key(products[k], windows.index(k));
+    if (key > mine) mine = key;
+  }
+  const Key found = best_of_warp({mine, 0}).key;
+  if (found > known && threadIdx.x % 32 == 0) atomicMax(&best[right], found);
+}
+
+/// By the first threads of a block, before a barrier.
+template <class T>
+__device__ void ask_for_rights(const CellInputs& from, const Columns& columns,
+                               OfRights<T>& of_rights) {
+  const int column = threadIdx.x;
+  if (column >= T::rights) return;
+  of_rights.sums[column] = of_rights.variances[column] = 0;
+  of_rights.limits[column] = INFINITY;
+  if (!columns.has(column)) return;
+  const TemplateSums& sums = from.template_sums[from.first_right + columns.right(column)];
+  const auto limit = static_cast<float>(score_limit(from.problem.method, from.problem.threshold,
+                                                    double(from.problem.pixels()), sums));
+  of_rights.sums[column] = less * static_cast<float>(sums.sum);
+  of_rights.variances[column] = static_cast<float>(sums.n2_variance);
+  // All scores of a right without variance are 0.
+  if (sums.n2_variance > 0 || limit <= 0) of_rights.limits[column] = limit;
+}
+
+/// Grid: blocks that share the windows, groups of rights.
+template <class T>
+__global__ void __launch_bounds__(T::threads(), 1)
+    tensor_bank(const __grid_constant__ CellInputs from, WordRows left, bool is_copy,
+                const u32* laid_out, int first_group, int right_count, Key* best) {
+  __shared__ OfRights<T> of_rights;
+  const Problem& p = from.problem.correlate;
+  const Rect s = p.shifts;
+  const auto n = static_cast<u32>(from.problem.pixels());
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int group_of_rights = first_group + blockIdx.y;
+  const Columns columns{group_of_rights * T::rights - from.first_right, right_count};
+  auto& of_warp = reinterpret_cast<OfWarp<T>*>(dynamic_shared<std::uint8_t>() +
+                                               T::shared_bytes(p.right.height))[warp];
+  ask_for_rights(from, columns, of_rights);
+  stage_bank<T>(p, laid_out + std::int64_t{group_of_rights} * T::right_bytes(p.right.height) / 4);
+  let_next_begin();
+  const int column = column_of(lane, number_of(lane));  // that this lane compares with its limit
+
+  // Warps one after the other have windows below each other.
+  const int down = T::warps_down(s.height), count = T::groups_of(s.size());
+  const auto windows_of = [&](int number) {
+    const int place = 4 * number + warp % 4, across = place / down;
+    return Windows<T>{s, across * T::warp_columns, T::first_row(place - across * down)};
+  };
+  const auto rows_of = [&](int number) {
+    const Windows<T> windows = windows_of(number);
+    return BankRows<T>(left, s.x + windows.x0, s.y + windows.y0);
+  };
+  const int first = blockIdx.x * T::groups + warp / 4, stride = gridDim.x * T::groups;
+  // The first products do not need what the kernel before makes, unless that is the copy.
+  bool waited = is_copy;
+  if (is_copy) wait_for_previous();
+  BankProducts<T> products(p.right.height, rows_of(first));
+  for (int number = first; number < count; number += stride) {
+    const Windows<T> windows = windows_of(number);
+    Key known = 0;
+    const auto ask = [&] {
+#pragma unroll
+      for (int k = lane; k < OfWarp<T>::windows; k += 32) {
+        const unsigned at = windows.inside(k) ? windows.index(k) : 0;
+        copy_async<4>(&of_warp.sums[k], from.window_sums + at, 4);
+        copy_async<4>(&of_warp.squares[k], from.window_squares + at, 4);
+      }
+      commit_copies();
+      if (columns.has(column)) known = *static_cast<volatile Key*>(&best[columns.right(column)]);
+    };
+    if (waited) ask();
+    BankSums<T> sums;
+    products.multiply(rows_of(number + stride < count ? number + stride : number), sums);
+    if (!waited) {
+      wait_for_previous();
+      waited = true;
+      ask();
+    }
+    wait_copies<0>();
+    __syncwarp();
+
+    const WindowBounds<T> bounds(windows, n, of_warp);
+    float greatest[8];
+#pragma unroll
+    for (int c = 0; c < 8; ++c)
+      greatest[c] = bounds.greatest(sums, c, of_rights.sums[column_of(lane, c)]);
+    const float own = greatest_of(greatest), limit = of_rights.limits[column];
+    const float least = known ? fmaxf(limit, score_of(known, false)) : limit;
+    const unsigned open = __ballot_sync(
+        ~0u, least <= 0 || own * own >= 0.998f * least * least * of_rights.variances[column]);
+    if (!open) continue;
+#pragma unroll
+    for (int c = 0; c < 8; ++c) {
+      unsigned of_four = open >> first_lane_of(c) & 0xf;
+      if (!of_four) continue;
+#pragma unroll
+      for (int t = 0; t < T::tiles; ++t)
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+          of_warp.products[lane % 4][windows.number(lane, t, half)] =
+              sums[t][c / 2 * 4 + 2 * half + c % 2];
+      __syncwarp();
+      for (; of_four; of_four &= of_four - 1) {
+        const int k = __ffs(static_cast<int>(of_four)) - 1;
+        take_best<T>(from, windows, columns.right(column_of(k, c)), of_warp.products[k], best);
+      }
+      __syncwarp();
+    }
+  }
+  if (!waited) wait_for_previous();
+}
+
+constexpr int settle_threads = 256;
+
+/// Grid: rights.
+__global__ void __launch_bounds__(settle_threads)
+    settle(stage::Search::Problem problem, MatchInputs<u32> from, int first_right, BestPeaks to) {
+  wait_for_previous();
+  settle_right<settle_threads>(problem, false, from, blockIdx.x, first_right, to);
+}
+
+template <class T>
+class State final : public PlanState {
+ public:
+  static Result<std::unique_ptr<PlanState>> make(const stage::Search::Problem& problem,
+                                                 const Device&) {
+    auto rights = LaidOutBank<T>::make(problem.correlate);
+    if (!rights.ok()) return rights.status();
+    // The best key of each right, twice as large as a counter.
+    auto best = Tickets::make(2 * problem.correlate.total_rights());
+    if (!best.ok()) return best.status();
+    return std::unique_ptr<PlanState>(
+        new State(std::move(rights.value()), std::move(best.value())));
+  }
+
+  Status set_rights(const void* rights, Stream stream) override {
+    return rights_->set_rights(rights, stream);
+  }
+  const u32* words() const { return static_cast<const LaidOutBank<T>*>(rights_.get())->words(); }
+  /// 0 between launches.
+  Key* best() const {
+    return reinterpret_cast<Key*>(static_cast<const Tickets*>(best_.get())->counters());
+  }
+
+ private:
+  State(std::unique_ptr<PlanState> rights, std::unique_ptr<PlanState> best)
+      : rights_(std::move(rights)), best_(std::move(best)) {}
+
+  std::unique_ptr<PlanState> rights_, best_;
+};
+
+template <class T>
+std::size_t shared_bytes(const Problem& p) {
+  return T::shared_bytes(p.right.height) + T::warps() * sizeof(OfWarp<T>);
+}
+
+template <class T>
+Status launch(const stage::Search::Problem& problem, const Device& device,
+              const stage::Search::Buffers& b, PlanState* state) {
+  const Problem& p = problem.correlate;
+  const auto& of_bank = *static_cast<const State<T>*>(state);
+  const MatchInputs<u32> inputs(b);
+  const CellInputs from{problem,
+                        false,
+                        inputs.left,
+                        inputs.templates,
+                        inputs.template_sums,
+                        inputs.window_sums,
+                        inputs.window_squares,
+                        b.first_right,
+                        {}};
+  WordRows rows{inputs.left, p.left_pitch, p.left};
+  const bool is_copy = !WordRows::is(p, inputs.left);
+  if (is_copy) {
+    rows = WordRows::copy(p, b.workspace);
+    const dim3 columns(ceil_div(rows.size.width, 4 * copy_threads), grid_extent(p.left.height));
+    if (Status s = enqueue_early(device, "copy_left", copy_left, columns, dim3(copy_threads), 0,
+                                 b.stream, p, inputs.left, rows);
+        !s.ok())
+      return s;
+  }
+  Key* const best = of_bank.best() + b.first_right;
+  const int first_group = b.first_right / T::rights,
+            groups = (b.first_right + b.right_count - 1) / T::rights - first_group + 1;
+  const dim3 blocks(std::min(ceil_div(T::groups_of(p.shifts.size()), T::groups),
+                             std::max(device.multiprocessors, 1)),
+                    groups);
+  if (Status s = enqueue_early(device, "tensor_bank", tensor_bank<T>, blocks, dim3(T::threads()),
+                               shared_bytes<T>(p), b.stream, from, rows, is_copy, of_bank.words(),
+                               first_group, b.right_count, best);
+      !s.ok())
+    return s;
+  const BestPeaks to{best, b.candidates, b.counts, b.peaks, b.peak_counts};
+  return enqueue_early(device, "settle", settle, dim3(b.right_count), dim3(settle_threads),
+                       sizeof(typename BestRefinement<settle_threads>::Shared), b.stream, problem,
+                       inputs, b.first_right, to);
+}
+
+/// For a copy of the left.
+std::size_t workspace(const stage::Search::Problem& p, const Device&) {
+  return WordRows::copy(p.correlate, nullptr).bytes();
+}
+
+bool refines(const stage::Search::Problem&) { return true; }
+
+template <class T>
+bool supports(const stage::Search::Problem& problem, const Device& device) {
+  const Problem& p = problem.correlate;
+  return device.compute_capability == 90 && problem.method == Method::ccoeff_normed &&
+         problem.max_peaks == 1 && p.lefts == 1 && p.right.width <= T::max_width() &&
+         (T::packed > 1 || T::chunks == 1 || p.right.width > 32 * (T::chunks - 1)) &&
+         shared_bytes<T>(p) <= max_shared_bytes(device) && p.shifts.size().area() < 0xffffffffLL &&
+         problem.max_rights() <= 65535;
+}
+
+/// All columns are multiplied, so few rights are others' work; the wider, the less they lose to the
+/// zeros of a banded matrix.
+template <class T>
+bool pays(const stage::Search::Problem& problem, const Device&) {
+  constexpr double least_share = T::chunks > 1 ? 0.6 : 0.5;
+  const int rights = problem.max_rights(), groups = ceil_div(rights, T::rights);
+  return rights >= least_share * T::rights * groups;
+}
+
+struct Name {
+  static constexpr const char* name = "tensor_bank_wgmma";
+};
+template <class T>
+constexpr VariantName name = T::name(Name::name);
+
+constexpr Features features{Feature::u8, Feature::mask};
+
+template <class T>
+constexpr Variant<stage::Search> variant{{name<T>.text, Backend::cuda, features},
+                                         supports<T>,
+                                         launch<T>,
+                                         workspace,
+                                         State<T>::make,
+                                         {refines},
+                                         pays<T>};
+
+constexpr std::array table{variant<BankTiling<1, 2, 8, 2>>, variant<BankTiling<1, 1, 8, 2>>,
+                           variant<BankTiling<2, 1, 8, 2>>, variant<BankTiling<3, 1, 8, 2>>};
+
+}  // namespace
+
+Family tensor_bank_wgmma_family() { return Family(table); }
+
+}  // namespace xcorr::cuda
