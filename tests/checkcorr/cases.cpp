@@ -35,6 +35,8 @@ constexpr Case table[] = {
     {.name = "column", .type = u8, .left = {1, 65}, .right = {1, 31}, .shifts = full},
     {.name = "column", .type = f32, .left = {1, 65}, .right = {1, 31}},
     {.name = "narrow", .type = u8, .left = {4, 12}, .right = {1, 9}},
+    {.name = "wide-row", .type = u8, .left = {40, 2}, .right = {34, 1}},
+    {.name = "many-rows", .type = u8, .left = {6, 2}, .right = {5, 1}, .form = one_to_many, .rights = 35},
     {.name = "same-size", .type = u8, .left = {33, 31}, .right = {33, 31}},
     {.name = "same-size", .type = f32, .left = {33, 31}, .right = {33, 31}, .fill = integers},
     {.name = "same-size-full", .type = u8, .left = {32, 32}, .right = {32, 32}, .shifts = full},

@@ -396,7 +396,7 @@ constexpr Variant<stage::Search> variant{{name<T>.text, Backend::cuda, features}
                                          pays<T>};
 
 constexpr std::array table{variant<BankTiling<1, 2, 8, 2>>, variant<BankTiling<1, 1, 8, 2>>,
-                           variant<BankTiling<2, 1, 8, 2>>, variant<BankTiling<3, 1, 8, 2>>};
+                           variant<BankTiling<2, 1, 8, 2>>};
 
 }  // namespace
 

@@ -66,7 +66,8 @@ struct BankTiling {
   /// Words of a copy that a warp's windows read, and from copy to copy: so that the words of all
   /// copies that are read together lie in different banks.
   static constexpr int words = packed > 1 ? 7 : 3 + 8 * chunks;
-  static constexpr int copy_pitch = words <= 8 ? 8 : words <= 24 ? 24 : 40;
+  static constexpr int copy_pitch = words <= 8 ? 8 : 24;
+  static_assert(words <= copy_pitch);
   static constexpr int row_words = 4 * copy_pitch, stage_words = stage_rows * row_words;
   /// Lanes that stage a row, which have the word that follows, too; and how many rows a lane does.
   static constexpr int row_lanes = words + 1 <= 8 ? 8 : words + 1 <= 16 ? 16 : 32;
