@@ -204,7 +204,7 @@ __global__ void __launch_bounds__(T::threads(), 1)
   };
   const auto rows_of = [&](int number) {
     const Windows<T> windows = windows_of(number);
-    return BankRows<T>(left, s.x + windows.x0, s.y + windows.y0);
+    return BankRows<T>(left, windows.x0, windows.y0);
   };
   const int first = blockIdx.x * T::groups + warp / 4, stride = gridDim.x * T::groups;
   // The first products do not need what the kernel before makes, unless that is the copy.
@@ -236,6 +236,7 @@ __global__ void __launch_bounds__(T::threads(), 1)
     __syncwarp();
 
     const WindowBounds<T> bounds(windows, n, of_warp);
+    __syncwarp();  // what the warp shares is overwritten for the next windows
     float greatest[8];
 #pragma unroll
     for (int c = 0; c < 8; ++c)
@@ -325,15 +326,16 @@ Status launch(const stage::Search::Problem& problem, const Device& device,
                         inputs.window_squares,
                         b.first_right,
                         {}};
-  WordRows rows{inputs.left, p.left_pitch, p.left};
-  const bool is_copy = !WordRows::is(p, inputs.left);
+  WordRows rows = WordRows::of(p, inputs.left);
+  const bool is_copy = !rows.are_words();
   if (is_copy) {
-    rows = WordRows::copy(p, b.workspace);
-    const dim3 columns(ceil_div(rows.size.width, 4 * copy_threads), grid_extent(p.left.height));
-    if (Status s = enqueue_early(device, "copy_left", copy_left, columns, dim3(copy_threads), 0,
-                                 b.stream, p, inputs.left, rows);
+    const WordRows copy = WordRows::copy(p, b.workspace);
+    const dim3 columns(ceil_div(copy.size.width, 4 * copy_threads), grid_extent(copy.size.height));
+    if (Status s = enqueue_early(device, "copy_rows", copy_rows, columns, dim3(copy_threads), 0,
+                                 b.stream, rows, copy);
         !s.ok())
       return s;
+    rows = copy;
   }
   Key* const best = of_bank.best() + b.first_right;
   const int first_group = b.first_right / T::rights,

@@ -145,21 +145,28 @@ __device__ void stage_bank(const Problem& p, const std::uint32_t* laid_out) {
   __syncthreads();
 }
 
-/// Rows of a left as words: they begin on words, and have whole ones.
+/// What all windows of a left have of it, as rows of words: they begin on words, and have whole
+/// ones.
 struct WordRows {
   const std::byte* first;
   std::int64_t pitch;
   Size size;
 
-  /// Whether it is one.
-  static bool is(const Problem& p, const void* left) {
-    return reinterpret_cast<std::uintptr_t>(left) % 4 == 0 && p.left_pitch % 4 == 0 &&
-           p.left.width % 4 == 0;
+  static WordRows of(const Problem& p, const std::byte* left) {
+    return {left + p.shifts.y * p.left_pitch + p.shifts.x, p.left_pitch, size_of(p)};
   }
-  /// A copy of any left.
-  static WordRows copy(const Problem& p, void* memory) {
-    const int width = ceil_div(p.left.width, 4) * 4;
-    return {static_cast<const std::byte*>(memory), width, {width, p.left.height}};
+  /// For a copy where they are not such rows.
+  static WordRows copy(const Problem& p, const void* memory) {
+    const Size size = size_of(p);
+    const int width = ceil_div(size.width, 4) * 4;
+    return {static_cast<const std::byte*>(memory), width, {width, size.height}};
+  }
+  static Size size_of(const Problem& p) {
+    return {p.shifts.width + p.right.width - 1, p.shifts.height + p.right.height - 1};
+  }
+  bool are_words() const {
+    return reinterpret_cast<std::uintptr_t>(first) % 4 == 0 && pitch % 4 == 0 &&
+           size.width % 4 == 0;
   }
   std::size_t bytes() const { return static_cast<std::size_t>(pitch) * size.height; }
 };
@@ -167,15 +174,14 @@ struct WordRows {
 constexpr int copy_threads = 128;
 
 /// Grid: columns, rows.
-static __global__ void __launch_bounds__(copy_threads)
-    copy_left(Problem p, const std::byte* left, WordRows to) {
+static __global__ void __launch_bounds__(copy_threads) copy_rows(WordRows from, WordRows to) {
   wait_for_previous();
   const int x = 4 * static_cast<int>(blockIdx.x * copy_threads + threadIdx.x);
   if (x >= to.size.width) return;
-  for (int y = blockIdx.y; y < p.left.height; y += gridDim.y) {
+  for (int y = blockIdx.y; y < from.size.height; y += gridDim.y) {
     std::uint32_t word[1];
-    load_words(reinterpret_cast<const std::uint8_t*>(left + y * p.left_pitch), x, p.left.width,
-               word);
+    load_words(reinterpret_cast<const std::uint8_t*>(from.first + y * from.pitch), x,
+               from.size.width, word);
     *reinterpret_cast<std::uint32_t*>(const_cast<std::byte*>(to.first) + y * to.pitch + x) =
         word[0];
   }
@@ -186,7 +192,7 @@ static __global__ void __launch_bounds__(copy_threads)
 template <class T>
 class BankRows {
  public:
-  /// The first window's first pixel; `x` is a multiple of 4.
+  /// \param x, y  the first window's; x is a multiple of 4
   __device__ BankRows(const WordRows& left, int x, int y) : pitch_(left.pitch) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     x = min(x + 4 * (lane % T::row_lanes), left.size.width - 4);
