@@ -95,11 +95,6 @@ std::optional<ElementType> products_by(const MatchKernel& kernel, MatchProblem p
   return std::nullopt;
 }
 
-/// Whether a kernel that can do the problem may be chosen for it, see Variant::pays.
-bool pays(const MatchKernel& kernel, const MatchProblem& problem, const Device& device) {
-  return !kernel.search || !kernel.search->pays || kernel.search->pays(problem, device);
-}
-
 /// What does approximately the same as the kernel in less time, or the kernel.
 MatchKernel quicker(const MatchKernel& kernel, const MatchProblem& problem, const Device& device) {
   if (!kernel.correlate) return kernel;
@@ -162,10 +157,14 @@ Result<MatchKernel> select_matching(MatchProblem& problem, const Device& device,
       "match", requested_name(name), device.backend, matching_kernels(device.backend),
       [&](const MatchKernel& each) { return products_by(each, problem, device).has_value(); },
       [&](const auto& kernels, auto able) {
-        const auto best = matching_choice(
-            problem.correlate, device.backend, kernels,
-            [&](const MatchKernel& each) { return able(each) && pays(each, problem, device); });
-        return best ? best : matching_choice(problem.correlate, device.backend, kernels, able);
+        return choose_paying(
+            able,
+            [&](const MatchKernel& each) {
+              return !each.search || pays(*each.search, problem, device);
+            },
+            [&](auto admits) {
+              return matching_choice(problem.correlate, device.backend, kernels, admits);
+            });
       });
   if (kernel.ok() && problem.approximate && is_choice_left(name))
     kernel = quicker(kernel.value(), problem, device);

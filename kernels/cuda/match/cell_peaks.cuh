@@ -20,6 +20,9 @@ constexpr int cell = 8;  // shifts, across and down
 
 /// Scores the shifts of one template.
 struct Scorer {
+  /// More than single precision rounds.
+  static constexpr float more = 1 + 1e-6f, less = 1 - 1e-6f;
+
   Method method;
   bool minimum;  ///< the least score is the best
   float limit;
@@ -100,8 +103,6 @@ struct Scorer {
   }
 
  private:
-  /// More than single precision rounds.
-  static constexpr float more = 1 + 1e-6f, less = 1 - 1e-6f;
   static constexpr float margin_above = 1.001f, margin_below = 0.999f;
 
   float value_product = 0, value_sum = 0, variance_square = 0, variance_sum = 0;

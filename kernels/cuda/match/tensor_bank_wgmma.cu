@@ -17,10 +17,7 @@
 namespace xcorr::cuda {
 namespace {
 
-using u32 = std::uint32_t;
-
-/// More than single precision rounds.
-constexpr float more = 1 + 1e-6f, less = 1 - 1e-6f;
+constexpr float more = Scorer::more, less = Scorer::less;
 
 /// Of the group's rights: what bounds need besides products.
 template <class T>
