@@ -12,9 +12,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from xml.etree import ElementTree
 
 SOURCE, ARCHS = pathlib.Path(sys.argv[1]), sys.argv[2]
 SKIPPED = 77
+# s, many times what they take: what waits for ever fails by its name, long before Meson ends all of it without a word.
+PROBE_LIMIT, INSTALL_LIMIT, TESTS_LIMIT = 120, 1200, 1200
 
 
 def run(*command, check=True, **more):
@@ -28,6 +31,13 @@ def skip(reason):
 
 def has_gpu():
     return bool(shutil.which('nvidia-smi')) and run('nvidia-smi', '-L', check=False).returncode == 0
+
+
+def answers(*command):
+    try:
+        return run(*command, check=False, timeout=PROBE_LIMIT).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
 
 
 def lend_pygobject(python):
@@ -44,23 +54,30 @@ def main(folder):
         skip('this Python makes no virtual environments (Debian: python3-venv)')
     python = environment / 'bin/python'
     pip = [python, '-m', 'pip', '--disable-pip-version-check', '-q']
-    if run(*pip, 'download', '--no-deps', '-d', folder / 'probe', 'pytest', check=False).returncode:
+    if not answers(*pip, 'download', '--no-deps', '-d', folder / 'probe', 'pytest'):
         skip('PyPI cannot be reached')
     setup = '--config-settings=setup-args='
     cuda = [f'{setup}-Dxcorr:gpu_archs={ARCHS}'] if ARCHS and has_gpu() else [f'{setup}-Dxcorr:cuda=disabled']
     # Kernels for the instructions of this machine only: those for all take minutes to compile.
     one_set = {**os.environ, 'CXXFLAGS': '-DHWY_COMPILE_ONLY_STATIC -march=native'}
-    run(*pip, 'install', *cuda, f'{SOURCE}/python[test,ray,stacks]', env=one_set)
+    run(*pip, 'install', *cuda, f'{SOURCE}/python[test,ray,stacks]', env=one_set, timeout=INSTALL_LIMIT)
     lend_pygobject(python)
     # From where no `xcorr` but the installed one is found.
-    tests = run(python, '-m', 'pytest', '-q', '-rs', '-p', 'no:cacheprovider', SOURCE / 'python/tests', cwd=folder,
-                check=False, stdout=subprocess.PIPE)
-    print(tests.stdout)
-    counts = {word.rstrip('s,'): int(count) for count, word in
-              zip(*[iter(tests.stdout.strip().splitlines()[-1].split(' in ')[0].split())] * 2)}
-    failed = counts.get('failed', 0) + counts.get('error', 0)
-    print(f'{counts.get("passed", 0)} passed, {failed} failed, {counts.get("skipped", 0)} skipped')
+    report = folder / 'report.xml'
+    tests = run(python, '-m', 'pytest', '-q', '-rs', '-p', 'no:cacheprovider', f'--junitxml={report}',
+                SOURCE / 'python/tests', cwd=folder, check=False, timeout=TESTS_LIMIT)
+    print(closing_line(report))
     return tests.returncode
+
+
+def closing_line(report):
+    """As of all tests. There is no report of what ended for waiting too long."""
+    if not report.exists():
+        return '0 passed, 1 failed, 0 skipped'
+    counts = {name: int(count) for name, count in ElementTree.parse(report).find('testsuite').items()
+              if name in ('tests', 'failures', 'errors', 'skipped')}
+    failed = counts['failures'] + counts['errors']
+    return f'{counts["tests"] - failed - counts["skipped"]} passed, {failed} failed, {counts["skipped"]} skipped'
 
 
 with tempfile.TemporaryDirectory(dir='.', prefix='python-') as name:

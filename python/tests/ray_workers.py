@@ -26,6 +26,9 @@ def busy(folder, task):
 
 
 def wait_for(condition):
+    """What it is once it is true. Fails after a minute and a half: Ray itself begins in many seconds on a busy machine."""
+    end = time.monotonic() + 90
     while not (met := condition()):
+        assert time.monotonic() < end, "waited too long"
         time.sleep(0.01)
     return met

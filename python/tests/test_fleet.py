@@ -34,7 +34,7 @@ if not shutil.which("redis-server"):
 WIDTH, HEIGHT, RATE = 128, 96, 25
 SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "docs/results.schema.json").read_text(encoding="utf-8"))
 GAP = SCHEMA["properties"]["gap"]
-TAKEOVER = 5  # s; about 2 on two loaded cores
+TAKEOVER = 30  # s; about 2 on two loaded cores, but Ray's processes begin late beside many others
 
 
 class LiveCamera:
@@ -124,11 +124,13 @@ def test_a_worker_is_killed(server, tmp_path):
     file.write_text("\n".join([f"redis: '{address}'", "cameras:"] + [
         f"  {name}: {{source: '{camera.source}', templates: [part.png], "
         "settings: {backend: cpu, threshold: 0.8}}" for name, camera in live.items()]))
-    fleet = subprocess.Popen([sys.executable, "-m", "xcorr.fleet", file, "--workers", "2"], env=environment(tmp_path),
-                             stderr=subprocess.PIPE)
+    said = tmp_path / "stderr"  # a file takes whatever Ray says
+    with said.open("w") as stderr:
+        fleet = subprocess.Popen([sys.executable, "-m", "xcorr.fleet", file, "--workers", "2"],
+                                 env=environment(tmp_path), stderr=stderr)
     try:
         wait_for(lambda: all(client.xlen(f"places:{name}") > 20 for name in live) or fleet.poll())
-        assert fleet.poll() is None, fleet.stderr.read()
+        assert fleet.poll() is None, said.read_text()
         counts = {name: client.xlen(f"places:{name}") for name in live}
         os.kill(busy(tmp_path, "CameraActor.follow")[0], signal.SIGKILL)
         wait_for(lambda: any("gap" in entry for name in live for _, entry in entries(client, name)[counts[name]:]))

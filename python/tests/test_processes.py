@@ -73,17 +73,18 @@ def test_the_gil_is_released():
 
 
 def child(image, results):
-    results.put(xcorr.match_template(image, image[10:74, 20:84]))
+    results.send(xcorr.match_template(image, image[10:74, 20:84]))
 
 
 def test_a_forked_process_works():
     image = noise((300, 300), 3)
     expected = xcorr.match_template(image, image[10:74, 20:84])
     context = multiprocessing.get_context("fork")
-    results = context.SimpleQueue()
-    process = context.Process(target=child, args=(image, results))
+    results, child_results = context.Pipe(duplex=False)
+    process = context.Process(target=child, args=(image, child_results))
     process.start()
-    got = results.get()
+    assert results.poll(60)
+    got = results.recv()
     process.join(60)
     assert process.exitcode == 0
     numpy.testing.assert_array_equal(got, expected)
