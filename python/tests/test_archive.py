@@ -193,6 +193,18 @@ def test_broken_files_are_told_and_the_rest_goes_on(archive, tmp_path):
     assert (lost, doubled) == (0, 0) and wrong <= 1  # the frame that is cut
 
 
+def test_what_stands_still_is_told():
+    """What reads has ended, and neither a frame nor an error came of it."""
+    gst = _gstreamer.Gst
+
+    def cut(pipeline):
+        kinds = gst.PadProbeType.BUFFER | gst.PadProbeType.EVENT_DOWNSTREAM
+        pipeline.get_by_name("end").get_static_pad("sink").add_probe(kinds, lambda *_: gst.PadProbeReturn.DROP)
+    with pytest.raises(_gstreamer.PipelineError, match="nothing reads it any more"):
+        with _gstreamer.running("fakesrc num-buffers=3 ! fakesink name=end", prepare=cut):
+            pass
+
+
 @pytest.mark.parametrize("name, muxer", [("4.mkv", "matroskamux"), ("4.mp4", "mp4mux faststart=true")])
 def test_what_is_there_of_a_truncated_video_is_searched(wanted, tmp_path, name, muxer):
     file = make_video(tmp_path / name, 4, 100, muxer=muxer)

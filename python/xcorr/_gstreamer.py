@@ -6,6 +6,7 @@ GStreamer decodes and matches in this process; Python makes the pipeline and wai
 import contextlib
 import hashlib
 import pathlib
+import time
 
 from ._missing import need
 
@@ -15,6 +16,8 @@ gi.require_version("Gst", "1.0")
 from gi.repository import Gst  # noqa: E402
 
 Gst.init(None)
+
+STANDSTILL = 2  # s, after which what stands still will do so for ever
 
 
 class PipelineError(RuntimeError):
@@ -77,11 +80,32 @@ def running(launch_line, warnings=None, prepare=None):
 
 
 def change(pipeline, state):
-    """Waits until it has that state, or raises what is wrong."""
+    """Waits until it has that state, or raises what is wrong.
+
+    Decodebin and parsebin lose the error of a demuxer that fails at once, while they still try whether it suits: then
+    there is never a frame, and no message says why.
+    """
     pipeline.set_state(state)
+    moved = time.monotonic()
     while pipeline.get_state(Gst.SECOND // 10)[0] == Gst.StateChangeReturn.ASYNC:
         check(pipeline, 0, Gst.MessageType.ERROR)
+        if not stands_still(pipeline):
+            moved = time.monotonic()
+        elif time.monotonic() - moved > STANDSTILL:
+            raise PipelineError("nothing reads it any more, and there was no frame: it may be damaged")
     check(pipeline, 0, Gst.MessageType.ERROR)
+
+
+def stands_still(pipeline):
+    """Whether what drove it has paused, and nothing else does."""
+    states = set()
+    elements = pipeline.iterate_recurse()
+    while (found := elements.next())[0] != Gst.IteratorResult.DONE:
+        if found[0] == Gst.IteratorResult.OK:
+            states |= {pad.get_task_state() for pad in found[1].pads}
+        else:
+            elements.resync()
+    return Gst.TaskState.PAUSED in states and Gst.TaskState.STARTED not in states
 
 
 def check(pipeline, timeout, types):
