@@ -2,14 +2,14 @@
 //
 // Exact scores of turned templates at the places round the expected ones on the CPU, a picture a
 // task.
-// Loops over a row are plain C++ that the compiler vectorises; the file is compiled once for each
-// of Highway's targets.
 #include "cpu/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/probe.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+
+#include "cpu/byte_pairs-inl.hpp"
 
 #ifndef XCORR_CPU_PROBE_JOB
 #define XCORR_CPU_PROBE_JOB
@@ -43,26 +43,48 @@ struct Job {
 HWY_BEFORE_NAMESPACE();
 namespace xcorr::cpu::probe::HWY_NAMESPACE {
 
-HWY_FLATTEN Sums<std::uint8_t> sums_of(const Job<std::uint8_t>& job) {
-  constexpr int most = 32768;  // whose products fit into 32 bits
+namespace hn = hwy::HWY_NAMESPACE;
+using byte_pairs::HWY_NAMESPACE::BytePairs;
+
+/// So many pixels have sums of squares that fit into 32 bits.
+constexpr int most = 1 << 16;
+
+/// Over some rows and columns.
+HWY_INLINE void add_part(const Job<std::uint8_t>& job, const Rect& part, Sums<std::uint8_t>& sums) {
+  using V = BytePairs::V;
+  const V ones = BytePairs::broadcast(0x00010001u);
+  auto product = BytePairs::zero(), sum = product, squares = product;
+  for (int y = part.y; y < part.y + part.height; ++y) {
+    const std::uint8_t* f = job.window + y * job.window_pitch + part.x;
+    const std::uint8_t* t = job.picture + std::int64_t{y} * job.width + part.x;
+    const std::uint8_t* m = job.mask + std::int64_t{y} * job.width + part.x;
+    const auto add = [&](V window, V picture, V counts) HWY_ATTR {
+      // Pairs of 0 and 1 become pairs of 0 and 0xffff.
+      const V counted = hn::And(window, hn::Sub(hn::ShiftLeft<16>(counts), counts));
+      BytePairs::add(product, counted, picture);
+      BytePairs::add(sum, counted, ones);
+      BytePairs::add(squares, counted, counted);
+    };
+    int x = 0;
+    for (; x + BytePairs::pixels <= part.width; x += BytePairs::pixels)
+      add(BytePairs::load_pixels(f + x), BytePairs::load_pixels(t + x),
+          BytePairs::load_pixels(m + x));
+    if (const int rest = part.width - x; rest > 0)
+      add(BytePairs::load_first_pixels(f + x, rest), BytePairs::load_first_pixels(t + x, rest),
+          BytePairs::load_first_pixels(m + x, rest));
+  }
+  sums.product += BytePairs::total(product);
+  sums.sum += BytePairs::total(sum);
+  sums.squares += BytePairs::total(squares);
+}
+
+Sums<std::uint8_t> sums_of(const Job<std::uint8_t>& job) {
   Sums<std::uint8_t> sums;
-  for (int y = 0; y < job.height; ++y)
-    for (int x = 0; x < job.width; x += most) {
-      const std::uint8_t* HWY_RESTRICT f = job.window + y * job.window_pitch + x;
-      const std::uint8_t* HWY_RESTRICT t = job.picture + std::int64_t{y} * job.width + x;
-      const std::uint8_t* HWY_RESTRICT m = job.mask + std::int64_t{y} * job.width + x;
-      const int count = std::min(most, job.width - x);
-      std::uint32_t product = 0, sum = 0, squares = 0;
-      for (int i = 0; i < count; ++i) {
-        const std::uint32_t counted = f[i] & (m[i] ? 0xff : 0);
-        product += counted * t[i];
-        sum += counted;
-        squares += counted * counted;
-      }
-      sums.product += product;
-      sums.sum += sum;
-      sums.squares += squares;
-    }
+  for (int x = 0; x < job.width; x += most) {
+    const int width = std::min(most, job.width - x), rows = most / width;
+    for (int y = 0; y < job.height; y += rows)
+      add_part(job, {x, y, width, std::min(rows, job.height - y)}, sums);
+  }
   return sums;
 }
 

@@ -3,7 +3,9 @@
 // The shortlist on the CPU: of many keys few are wanted, so the best ones are sorted some at a
 // time.
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <iterator>
 #include <vector>
 
 #include "cpu/common.hpp"
@@ -42,14 +44,26 @@ class Chosen {
   std::vector<PoseCandidate> kept_, apart_;
 };
 
+/// The least key of a place that is so close.
+SurveyKey least_key(double closeness) {
+  auto least = static_cast<float>(closeness);
+  if (least < closeness) least = std::nextafter(least, INFINITY);
+  return survey_key(least, ~std::uint32_t{0});
+}
+
 std::vector<SurveyKey> keys_of(const stage::Shortlist::Problem& p,
                                const stage::Shortlist::Buffers& b) {
-  std::vector<SurveyKey> keys;
+  const SurveyKey least = least_key(p.choice.least);
   const std::int64_t cells = p.cells().count();
-  for (int picture = 0; picture < p.pictures; ++picture)
+  std::vector<std::vector<SurveyKey>> of_pictures(p.pictures);
+  tbb::parallel_for(0, p.pictures, [&](int picture) {
     if (b.searched[picture])
-      for (std::int64_t i = picture * cells; i < (picture + 1) * cells; ++i)
-        if (b.best[i] && closeness_of(b.best[i]) >= p.choice.least) keys.push_back(b.best[i]);
+      std::copy_if(b.best + picture * cells, b.best + (picture + 1) * cells,
+                   std::back_inserter(of_pictures[picture]),
+                   [&](SurveyKey key) { return key >= least; });
+  });
+  std::vector<SurveyKey> keys;
+  for (const auto& some : of_pictures) keys.insert(keys.end(), some.begin(), some.end());
   return keys;
 }
 

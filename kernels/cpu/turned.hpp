@@ -12,5 +12,8 @@ namespace xcorr::cpu {
 template <class T>
 TurnedSums turned(const TurnedTemplate<T>& from, const TurnMap& map, std::int64_t pitch, T* picture,
                   std::uint8_t* mask);
+/// The same of bytes by vectors.
+TurnedSums turned(const TurnedTemplate<std::uint8_t>& from, const TurnMap& map, std::int64_t pitch,
+                  std::uint8_t* picture, std::uint8_t* mask);
 
 }  // namespace xcorr::cpu
