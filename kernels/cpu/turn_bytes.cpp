@@ -166,6 +166,7 @@ class Turning {
     };
     const V inner_u = inside(u, size.width), inner_v = inside(v, size.height);
     counts = hn::And(counts, hn::And(hn::Eq(u, inner_u), hn::Eq(v, inner_v)));
+    if (hn::AllFalse(D(), counts)) return hn::Zero(D());
     const V fraction = hn::Set(D(), 127);
     const V across = hn::And(inner_u, fraction), down = hn::And(inner_v, fraction);
     const V at = hn::Add(hn::Mul(hn::ShiftRight<7>(inner_v), hn::Set(D(), rimmed_.pitch)),
