@@ -6,7 +6,6 @@
 
 #include "cpu/common.hpp"
 #include "cpu/turned.hpp"
-#include "stages/score.hpp"
 
 namespace xcorr::cpu {
 namespace {
@@ -39,8 +38,7 @@ TurnedSums turned(const TurnedTemplate<T>& from, const TurnMap& map, std::int64_
       squares += SumOf<T>(pixel.value) * pixel.value;
     }
   }
-  const double n2_variance = double(n2_covariance<TermOf<T>>(counted, squares, sum, sum));
-  return {{double(sum), double(squares), n2_variance}, double(counted)};
+  return turned_sums<T>(counted, sum, squares);
 }
 
 template TurnedSums turned(const TurnedTemplate<std::uint8_t>&, const TurnMap&, std::int64_t,

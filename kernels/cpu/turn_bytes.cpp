@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "cpu/turned.hpp"
-#include "stages/score.hpp"
 
 namespace xcorr::cpu::turn_bytes {
 
@@ -253,8 +252,7 @@ TurnedSums turned(const TurnedTemplate<std::uint8_t>& from, const TurnMap& map, 
   static const turn_bytes::Weights weights;
   const auto [counted, sum, squares] =
       turn_bytes::turned_by_vectors({&from, &map, &weights, pitch, picture, mask});
-  const auto n2_variance = double(n2_covariance<TermOf<std::uint8_t>>(counted, squares, sum, sum));
-  return {{double(sum), double(squares), n2_variance}, double(counted)};
+  return turned_sums<std::uint8_t>(counted, sum, squares);
 }
 
 }  // namespace xcorr::cpu

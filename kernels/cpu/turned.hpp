@@ -3,9 +3,17 @@
 // Turned and scaled templates on the CPU.
 #pragma once
 
+#include "stages/score.hpp"
 #include "stages/turn.hpp"
 
 namespace xcorr::cpu {
+
+/// What is said of a picture with these sums over the pixels that count. T: of the pixels.
+template <class T>
+TurnedSums turned_sums(std::int64_t counted, SumOf<T> sum, SumOf<T> squares) {
+  const auto n2_variance = double(n2_covariance<TermOf<T>>(counted, squares, sum, sum));
+  return {{double(sum), double(squares), n2_variance}, double(counted)};
+}
 
 /// Makes a picture and its mask, of map.width x map.height. T: std::uint8_t, std::uint16_t, float.
 /// \param pitch  from row to row of both, in pixels

@@ -34,7 +34,7 @@ if not shutil.which("redis-server"):
 WIDTH, HEIGHT, RATE = 128, 96, 25
 SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "docs/results.schema.json").read_text(encoding="utf-8"))
 GAP = SCHEMA["properties"]["gap"]
-TAKEOVER = 30  # s; about 2 on two loaded cores, but Ray's processes begin late beside many others
+TAKEOVER = 5  # s; about 2 on two loaded cores
 
 
 class LiveCamera:
