@@ -27,6 +27,10 @@ constexpr Runtime no_runtime = {
     [](void*, Stream) { return absent(); },
     [](void*, Stream) { return absent(); },
     [](void*) -> Result<double> { return absent(); },
+    [](Stream) { return absent(); },
+    [](Stream) -> Result<void*> { return absent(); },
+    [](void*) {},
+    [](void*, Stream) { return absent(); },
 };
 
 }  // namespace

@@ -136,10 +136,42 @@ Result<double> elapsed(void* timer) {
   return 1e-3 * ms;
 }
 
+// Recordings are graphs. Only this thread's calls are in the way of one that is made.
+
+Status begin_recording(Stream stream) {
+  return check(cudaStreamBeginCapture(native(stream), cudaStreamCaptureModeThreadLocal),
+               "recording");
+}
+
+Result<void*> end_recording(Stream stream) {
+  cudaGraph_t graph = nullptr;
+  if (cudaError_t error = cudaStreamEndCapture(native(stream), &graph))
+    return check(error, "recording");
+  cudaGraphExec_t recording = nullptr;
+  const cudaError_t error = cudaGraphInstantiate(&recording, graph, 0);
+  cudaGraphDestroy(graph);
+  if (error != cudaSuccess) return check(error, "recording");
+  return recording;
+}
+
+void destroy_recording(void* recording) {
+  cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(recording));
+}
+
+Status replay(void* recording, Stream stream) {
+  return check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(recording), native(stream)),
+               "recording");
+}
+
 constexpr Runtime cuda_runtime = {
-    allocate,       release,      copy,          is_pinned,     is_here, create_stream,
-    destroy_stream, wait,         create_event,  destroy_event, record,  wait_for,
-    order,          create_timer, destroy_timer, start,         stop,    elapsed,
+    allocate,        release,       copy,
+    is_pinned,       is_here,       create_stream,
+    destroy_stream,  wait,          create_event,
+    destroy_event,   record,        wait_for,
+    order,           create_timer,  destroy_timer,
+    start,           stop,          elapsed,
+    begin_recording, end_recording, destroy_recording,
+    replay,
 };
 
 /// What kernels have been allowed, by device.

@@ -77,6 +77,10 @@ constexpr Runtime cpu_runtime = {
     start,
     stop,
     elapsed,
+    [](Stream) { return Status(Code::unsupported, "what a CPU does is not recorded"); },
+    [](Stream) { return Result<void*>(nullptr); },
+    [](void*) {},
+    [](void*, Stream) { return Status(); },
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 // Memory and streams of a backend, as a table of functions, and RAII over them.
 #pragma once
 
+#include <tuple>
 #include <utility>
 
 #include <xcorr/device.hpp>
@@ -52,6 +53,15 @@ struct Runtime {
   Status (*stop)(void* timer, Stream stream);
   /// Waits for the stop; returns seconds.
   Result<double> (*elapsed)(void* timer);
+  /// What is enqueued from now on, on that stream and on those that are ordered behind it, is
+  /// recorded instead of done. Memory is neither allocated nor waited for meanwhile.
+  Status (*begin_recording)(Stream stream);
+  /// Must follow, whatever failed in between; what was ordered behind it is ordered before it
+  /// again.
+  Result<void*> (*end_recording)(Stream stream);
+  void (*destroy_recording)(void* recording);
+  /// Enqueues all of it, with the arguments that it had.
+  Status (*replay)(void* recording, Stream stream);
 };
 
 const Runtime& runtime(Backend backend);
@@ -116,6 +126,49 @@ class SideStream {
   const Runtime* runtime_ = nullptr;
   Stream stream_;
   void* event_ = nullptr;
+};
+
+/// Work that is enqueued often with the same arguments, in the same memory: recorded once, it takes
+/// the host one call. Not for the CPU.
+class Recording {
+ public:
+  Recording() = default;
+  Recording(Recording&& other) noexcept { *this = std::move(other); }
+  Recording& operator=(Recording&& other) noexcept {
+    std::swap(runtime_, other.runtime_);
+    std::swap(recording_, other.recording_);
+    return *this;
+  }
+  ~Recording() {
+    if (runtime_) runtime_->destroy_recording(recording_);
+  }
+
+  /// Records what `enqueue` enqueues on the stream that it is called with.
+  template <class Enqueue>
+  static Result<Recording> make(Backend backend, Enqueue enqueue) {
+    const Runtime& runtime = xcorr::runtime(backend);
+    const auto stream = runtime.create_stream();
+    if (!stream.ok()) return stream.status();
+    Recording made;
+    Status status = runtime.begin_recording(stream.value());
+    if (status.ok()) {
+      status = enqueue(stream.value());
+      const auto recording = runtime.end_recording(stream.value());
+      if (recording.ok())
+        std::tie(made.runtime_, made.recording_) = std::pair(&runtime, recording.value());
+      if (status.ok() && !recording.ok()) status = recording.status();
+    }
+    runtime.destroy_stream(stream.value());
+    if (!status.ok()) return status;
+    return made;
+  }
+
+  explicit operator bool() const { return runtime_; }
+  Status run(Stream stream) const { return runtime_->replay(recording_, stream); }
+
+ private:
+  const Runtime* runtime_ = nullptr;
+  void* recording_ = nullptr;
 };
 
 /// Measures how long a stream works, by the device's own clock.

@@ -230,12 +230,7 @@ Status MatchPlan::select(const std::vector<bool>& wanted, Stream stream) {
   bool changed = false;
   for (TemplateGroup& group : groups_) changed |= group.select(wanted);
   if (!changed) return {};
-  if (best_.data()) {
-    std::vector<std::uint8_t> searched;
-    for (const Slot& slot : slots()) searched.push_back(wanted[slot.index]);
-    return runtime_->copy(bytes_copy(wanted_.data(), searched.data(), matched_), Memory::host,
-                          Memory::device, stream);
-  }
+  if (is_surveyed()) return mark(wanted, stream);
   const std::vector<std::uint32_t> none(matched_);
   for (std::uint32_t* counts : {counts_.as<std::uint32_t>(), sizes_.counts_in(results_)})
     if (Status s = runtime_->copy(bytes_copy(counts, none.data(), matched_ * sizeof none[0]),
@@ -243,6 +238,13 @@ Status MatchPlan::select(const std::vector<bool>& wanted, Stream stream) {
         !s.ok())
       return s;
   return {};
+}
+
+Status MatchPlan::mark(const std::vector<bool>& wanted, Stream stream) {
+  std::vector<std::uint8_t> searched;
+  for (const Slot& slot : slots()) searched.push_back(wanted[slot.index]);
+  return runtime_->copy(bytes_copy(wanted_.data(), searched.data(), matched_), Memory::host,
+                        Memory::device, stream);
 }
 
 Result<Rows> MatchPlan::read(const MatrixView& frame, Stream stream) {

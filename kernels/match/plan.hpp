@@ -71,6 +71,12 @@ class MatchPlan {
   /// peaks. For plans whose results are in device memory.
   Status select(const std::vector<bool>& wanted, Stream stream);
 
+  /// Whether it makes a survey instead of peaks.
+  bool is_surveyed() const { return best_.data(); }
+  /// Of a survey, the same by marks alone, which what reads the survey goes by: all are searched,
+  /// so what is enqueued stays the same.
+  Status mark(const std::vector<bool>& wanted, Stream stream);
+
   /// A template in the order of the results.
   struct Slot {
     std::uint32_t index;  ///< in the bank

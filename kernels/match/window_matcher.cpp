@@ -21,6 +21,9 @@ namespace {
 /// millisecond, and threads that wait for the next stage's work cost more than they save.
 constexpr std::int64_t least_shared_out = std::int64_t{1} << 17;
 
+/// So many windows one by one run side by side on a GPU, of which each leaves most idle.
+constexpr std::size_t most_lanes = 8;
+
 /// What windows of a batch have in common.
 struct BatchKey {
   GroupKey group;
@@ -78,6 +81,7 @@ struct __attribute__((visibility("hidden"))) WindowMatcher::Impl {
 
   std::size_t count = 0;  ///< of windows, of the last frame enqueued
   std::vector<Single> singles;
+  std::vector<SideStream> lanes;  ///< of singles
   std::optional<Stream> pending;
   bool is_small = false;  ///< what is searched
   tbb::task_arena alone{1};
@@ -92,7 +96,9 @@ struct __attribute__((visibility("hidden"))) WindowMatcher::Impl {
   bool may_batch(const SearchWindow& window) const;
   Status add_single(std::size_t number, const SearchWindow& window, std::vector<std::size_t>& used);
   Status provide(std::span<const SearchWindow> windows);
+  Status provide_lanes();
   Status enqueue(const MatrixView& view, Stream stream);
+  Status enqueue_singles(const MatrixView& view, Stream stream);
 };
 
 WindowMatcher::WindowMatcher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -239,6 +245,16 @@ Status WindowMatcher::Impl::provide(std::span<const SearchWindow> windows) {
   for (std::size_t i = 0; i < windows.size(); ++i)
     if (single[i])
       if (Status s = add_single(i, windows[i], used); !s.ok()) return s;
+  return provide_lanes();
+}
+
+Status WindowMatcher::Impl::provide_lanes() {
+  if (device.backend == Backend::cpu || singles.size() < 2) return {};
+  while (lanes.size() < std::min(singles.size(), most_lanes)) {
+    auto made = SideStream::make(device.backend);
+    if (!made.ok()) return made.status();
+    lanes.push_back(std::move(made.value()));
+  }
   return {};
 }
 
@@ -253,16 +269,24 @@ Status WindowMatcher::provide(std::span<const SearchWindow> windows) try {
 Status WindowMatcher::Impl::enqueue(const MatrixView& view, Stream stream) {
   for (auto& [key, batch] : batches)
     if (!batch.windows.empty())
-      if (Status s =
-              batch.together->enqueue(view, batch.windows, stream.handle ? stream : own_stream);
-          !s.ok())
-        return s;
-  const auto search = [&]() -> Status {
-    for (const Single& single : singles)
-      if (Status s = single.matcher->enqueue(view, stream); !s.ok()) return s;
-    return {};
-  };
+      if (Status s = batch.together->enqueue(view, batch.windows, stream); !s.ok()) return s;
+  const auto search = [&] { return enqueue_singles(view, stream); };
   return is_small && device.backend == Backend::cpu ? alone.execute(search) : search();
+}
+
+Status WindowMatcher::Impl::enqueue_singles(const MatrixView& view, Stream stream) {
+  const std::size_t beside = singles.size() > 1 ? std::min(lanes.size(), singles.size()) : 0;
+  const auto used = std::span(lanes).first(beside);
+  for (SideStream& lane : used)
+    if (Status s = lane.fork(stream); !s.ok()) return s;
+  for (std::size_t i = 0; i < singles.size(); ++i)
+    if (Status s = singles[i].matcher->enqueue(
+            view, used.empty() ? stream : used[i % used.size()].stream());
+        !s.ok())
+      return s;
+  for (SideStream& lane : used)
+    if (Status s = lane.join(stream); !s.ok()) return s;
+  return {};
 }
 
 Status WindowMatcher::enqueue(const MatrixView& frame, std::span<const SearchWindow> windows,
@@ -276,7 +300,7 @@ Status WindowMatcher::enqueue(const MatrixView& frame, std::span<const SearchWin
     return s;
   }
   impl_->pending = stream.handle ? stream : impl_->own_stream;
-  const Status status = impl_->enqueue(frame, stream);
+  const Status status = impl_->enqueue(frame, *impl_->pending);
   if (!status.ok()) {  // nothing may read the frame any more
     std::vector<std::vector<Peak>> unused;
     static_cast<void>(collect(unused));

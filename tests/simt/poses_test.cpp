@@ -9,6 +9,8 @@
 
 #include <xcorr/match.hpp>
 
+#include "simt/faults.hpp"
+
 namespace {
 
 using namespace xcorr;
@@ -22,41 +24,58 @@ std::uint8_t pixel_at(double x, double y) {
                                                30 * std::sin(0.05 * x * y / 9)));
 }
 
-/// With a polarity other than `same` the part is a negative.
-std::vector<Peak> match(Backend backend, const MatchSettings& settings, bool masked) {
+/// The frame and the part, turned by 30 degrees about (40, 30).
+struct Scene {
   std::vector<std::uint8_t> frame, part, mask;
-  for (int y = 0; y < frame_size.height; ++y)
-    for (int x = 0; x < frame_size.width; ++x) frame.push_back(pixel_at(x, y));
-  // Turned by 30 degrees about (40, 30).
-  const double cosine = std::sqrt(0.75), sine = 0.5;
-  for (int y = 0; y < part_size.height; ++y)
-    for (int x = 0; x < part_size.width; ++x) {
-      const double u = x - 15.5, v = y - 13.5;
-      const int pixel = pixel_at(40 + cosine * u + sine * v, 30 - sine * u + cosine * v);
-      part.push_back(
-          static_cast<std::uint8_t>(settings.polarity == Polarity::same ? pixel : 255 - pixel));
-      mask.push_back(u * u / 256 + v * v / 196 <= 1);
-    }
-  const MatrixView frame_view{frame.data(), ElementType::u8, frame_size, frame_size.width};
-  const MatrixView view{part.data(), ElementType::u8, part_size, part_size.width};
-  const MatrixView mask_view{mask.data(), ElementType::u8, part_size, part_size.width};
+
+  /// With a polarity other than `same` the part is a negative.
+  explicit Scene(Polarity polarity = Polarity::same) {
+    for (int y = 0; y < frame_size.height; ++y)
+      for (int x = 0; x < frame_size.width; ++x) frame.push_back(pixel_at(x, y));
+    const double cosine = std::sqrt(0.75), sine = 0.5;
+    for (int y = 0; y < part_size.height; ++y)
+      for (int x = 0; x < part_size.width; ++x) {
+        const double u = x - 15.5, v = y - 13.5;
+        const int pixel = pixel_at(40 + cosine * u + sine * v, 30 - sine * u + cosine * v);
+        part.push_back(static_cast<std::uint8_t>(polarity == Polarity::same ? pixel : 255 - pixel));
+        mask.push_back(u * u / 256 + v * v / 196 <= 1);
+      }
+  }
+  MatrixView view() const { return {frame.data(), ElementType::u8, frame_size, frame_size.width}; }
+};
+
+Result<Matcher> matcher_of(const Scene& scene, Backend backend, bool masked) {
+  auto device = open_device(backend);
+  if (!device.ok()) return device.status();
+  if (Status s = make_current(device.value()); !s.ok()) return s;
+  auto matcher = Matcher::create(device.value());
+  if (!matcher.ok()) return matcher.status();
+  const auto of_part = [](const std::vector<std::uint8_t>& pixels) {
+    return MatrixView{pixels.data(), ElementType::u8, part_size, part_size.width};
+  };
+  const MatrixView part = of_part(scene.part);
+  const auto masks = masked ? std::vector{of_part(scene.mask)} : std::vector<MatrixView>();
+  if (Status s = matcher.value().set_templates({&part, 1}, masks); !s.ok()) return s;
+  return matcher;
+}
+
+std::vector<Peak> match(Matcher& matcher, const MatrixView& frame, const MatchSettings& settings) {
   std::vector<Peak> peaks;
   const auto done = [&]() -> Status {
-    auto device = open_device(backend);
-    if (!device.ok()) return device.status();
-    if (Status s = make_current(device.value()); !s.ok()) return s;
-    auto matcher = Matcher::create(device.value());
-    if (!matcher.ok()) return matcher.status();
-    Matcher& m = matcher.value();
-    const auto masks = masked ? std::vector{mask_view} : std::vector<MatrixView>();
-    if (Status s = m.set_templates({&view, 1}, masks); !s.ok()) return s;
-    if (Status s = m.prepare(ElementType::u8, frame_size, settings); !s.ok()) return s;
-    if (Status s = m.enqueue(frame_view); !s.ok()) return s;
-    return m.collect(peaks);
+    if (Status s = matcher.prepare(ElementType::u8, frame.size, settings); !s.ok()) return s;
+    if (Status s = matcher.enqueue(frame); !s.ok()) return s;
+    return matcher.collect(peaks);
   };
   const Status status = done();
   EXPECT_TRUE(status.ok()) << status.message();
   return peaks;
+}
+
+std::vector<Peak> match(Backend backend, const MatchSettings& settings, bool masked) {
+  const Scene scene(settings.polarity);
+  auto matcher = matcher_of(scene, backend, masked);
+  EXPECT_TRUE(matcher.ok()) << matcher.status().message();
+  return match(matcher.value(), scene.view(), settings);
 }
 
 void expect_same(const MatchSettings& settings, bool masked) {
@@ -125,6 +144,36 @@ TEST(Poses, EverythingAtFullSize) {
     settings.poses.exhaustive = true;
     settings.kernel = "block_means";
     expect_same(settings, masked);
+  }
+}
+
+/// What small frames take is recorded with the first of them: after that it is a few calls, and the
+/// same is found in other places of other frames, at other poses and by other thresholds.
+TEST(Poses, SmallFramesAreRecorded) {
+  const Scene scene;
+  auto gpu = matcher_of(scene, Backend::cuda, false), cpu = matcher_of(scene, Backend::cpu, false);
+  ASSERT_TRUE(gpu.ok() && cpu.ok());
+  MatchSettings settings = turned();
+  settings.search_region = {0, 0, 60, 56};
+  match(gpu.value(), scene.view(), settings);
+  for (int i = 0; i < 6; ++i) {
+    settings.search_region.x = 2 * i;
+    settings.search_region.y = i % 4;
+    if (i > 1) settings.poses.vicinity = PoseVicinity{27.0 + i, 5, 1, 0};
+    if (i > 3) settings.threshold = i > 4 ? 0.9999 : 0.6;
+    constexpr long never = 1'000'000;
+    simt::break_call(never, simt::Fault::passing);
+    const auto found = match(gpu.value(), scene.view(), settings);
+    const long calls = simt::mend();
+    if (i < 4) EXPECT_LE(calls, 8);
+    const auto expected = match(cpu.value(), scene.view(), settings);
+    ASSERT_EQ(found.size(), expected.size());
+    EXPECT_EQ(found.empty(), i > 4);
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      EXPECT_EQ(found[k].score, expected[k].score);
+      EXPECT_NEAR(found[k].pose.center_x, expected[k].pose.center_x, 1e-3);
+      EXPECT_NEAR(found[k].pose.center_y, expected[k].pose.center_y, 1e-3);
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 //
 // The runtime API on a CPU, see simt/runtime_api.hpp. Device memory is a block of exactly the size
 // asked for, filled with garbage, so that AddressSanitizer sees what lies outside.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "simt/faults.hpp"
 #include "simt/runtime_api.hpp"
@@ -119,10 +121,35 @@ int driver_version() {
 
 }  // namespace
 
-struct CUstream_st {};
+/// How much of each stream's captured work something comes behind.
+using Behind = std::map<CUstream_st*, std::size_t>;
+
+/// What a graph does, in the order in which it was captured.
+struct CUgraph_st {
+  std::vector<std::function<cudaError_t()>> work;
+  Behind all;
+};
+struct CUgraphExec_st : CUgraph_st {};
+
+struct CUstream_st {
+  CUgraph_st* capture = nullptr;  ///< the graph that captures it
+  Behind behind = {};
+};
 struct CUevent_st {
   std::chrono::steady_clock::time_point time;
+  CUgraph_st* capture = nullptr;
+  Behind behind = {};
 };
+
+namespace {
+
+/// That captures what this thread does.
+thread_local CUgraph_st* capturing = nullptr;
+
+/// What waits, allocates or knows no stream must not be called meanwhile.
+bool is_allowed(cudaStream_t stream) { return !capturing || (stream && !stream->capture); }
+
+}  // namespace
 
 // ---- errors and devices ---------------------------------------------------------------------
 
@@ -149,6 +176,10 @@ const char* cudaGetErrorName(cudaError_t error) {
       return "cudaErrorNotReady";
     case cudaErrorIllegalAddress:
       return "cudaErrorIllegalAddress";
+    case cudaErrorStreamCaptureUnsupported:
+      return "cudaErrorStreamCaptureUnsupported";
+    case cudaErrorStreamCaptureUnjoined:
+      return "cudaErrorStreamCaptureUnjoined";
     case cudaErrorUnknown:
       return "cudaErrorUnknown";
   }
@@ -246,6 +277,7 @@ std::size_t simt::allocated_bytes() { return memory().used(); }
 
 cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
   *pointer = nullptr;
+  if (capturing) return fail(cudaErrorStreamCaptureUnsupported);
   const auto allocate = [&] {
     *pointer = memory().allocate(bytes);
     return *pointer ? cudaSuccess : fail(cudaErrorMemoryAllocation);
@@ -281,10 +313,11 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   });
 }
 
-cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                         std::size_t width, std::size_t height, cudaMemcpyKind) {
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
+                              std::size_t from_pitch, std::size_t width, std::size_t height,
+                              cudaMemcpyKind, cudaStream_t stream) {
   if (width > to_pitch || width > from_pitch) return fail(cudaErrorInvalidValue);
-  return call([&] {
+  return simt::enqueue(stream, [=] {
     for (std::size_t row = 0; width > 0 && row < height; ++row)
       std::memcpy(static_cast<std::byte*>(to) + row * to_pitch,
                   static_cast<const std::byte*>(from) + row * from_pitch, width);
@@ -292,24 +325,23 @@ cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::
   });
 }
 
-cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
-                              std::size_t from_pitch, std::size_t width, std::size_t height,
-                              cudaMemcpyKind kind, cudaStream_t) {
-  return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
-}
-
-cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-  return cudaMemcpy2D(to, bytes, from, bytes, bytes, 1, kind);
+cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                         std::size_t width, std::size_t height, cudaMemcpyKind kind) {
+  return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t) {
-  return cudaMemcpy(to, from, bytes, kind);
+                            cudaStream_t stream) {
+  return cudaMemcpy2DAsync(to, bytes, from, bytes, bytes, 1, kind, stream);
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
 }
 
 cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width,
-                              std::size_t height, cudaStream_t) {
-  return call([&] {
+                              std::size_t height, cudaStream_t stream) {
+  return simt::enqueue(stream, [=] {
     for (std::size_t row = 0; row < height; ++row)
       std::memset(static_cast<std::byte*>(to) + row * pitch, value, width);
     return cudaSuccess;
@@ -339,11 +371,20 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     return cudaSuccess;
   });
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) {
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (!is_allowed(stream)) return fail(cudaErrorStreamCaptureUnsupported);
   return call([] { return cudaSuccess; });
 }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) {
-  return call([] { return cudaSuccess; });
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  return call([&] {
+    if (event->capture && event->capture == capturing) {
+      stream->capture = event->capture;
+      stream->capture->all.try_emplace(stream);
+      for (const auto& [other, work] : event->behind)
+        stream->behind[other] = std::max(stream->behind[other], work);
+    }
+    return cudaSuccess;
+  });
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
@@ -359,13 +400,16 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
     return cudaSuccess;
   });
 }
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return call([&] {
     event->time = std::chrono::steady_clock::now();
+    event->capture = stream ? stream->capture : nullptr;
+    event->behind = stream ? stream->behind : Behind();
     return cudaSuccess;
   });
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t) {
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (event->capture) return fail(cudaErrorStreamCaptureUnsupported);
   return call([] { return cudaSuccess; });
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
@@ -375,9 +419,78 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
   });
 }
 
+// ---- graphs ---------------------------------------------------------------------------------
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  if (!stream || stream->capture || capturing) return fail(cudaErrorStreamCaptureUnsupported);
+  return call([&] {
+    capturing = stream->capture = new CUgraph_st;
+    capturing->all.try_emplace(stream);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  *graph = nullptr;
+  CUgraph_st* const made = stream->capture;
+  if (!made) return fail(cudaErrorInvalidValue);
+  const bool joined = std::ranges::all_of(
+      made->all, [&](const auto& last) { return stream->behind[last.first] >= last.second; });
+  for (const auto& [captured, work] : made->all) {
+    captured->capture = nullptr;
+    captured->behind.clear();
+  }
+  capturing = nullptr;
+  const cudaError_t error = simt::call();
+  if (joined && !error) {
+    *graph = made;
+    return cudaSuccess;
+  }
+  delete made;
+  return fail(error ? error : cudaErrorStreamCaptureUnjoined);
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long) {
+  return call([&] {
+    *made = new CUgraphExec_st{*graph};
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t) {
+  return call([&] {
+    for (const auto& work : graph->work)
+      if (const cudaError_t error = work()) return error;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  return call_to_free([&] {
+    delete graph;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
+  return call_to_free([&] {
+    delete graph;
+    return cudaSuccess;
+  });
+}
+
 // ---- launches -------------------------------------------------------------------------------
 
 namespace simt {
+
+cudaError_t enqueue(cudaStream_t stream, std::function<cudaError_t()> work) {
+  if (capturing && !stream) return fail(cudaErrorStreamCaptureUnsupported);
+  if (const cudaError_t error = call()) return fail(error);
+  if (!stream || !stream->capture) return work();
+  stream->capture->work.push_back(std::move(work));
+  stream->behind[stream] = ++stream->capture->all[stream];
+  return cudaSuccess;
+}
 
 cudaError_t set_function_attribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   if (const cudaError_t error = simt::call()) return fail(error);
@@ -389,7 +502,7 @@ cudaError_t set_function_attribute(const void* kernel, cudaFuncAttribute attribu
   return cudaSuccess;
 }
 
-cudaError_t launch(const Launch& launch) {
+cudaError_t check(const Launch& launch) {
   const dim3 g = launch.grid, b = launch.block;
   const bool grid_fits = g.x && g.y && g.z && g.x <= 0x7fffffff && g.y <= 65535 && g.z <= 65535;
   const bool block_fits =
@@ -402,8 +515,6 @@ cudaError_t launch(const Launch& launch) {
         std::max(shared_without_asking, raised == raised_limits().end() ? 0 : raised->second);
     if (launch.shared_bytes > limit) return fail(cudaErrorInvalidValue);
   }
-  if (const cudaError_t error = simt::call()) return fail(error);
-  run(launch);
   return cudaSuccess;
 }
 

@@ -59,20 +59,25 @@ Status check(const std::vector<BankTemplate>& bank, const MatchSettings& s) {
   return {};
 }
 
+/// A recording searches all pictures of a survey, which then must not be more scores than that: a
+/// GPU has them sooner than the launches of those that are wanted.
+constexpr std::int64_t most_recorded_scores = std::int64_t{1} << 22;
+
 /// Of the pictures at these poses, those whose poses are in the vicinity, with half a step of the
 /// grid round it, and the nearest ones.
-std::vector<bool> near_ones(const PoseGrid& grid, std::span<const PoseIndex> poses,
+std::vector<bool> near_ones(const PoseGrid& grid, std::span<const PoseParts> poses,
                             const PoseVicinity& vicinity) {
-  const int level = grid.top();
   const auto past = [](double distance, double reach, double step) {
     return step > 0 ? std::max(std::abs(distance) - reach, 0.0) / step : 0;
   };
+  const double angle_step = grid.angle_step(grid.top()) / degree,
+               scale_step = grid.scale_step(grid.top());
+  const double log_scale = std::log(vicinity.scale), log_growth = std::log1p(vicinity.growth);
   std::vector<double> distances;
-  for (const PoseIndex pose : poses) {
-    const double turned = std::remainder(grid.angle(level, pose) / degree - vicinity.angle, 360);
-    const double grown = std::log(grid.scale(level, pose) / vicinity.scale);
-    distances.push_back(std::max(past(turned, vicinity.turn, grid.angle_step(level) / degree),
-                                 past(grown, std::log1p(vicinity.growth), grid.scale_step(level))));
+  for (const PoseParts& pose : poses) {
+    const double turned = std::remainder(pose.angle - vicinity.angle, 360);
+    distances.push_back(std::max(past(turned, vicinity.turn, angle_step),
+                                 past(pose.log_scale - log_scale, log_growth, scale_step)));
   }
   const double least = std::max(0.5, distances.empty() ? 0 : *std::ranges::min_element(distances));
   std::vector<bool> near;
@@ -103,6 +108,9 @@ Result<PosePlan> PosePlan::make(const Device& device, const std::vector<BankTemp
   for (const BankTemplate& t : bank)
     if (Status s = plan.add(t, stream); !s.ok()) return s;
   if (Status s = plan.make_pyramid(); !s.ok()) return s;
+  plan.is_recorded_ = plan.can_be_recorded();
+  if (plan.is_recorded_)
+    if (Status s = plan.make_window(); !s.ok()) return s;
   return plan;
 }
 
@@ -139,9 +147,13 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   auto descent = PoseDescent::make(device_, templ, top.value(), pictures.value().poses, sizes(),
                                    settings_, stream);
   if (!descent.ok()) return descent.status();
-  std::vector<bool> all(pictures.value().poses.size(), true);
+  std::vector<PoseParts> poses;
+  for (const PoseIndex pose : pictures.value().poses)
+    poses.push_back(
+        {templ.grid().angle(level, pose) / degree, std::log(templ.grid().scale(level, pose))});
+  std::vector<bool> all(poses.size(), true);
   searches_.push_back({std::move(templ), std::move(top.value()), std::move(descent.value()),
-                       std::move(pictures.value().poses), std::move(all)});
+                       std::move(poses), std::move(all)});
   return {};
 }
 
@@ -166,6 +178,22 @@ Status PosePlan::make_pyramid() {
   return {};
 }
 
+bool PosePlan::can_be_recorded() const {
+  if (device_.backend == Backend::cpu) return false;
+  std::int64_t scores = 0;
+  for (const Search& search : searches_) {
+    if (search.templ.is_live() || !search.top.is_surveyed()) return false;
+    scores += std::ssize(search.poses) * search.top.region().area();
+  }
+  return scores <= most_recorded_scores;
+}
+
+Status PosePlan::make_window() {
+  auto block = Block::make(device_.backend, padded_pitch(region_.width) * region_.height);
+  if (block.ok()) window_ = std::move(block.value());
+  return block.status();
+}
+
 bool PosePlan::adopt(const MatchSettings& settings) {
   MatchSettings same = settings;
   same.search_region = settings_.search_region;
@@ -182,6 +210,7 @@ bool PosePlan::adopt(const MatchSettings& settings) {
         PoseDescent::least_closeness(search.templ, settings.threshold, search.templ.grid().top());
     search.top.adopt(coarse);
   }
+  if (settings.threshold != settings_.threshold) recording_ = {};
   settings_ = settings;
   region_ = region;
   return true;
@@ -197,9 +226,34 @@ Status PosePlan::enqueue(const MatrixView& frame, Stream stream) {
 
 Status PosePlan::enqueue_levels(const MatrixView& frame, Stream stream) {
   if (searches_.empty() || region_.empty()) return {};
-  const auto rows = reader_.read(frame, region_, stream);
+  if (Status s = read(frame, stream); !s.ok()) return s;
+  for (Search& search : searches_) {
+    if (Status s = select(search, stream); !s.ok()) return s;
+    if (Status s = search.templ.refresh(search.wanted, stream); !s.ok()) return s;
+  }
+  if (is_recorded_ && !recording_) {
+    auto made = Recording::make(device_.backend, [&](Stream own) { return enqueue_search(own); });
+    if (made.ok()) recording_ = std::move(made.value());
+    // Launches do the same.
+    is_recorded_ = made.ok();
+  }
+  return is_recorded_ ? recording_.run(stream) : enqueue_search(stream);
+}
+
+Status PosePlan::read(const MatrixView& frame, Stream stream) {
+  const auto rows = reader_.read(frame, region_, stream, is_recorded_ ? &window_ : nullptr);
   if (!rows.ok()) return rows.status();
   pyramid_[0].rows = rows.value();
+  const auto& [data, pitch] = rows.value();
+  if (!is_recorded_ || data == window_.data()) return {};
+  const std::int64_t own_pitch = padded_pitch(region_.width);
+  pyramid_[0].rows = {window_.as<std::uint8_t>(), own_pitch};
+  return runtime_->copy({window_.data(), own_pitch, data, pitch, std::size_t(region_.width),
+                         std::size_t(region_.height)},
+                        Memory::device, Memory::device, stream);
+}
+
+Status PosePlan::enqueue_search(Stream stream) {
   for (std::size_t level = 1; level < pyramid_.size(); ++level) {
     const PyramidLevel &from = pyramid_[level - 1], &to = pyramid_[level];
     const stage::Halve::Buffers buffers{
@@ -212,8 +266,6 @@ Status PosePlan::enqueue_levels(const MatrixView& frame, Stream stream) {
   for (Search& search : searches_) {
     const PyramidLevel& top = pyramid_[search.templ.grid().top()];
     const MatrixView view{top.rows.data, type_, top.size, top.rows.pitch, Memory::device};
-    if (Status s = select(search, stream); !s.ok()) return s;
-    if (Status s = search.templ.refresh(search.wanted, stream); !s.ok()) return s;
     if (Status s = search.top.enqueue(view, stream); !s.ok()) return s;
     if (Status s = search.descent.enqueue(search.templ, pyramid_, settings_.threshold, stream);
         !s.ok())
@@ -227,7 +279,10 @@ Status PosePlan::select(Search& search, Stream stream) {
   search.wanted = settings_.poses.vicinity
                       ? near_ones(search.templ.grid(), search.poses, *settings_.poses.vicinity)
                       : std::vector<bool>(search.poses.size(), true);
-  if (Status s = search.top.select(search.wanted, stream); !s.ok()) return s;
+  if (Status s = is_recorded_ ? search.top.mark(search.wanted, stream)
+                              : search.top.select(search.wanted, stream);
+      !s.ok())
+    return s;
   search.selected = settings_.poses.vicinity;
   return {};
 }

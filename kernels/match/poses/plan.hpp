@@ -13,6 +13,12 @@
 
 namespace xcorr {
 
+/// What tells how far a pose is from others.
+struct PoseParts {
+  double angle;      ///< degrees
+  double log_scale;  ///< natural
+};
+
 class PosePlan {
  public:
   /// The templates must be of u8. Errors: invalid_argument and unsupported name what
@@ -46,7 +52,7 @@ class PosePlan {
     PoseTemplate templ;
     MatchPlan top;
     PoseDescent descent;
-    std::vector<PoseIndex> poses;  ///< of the top's templates
+    std::vector<PoseParts> poses;  ///< of the top's templates
     std::vector<bool> wanted;      ///< which of them are searched
     std::optional<PoseVicinity> selected = {};
   };
@@ -60,9 +66,16 @@ class PosePlan {
   Status make_pyramid();
   /// The sizes of the pyramid's levels.
   std::vector<Size> sizes() const;
+  /// Whether all that a frame takes can be enqueued by a recording.
+  bool can_be_recorded() const;
+  Status make_window();
+  /// Brings the searched region to the pyramid's level 0.
+  Status read(const MatrixView& frame, Stream stream);
   /// Lets the top search the poses of the settings' vicinity alone.
   Status select(Search& search, Stream stream);
   Status enqueue_levels(const MatrixView& frame, Stream stream);
+  /// What depends on nothing but the pyramid's level 0, the threshold and what is selected.
+  Status enqueue_search(Stream stream);
   Found found_at(const Search& search, const PoseDescent::End& end) const;
   /// Those that reach the threshold and overlap no better one too much, best first.
   std::vector<Found> suppressed(std::vector<Found> found) const;
@@ -79,6 +92,9 @@ class PosePlan {
   std::vector<Block> halved_;          ///< of level 1 and those above
   std::vector<PyramidLevel> pyramid_;  ///< of the frame that is searched
   std::vector<Search> searches_;
+  bool is_recorded_ = false;
+  Recording recording_;  ///< of enqueue_search()
+  Block window_;         ///< where that reads level 0
 };
 
 }  // namespace xcorr

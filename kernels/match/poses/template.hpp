@@ -43,6 +43,8 @@ class PoseTemplate {
   const PoseGrid& grid() const { return grid_; }
   Size size() const { return pyramid_.size; }
   ElementType type() const { return type_; }
+  /// Whether refresh() may make pictures anew.
+  bool is_live() const { return live_ != nullptr; }
   /// What a match's score may lose at a level because it lies between pixels and between poses:
   /// what the template itself loses half a pixel away.
   double slack(int level) const;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <tuple>
 #include <utility>
 
@@ -23,6 +24,8 @@ enum cudaError_t {
   cudaErrorInvalidDevice = 101,
   cudaErrorNotReady = 600,
   cudaErrorIllegalAddress = 700,
+  cudaErrorStreamCaptureUnsupported = 900,
+  cudaErrorStreamCaptureUnjoined = 904,
   cudaErrorUnknown = 999,
 };
 
@@ -36,6 +39,8 @@ enum cudaMemcpyKind {
 
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
+using cudaGraph_t = struct CUgraph_st*;
+using cudaGraphExec_t = struct CUgraphExec_st*;
 using CUdevice = int;
 
 inline constexpr unsigned cudaHostAllocDefault = 0, cudaStreamNonBlocking = 1, cudaEventDefault = 0,
@@ -114,6 +119,15 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end);
 
+enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph,
+                                 unsigned long long flags);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph);
+
 enum cudaLaunchAttributeID { cudaLaunchAttributeProgrammaticStreamSerialization = 6 };
 struct cudaLaunchAttribute {
   cudaLaunchAttributeID id;
@@ -132,8 +146,10 @@ struct cudaLaunchConfig_t {
 namespace simt {
 
 cudaError_t set_function_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
-/// Checks the launch against CUDA's limits and runs it.
-cudaError_t launch(const Launch& launch);
+/// Checks the launch against CUDA's limits.
+cudaError_t check(const Launch& launch);
+/// Does work of a stream: at once, or when the graph that captures the stream is launched.
+cudaError_t enqueue(cudaStream_t stream, std::function<cudaError_t()> work);
 
 template <class T>
 cudaError_t malloc_as(T** pointer, std::size_t bytes) {
@@ -177,17 +193,29 @@ struct Call {
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {
-  const simt::Call<Parameters...> call{kernel, {std::forward<Arguments>(arguments)...}};
-  return simt::launch({reinterpret_cast<const void*>(kernel), config->gridDim, config->blockDim,
-                       config->dynamicSmemBytes, call.run_thread, &call});
+  using Call = simt::Call<Parameters...>;
+  const Call call{kernel, {std::forward<Arguments>(arguments)...}};
+  const simt::Launch launch{reinterpret_cast<const void*>(kernel),
+                            config->gridDim,
+                            config->blockDim,
+                            config->dynamicSmemBytes,
+                            Call::run_thread,
+                            nullptr};
+  if (const cudaError_t error = simt::check(launch)) return error;
+  return simt::enqueue(config->stream, [call, launch] {
+    simt::Launch own = launch;
+    own.parameters = &call;
+    simt::run(own);
+    return cudaSuccess;
+  });
 }
 
 template <class T>
 cudaError_t cudaMemcpyToSymbolAsync(T& symbol, const void* from, std::size_t bytes,
                                     std::size_t offset = 0,
                                     cudaMemcpyKind kind = cudaMemcpyHostToDevice,
-                                    cudaStream_t = nullptr) {
-  return cudaMemcpy(reinterpret_cast<std::byte*>(&symbol) + offset, from, bytes, kind);
+                                    cudaStream_t stream = nullptr) {
+  return cudaMemcpyAsync(reinterpret_cast<std::byte*>(&symbol) + offset, from, bytes, kind, stream);
 }
 template <class T>
 cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, std::size_t bytes,
