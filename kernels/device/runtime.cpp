@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <tuple>
 
 #include <xcorr/exceptions.hpp>
 
@@ -176,6 +177,25 @@ Result<SideStream> SideStream::make(Backend backend) {
   if (!event.ok()) return event.status();
   side.event_ = event.value();
   return side;
+}
+
+Result<Recording> Recording::make(Backend backend, const std::function<Status(Stream)>& enqueue) {
+  const Runtime& runtime = xcorr::runtime(backend);
+  const auto stream = runtime.create_stream();
+  if (!stream.ok()) return stream.status();
+  Recording made;
+  Status status = runtime.begin_recording(stream.value());
+  if (status.ok()) {
+    status = enqueue(stream.value());
+    const auto recording = runtime.end_recording(stream.value());
+    if (recording.ok())
+      std::tie(made.runtime_, made.recording_) = std::pair(&runtime, recording.value());
+    else if (status.ok())
+      status = recording.status();
+  }
+  runtime.destroy_stream(stream.value());
+  if (!status.ok()) return status;
+  return made;
 }
 
 Result<Timer> Timer::make(Backend backend) {

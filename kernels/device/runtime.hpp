@@ -3,7 +3,7 @@
 // Memory and streams of a backend, as a table of functions, and RAII over them.
 #pragma once
 
-#include <tuple>
+#include <functional>
 #include <utility>
 
 #include <xcorr/device.hpp>
@@ -144,24 +144,7 @@ class Recording {
   }
 
   /// Records what `enqueue` enqueues on the stream that it is called with.
-  template <class Enqueue>
-  static Result<Recording> make(Backend backend, Enqueue enqueue) {
-    const Runtime& runtime = xcorr::runtime(backend);
-    const auto stream = runtime.create_stream();
-    if (!stream.ok()) return stream.status();
-    Recording made;
-    Status status = runtime.begin_recording(stream.value());
-    if (status.ok()) {
-      status = enqueue(stream.value());
-      const auto recording = runtime.end_recording(stream.value());
-      if (recording.ok())
-        std::tie(made.runtime_, made.recording_) = std::pair(&runtime, recording.value());
-      if (status.ok() && !recording.ok()) status = recording.status();
-    }
-    runtime.destroy_stream(stream.value());
-    if (!status.ok()) return status;
-    return made;
-  }
+  static Result<Recording> make(Backend backend, const std::function<Status(Stream)>& enqueue);
 
   explicit operator bool() const { return runtime_; }
   Status run(Stream stream) const { return runtime_->replay(recording_, stream); }

@@ -342,6 +342,9 @@ class AlignSteps {
  public:
   /// From where a search led three or four are taken, unless something else is there.
   static constexpr int most = 6;
+  /// Steps become several times shorter from one to the next; after one of at most that many pixels
+  /// the rest is a tenth of what noise does.
+  static constexpr double shortest = 1e-3;
   /// How far turning and scaling may move what is at the radius: more than the steps of a search.
   static constexpr double farthest = 3;
 
@@ -368,18 +371,18 @@ class AlignSteps {
     }
     pose_.x += pose_.cosine * found[0] + pose_.sine * found[1];
     pose_.y += pose_.cosine * found[1] - pose_.sine * found[0];
-    const double radius = radius_ * start_.scale;
-    turn(found[2] / radius);
-    pose_.scale *= 1 + found[3] / radius;
+    const double radius = radius_ * start_.scale, per_radius = 1 / radius;
+    turn(found[2] * per_radius);
+    pose_.scale += pose_.scale * found[3] * per_radius;
     is_aligned_ =
         fabs(pose_.x - start_.x) <= 1 && fabs(pose_.y - start_.y) <= 1 &&
         fabs(pose_.sine * start_.cosine - pose_.cosine * start_.sine) * radius <= farthest &&
-        fabs(pose_.scale / start_.scale - 1) * radius <= farthest;
+        fabs(pose_.scale - start_.scale) * radius_ <= farthest;
     if (!is_aligned_) return false;
     double longest = 0;
     XCORR_UNROLL
     for (int i = 0; i < 4; ++i) longest = fabs(found[i]) > longest ? fabs(found[i]) : longest;
-    return longest > 1e-4;
+    return longest > shortest;
   }
 
   XCORR_HD Alignment result() const {
@@ -391,8 +394,8 @@ class AlignSteps {
   /// By about that small an angle, in radians: a rotation by its tangent, without trigonometry,
   /// which takes more registers than all else.
   XCORR_HD void turn(double angle) {
-    const double half = angle / 2, cosine = (1 - half * half) / (1 + half * half),
-                 sine = 2 * half / (1 + half * half);
+    const double half = angle / 2, share = 1 / (1 + half * half),
+                 cosine = (1 - half * half) * share, sine = 2 * half * share;
     const double before = pose_.cosine;
     pose_.cosine = before * cosine - pose_.sine * sine;
     pose_.sine = pose_.sine * cosine + before * sine;
@@ -473,9 +476,10 @@ struct Align {
   };
 
   struct Buffers : Launch {
-    const std::uint8_t* frame = nullptr;      ///< its rows' bytes
-    const SmoothedPixel* smoothed = nullptr;  ///< the template, smoothed as the frame is
-    const AlignedPose* starts = nullptr;      ///< of scale 0: none, and all 0 comes out
+    const std::uint8_t* frame = nullptr;  ///< its rows' bytes
+    /// The template, smoothed as the frame is; given to a plan by set_rights().
+    const SmoothedPixel* smoothed = nullptr;
+    const AlignedPose* starts = nullptr;  ///< of scale 0: none, and all 0 comes out
     Alignment* alignments = nullptr;
   };
 

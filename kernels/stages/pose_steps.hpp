@@ -129,8 +129,6 @@ struct PoseCandidate {
   double closeness, score;
   std::int32_t twice_x, twice_y;  ///< twice the coordinates of the centre
   PoseIndex pose;                 ///< of the level
-  std::int32_t may_climb;         ///< not 0: something better may be nearby
-  std::int32_t unused;
 };
 
 }  // namespace xcorr

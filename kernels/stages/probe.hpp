@@ -82,8 +82,8 @@ struct Probe {
     const PoseCandidate* candidates = nullptr;
     const std::int32_t* candidate_count = nullptr;
     const Alignment* alignments = nullptr;  ///< of the candidates, if aligned
-    /// Of each candidate that may climb, the tries, in the order of neighbours; of others
-    /// undefined. Of equal scores the upper place wins, then the left one.
+    /// Of each candidate the tries, in the order of neighbours. Of equal scores the upper place
+    /// wins, then the left one.
     ProbedPlace* found = nullptr;
   };
 
@@ -107,11 +107,11 @@ struct Probe {
   struct Try {
     PoseIndex pose;
     std::int32_t twice_x, twice_y;
-    bool exists;  ///< the candidate may climb, and the grid has that pose
+    bool exists;  ///< the grid has that pose
   };
   XCORR_HD static Try try_of(const Problem& p, const Buffers& b, int candidate, int k) {
     const PoseCandidate& from = b.candidates[candidate];
-    Try one{from.pose, from.twice_x, from.twice_y, p.aligned || from.may_climb};
+    Try one{from.pose, from.twice_x, from.twice_y, true};
     if (p.aligned)
       settle(p.steps, {b.angles, b.inverse_scales}, b.alignments[candidate].pose, one);
     else if (!p.steps.neighbour(p.level, one.pose, k))

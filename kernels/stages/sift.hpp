@@ -23,16 +23,23 @@ struct PoseChoice {
   int wanted = 1;
   double margin = 0;
 
-  XCORR_HD static double squared_distance(const PoseCandidate& a, const PoseCandidate& b) {
-    const double x = a.twice_x - b.twice_x, y = a.twice_y - b.twice_y;
-    return x * x + y * y;
-  }
   XCORR_HD bool same(const PoseSteps& steps, int level, const PoseCandidate& a,
                      const PoseCandidate& b) const {
-    return squared_distance(a, b) < near * near && steps.adjoin(level, a.pose, b.pose);
+    return squared_distance(a, b) < square_of(near) && steps.adjoin(level, a.pose, b.pose);
   }
   XCORR_HD bool apart(const PoseCandidate& a, const PoseCandidate& b) const {
-    return squared_distance(a, b) >= far * far;
+    return squared_distance(a, b) >= square_of(far);
+  }
+
+ private:
+  /// In whole numbers, which take a GPU a fraction of the time.
+  XCORR_HD static std::int64_t squared_distance(const PoseCandidate& a, const PoseCandidate& b) {
+    const std::int64_t x = a.twice_x - b.twice_x, y = a.twice_y - b.twice_y;
+    return x * x + y * y;
+  }
+  /// Of whole numbers those below are the same as those below the square.
+  XCORR_HD static std::int64_t square_of(double distance) {
+    return static_cast<std::int64_t>(ceil(distance * distance));
   }
 };
 
@@ -50,7 +57,6 @@ XCORR_HD inline PoseCandidate one_level_down(PoseCandidate c) {
   c.twice_x = 2 * c.twice_x + 1;
   c.twice_y = 2 * c.twice_y + 1;
   c.pose = PoseSteps::below(c.pose);
-  c.may_climb = 1;
   return c;
 }
 
@@ -151,22 +157,14 @@ struct Sift {
 
   /// The candidate at the best of its tries, not yet below `no_closeness` if one is inside.
   XCORR_HD static PoseCandidate best_of(const Problem& p, const Buffers& b, int index) {
-    const PoseCandidate from = b.candidates[index];
-    if (!from.may_climb) return from;
-    PoseCandidate best = from;
+    PoseCandidate best = b.candidates[index];
     best.closeness = no_closeness;
     for (int k = 0; k < p.tries(); ++k) {
       const ProbedPlace& here = b.found[index * p.tries() + k];
       if (!here.is_inside) continue;
       const double closeness = closeness_of(p.minimum, p.polarity, here.score);
-      if (closeness <= best.closeness) continue;
-      const int x = here.twice_x - from.twice_x, y = here.twice_y - from.twice_y;
-      // At the rim of what was tried the best may lie past it.
-      constexpr int rim = 2 * (Probe::reach - 1);
-      const bool climbs = here.pose.angle != from.pose.angle ||
-                          here.pose.scale != from.pose.scale || x > rim || x < -rim || y > rim ||
-                          y < -rim;
-      best = {closeness, here.score, here.twice_x, here.twice_y, here.pose, climbs, 0};
+      if (closeness > best.closeness)
+        best = {closeness, here.score, here.twice_x, here.twice_y, here.pose};
     }
     return best;
   }

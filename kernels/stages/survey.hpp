@@ -188,8 +188,7 @@ struct Shortlist {
     const int x = SurveyCells::shift(column, within % SurveyCells::side, source.width),
               y = SurveyCells::shift(row, within / SurveyCells::side, source.height);
     const double closeness = closeness_of(key);
-    return {closeness, closeness, 2 * x + source.width - 1, 2 * y + source.height - 1, source.pose,
-            0,         0};
+    return {closeness, closeness, 2 * x + source.width - 1, 2 * y + source.height - 1, source.pose};
   }
 };
 

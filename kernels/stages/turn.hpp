@@ -20,6 +20,18 @@
 
 namespace xcorr {
 
+/// a * b + c.
+XCORR_HD inline std::int64_t multiply_add(std::int32_t a, std::int32_t b, std::int64_t c) {
+#ifdef __CUDA_ARCH__
+  // Where the compiler has moved a factor's widening out of a loop it takes four instructions.
+  std::int64_t sum;
+  asm("mad.wide.s32 %0, %1, %2, %3;" : "=l"(sum) : "r"(a), "r"(b), "l"(c));
+  return sum;
+#else
+  return std::int64_t{a} * b + c;
+#endif
+}
+
 /// From a place in a picture to the template. In 2^-24 pixels of its level, for half the distance
 /// of two samples: those of a picture lie at odd multiples of it from the centre.
 struct TurnMap {
@@ -57,10 +69,10 @@ struct CubicWeights {
   int of[4];
 
   XCORR_HD constexpr explicit CubicWeights(int fraction) : of{} {
-    const int f = fraction, f2 = f * f * 128, f3 = f * f * f, f1 = f * (128 * 128);
-    of[0] = (-f3 + 2 * f2 - f1 + 1024) >> 11;
-    of[2] = (-3 * f3 + 4 * f2 + f1 + 1024) >> 11;
-    of[3] = (f3 - f2 + 1024) >> 11;
+    const int f = fraction, one = 128;
+    of[0] = (f * (f * (2 * one - f) - one * one) + 1024) >> 11;
+    of[2] = (f * (f * (4 * one - 3 * f) + one * one) + 1024) >> 11;
+    of[3] = (f * f * (f - one) + 1024) >> 11;
     of[1] = 2048 - of[0] - of[2] - of[3];
   }
 };
@@ -106,28 +118,26 @@ struct TurnedTemplate {
   }
   XCORR_HD static int clamped(int i, int length) { return i < 0 ? 0 : i < length ? i : length - 1; }
   /// 256 times the template there; what lies outside is as the nearest pixel. The weights are those
-  /// of the fractions.
+  /// of the fractions. `read`: of four pixels, see ReadEach.
   template <class Read>
   XCORR_HD Sum value(const TurnedPlace& u, const TurnedPlace& v, const CubicWeights& across,
                      const CubicWeights& down, Read read) const {
     const int left = u.whole - 1, top = v.whole - 1;
     Sum sum = 0;
-    const auto add = [&](int j, const FourPixels<T>& row) {
-      Sum in_row = 0;
-      XCORR_UNROLL
-      for (int i = 0; i < 4; ++i) in_row += Sum(across.of[i]) * row.of[i];
-      sum += down.of[j] * in_row;
-    };
     if (left >= 0 && top >= 0 && left + 4 <= size.width && top + 4 <= size.height &&
         (top + 3) * size.width + left + 4 + Read::past <= size.width * size.height) {
       const T* const first = pixels + top * size.width + left;
       XCORR_UNROLL
-      for (int j = 0; j < 4; ++j) add(j, read(first + j * size.width));
+      for (int j = 0; j < 4; ++j)
+        sum += down.of[j] * read.template weighed<Sum>(first + j * size.width, across.of);
     } else {
       for (int j = 0; j < 4; ++j) {
         const T* const row = pixels + clamped(top + j, size.height) * size.width;
-        const auto at = [&](int i) { return row[clamped(left + i, size.width)]; };
-        add(j, {at(0), at(1), at(2), at(3)});
+        Sum in_row = 0;
+        XCORR_UNROLL
+        for (int i = 0; i < 4; ++i)
+          in_row += Sum(across.of[i]) * row[clamped(left + i, size.width)];
+        sum += down.of[j] * in_row;
       }
     }
     if constexpr (std::is_floating_point_v<T>)
@@ -154,17 +164,13 @@ struct TurnedRow {
   template <class T>
   XCORR_HD TurnedRow(const TurnedTemplate<T>& from, const TurnMap& map, int row)
       : by_u(2 * map.u_by_x), by_v(2 * map.v_by_x) {
-    const std::int64_t across = 1 - (map.width << map.log2_samples),
+    const std::int32_t across = 1 - (map.width << map.log2_samples),
                        down = 2 * row + 1 - (map.height << map.log2_samples);
-    u = map.u_by_x * across + map.u_by_y * down + from.centre_u;
-    v = map.v_by_x * across + map.v_by_y * down + from.centre_v;
+    u = multiply_add(map.u_by_y, down, multiply_add(map.u_by_x, across, from.centre_u));
+    v = multiply_add(map.v_by_y, down, multiply_add(map.v_by_x, across, from.centre_v));
   }
-  XCORR_HD TurnedPlace u_at(int sample) const {
-    return TurnedPlace(u + std::int64_t{by_u} * sample);
-  }
-  XCORR_HD TurnedPlace v_at(int sample) const {
-    return TurnedPlace(v + std::int64_t{by_v} * sample);
-  }
+  XCORR_HD TurnedPlace u_at(int sample) const { return TurnedPlace(multiply_add(by_u, sample, u)); }
+  XCORR_HD TurnedPlace v_at(int sample) const { return TurnedPlace(multiply_add(by_v, sample, v)); }
 };
 
 /// A pixel of a picture.

@@ -61,7 +61,6 @@ inline void compare_lists(Comparison& comparison, const Values& truth, const Val
     comparison.value(place, expected[i].twice_y, actual[i].twice_y, 0);
     comparison.value(place, expected[i].pose.angle, actual[i].pose.angle, 0);
     comparison.value(place, expected[i].pose.scale, actual[i].pose.scale, 0);
-    comparison.value(place, expected[i].may_climb, actual[i].may_climb, 0);
   }
   if (level > 0) return;
   const auto starts = view<xcorr::AlignedPose>(truth, "starts"),

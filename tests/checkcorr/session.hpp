@@ -65,6 +65,8 @@ const void* kept_rights(const Buffers& buffers) {
     return buffers.templates;
   else if constexpr (requires { buffers.mask; })
     return buffers.mask;
+  else if constexpr (requires { buffers.smoothed; })
+    return buffers.smoothed;
   else
     return nullptr;
 }

@@ -53,8 +53,7 @@ Status gather(const stage::Gather::Problem& p, const Device&, const stage::Gathe
       const RefinedPeak& peak = b.peaks[std::int64_t{i} * p.max_peaks + k];
       const stage::Gather::Source& source = b.sources[i];
       all.push_back({closeness_of(p.minimum, p.polarity, peak.score), peak.score,
-                     2 * peak.x + source.width - 1, 2 * peak.y + source.height - 1, source.pose, 0,
-                     0});
+                     2 * peak.x + source.width - 1, 2 * peak.y + source.height - 1, source.pose});
     }
   choose(p.choice, p.steps, p.level, std::move(all), {b.angles, b.inverse_scales},
          {b.candidates, b.candidate_count, b.starts});

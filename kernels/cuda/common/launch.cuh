@@ -36,11 +36,16 @@ inline std::size_t spreading_bytes(const Device& device, dim3 blocks, std::size_
   return std::max(bytes, max_shared_bytes(device) / (share + 1) + 1);
 }
 
+/// How a kernel is launched.
+struct LaunchMode {
+  bool early = false;  ///< see enqueue_early()
+  int cluster = 1;     ///< see enqueue_clusters()
+};
+
 /// Enqueues a kernel. All launches go through here, so that one place decides where kernels run.
 /// `shared_bytes`: of dynamic shared memory; past 48 KiB the kernel's limit is raised first.
-/// `early`: see enqueue_early().
 template <class... Parameters, class... Arguments>
-Status enqueue_kernel(bool early, const char* name, void (*kernel)(Parameters...), dim3 grid,
+Status enqueue_kernel(LaunchMode mode, const char* name, void (*kernel)(Parameters...), dim3 grid,
                       dim3 block, std::size_t shared_bytes, Stream stream,
                       Arguments&&... arguments) {
   if (shared_bytes > 48 * 1024)
@@ -52,18 +57,26 @@ Status enqueue_kernel(bool early, const char* name, void (*kernel)(Parameters...
   config.blockDim = block;
   config.dynamicSmemBytes = shared_bytes;
   config.stream = native(stream);
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  config.attrs = &attribute;
-  config.numAttrs = early ? 1 : 0;
+  cudaLaunchAttribute attributes[2] = {};
+  config.attrs = attributes;
+  if (mode.early) {
+    cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (mode.cluster > 1) {
+    cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = mode.cluster;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+  }
   return check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...), name);
 }
 
 template <class... Parameters, class... Arguments>
 Status enqueue(const char* name, void (*kernel)(Parameters...), dim3 grid, dim3 block,
                std::size_t shared_bytes, Stream stream, Arguments&&... arguments) {
-  return enqueue_kernel(false, name, kernel, grid, block, shared_bytes, stream,
+  return enqueue_kernel({}, name, kernel, grid, block, shared_bytes, stream,
                         std::forward<Arguments>(arguments)...);
 }
 
@@ -74,8 +87,21 @@ template <class... Parameters, class... Arguments>
 Status enqueue_early(const Device& device, const char* name, void (*kernel)(Parameters...),
                      dim3 grid, dim3 block, std::size_t shared_bytes, Stream stream,
                      Arguments&&... arguments) {
-  return enqueue_kernel(device.compute_capability >= 90, name, kernel, grid, block, shared_bytes,
+  return enqueue_kernel({device.compute_capability >= 90}, name, kernel, grid, block, shared_bytes,
                         stream, std::forward<Arguments>(arguments)...);
+}
+
+/// Such a kernel in clusters of blocks, at most eight, where a device has clusters; else in blocks
+/// (see Cluster). `grid`: of clusters.
+template <class... Parameters, class... Arguments>
+Status enqueue_clusters(const Device& device, const char* name, void (*kernel)(Parameters...),
+                        int cluster, unsigned grid, dim3 block, std::size_t shared_bytes,
+                        Stream stream, Arguments&&... arguments) {
+  LaunchMode mode;
+  mode.early = device.compute_capability >= 90;
+  mode.cluster = mode.early ? cluster : 1;
+  return enqueue_kernel(mode, name, kernel, dim3(grid * mode.cluster), block, shared_bytes, stream,
+                        std::forward<Arguments>(arguments)...);
 }
 
 /// See enqueue_early().

@@ -15,7 +15,8 @@ __device__ inline int skew_of(const std::uint8_t* address) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(address) % 4);
 }
 
-/// Words that begin `skew` bytes after those of word(0), word(1), ...
+/// Words that begin `skew` bytes, of which whole words do not count, after those of word(0),
+/// word(1), ...
 template <int count, class Word>
 __device__ inline void words_between(int skew, std::uint32_t (&words)[count], Word word) {
   std::uint32_t low = word(0);
@@ -31,9 +32,23 @@ __device__ inline void words_between(int skew, std::uint32_t (&words)[count], Wo
 template <int count>
 __device__ inline void load_words_inside(const std::uint8_t* row, int x,
                                          std::uint32_t (&words)[count]) {
-  const int skew = skew_of(row + x);
-  const auto* from = reinterpret_cast<const std::uint32_t*>(row + x - skew);
-  words_between(skew, words, [&](int i) { return from[i]; });
+  const auto address = reinterpret_cast<std::uintptr_t>(row + x);
+  const auto* from = reinterpret_cast<const std::uint32_t*>(address & ~std::uintptr_t{3});
+  words_between(static_cast<int>(address), words, [&](int i) { return from[i]; });
+}
+
+/// The sum of a word's bytes, each times its weight of 16 bits.
+__device__ inline int weighed_bytes(std::uint32_t bytes, const int (&weights)[4]) {
+  int sum = 0;
+#ifdef __CUDA_ARCH__
+  const unsigned first = __byte_perm(weights[0], weights[1], 0x5410),
+                 last = __byte_perm(weights[2], weights[3], 0x5410);
+  asm("dp2a.lo.s32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(first), "r"(bytes));
+  asm("dp2a.hi.s32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(last), "r"(bytes));
+#else
+  for (int i = 0; i < 4; ++i) sum += weights[i] * static_cast<int>(bytes >> 8 * i & 0xff);
+#endif
+  return sum;
 }
 
 /// Reads four pixels as two words.
@@ -45,6 +60,12 @@ struct ReadWords {
     load_words_inside(first, 0, word);
     const auto at = [&](int i) { return static_cast<std::uint8_t>(word[0] >> 8 * i); };
     return {at(0), at(1), at(2), at(3)};
+  }
+  template <class Sum>
+  __device__ Sum weighed(const std::uint8_t* first, const int (&weights)[4]) const {
+    std::uint32_t word[1];
+    load_words_inside(first, 0, word);
+    return weighed_bytes(word[0], weights);
   }
 };
 template <class T>

@@ -31,9 +31,9 @@ class Tickets final : public PlanState {
   Block block_;
 };
 
-/// Called by all threads of a block after thread 0 wrote its results to global memory, if it
-/// `wrote`: whether the group's `blocks` - 1 other blocks have already called this. The last one
-/// sees their results by volatile loads.
+/// Called by all threads of a block after it wrote its results to global memory, if it `wrote`,
+/// by thread 0 or by others that a barrier followed: whether the group's `blocks` - 1 other blocks
+/// have already called this. The last one sees their results by volatile loads.
 __device__ inline bool is_last_block(unsigned* counter, unsigned blocks, bool wrote = true) {
   __shared__ bool is_last;
   if (threadIdx.x == 0) {

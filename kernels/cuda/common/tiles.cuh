@@ -17,10 +17,17 @@ __device__ void for_tiles(Size size, int warp, int warps, Visit visit) {
   constexpr int wide = 8, high = 4;
   const int lane = threadIdx.x % 32, across = ceil_div(size.width, wide),
             tiles = across * ceil_div(size.height, high);
+  const int rows_on = warps / across, columns_on = warps % across;
+  int row = warp / across, column = warp % across;
   for (int tile = warp; tile < tiles; tile += warps) {
-    const int row = tile / across;
-    const int x = (tile - row * across) * wide + lane % wide, y = row * high + lane / wide;
+    const int x = column * wide + lane % wide, y = row * high + lane / wide;
     if (x < size.width && y < size.height) visit(x, y);
+    row += rows_on;
+    column += columns_on;
+    if (column >= across) {
+      column -= across;
+      ++row;
+    }
   }
 }
 

@@ -133,6 +133,7 @@ __device__ T write_row(T first, const int (&gains)[share], T* to, int count) {
 template <class Squares>
 __global__ void __launch_bounds__(threads, 2)
     sums_of_bytes(Problem p, RunsOfBytes from, u32* sums, Squares* squares) {
+  wait_for_previous();  // first: what then begins reads the frame before it waits
   let_next_begin();
   from.first += p.left_offset(blockIdx.y);
   sums += first_window(p, blockIdx.y);
@@ -219,7 +220,8 @@ class Runs final : public PlanState {
 };
 
 template <class Squares>
-Status launch_bytes(const Problem& p, const stage::WindowSums::Buffers& b, const Runs& runs) {
+Status launch_bytes(const Problem& p, const Device& device, const stage::WindowSums::Buffers& b,
+                    const Runs& runs) {
   const auto* pixels = static_cast<const std::uint8_t*>(b.lefts);
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(pixels) % 4 == 0 &&
                           p.left_pitch % 4 == 0 && p.left_offset(1) % 4 == 0 &&
@@ -232,8 +234,9 @@ Status launch_bytes(const Problem& p, const stage::WindowSums::Buffers& b, const
                          runs.runs(),
                          runs.count()};
   const dim3 grid(grid_extent(p.shifts.height), static_cast<unsigned>(p.total_lefts()));
-  return enqueue("sums_of_bytes", sums_of_bytes<Squares>, grid, threads, 0, b.stream, p, from,
-                 static_cast<u32*>(b.window_sums), static_cast<Squares*>(b.window_squares));
+  return enqueue_early(device, "sums_of_bytes", sums_of_bytes<Squares>, grid, threads, 0, b.stream,
+                       p, from, static_cast<u32*>(b.window_sums),
+                       static_cast<Squares*>(b.window_squares));
 }
 
 template <class In, class Sum>
@@ -244,14 +247,14 @@ Status launch_pixels(const Problem& p, const stage::WindowSums::Buffers& b, cons
                  static_cast<Sum*>(b.window_sums), static_cast<Sum*>(b.window_squares));
 }
 
-Status launch(const stage::WindowSums::Problem& problem, const Device&,
+Status launch(const stage::WindowSums::Problem& problem, const Device& device,
               const stage::WindowSums::Buffers& b, PlanState* state) {
   const Problem& p = problem.correlate;
   const Runs& runs = *static_cast<const Runs*>(state);
   if (p.type == ElementType::f32) return launch_pixels<float, double>(p, b, runs);
   if (p.type == ElementType::u16) return launch_pixels<std::uint16_t, u64>(p, b, runs);
-  return p.output_type() == ElementType::u64 ? launch_bytes<u64>(p, b, runs)
-                                             : launch_bytes<u32>(p, b, runs);
+  return p.output_type() == ElementType::u64 ? launch_bytes<u64>(p, device, b, runs)
+                                             : launch_bytes<u32>(p, device, b, runs);
 }
 
 Result<std::unique_ptr<PlanState>> plan(const stage::WindowSums::Problem& problem, const Device&) {

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Least squares on the GPU. Of a small template a block takes all steps of a pose. Of a large one
+// Least squares on the GPU. Of a small template a cluster takes all steps of a pose. Of a large one
 // blocks share a pose's pixels, a launch a step, and the last one to finish takes the step from
 // their sums. Threads add up few pixels in single precision; the rest is in double and in a fixed
 // order, which keeps the solution independent of it to well below what is asked.
-#include "cuda/poses/align.cuh"
-
 #include <algorithm>
 
-#include "cuda/common/launch.cuh"
 #include "cuda/common/shared_memory.cuh"
-#include "cuda/common/tickets.cuh"
+#include "cuda/poses/align_system.cuh"
 
 namespace xcorr::cuda {
 namespace {
@@ -18,12 +15,12 @@ namespace {
 using Aligning = Align<std::uint8_t, float>;
 constexpr int threads = Aligning::threads;
 
-/// Blocks that share a pose: of more pixels than that a thread, one block would take longer than
-/// launches do; the sums of very many would take longer than what they save.
+/// Blocks that share a pose in launches of their own: of more pixels than that a thread, a cluster
+/// would take longer than launches do. More blocks than multiprocessors would take turns.
 int parts_of(const stage::Align::Problem& p) {
-  constexpr std::int64_t of_thread = 16, most = 192;
+  constexpr std::int64_t of_thread = 8, most = 128;
   const std::int64_t pixels = p.size.area();
-  return pixels <= of_thread * threads
+  return pixels <= of_thread * threads * Aligning::cluster(p.size)
              ? 1
              : static_cast<int>(std::min<std::int64_t>(ceil_div(pixels, threads), most));
 }
@@ -58,9 +55,10 @@ __device__ AlignFrame<std::uint8_t> part_at(const stage::Align::Problem& p,
   return {reinterpret_cast<const std::uint8_t*>(part), 4 * words, {width, height}, left, top};
 }
 
-__global__ void __launch_bounds__(threads) align(stage::Align::Problem p, stage::Align::Buffers b) {
+__global__ void __launch_bounds__(threads)
+    align(stage::Align::Problem p, stage::Align::Buffers b, const AlignSystem* system) {
   wait_for_previous();
-  Aligning::take_all_steps(p, b,
+  Aligning::take_all_steps(p, b, system,
                            [&](const AlignedPose& pose) { return part_at(p, b.frame, pose); });
 }
 
@@ -70,70 +68,42 @@ struct Progress {
   bool goes_on;
 };
 struct Parts {
-  AlignSystem* system;
-  Progress* progress;     ///< of each pose
-  AlignMatrix* matrices;  ///< of each block
-  AlignRight* rights;     ///< of each block, of each pose
-  unsigned* tickets;      ///< of each pose
+  Progress* progress;  ///< of each pose
+  AlignRight* rights;  ///< of each block, of each pose
+  const AlignSystem* system;
+  unsigned* tickets;  ///< of each pose
 
   static std::size_t bytes(const stage::Align::Problem& p) {
-    return sizeof(AlignSystem) + p.count * sizeof(Progress) +
-           parts_of(p) * (sizeof(AlignMatrix) + p.count * sizeof(AlignRight));
+    return p.count * (sizeof(Progress) + parts_of(p) * sizeof(AlignRight));
   }
-  Parts(const stage::Align::Problem& p, void* workspace, unsigned* tickets)
-      : system(static_cast<AlignSystem*>(workspace)),
-        progress(reinterpret_cast<Progress*>(system + 1)),
-        matrices(reinterpret_cast<AlignMatrix*>(progress + p.count)),
-        rights(reinterpret_cast<AlignRight*>(matrices + parts_of(p))),
-        tickets(tickets) {}
+  Parts(const stage::Align::Problem& p, void* workspace, const TemplateSystem<Aligning>& of)
+      : progress(static_cast<Progress*>(workspace)),
+        rights(reinterpret_cast<AlignRight*>(progress + p.count)),
+        system(of.system()),
+        tickets(of.tickets()) {}
 };
 
 __device__ Aligning::Share share() {
   return {static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x)};
 }
 
-/// The sums of the blocks that share them; true in the last of them, which has all.
-template <class Sums>
-__device__ bool add_parts(const Sums* parts, unsigned* ticket, Sums& all) {
-  __threadfence();
-  __syncthreads();
-  if (!is_last_block(ticket, gridDim.x)) return false;
-  // Some lanes a sum, so that more loads are in flight together.
-  constexpr int lanes = 16;
-  for (int k = threadIdx.x / lanes; k < Sums::count; k += threads / lanes) {
-    double sum = 0;
-#pragma unroll 4
-    for (int part = threadIdx.x % lanes; part < static_cast<int>(gridDim.x); part += lanes)
-      sum += __ldcg(&parts[part].of[k]);
-    const unsigned together = ((1u << lanes) - 1) << (threadIdx.x % 32 / lanes * lanes);
-    for (int step = lanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(together, sum, step);
-    if (threadIdx.x % lanes == 0) all.of[k] = sum;
-  }
-  __syncthreads();
-  return true;
+/// Whether any of the poses takes a step. Called by all threads of a block.
+__device__ bool any_goes_on(const stage::Align::Problem& p, const stage::Align::Buffers& b,
+                            int step, const Progress* progress) {
+  bool any = step == 0;
+  for (int i = threadIdx.x; i < p.count; i += threads) any = any || progress[i].goes_on;
+  return __syncthreads_or(any);
 }
 
-/// Grid: the blocks that share the template. With the registers of two blocks a multiprocessor the
-/// inverse does not fit in them on 7.5.
-__global__ void __launch_bounds__(threads, 1)
-    align_system(stage::Align::Problem p, stage::Align::Buffers b, Parts parts) {
-  __shared__ AlignSystem system;
-  wait_for_previous();
-  Aligning::add_matrix(p, b, share(), parts.matrices[blockIdx.x]);
-  if (!add_parts(parts.matrices, parts.tickets, system.matrix)) return;
-  Aligning::invert(p, system);
-  __syncthreads();
-  if (threadIdx.x == 0) *parts.system = system;
-}
-
-/// Grid: the blocks that share a pose, poses.
+/// Grid: the blocks that share each pose.
 __global__ void __launch_bounds__(threads)
     align_step(stage::Align::Problem p, stage::Align::Buffers b, int step, Parts parts) {
   __shared__ AlignRight right;
   __shared__ AlignMap map;
   __shared__ bool goes_on;
   wait_for_previous();
-  for (int i = blockIdx.y; i < p.count; i += gridDim.y) {
+  if (!any_goes_on(p, b, step, parts.progress)) return;
+  for (int i = 0; i < p.count; ++i) {
     Progress& progress = parts.progress[i];
     const auto steps_before = [&] {
       return step == 0 ? AlignSteps(b.starts[i], p.freedom, p.radius()) : progress.steps;
@@ -149,7 +119,8 @@ __global__ void __launch_bounds__(threads)
     __syncthreads();
     if (goes_on) {
       AlignRight* const shares = parts.rights + std::int64_t{i} * gridDim.x;
-      Aligning::add_right(p, b, share(), p.pixels<std::uint8_t>(b.frame), map, shares[blockIdx.x]);
+      Aligning::add_right(p, b, share(), p.pixels<std::uint8_t>(b.frame), map,
+                          to_global(shares[blockIdx.x]));
       if (add_parts(shares, &parts.tickets[i], right) && threadIdx.x == 0) {
         AlignSteps steps = steps_before();
         const bool more = steps.step(*parts.system, right) && step + 1 < AlignSteps::most;
@@ -165,25 +136,17 @@ std::size_t workspace(const stage::Align::Problem& p, const Device&) {
   return parts_of(p) > 1 ? Parts::bytes(p) : 0;
 }
 
-Result<std::unique_ptr<PlanState>> plan(const stage::Align::Problem& p, const Device&) {
-  return Tickets::make(p.count);
-}
-
 Status launch(const stage::Align::Problem& p, const Device& device, const stage::Align::Buffers& b,
               PlanState* state) {
+  const auto& of_template = *static_cast<const TemplateSystem<Aligning>*>(state);
   const int blocks = parts_of(p);
   if (blocks == 1)
-    return enqueue_early(device, "align", align, dim3(grid_extent(p.count)), dim3(threads),
-                         part_bytes, b.stream, p, b);
-  const Parts parts(p, b.workspace, static_cast<const Tickets*>(state)->counters());
-  if (Status s = enqueue_early(device, "align_system", align_system, dim3(blocks), dim3(threads), 0,
-                               b.stream, p, b, parts);
-      !s.ok())
-    return s;
+    return enqueue_clusters(device, "align", align, Aligning::cluster(p.size), grid_extent(p.count),
+                            dim3(threads), part_bytes, b.stream, p, b, of_template.system());
+  const Parts parts(p, b.workspace, of_template);
   for (int step = 0; step < AlignSteps::most; ++step)
-    if (Status s =
-            enqueue_early(device, "align_step", align_step, dim3(blocks, grid_extent(p.count)),
-                          dim3(threads), 0, b.stream, p, b, step, parts);
+    if (Status s = enqueue_early(device, "align_step", align_step, dim3(blocks), dim3(threads), 0,
+                                 b.stream, p, b, step, parts);
         !s.ok())
       return s;
   return {};
@@ -194,7 +157,7 @@ constexpr Variant<stage::Align> table[] = {
      supports_all,
      launch,
      workspace,
-     plan},
+     TemplateSystem<Aligning>::make},
 };
 
 }  // namespace

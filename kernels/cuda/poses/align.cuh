@@ -4,6 +4,7 @@
 // a pose, and the steps.
 #pragma once
 
+#include "cuda/common/cluster.cuh"
 #include "cuda/common/row_words.cuh"
 #include "cuda/common/tiles.cuh"
 #include "cuda/common/warp.cuh"
@@ -21,27 +22,29 @@ struct Align {
     int index = 0, count = 1;
   };
 
-  /// The sums over this block's share, which all threads may read after the next barrier.
+  /// Gives the sums over this block's share to put(number, sum), called by all lanes of a warp.
+  template <class Put>
   __device__ static void add_matrix(const stage::Align::Problem& p, const stage::Align::Buffers& b,
-                                    Share share, AlignMatrix& matrix) {
+                                    Share share, Put put) {
     AlignMatrix sums;
     sums.clear();
     for_pixels(p, b, share, [&](int x, int y, const SmoothedPixel& pixel) {
       sums.add_pixel(p.equation<T>(x, y, pixel));
     });
-    add_up(sums, matrix);
+    add_up(sums, put);
   }
 
   /// Of the frame at a pose, likewise.
+  template <class Put>
   __device__ static void add_right(const stage::Align::Problem& p, const stage::Align::Buffers& b,
                                    Share share, const AlignFrame<T>& frame, const AlignMap& map,
-                                   AlignRight& right) {
+                                   Put put) {
     AlignRightOf<Sum> sums;
     sums.clear();
     for_pixels(p, b, share, [&](int x, int y, const SmoothedPixel& pixel) {
       p.add(map, frame, x, y, pixel, ReadFour<T>(), sums);
     });
-    add_up(sums, right);
+    add_up(sums, put);
   }
 
   /// By all threads of the block: a lane a column.
@@ -52,45 +55,86 @@ struct Align {
     if (column == 0) system.has_inverse = exists;
   }
 
-  /// Of the poses that fall to this block.
+  /// Blocks that share a pose, so that a thread has few pixels: it waits for one after the other.
+  static int cluster(Size size) {
+    int blocks = 1;
+    while (blocks < most_cluster && size.area() > std::int64_t{threads} * blocks) blocks *= 2;
+    return blocks;
+  }
+
+  /// Of the poses that fall to this block's cluster.
   /// \param frame_at  the frame, or of it what steps from a pose read, by all threads of the block
   template <class FrameAt>
   __device__ static void take_all_steps(const stage::Align::Problem& p,
-                                        const stage::Align::Buffers& b, FrameAt frame_at) {
+                                        const stage::Align::Buffers& b,
+                                        const AlignSystem* system_of_template, FrameAt frame_at) {
+    // Of a step, and of the one before, which another block may still read.
+    __shared__ AlignRight rights[2][most_cluster];
     __shared__ AlignSystem system;
     __shared__ AlignRight right;
     __shared__ AlignMap map;
-    bool has_system = false;
-    for (int i = blockIdx.x; i < p.count; i += gridDim.x) {
+    const Cluster cluster;
+    const Share share{cluster.rank, cluster.size};
+    copy(*system_of_template, system);
+    cluster.sync();
+    int turn = 0;
+    for (int i = cluster.index(); i < p.count; i += cluster.count()) {
       if (b.starts[i].scale == 0) {
-        if (threadIdx.x == 0) b.alignments[i] = {};
+        if (cluster.rank == 0 && threadIdx.x == 0) b.alignments[i] = {};
         continue;
-      }
-      if (!has_system) {
-        add_matrix(p, b, {}, system.matrix);
-        __syncthreads();
-        invert(p, system);
-        has_system = true;
       }
       AlignSteps steps(b.starts[i], p.freedom, p.radius());  // of thread 0
       if (threadIdx.x == 0) map = AlignMap(steps.pose());
       const AlignFrame<T> frame = frame_at(b.starts[i]);
       __syncthreads();
       for (int step = 0; step < AlignSteps::most; ++step) {
-        add_right(p, b, {}, frame, map, right);
-        __syncthreads();
+        auto& parts = rights[turn++ % 2];
+        add_right(p, b, share, frame, map, to_all(cluster, parts));
+        cluster.sync();
         bool goes_on = false;
+        if (threadIdx.x < 32) {  // each block takes the same step
+          add_parts(cluster, parts, right);
+          __syncwarp();
+        }
         if (threadIdx.x == 0) {
           goes_on = steps.step(system, right);
           map = AlignMap(steps.pose());
         }
         if (!__syncthreads_or(goes_on)) break;
       }
-      if (threadIdx.x == 0) b.alignments[i] = steps.result();
+      if (cluster.rank == 0 && threadIdx.x == 0) b.alignments[i] = steps.result();
     }
   }
 
  private:
+  static constexpr int most_cluster = 8;
+
+  /// By all threads of the block.
+  __device__ static void copy(const AlignSystem& from, AlignSystem& to) {
+    using Word = std::uint64_t;
+    static_assert(sizeof to % sizeof(Word) == 0);
+    for (unsigned i = threadIdx.x; i < sizeof to / sizeof(Word); i += threads)
+      reinterpret_cast<Word*>(&to)[i] = reinterpret_cast<const Word*>(&from)[i];
+  }
+  /// Puts sums where each block of the cluster has those of all.
+  template <class Sums>
+  __device__ static auto to_all(const Cluster& cluster, Sums (&parts)[most_cluster]) {
+    return [&](int k, double sum) {
+      if (const int block = threadIdx.x % 32; block < cluster.size)
+        cluster.in_block(&parts[cluster.rank], block)->of[k] = sum;
+    };
+  }
+  /// Adds them up, in the same order in all blocks; by a thread a sum.
+  template <class Sums>
+  __device__ static void add_parts(const Cluster& cluster, const Sums (&parts)[most_cluster],
+                                   Sums& all) {
+    const int k = threadIdx.x;
+    if (k >= Sums::count) return;
+    double sum = 0;
+    for (int block = 0; block < cluster.size; ++block) sum += parts[block].of[k];
+    all.of[k] = sum;
+  }
+
   /// Calls visit(x, y, smoothed pixel) for the pixels of this thread that take part.
   template <class Visit>
   __device__ static void for_pixels(const stage::Align::Problem& p, const stage::Align::Buffers& b,
@@ -102,19 +146,15 @@ struct Align {
               });
   }
 
-  /// The sums over the threads of the block.
-  template <class Term, int count>
-  __device__ static void add_up(AlignSums<Term, count>& sums, AlignSums<double, count>& all) {
+  /// The sums over the threads of the block, see add_matrix().
+  template <class Term, int count, class Put>
+  __device__ static void add_up(AlignSums<Term, count>& sums, Put put) {
     __shared__ Term partial[warps][count];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    using OfWarp = WarpSums<count, 16>;
-    OfWarp::find(sums.of);
-    if (const int k = OfWarp::number(); k < count) partial[warp][k] = sums.of[0];
+    for_warp_sums(sums.of, [&](int k, Term sum) { partial[warp][k] = sum; });
     __syncthreads();
-    for (int k = warp; k < count; k += warps) {
-      const double sum = warp_sum(lane < warps ? double(partial[lane][k]) : 0);
-      if (lane == 0) all.of[k] = sum;
-    }
+    for (int k = warp; k < count; k += warps)
+      put(k, warp_sum(lane < warps ? double(partial[lane][k]) : 0));
   }
 };
 

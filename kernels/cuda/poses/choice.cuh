@@ -9,36 +9,46 @@
 
 namespace xcorr::cuda {
 
-/// Sorts by the whole block (Batcher's bitonic network). `length`: a power of two.
-template <class T, class Before>
-__device__ void sort_by_block(T* items, int length, Before before) {
-  // Of steps up to that long a warp has all pairs of its items to itself.
-  constexpr int of_warp = 32;
-  __syncthreads();
-  for (int run = 2; run <= length; run *= 2)
-    for (int step = run / 2; step > 0; step /= 2) {
-      for (int i = threadIdx.x; i < length / 2; i += blockDim.x) {
-        const int low = 2 * i - (i & (step - 1)), high = low + step;
-        const bool falls = (low & run) == 0;
-        if (before(items[high], items[low]) == falls) {
-          const T item = items[low];
-          items[low] = items[high];
-          items[high] = item;
-        }
-      }
-      const int next = step > 1 ? step / 2 : run;
-      if (step > of_warp || next > of_warp)
-        __syncthreads();
-      else
-        __syncwarp();
-    }
-  __syncthreads();
-}
-
 __host__ __device__ constexpr int power_of_two_above(int count) {
   int length = 1;
   while (length < count) length *= 2;
   return length;
+}
+
+/// Sorts by the whole block.
+/// \param items   of room for power_of_two_above(count)
+/// \param last    behind all others
+/// \param before  of two different ones exactly one is before the other
+template <class Item, class Before>
+__device__ void sort_by_block(Item* items, int count, Item last, Before before) {
+  __syncthreads();
+  if (count <= static_cast<int>(blockDim.x)) {
+    // Each goes behind those that are before it.
+    const int i = threadIdx.x;
+    const Item mine = i < count ? items[i] : last;
+    int place = 0;
+    if (i < count)
+#pragma unroll 8
+      for (int k = 0; k < count; ++k) place += before(items[k], mine);
+    __syncthreads();
+    if (i < count) items[place] = mine;
+  } else {  // Batcher's bitonic network
+    const int length = power_of_two_above(count);
+    for (int i = count + threadIdx.x; i < length; i += blockDim.x) items[i] = last;
+    for (int run = 2; run <= length; run *= 2)
+      for (int step = run / 2; step > 0; step /= 2) {
+        __syncthreads();
+        for (int i = threadIdx.x; i < length / 2; i += blockDim.x) {
+          const int low = 2 * i - (i & (step - 1)), high = low + step;
+          const bool falls = (low & run) == 0;
+          if (before(items[high], items[low]) != falls) continue;
+          const Item item = items[low];
+          items[low] = items[high];
+          items[high] = item;
+        }
+      }
+  }
+  __syncthreads();
 }
 
 /// A walk down a sorted list, by all lanes of one warp.
@@ -104,16 +114,12 @@ class PoseWalk {
     one.twice_y = __shfl_sync(~0u, mine.twice_y, lane);
     one.pose.angle = __shfl_sync(~0u, mine.pose.angle, lane);
     one.pose.scale = __shfl_sync(~0u, mine.pose.scale, lane);
-    one.may_climb = __shfl_sync(~0u, mine.may_climb, lane);
     return one;
   }
 
   __device__ void keep(const PoseCandidate& one, const Output& to) {
     const int lane = threadIdx.x % 32;
-    bool is_apart = true;
-    for (int i = lane; i < apart_count_; i += 32)
-      if (!choice_.apart(one, apart_[i])) is_apart = false;
-    is_apart = __all_sync(~0u, is_apart);
+    const bool is_apart = apart_count_ < choice_.wanted && is_apart_from_all(one);
     if (lane == 0) {
       kept_[done_] = one;
       if (is_apart) apart_[apart_count_] = one;
@@ -124,6 +130,12 @@ class PoseWalk {
     apart_count_ += is_apart;
     if (is_apart && apart_count_ == choice_.wanted && one.closeness - choice_.margin > least_)
       least_ = one.closeness - choice_.margin;
+  }
+  __device__ bool is_apart_from_all(const PoseCandidate& one) const {
+    bool is_apart = true;
+    for (int i = threadIdx.x % 32; i < apart_count_; i += 32)
+      if (!choice_.apart(one, apart_[i])) is_apart = false;
+    return __all_sync(~0u, is_apart);
   }
 
   PoseChoice choice_;

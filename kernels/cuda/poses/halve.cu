@@ -12,6 +12,7 @@ constexpr int threads_x = 32, threads_y = 8;
 template <class T>
 __global__ void __launch_bounds__(threads_x* threads_y)
     halve(stage::Halve::Problem p, const void* pixels, void* halved) {
+  wait_for_previous();
   const int x = blockIdx.x * threads_x + threadIdx.x;
   if (x >= p.half.width) return;
   for (int y = blockIdx.y * threads_y + threadIdx.y; y < p.half.height;
@@ -22,15 +23,15 @@ __global__ void __launch_bounds__(threads_x* threads_y)
   }
 }
 
-Status launch(const stage::Halve::Problem& p, const Device&, const stage::Halve::Buffers& b,
+Status launch(const stage::Halve::Problem& p, const Device& device, const stage::Halve::Buffers& b,
               PlanState*) {
   const dim3 grid(ceil_div(p.half.width, threads_x),
                   grid_extent(ceil_div(p.half.height, threads_y)));
   const auto kernel = p.type == ElementType::u8    ? halve<std::uint8_t>
                       : p.type == ElementType::u16 ? halve<std::uint16_t>
                                                    : halve<float>;
-  return enqueue("halve", kernel, grid, dim3(threads_x, threads_y), 0, b.stream, p, b.pixels,
-                 b.halved);
+  return enqueue_early(device, "halve", kernel, grid, dim3(threads_x, threads_y), 0, b.stream, p,
+                       b.pixels, b.halved);
 }
 
 constexpr Variant<stage::Halve> table[] = {

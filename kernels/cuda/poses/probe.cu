@@ -14,22 +14,30 @@ using u64 = unsigned long long;
 
 constexpr int threads = Probing::threads, sum_count = Probing::sum_count;
 
-/// How pictures are cut.
+/// How pictures are cut into strips.
 struct Cut {
-  int rows;   ///< of a strip
-  int count;  ///< of strips of the largest picture
-  int words;  ///< of a row of it
+  int most_rows;  ///< of a strip, for which there is shared memory
+  int height;     ///< of the largest picture
+  int words;      ///< of a row of it
+
+  static constexpr int fewest_rows = 4;  ///< lower ones read more of the frame than they share
 
   static Cut of(Size most) {
     constexpr std::size_t budget = 46 * 1024;
-    constexpr int narrow = 32;
     const int words = ceil_div(most.width, 4);
-    // Low strips end sooner, high ones share more of the frame.
-    int rows = words <= narrow ? 8 : 16;
+    int rows = most.height;
     while (rows > 1 && Probing::bytes(words, rows) > budget) --rows;
-    return {rows, ceil_div(most.height, rows), words};
+    return {rows, most.height, words};
   }
-  std::size_t bytes() const { return Probing::bytes(words, rows); }
+  std::size_t bytes() const { return Probing::bytes(words, most_rows); }
+  /// The strips of a picture, so that those of all tries are about as many as blocks: a block alone
+  /// with a picture adds nothing to what others have, and few pictures are shared by many blocks.
+  __host__ __device__ int strips(int tries, int blocks) const {
+    const int fewest = ceil_div(height, most_rows), most = ceil_div(height, fewest_rows),
+              shared = blocks / (tries > 0 ? tries : 1);
+    const int wanted = shared < most ? shared : most;
+    return wanted > fewest ? wanted : fewest;
+  }
 };
 
 /// Adds the block's sums to those of the try; true in its last block, which then has them in `all`,
@@ -39,10 +47,7 @@ __device__ bool add_up(const Probing::Sums& sums, Probing::Totals& totals, unsig
   const int k = threadIdx.x;
   if (k < sum_count) {
     all[k] = sums[k];
-    if (blocks > 1) {
-      atomicAdd(&totals[k], all[k]);
-      __threadfence();
-    }
+    if (blocks > 1) atomicAdd(&totals[k], all[k]);
   }
   __syncthreads();
   if (blocks == 1) return true;
@@ -62,22 +67,24 @@ __global__ void __launch_bounds__(threads, 2)
   __shared__ Probing::Totals all;
   wait_for_previous();
   const int tries = p.tries(), count = *b.candidate_count * tries;
-  for (int item = blockIdx.x; item < count * cut.count; item += gridDim.x) {
-    const int index = item / cut.count, first_row = item % cut.count * cut.rows;
+  const int most_strips = cut.strips(count, gridDim.x);
+  for (int item = blockIdx.x; item < count * most_strips; item += gridDim.x) {
+    const int index = item / most_strips, strip = item % most_strips;
     const stage::Probe::Try one = stage::Probe::try_of(p, b, index / tries, index % tries);
     if (!one.exists) {
-      if (first_row == 0 && threadIdx.x == 0) b.found[index] = {};
+      if (strip == 0 && threadIdx.x == 0) b.found[index] = {};
       continue;
     }
     const ProbedTry probed(p, b, one);
     const int height = probed.map.height;
-    if (first_row >= height) continue;
+    const int rows = max(ceil_div(height, most_strips), min(Cut::fewest_rows, cut.most_rows));
+    const int strips = ceil_div(height, rows);
+    if (strip >= strips) continue;
     if (threadIdx.x < sum_count) sums[threadIdx.x] = 0;
     __syncthreads();
-    Probing::add(p, b, probed, first_row, min(height - first_row, cut.rows),
+    Probing::add(p, b, probed, strip * rows, min(height - strip * rows, rows),
                  dynamic_shared<std::uint8_t>(), sums);
     __syncthreads();
-    const int strips = ceil_div(height, cut.rows);
     if (add_up(sums, totals[index], &tickets[index], strips, all) && threadIdx.x < 32)
       Probing::find(p, minimum, probed, all, b.found[index]);
     __syncthreads();  // the next strip overwrites what is shared
@@ -111,9 +118,10 @@ class Totals final : public PlanState {
 Status launch(const stage::Probe::Problem& p, const Device& device, const stage::Probe::Buffers& b,
               PlanState* state) {
   const Cut cut = Cut::of(p.most);
-  const std::int64_t blocks = std::int64_t{p.count} * p.tries() * cut.count;
+  const std::int64_t blocks =
+      std::int64_t{p.count} * p.tries() * ceil_div(p.most.height, Cut::fewest_rows);
   const auto& totals = *static_cast<const Totals*>(state);
-  constexpr int blocks_of_processor = 4;
+  constexpr int blocks_of_processor = 2;  // as many are there at once
   const auto most = std::int64_t{blocks_of_processor} * std::max(device.multiprocessors, 1);
   return enqueue_early(device, "probe", probe, dim3(grid_extent(std::min(blocks, most))),
                        dim3(threads), cut.bytes(), b.stream, p, b, info(p.method).minimum, cut,

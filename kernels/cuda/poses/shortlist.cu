@@ -7,29 +7,32 @@
 // is not wanted. The rest is sorted and walked by one block.
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/common/tickets.cuh"
+#include "cuda/common/warp.cuh"
 #include "cuda/poses/choice.cuh"
 #include "stages/survey.hpp"
 
 namespace xcorr::cuda {
 namespace {
 
-constexpr int tiled_threads = 256, tiles_of_block = 8, pictures_of_block = 16, most_compared = 256;
-constexpr int threads = 512, chunk = 512;
+constexpr int tiled_threads = 256, pictures_of_block = 16, most_compared = 256;
+constexpr int log2_tiles_of_block = 3, tiles_of_block = 1 << log2_tiles_of_block;
+constexpr int threads = 512, chunk = 256;
 
 /// Squares of cells.
 struct Tiles {
-  int side, columns, rows;
+  int log2_side, columns, rows;
 
-  explicit Tiles(const stage::Shortlist::Problem& p) : side(2) {
+  explicit Tiles(const stage::Shortlist::Problem& p) : log2_side(1) {
     const SurveyCells cells = p.cells();
     const auto grow = [&] {
-      columns = ceil_div(cells.columns, side);
-      rows = ceil_div(cells.rows, side);
+      columns = ceil_div(cells.columns, side());
+      rows = ceil_div(cells.rows, side());
     };
     // Twice a place spans 2 * SurveyCells::side in a cell.
-    for (grow(); side * SurveyCells::side < p.choice.near || compared() > most_compared; grow())
-      side *= 2;
+    for (grow(); side() * SurveyCells::side < p.choice.near || compared() > most_compared; grow())
+      ++log2_side;
   }
+  __host__ __device__ int side() const { return 1 << log2_side; }
   __host__ __device__ int count() const { return columns * rows; }
   /// Those in columns and rows of even number.
   __host__ __device__ int compared() const { return ((columns + 1) / 2) * ((rows + 1) / 2); }
@@ -63,23 +66,24 @@ struct Lists {
   static std::int64_t zeros(const stage::Shortlist::Problem& p) { return 2 * Tiles(p).count() + 2; }
 };
 
-/// Calls visit(tile of the block, key) for the keys of a block's tiles and pictures.
+/// Calls visit(key) for the keys of a block's tiles and pictures, a thread for those of one tile.
 template <class Visit>
 __device__ void for_keys(const stage::Shortlist::Problem& p, const stage::Shortlist::Buffers& b,
                          const Tiles& tiles, Visit visit) {
   const SurveyCells cells = p.cells();
-  const int width = tiles_of_block * tiles.side, within = threadIdx.x % width,
-            column = blockIdx.x * width + within;
+  const int log2_width = log2_tiles_of_block + tiles.log2_side, width = 1 << log2_width,
+            column = blockIdx.x * width + (threadIdx.x & (width - 1));
   if (column >= cells.columns) return;
   const int first = blockIdx.z * pictures_of_block,
-            count = min(pictures_of_block, p.pictures - first) * tiles.side;
+            count = min(pictures_of_block, p.pictures - first) << tiles.log2_side;
 #pragma unroll 4
-  for (int i = threadIdx.x / width; i < count; i += tiled_threads / width) {
-    const int picture = first + i / tiles.side, row = blockIdx.y * tiles.side + i % tiles.side;
+  for (int i = threadIdx.x >> log2_width; i < count; i += tiled_threads >> log2_width) {
+    const int picture = first + (i >> tiles.log2_side),
+              row = (blockIdx.y << tiles.log2_side) + (i & (tiles.side() - 1));
     if (row >= cells.rows) continue;
     const SurveyKey key =
         b.best[(std::int64_t{picture} * cells.rows + row) * cells.columns + column];
-    visit(within / tiles.side, b.searched[picture] ? key : 0);
+    visit(b.searched[picture] ? key : 0);
   }
 }
 
@@ -108,17 +112,20 @@ __global__ void __launch_bounds__(tiled_threads)
   __syncthreads();
   wait_for_previous();
   unsigned long long mine = 0;
-  int tile = 0;
-  for_keys(p, b, tiles, [&](int of_block, SurveyKey key) {
-    tile = of_block;
+  for_keys(p, b, tiles, [&](SurveyKey key) {
     if (key > mine) mine = key;
   });
-  if (mine) atomicMax(&best[tile], mine);
+  const int sharing = min(tiles.side(), 32);  // lanes side by side, of a tile
+  for (int step = 1; step < sharing; step *= 2) {
+    const unsigned long long other = __shfl_xor_sync(~0u, mine, step);
+    if (other > mine) mine = other;
+  }
+  if (mine && threadIdx.x % sharing == 0)
+    atomicMax(&best[(threadIdx.x >> tiles.log2_side) % tiles_of_block], mine);
   __syncthreads();
   const int column = blockIdx.x * tiles_of_block + threadIdx.x;
   if (threadIdx.x < tiles_of_block && column < tiles.columns && best[threadIdx.x])
     atomicMax(&lists.of_tiles[blockIdx.y * tiles.columns + column], best[threadIdx.x]);
-  __threadfence();
   __syncthreads();
   if (is_last_block(lists.ticket, gridDim.x * gridDim.y * gridDim.z))
     find_least(p.choice, tiles, lists);
@@ -133,16 +140,43 @@ __global__ void __launch_bounds__(tiled_threads)
   const bool wanted = threadIdx.x < tiles_of_block && column < tiles.columns &&
                       lists.of_tiles[blockIdx.y * tiles.columns + column] >= least;
   if (!__syncthreads_or(wanted)) return;
-  for_keys(p, b, tiles, [&](int, SurveyKey key) {
+  for_keys(p, b, tiles, [&](SurveyKey key) {
     if (key >= least && closeness_of(key) >= p.choice.least)
       lists.keys[atomicAdd(lists.count, 1u)] = key;
   });
 }
 
+constexpr int digits = 256;
+
+/// The least digit so that no more than `chunk` have it or a higher one, and how many have;
+/// `digits` and 0 where too many have the highest. By a warp.
+__device__ void find_digit(const int (&histogram)[digits], int& digit, int& taken) {
+  constexpr int share = digits / 32;
+  const int lane = threadIdx.x % 32, end = digits - lane * share;  // the highest first
+  int own = 0;
+#pragma unroll
+  for (int i = 1; i <= share; ++i) own += histogram[end - i];
+  int upto = warp_scan(own) - own;
+  if (lane == 0) {
+    digit = digits;
+    taken = 0;
+  }
+  __syncwarp();
+#pragma unroll
+  for (int i = 1; i <= share; ++i) {
+    upto += histogram[end - i];
+    const bool is_least = end - i == 0 || upto + histogram[end - i - 1] > chunk;
+    if (upto > chunk || !is_least) continue;
+    digit = end - i;
+    taken = upto;
+  }
+}
+
 /// The least key so that no more than `chunk` of the list are from it up to below `end`: by the
 /// digits of the keys, the highest first. Called by the whole block.
 __device__ SurveyKey begin_of_chunk(const SurveyKey* keys, int count, SurveyKey end) {
-  constexpr int bits = 8, digits = 1 << bits;
+  constexpr int bits = 8;
+  static_assert(digits == 1 << bits);
   __shared__ int histogram[digits];
   __shared__ int digit, taken;
   SurveyKey prefix = 0;
@@ -155,19 +189,7 @@ __device__ SurveyKey begin_of_chunk(const SurveyKey* keys, int count, SurveyKey 
       if (key < end && has_prefix) atomicAdd(&histogram[key >> shift & (digits - 1)], 1);
     }
     __syncthreads();
-    // Of the keys from each digit up, how many there are.
-    int upto = 0;
-    for (int i = threadIdx.x; i < digits; ++i) upto += histogram[i];
-    if (threadIdx.x == 0) {
-      digit = digits;
-      taken = 0;
-    }
-    __syncthreads();
-    if (threadIdx.x < digits && upto <= chunk &&
-        (threadIdx.x == 0 || upto + histogram[threadIdx.x - 1] > chunk)) {
-      digit = threadIdx.x;
-      taken = upto;
-    }
+    if (threadIdx.x < 32) find_digit(histogram, digit, taken);
     __syncthreads();
     // Keys differ, so a single one ends it at the latest.
     const SurveyKey begin = (prefix << bits) + digit;
@@ -184,7 +206,8 @@ __host__ __device__ bool has_shared_walk(const stage::Shortlist::Problem& p) {
 
 __global__ void __launch_bounds__(threads, 1)
     shortlist(stage::Shortlist::Problem p, stage::Shortlist::Buffers b, int tiles, Lists lists) {
-  SurveyKey* const sorted = dynamic_shared<SurveyKey>();
+  PoseCandidate* const candidates = dynamic_shared<PoseCandidate>();
+  auto* const sorted = reinterpret_cast<SurveyKey*>(candidates + chunk);
   __shared__ int sorted_count;
   wait_for_previous();
   const int count = static_cast<int>(*lists.count);
@@ -200,14 +223,15 @@ __global__ void __launch_bounds__(threads, 1)
       if (const SurveyKey key = lists.keys[i]; key >= begin && key < end)
         sorted[atomicAdd(&sorted_count, 1)] = key;
     __syncthreads();
-    const int length = power_of_two_above(sorted_count);
-    for (int i = sorted_count + threadIdx.x; i < length; i += threads) sorted[i] = 0;
-    sort_by_block(sorted, length, [](SurveyKey a, SurveyKey b) { return a > b; });
+    sort_by_block(sorted, sorted_count, SurveyKey{0},
+                  [](SurveyKey a, SurveyKey b) { return a > b; });
+    for (int i = threadIdx.x; i < sorted_count; i += threads)
+      candidates[i] = stage::Shortlist::candidate_of(sorted[i], cells, b.sources);
+    __syncthreads();
     bool goes_on = false;
     if (threadIdx.x < 32)
       goes_on = walk.go_on(
-          sorted_count,
-          [&](int i) { return stage::Shortlist::candidate_of(sorted[i], cells, b.sources); }, to);
+          sorted_count, [&](int i) { return candidates[i]; }, to);
     if (!__syncthreads_or(goes_on)) break;
     left -= sorted_count;
     end = begin;
@@ -236,8 +260,8 @@ Status launch(const stage::Shortlist::Problem& p, const Device& device,
                                dim3(tiled_threads), 0, b.stream, p, b, tiles, lists);
       !s.ok())
     return s;
-  const std::size_t bytes =
-      chunk * sizeof(SurveyKey) + (has_shared_walk(p) ? PoseWalk::bytes(p.choice.most) : 0);
+  const std::size_t bytes = chunk * (sizeof(PoseCandidate) + sizeof(SurveyKey)) +
+                            (has_shared_walk(p) ? PoseWalk::bytes(p.choice.most) : 0);
   return enqueue_early(device, "shortlist", shortlist, dim3(1), dim3(threads), bytes, b.stream, p,
                        b, tiles.count(), lists);
 }
@@ -245,7 +269,7 @@ Status launch(const stage::Shortlist::Problem& p, const Device& device,
 /// A block's tiles are at most as wide as it has threads.
 bool supports(const stage::Shortlist::Problem& p, const Device&) {
   const Tiles tiles(p);
-  return tiles_of_block * tiles.side <= tiled_threads && tiles.rows <= 65535 &&
+  return tiles_of_block * tiles.side() <= tiled_threads && tiles.rows <= 65535 &&
          p.keys() < INT32_MAX;
 }
 

@@ -43,9 +43,8 @@ struct Chooser {
   __device__ void choose(const Lists& lists, int count) const {
     const PoseCandidate* const list = lists.list();
     int* const order = lists.order();
-    const int length = power_of_two_above(count);
-    for (int i = threadIdx.x; i < length; i += threads) order[i] = i;
-    sort_by_block(order, length, [&](int a, int b) {
+    for (int i = threadIdx.x; i < count; i += threads) order[i] = i;
+    sort_by_block(order, count, count, [&](int a, int b) {
       if (a >= count || b >= count) return a < b;
       const double left = list[a].closeness, right = list[b].closeness;
       return left != right ? left > right : a < b;
@@ -70,13 +69,8 @@ __global__ void __launch_bounds__(threads, 1)
     if (k < static_cast<int>(b.peak_counts[picture])) {
       const RefinedPeak& peak = b.peaks[i];
       const stage::Gather::Source source = b.sources[picture];
-      one = {closeness_of(p.minimum, p.polarity, peak.score),
-             peak.score,
-             2 * peak.x + source.width - 1,
-             2 * peak.y + source.height - 1,
-             source.pose,
-             0,
-             0};
+      one = {closeness_of(p.minimum, p.polarity, peak.score), peak.score,
+             2 * peak.x + source.width - 1, 2 * peak.y + source.height - 1, source.pose};
     }
     list[i] = one;
   }

@@ -15,9 +15,6 @@ int most_candidates(int max_peaks) { return 14 + 4 * max_peaks; }
 /// At each level half as many are left, but not fewer than that.
 int fewest_candidates(int max_peaks) { return 4 + 2 * max_peaks; }
 
-/// At full size, so often more may those that are left climb until they have arrived.
-constexpr int more_climbs = 1;
-
 /// How much worse than the peaks that are wanted a candidate may be at a level, besides what a
 /// score may lose there: what is on the frame may look more like the template when it is coarse.
 constexpr double coarse_margin = 0.2;
@@ -94,6 +91,7 @@ Result<PoseDescent> PoseDescent::make(const Device& device, const PoseTemplate& 
   made.device_ = device;
   if (Status s = made.plan(templ, top, frames, settings); !s.ok()) return s;
   if (Status s = made.choose_all(); !s.ok()) return s;
+  if (Status s = made.set_template(templ, stream); !s.ok()) return s;
   if (Status s = made.allocate(templ, poses, top, stream); !s.ok()) return s;
   return made;
 }
@@ -109,17 +107,15 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
   shortlist_.problem = {frames[grid.top()], pictures, grid.steps(), grid.top(), first};
   gather_.problem = {minimum,    pictures, top.settings().max_peaks, grid.steps(),
                      grid.top(), first,    settings.polarity};
-  const auto add = [&](int level, int most) {
+  for (int level = grid.top() - 1; level >= 0; --level) {
+    const int most = std::max(most_ / 2, fewest_candidates(settings.max_peaks));
     probes_.push_back(
         {{frames[level], 0, settings.method, templ.pyramid(), templ.masking(), grid.steps(), level,
           grid.most(level), most_, false, contrast_at(settings, level), templ.type()}});
     sifts_.push_back({{minimum, grid.steps(), level, most_, choice_at(templ, settings, level, most),
                        settings.polarity}});
     most_ = most;
-  };
-  for (int level = grid.top() - 1; level >= 0; --level)
-    add(level, std::max(most_ / 2, fewest_candidates(settings.max_peaks)));
-  for (int i = 0; i < more_climbs && grid.top() > 0; ++i) add(0, most_);
+  }
   align_.problem = {frames[0],    0,
                     templ.size(), {grid.turns(), grid.scales(), settings.polarity},
                     most_,        templ.type()};
@@ -147,6 +143,10 @@ Status PoseDescent::choose_all() {
     if (Status s = step.choose(device_); !s.ok()) return s;
   if (Status s = align_.choose(device_); !s.ok()) return s;
   return last_probe_.choose(device_);
+}
+
+Status PoseDescent::set_template(const PoseTemplate& templ, Stream stream) {
+  return align_.state ? align_.state->set_rights(templ.smoothed(), stream) : Status();
 }
 
 Status PoseDescent::allocate(const PoseTemplate& templ, std::span<const PoseIndex> poses,
@@ -262,6 +262,8 @@ Status PoseDescent::enqueue_choices(const PoseTemplate& templ,
 
 Status PoseDescent::enqueue(const PoseTemplate& templ, std::span<const PyramidLevel> pyramid,
                             double threshold, Stream stream) {
+  if (templ.is_live())
+    if (Status s = set_template(templ, stream); !s.ok()) return s;
   if (Status s = enqueue_choices(templ, pyramid, threshold, stream); !s.ok()) return s;
   const PyramidLevel& frame = pyramid[0];
   const Results results = results_in(results_);

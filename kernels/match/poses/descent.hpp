@@ -81,6 +81,8 @@ class PoseDescent {
   Status allocate(const PoseTemplate& templ, std::span<const PoseIndex> poses, const MatchPlan& top,
                   Stream stream);
   Status choose_all();
+  /// Enqueues what steps need of the template.
+  Status set_template(const PoseTemplate& templ, Stream stream);
   stage::Probe::Buffers probe_buffers(const PyramidLevel& frame, const PoseTemplate& templ,
                                       const List& list) const;
   /// The first list.

@@ -79,9 +79,7 @@ class SiftTest final : public StageTest<xcorr::stage::Sift> {
              score,
              draw(60),
              draw(60),
-             {draw(grid.angles(p.level)), draw(grid.scales(p.level))},
-             draw(4) > 0,
-             0};
+             {draw(grid.angles(p.level)), draw(grid.scales(p.level))}};
       for (int k = 0; k < p.tries(); ++k) {
         xcorr::PoseIndex pose = one.pose;
         const bool exists = p.steps.neighbour(p.level, pose, k);
