@@ -78,7 +78,7 @@ constexpr Runtime cpu_runtime = {
     start,
     stop,
     elapsed,
-    [](Stream) { return Status(Code::unsupported, "what a CPU does is not recorded"); },
+    [](Stream) { return Status(Code::unsupported, "recording"); },
     [](Stream) { return Result<void*>(nullptr); },
     [](void*) {},
     [](void*, Stream) { return Status(); },
