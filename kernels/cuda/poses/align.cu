@@ -95,8 +95,9 @@ __device__ bool any_goes_on(const stage::Align::Problem& p, const stage::Align::
   return __syncthreads_or(any);
 }
 
-/// Grid: the blocks that share each pose.
-__global__ void __launch_bounds__(threads)
+/// Grid: the blocks that share each pose. With the registers of two blocks a multiprocessor a step
+/// does not fit in them on 7.5.
+__global__ void __launch_bounds__(threads, 1)
     align_step(stage::Align::Problem p, stage::Align::Buffers b, int step, Parts parts) {
   __shared__ AlignRight right;
   __shared__ AlignMap map;

@@ -60,7 +60,14 @@ __device__ bool add_up(const Probing::Sums& sums, Probing::Totals& totals, unsig
   return true;
 }
 
-__global__ void __launch_bounds__(threads, 2)
+/// Blocks for which a multiprocessor must have registers: before 8.0 two would not have enough.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int resident_blocks = 1;
+#else
+constexpr int resident_blocks = 2;
+#endif
+
+__global__ void __launch_bounds__(threads, resident_blocks)
     probe(stage::Probe::Problem p, stage::Probe::Buffers b, bool minimum, Cut cut,
           unsigned* tickets, Probing::Totals* totals) {
   __shared__ Probing::Sums sums;
