@@ -4,8 +4,6 @@
 // blocks share a pose's pixels, a launch a step, and the last one to finish takes the step from
 // their sums. Threads add up few pixels in single precision; the rest is in double and in a fixed
 // order, which keeps the solution independent of it to well below what is asked.
-#include <algorithm>
-
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/poses/align_system.cuh"
 
@@ -16,13 +14,11 @@ using Aligning = Align<std::uint8_t, float>;
 constexpr int threads = Aligning::threads;
 
 /// Blocks that share a pose in launches of their own: of more pixels than that a thread, a cluster
-/// would take longer than launches do. More blocks than multiprocessors would take turns.
+/// would take longer than launches do.
 int parts_of(const stage::Align::Problem& p) {
-  constexpr std::int64_t of_thread = 8, most = 128;
-  const std::int64_t pixels = p.size.area();
-  return pixels <= of_thread * threads * Aligning::cluster(p.size)
-             ? 1
-             : static_cast<int>(std::min<std::int64_t>(ceil_div(pixels, threads), most));
+  constexpr std::int64_t of_thread = 8;
+  const bool has_cluster = p.size.area() <= of_thread * threads * Aligning::cluster(p.size);
+  return has_cluster ? 1 : Aligning::blocks(p.size);
 }
 
 /// Of shared memory, for the part of the frame that a pose's steps read.
@@ -83,13 +79,8 @@ struct Parts {
         tickets(of.tickets()) {}
 };
 
-__device__ Aligning::Share share() {
-  return {static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x)};
-}
-
 /// Whether any of the poses takes a step. Called by all threads of a block.
-__device__ bool any_goes_on(const stage::Align::Problem& p, const stage::Align::Buffers& b,
-                            int step, const Progress* progress) {
+__device__ bool any_goes_on(const stage::Align::Problem& p, int step, const Progress* progress) {
   bool any = step == 0;
   for (int i = threadIdx.x; i < p.count; i += threads) any = any || progress[i].goes_on;
   return __syncthreads_or(any);
@@ -103,7 +94,7 @@ __global__ void __launch_bounds__(threads, 1)
   __shared__ AlignMap map;
   __shared__ bool goes_on;
   wait_for_previous();
-  if (!any_goes_on(p, b, step, parts.progress)) return;
+  if (!any_goes_on(p, step, parts.progress)) return;
   for (int i = 0; i < p.count; ++i) {
     Progress& progress = parts.progress[i];
     const auto steps_before = [&] {
@@ -120,7 +111,7 @@ __global__ void __launch_bounds__(threads, 1)
     __syncthreads();
     if (goes_on) {
       AlignRight* const shares = parts.rights + std::int64_t{i} * gridDim.x;
-      Aligning::add_right(p, b, share(), p.pixels<std::uint8_t>(b.frame), map,
+      Aligning::add_right(p, b, Aligning::Share::of_grid(), p.pixels<std::uint8_t>(b.frame), map,
                           to_global(shares[blockIdx.x]));
       if (add_parts(shares, &parts.tickets[i], right) && threadIdx.x == 0) {
         AlignSteps steps = steps_before();

@@ -4,6 +4,8 @@
 // a pose, and the steps.
 #pragma once
 
+#include <algorithm>
+
 #include "cuda/common/cluster.cuh"
 #include "cuda/common/row_words.cuh"
 #include "cuda/common/tiles.cuh"
@@ -20,6 +22,10 @@ struct Align {
   /// Which of the blocks that share the pixels this one is.
   struct Share {
     int index = 0, count = 1;
+
+    __device__ static Share of_grid() {
+      return {static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x)};
+    }
   };
 
   /// Gives the sums over this block's share to put(number, sum), called by all lanes of a warp.
@@ -55,6 +61,10 @@ struct Align {
     if (column == 0) system.has_inverse = exists;
   }
 
+  /// Blocks of a launch that share the pixels: more than multiprocessors would take turns.
+  static int blocks(Size size) {
+    return static_cast<int>(std::min<std::int64_t>(ceil_div(size.area(), threads), 128));
+  }
   /// Blocks that share a pose, so that a thread has few pixels: it waits for one after the other.
   static int cluster(Size size) {
     int blocks = 1;

@@ -4,8 +4,6 @@
 // inverse, made once a template by blocks that share its pixels.
 #pragma once
 
-#include <algorithm>
-
 #include "cuda/common/tickets.cuh"
 #include "cuda/poses/align.cuh"
 
@@ -47,8 +45,7 @@ __global__ void __launch_bounds__(Aligning::threads, 1)
                  unsigned* ticket, AlignSystem* to) {
   __shared__ AlignSystem system;
   wait_for_previous();
-  Aligning::add_matrix(p, b, {static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x)},
-                       to_global(matrices[blockIdx.x]));
+  Aligning::add_matrix(p, b, Aligning::Share::of_grid(), to_global(matrices[blockIdx.x]));
   if (!add_parts(matrices, ticket, system.matrix)) return;
   Aligning::invert(p, system);
   __syncthreads();
@@ -60,8 +57,8 @@ class TemplateSystem final : public PlanState {
  public:
   static Result<std::unique_ptr<PlanState>> make(const stage::Align::Problem& p,
                                                  const Device& device) {
-    auto block =
-        Block::make(Backend::cuda, sizeof(AlignSystem) + parts_of(p) * sizeof(AlignMatrix));
+    auto block = Block::make(Backend::cuda,
+                             sizeof(AlignSystem) + Aligning::blocks(p.size) * sizeof(AlignMatrix));
     if (!block.ok()) return block.status();
     auto tickets = Tickets::make(1 + p.count);
     if (!tickets.ok()) return tickets.status();
@@ -73,9 +70,10 @@ class TemplateSystem final : public PlanState {
   Status set_rights(const void* smoothed, Stream stream) override {
     stage::Align::Buffers b;
     b.smoothed = static_cast<const SmoothedPixel*>(smoothed);
-    return enqueue_early(device_, "align_system", align_system<Aligning>, dim3(parts_of(problem_)),
-                         dim3(Aligning::threads), 0, stream, problem_, b,
-                         reinterpret_cast<AlignMatrix*>(system() + 1), counters(), system());
+    return enqueue_early(device_, "align_system", align_system<Aligning>,
+                         dim3(Aligning::blocks(problem_.size)), dim3(Aligning::threads), 0, stream,
+                         problem_, b, reinterpret_cast<AlignMatrix*>(system() + 1), counters(),
+                         system());
   }
   AlignSystem* system() const { return block_.as<AlignSystem>(); }
   /// Of the poses.
@@ -86,10 +84,6 @@ class TemplateSystem final : public PlanState {
                  std::unique_ptr<PlanState> tickets)
       : problem_(p), device_(device), block_(std::move(block)), tickets_(std::move(tickets)) {}
 
-  static int parts_of(const stage::Align::Problem& p) {
-    return static_cast<int>(
-        std::min<std::int64_t>(ceil_div(p.size.area(), Aligning::threads), 128));
-  }
   unsigned* counters() const { return static_cast<const Tickets*>(tickets_.get())->counters(); }
 
   stage::Align::Problem problem_;
