@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tables of what kernels take, in Markdown, from results of checkcorr --bench --output=csv.
 
-    kernel_tables.py CSV...               prints them
-    kernel_tables.py CSV... --docs FILE   puts them between the marks in FILE
+    kernel_tables.py CSV...
 
 For each form and element type: the best variant of each family with each problem, then every variant
 of definition-based families. At the end how often each variant is the best one, and which never are.
@@ -13,7 +12,6 @@ import collections
 import csv
 import pathlib
 
-BEGIN, END = '<!-- measured: begin -->\n', '<!-- measured: end -->\n'
 FORMS = {'one_to_one': 'One to one', 'one_to_many': 'One to many', 'n_to_mn': 'n to mn', 'n_to_m': 'n to m'}
 
 Row = collections.namedtuple('Row', 'type form case variant step ms share')
@@ -132,14 +130,7 @@ def tables(notes, rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('csv', nargs='+')
-    parser.add_argument('--docs', type=pathlib.Path, help='a file with marks to put the tables between')
-    arguments = parser.parse_args()
-    text = '\n'.join(tables(*read(arguments.csv))) + '\n'
-    if not arguments.docs:
-        print(text, end='')
-        return
-    before, rest = arguments.docs.read_text(encoding='utf-8').split(BEGIN)
-    arguments.docs.write_text(before + BEGIN + text + END + rest.split(END)[1], encoding='utf-8')
+    print('\n'.join(tables(*read(parser.parse_args().csv))))
 
 
 if __name__ == '__main__':

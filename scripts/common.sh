@@ -27,6 +27,17 @@ gpus() {
     tr -d . | grep -xE '[0-9]+'
 }
 
+# Prints what to build machine code for, least first, with commas between: for each GPU the newest architecture that it runs and
+# nvcc knows. Nothing where all GPUs are older than the kernels need.
+archs_to_build() {
+  local known gpu
+  known=$(nvcc --list-gpu-arch | tr -dc '0-9\n')
+  for gpu in $(gpus); do
+    awk -v gpu="$gpu" '$1 >= 75 && $1 <= gpu && $1 > newest { newest = $1 }
+                       END { if (newest) print newest }' <<<"$known"
+  done | sort -nu | paste -sd,
+}
+
 # Prints the path of the first meson that runs and is new enough: one on PATH can be a stand-in for
 # an environment that is not active, so the distribution's own comes next.
 find_meson() {
@@ -56,6 +67,9 @@ configure() {
     return 1
   }
 }
+
+# Caches of compilers, where one is used, are shared by all checkouts.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 
 # compile FOLDER [TARGET...]
 compile() {

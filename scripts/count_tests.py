@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Prints `N passed, N failed, N skipped` from Meson's testlog.json.
+"""Prints the ten slowest tests and `N passed, N failed, N skipped` from Meson's testlog.json.
 
-    count_tests.py FILE STATUS
+    count_tests.py [--share=SECONDS] STATUS FILE...
 
 A program that says how many cases it ran (checkcorr, Check, GoogleTest) counts with them, any other
-as one. STATUS is what `meson test` exited with. Exits 0 when something passed and nothing failed.
+as one. A test that took more than its share of the time fails. STATUS is what `meson test` exited with. Exits 0 when
+something passed and nothing failed.
 """
+import argparse
 import json
 import re
 import sys
@@ -44,16 +46,36 @@ def count(test):
     return passed, failed, skipped
 
 
+def read(paths):
+    tests = []
+    for path in paths:
+        try:
+            with open(path, encoding="utf-8") as lines:
+                tests += map(json.loads, lines)
+        except OSError as error:
+            print(f"no test results: {error}", file=sys.stderr)
+    return tests
+
+
 def main():
-    path, status = sys.argv[1], int(sys.argv[2])
-    try:
-        with open(path, encoding="utf-8") as lines:
-            tests = [count(json.loads(line)) for line in lines]
-    except OSError as error:
-        print(f"no test results: {error}", file=sys.stderr)
-        tests = []
-    passed, failed, skipped = (sum(column) for column in zip(*tests)) if tests else (0, 0, 0)
-    if status != 0 and failed == 0:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--share", type=float, help="seconds that a test may take")
+    parser.add_argument("status", type=int)
+    parser.add_argument("files", nargs="+")
+    arguments = parser.parse_args()
+
+    tests = read(arguments.files)
+    slowest = sorted(tests, key=lambda test: -test["duration"])[:10]
+    print("slowest tests, seconds:")
+    for test in slowest:
+        print(f"{test['duration']:8.1f}  {test['name']}")
+    late = [test for test in tests if arguments.share and test["duration"] > arguments.share]
+    for test in late:
+        print(f"FAIL {test['name']} took more than its share of {arguments.share:g} s: split it or make it smaller")
+
+    passed, failed, skipped = (sum(column) for column in zip(*map(count, tests))) if tests else (0, 0, 0)
+    failed += len(late)
+    if arguments.status != 0 and failed == 0:
         failed = 1
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 0 if failed == 0 and passed > 0 else 1

@@ -14,17 +14,6 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 folder=$root/build-demo
 
-# What to build machine code for, least first: for each GPU the newest architecture that it runs and
-# nvcc knows. Nothing where all GPUs are older than the kernels need.
-archs_to_build() {
-  local known gpu
-  known=$(nvcc --list-gpu-arch | tr -dc '0-9\n')
-  for gpu in $(gpus); do
-    awk -v gpu="$gpu" '$1 >= 75 && $1 <= gpu && $1 > newest { newest = $1 }
-                       END { if (newest) print newest }' <<<"$known"
-  done | sort -nu | paste -sd,
-}
-
 # seconds: of CPU time, for the build.
 cuda=(-Dcuda=disabled) what="the CPU backend and the elements" seconds=130
 if ! gpus >/dev/null; then

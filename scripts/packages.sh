@@ -25,6 +25,7 @@ demo  | gstreamer1.0-plugins-base        | element:decodebin           | decodeb
 demo  | gstreamer1.0-plugins-good        | element:qtdemux             | PNG and JPEG templates, MP4, RTSP, v4l2
 demo  | gstreamer1.0-plugins-ugly        | element:x264enc             | the demo encodes its clip
 demo  | gstreamer1.0-libav               | element:avdec_h264,openh264dec,nvh264dec | H.264 video, BMP templates
+tests | ccache                           | tool:ccache                 | nothing is compiled twice
 tests | libgtest-dev                     | module:gtest_main           | GoogleTest: tests of the library
 tests | libboost-context-dev             | header:boost/context/fiber.hpp | Boost.Context: tests of the CUDA kernels on the CPU
 tests | python3-dev                      | tool:python3-config         | headers of Python: the Python package
@@ -59,7 +60,7 @@ has_any() {  # KIND:NAME[,NAME...]
       tool:*) has_tool "$name" ;;
       module:*) pkg-config --exists "$name" ;;
       header:*) echo "#include <$name>" | c++ -E -x c++ - >/dev/null ;;
-      python:*) python3 -c "import $name" ;;
+      python:*) "$(command -v /usr/bin/python3 || echo python3)" -c "import $name" ;;  # Meson's
       element:*) gst-inspect-1.0 --exists "$name" ;;
     esac 2>/dev/null && return 0
   done
@@ -77,6 +78,19 @@ missing_packages() {
     [[ -n $who && " $* " == *" $who "* ]] || continue
     [[ $installed == *" $package:installed "* ]] || has_any "$test" || echo "$package"
   done <<<"$packages"
+}
+
+# Prints who needs packages where all is built and tested that can be here, one a line; says what is left out.
+# shellcheck disable=SC2154  # of common.sh
+needed_packages() {
+  printf '%s\n' demo tests
+  if ! have_nvcc; then
+    say "the CUDA backend is left out: $no_nvcc"
+  elif gpus >/dev/null; then
+    echo gpu
+  else
+    say "the CUDA backend is built, but its tests on a GPU are skipped: there is no NVIDIA GPU here"
+  fi
 }
 
 # Prints the words that run a command as root; fails where that right is missing.

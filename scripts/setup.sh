@@ -5,21 +5,13 @@
 # nothing to do.
 #
 #   scripts/setup.sh [MESON OPTION...]   such as -Dgpu_archs=90 or -Dcuda=disabled
-#   scripts/setup.sh --configure         all but the build
 #   scripts/setup.sh --check             says which packages are missing; changes nothing
 set -euo pipefail
 
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 
-who=(demo tests)
-if ! have_nvcc; then
-  say "the CUDA backend is left out: $no_nvcc"
-elif gpus >/dev/null; then
-  who+=(gpu)
-else
-  say "the CUDA backend is built, but its tests on a GPU are skipped: there is no NVIDIA GPU here"
-fi
+mapfile -t who < <(needed_packages)
 
 if [ "${1:-}" = --check ]; then
   mapfile -t missing < <(missing_packages "${who[@]}")
@@ -29,10 +21,5 @@ if [ "${1:-}" = --check ]; then
 fi
 install_packages "${who[@]}"
 
-build=1
-if [ "${1:-}" = --configure ]; then
-  build=
-  shift
-fi
 configure "$root/build" "$@"
-[ -z "$build" ] || compile "$root/build"
+compile "$root/build"

@@ -1,24 +1,50 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Sets up, then runs every test, those of the GPU too where there is one. The last line is
-# `N passed, N failed, N skipped`, the cases inside a test program counted one by one.
+# Sets up, then tests. The last line is `N passed, N failed, N skipped`, the cases inside a test
+# program counted one by one.
 #
-#   scripts/test.sh [--quick]   --quick: without what takes long (see tests/meson.build), and without
-#                               the build of what only that needs
+#   scripts/test.sh          what protects users: everything that is compiled, once, under
+#                            AddressSanitizer and UBSan, in build-check/
+#   scripts/test.sh --full   all tests there are: longer ones of that build, then those of an ordinary
+#                            one in build/ (as users get it, ThreadSanitizer, packages, Python, pages)
 set -uo pipefail
 
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
+# CPU seconds of the build and of the tests on the machine named in CONTRIBUTING.md.
 case ${1:-} in
-  '') setup=() tests=(--no-rebuild) ;;
-  --quick) setup=(--configure) tests=(--setup=quick) ;;
+  '') name=check setup=default seconds=1800 share=() ;;
+  --full) name=full setup=full seconds=6000 share=(--share=600) ;;
   *) say "unknown argument: $1"; exit 2 ;;
 esac
-"$root/scripts/setup.sh" "${setup[@]}" || exit 1
+last=$root/build-check/last-$name.seconds
+if [ -f "$last" ]; then
+  say "last time this took $(($(<"$last") / 60)) min here"
+else
+  say "this takes $(about "$seconds"), a few minutes more where packages are missing"
+fi
+begin=$SECONDS
 
-logs=$root/build/meson-logs
-rm -f "$logs"/testlog*
-"$(find_meson)" test -C "$root/build" "${tests[@]}" --print-errorlogs </dev/null
-status=$?
-# Its name says which tests were chosen.
-exec python3 "$root/scripts/count_tests.py" "$logs"/testlog*.json "$status"
+mapfile -t who < <(needed_packages)
+install_packages "${who[@]}" || exit 1
+# Kernels for one architecture, that of the GPU here or else the one they are tuned for.
+arch=$(archs_to_build | tail -n 1)
+configure "$root/build-check" -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 -Db_ndebug=false \
+  -Dsimd=native "-Dgpu_archs=${arch:-90}" && compile "$root/build-check" || exit 1
+folders=("$root/build-check")
+if [ "$name" = full ]; then
+  configure "$root/build" && compile "$root/build" || exit 1
+  folders+=("$root/build")
+fi
+
+status=0 logs=()
+for folder in "${folders[@]}"; do
+  rm -f "$folder"/meson-logs/testlog*
+  "$(find_meson)" test -C "$folder" --no-rebuild "--setup=$setup" --print-errorlogs </dev/null || status=1
+  # Its name says which tests were chosen.
+  logs+=("$folder"/meson-logs/testlog*.json)
+done
+echo $((SECONDS - begin)) >"$last"
+say "that took $(((SECONDS - begin + 30) / 60)) min"
+exec python3 "$root/scripts/count_tests.py" "${share[@]}" "$status" "${logs[@]}"

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Joins the families' tables. The lists of families come from kernels/meson.build as
-// XCORR_CPU_FAMILIES and XCORR_CUDA_FAMILIES, so that a new family is named once.
+// Joins the families' tables. kernels/meson.build writes families.hpp, which defines
+// XCORR_CPU_FAMILIES and XCORR_CUDA_FAMILIES, so that a new family is named once and nothing but
+// this file is compiled for it again.
 #include "select/registry.hpp"
+
+#include "families.hpp"
 
 namespace xcorr {
 

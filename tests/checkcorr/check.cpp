@@ -2,6 +2,7 @@
 //
 // Runs a case through the stages with the reference, and every other variant of each stage on the
 // same inputs, so that a stage is judged by itself.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <random>
@@ -21,11 +22,15 @@ void name_what_aborts(int signal) {
   std::raise(signal);
 }
 
+double products_of(const Case& c) {
+  const Problem p = problem_of(c);
+  return static_cast<double>(p.outputs() * p.shifts.size().area() * p.right.area());
+}
+
 /// Whether --max-products and --sample keep a check: for a large case by chance, which depends on
 /// the seed.
 bool is_affordable(const Options& options, const Case& c, const std::string& id) {
-  const Problem p = problem_of(c);
-  const auto most = static_cast<double>(p.outputs() * p.shifts.size().area() * p.right.area());
+  const double most = products_of(c);
   if (most <= static_cast<double>(options.max_products)) return true;
   if (!options.sample) return false;
   std::uint64_t hash = options.seed + 0xcbf29ce484222325;  // FNV-1a
@@ -66,14 +71,26 @@ class Checker {
     }
   }
 
+  /// Of variants that no affordable case has reached, the smallest that does.
+  void reach_others() {
+    reaching_ = true;
+    std::vector<Case> smallest_first(cases().begin(), cases().end());
+    std::ranges::stable_sort(smallest_first, {}, products_of);
+    for (const Case& c : smallest_first)
+      if (!std::ranges::all_of(tallies_, is_reached)) check(c);
+  }
+
  private:
+  static bool is_reached(const Tally& tally) { return tally.passed + tally.failed > 0; }
+
+
   void try_variant(const AnyStageTest& test, Scenario& scenario, const Trial& trial, Tally& tally) {
     const xcorr::VariantInfo& variant = *tally.variant;
     const auto& device = devices_.at(variant.backend);
     const std::string id = id_of(tally, scenario.test) + test.suffix(trial);
-    if (!device.ok() || !matches(options_, id)) return;
+    if (!device.ok() || !matches(options_, id) || (reaching_ && is_reached(tally))) return;
     if (!test.able(variant, device.value(), scenario)) return;
-    if (!is_affordable(options_, scenario.test, id)) return;
+    if (!reaching_ && !is_affordable(options_, scenario.test, id)) return;
     in_progress = id;
     const std::string wrong = test.run(variant, device.value(), scenario, tally.worst);
     ++(wrong.empty() ? tally.passed : tally.failed);
@@ -90,6 +107,7 @@ class Checker {
   const Options& options_;
   const Devices& devices_;
   std::vector<Tally>& tallies_;
+  bool reaching_ = false;
 };
 
 }  // namespace
@@ -98,6 +116,7 @@ void check_all(const Options& options, const Devices& devices, std::vector<Tally
   Checker checker(options, devices, tallies);
   std::signal(SIGABRT, name_what_aborts);
   for (const Case& c : cases()) checker.check(c);
+  if (options.coverage) checker.reach_others();
   std::signal(SIGABRT, SIG_DFL);
 }
 

@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <hwy/highway.h>
+
 #include "stage_test.hpp"
 
 namespace checkcorr {
@@ -57,7 +59,9 @@ constexpr char help[] =
     "                      match (frame to peaks, by variants of search and of correlate)\n"
     "  --seconds=S         of --bench: least time of a measurement (default 0.1)\n"
     "  --output=FORMAT     console (default), csv or json\n"
-    "  --coverage          fail when no case reaches a variant\n"
+    "  --coverage          of a variant that --max-products and --sample leave nothing of, the\n"
+    "                      smallest case; fail when none reaches it\n"
+    "  --simd=TARGET       with that one of Highway's sets of instructions, such as AVX2\n"
     "  --help\n"
     "Exit status: 0 all passed, 1 failures, 2 bad usage, 77 nothing could be run.\n";
 
@@ -102,6 +106,16 @@ std::uint64_t parse_number(const char* what, const char* text) {
   return number;
 }
 
+/// From here on the CPU's variants choose that set of instructions; ends where it is not built or
+/// the processor lacks it.
+void use_simd(const char* name) {
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets())
+    if (std::strcmp(hwy::TargetName(target), name) == 0)
+      return hwy::SetSupportedTargetsForTest(target);
+  std::printf("SKIPPED: this build or this processor has no %s\n", name);
+  std::exit(exit_skipped);
+}
+
 Options parse(int argc, char** argv) {
   static const option known[] = {{"list", no_argument, nullptr, 'l'},
                                  {"filter", required_argument, nullptr, 'f'},
@@ -114,6 +128,7 @@ Options parse(int argc, char** argv) {
                                  {"level", required_argument, nullptr, 'L'},
                                  {"seconds", required_argument, nullptr, 'S'},
                                  {"coverage", no_argument, nullptr, 'c'},
+                                 {"simd", required_argument, nullptr, 'i'},
                                  {"help", no_argument, nullptr, 'h'},
                                  {}};
   Options options;
@@ -150,6 +165,9 @@ Options parse(int argc, char** argv) {
         break;
       case 'c':
         options.coverage = true;
+        break;
+      case 'i':
+        use_simd(optarg);
         break;
       case 'h':
         std::fputs(help, stdout);
