@@ -417,5 +417,20 @@ TEST_P(MatchTest, PaddedFramesOneAfterAnother) {
   EXPECT_TRUE(kernel() == "auto" || matcher.value().kernel() == kernel());
 }
 
+TEST(TallTemplates, ColumnsWhoseSquaresNeedMoreThan32Bits) {
+  auto frame = random_image<std::uint8_t>({3, 70004}, 26);
+  for (std::uint8_t& v : frame.data) v = v < 4 ? v : 255;
+  const auto pattern = crop(frame, {1, 3, 2, 70000});
+  MatchSettings settings;
+  settings.subpixel = Subpixel::none;
+  const auto expected = defined_peaks(frame, pattern, settings);
+  const auto got = match(open_device(Backend::cpu).value(), pattern, frame, settings);
+  ASSERT_EQ(got.size(), 1u);
+  ASSERT_EQ(expected.size(), 1u);
+  EXPECT_EQ(got[0].x, 1);
+  EXPECT_EQ(got[0].y, 3);
+  EXPECT_EQ(got[0].score, expected[0].score);
+}
+
 }  // namespace
 }  // namespace api
