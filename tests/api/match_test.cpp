@@ -230,7 +230,6 @@ TEST_P(MatchTest, BankOfOneSize) {
 
 TEST_P(MatchTest, BankPastOneBatch) {
   // So many surfaces that they are computed in two batches.
-  if (kernel() == "reference") GTEST_SKIP() << "takes long";
   const auto frame = random_image<std::uint8_t>({640, 480}, 31);
   std::vector<Bytes> bank;
   for (int i = 0; i < 64; ++i) bank.push_back(crop(frame, {9 * i, 7 * i, 8, 8}));

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "cpu/reference/reference_types.hpp"
+#include "oracle/reference_types.hpp"
 #include "stages/survey.hpp"
 
 namespace xcorr::cpu {
@@ -102,13 +102,13 @@ Status sift(const stage::Sift::Problem& p, const Device&, const stage::Sift::Buf
 
 constexpr Features u8 = Feature::u8;
 constexpr Variant<stage::Gather> gather_table[] = {
-    {{"reference", Backend::cpu, u8 | Feature::contrast, reference_rank}, supports_all, gather},
+    {{"reference", Backend::cpu, u8 | Feature::contrast}, supports_all, gather},
 };
 constexpr Variant<stage::Shortlist> shortlist_table[] = {
-    {{"reference", Backend::cpu, u8, reference_rank}, supports_all, shortlist},
+    {{"reference", Backend::cpu, u8}, supports_all, shortlist},
 };
 constexpr Variant<stage::Sift> sift_table[] = {
-    {{"reference", Backend::cpu, u8 | Feature::contrast, reference_rank}, supports_all, sift},
+    {{"reference", Backend::cpu, u8 | Feature::contrast}, supports_all, sift},
 };
 
 }  // namespace
