@@ -7,11 +7,13 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 #include "bench_match.hpp"
 #include "checkcorr.hpp"
 #include "machine.hpp"
+#include "oracle/oracle.hpp"
 #include "peak.hpp"
 #include "report.hpp"
 #include "stage_test.hpp"
@@ -124,6 +126,8 @@ class Bench {
  public:
   Bench(const Options& options, const Devices& devices, Report& report)
       : options_(options), devices_(devices), report_(report), entries_(xcorr::all_variants()) {
+    if (options.filter.find("reference") != std::string::npos)
+      std::ranges::copy(xcorr::oracle::variants(), std::back_inserter(entries_));
     // Transforms first: they show soonest which variants are hopeless.
     std::stable_partition(entries_.begin(), entries_.end(),
                           [](const Entry& entry) { return !entry.variant->exact; });
@@ -152,16 +156,13 @@ class Bench {
   }
 
  private:
-  /// A reference only when it is asked for by name; whole computations of correlations and, as
-  /// matches, of searches alone.
+  /// Whole computations of correlations and, as matches, of searches alone.
   bool is_wanted(const Entry& entry, const Case& c) const {
     const bool is_match = options_.level == Level::match;
     return AnyStageTest::of(entry.stage).concerns(c) && matches(options_, id_of(entry, c)) &&
            (!is_match || is_matching(c)) &&
            (options_.level == Level::kernel || is(entry, stage::Correlate::name) ||
-            (is_match && is(entry, stage::Search::name))) &&
-           (entry.variant->rank != xcorr::reference_rank ||
-            options_.filter.find("reference") != std::string::npos);
+            (is_match && is(entry, stage::Search::name)));
   }
 
   void make_scenario(std::optional<Scenario>& scenario, const Case& c) const {

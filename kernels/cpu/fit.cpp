@@ -93,16 +93,15 @@ struct Taps<3> {
   }
 };
 
-/// \tparam order, degree  as in the problem
-template <int order, int degree>
-class Run {
- public:
-  explicit Run(const Job& job)
+/// What a window brings, laid out, and its sums. \tparam order  0 or 1: of windows that are bent,
+/// too, these are the same.
+template <int order>
+class Layout {
+ protected:
+  explicit Layout(const Job& job)
       : p_(*job.problem),
         b_(*job.buffers),
         window_(b_.windows[job.index]),
-        bend_(order == 2 ? b_.bends + job.index : nullptr),
-        measured_(b_.measured[job.index]),
         s_(p_),
         axis_(job.memory),
         u_(axis_ + s_.row),
@@ -112,34 +111,28 @@ class Run {
         by_x_(value_ + s_.plane),
         by_y_(by_x_ + s_.plane) {}
 
-  HWY_INLINE FieldVector run() {
-    if (!is_to_fit<order>(p_, window_, measured_)) return measured_;
-    auto steps = FitSteps<order>::begin(window_, bend_, p_.window);
-    FitWindow<order> fit;
-    double sigma = 0;
-    const bool bytes = p_.type == ElementType::u8;
-    if (fit.prepare(bytes ? lay_out<std::uint8_t>(steps.half())
-                          : lay_out<WordPixel>(steps.half()))) {
-      for (int k = 0; k < fit_unknowns<order>; ++k) fit.invert(k);
-      for (int i = 0; i < FitSteps<order>::most; ++i) {
-        const WarpedSums<order> sums = add_up(steps.warp());
-        double step[FitSteps<order>::unknowns];
-        for (int k = 0; k < FitSteps<order>::unknowns; ++k) step[k] = fit.step_of(k, sums);
-        const double score = fit.score_of(sums);
-        sigma = fit.sigma(score);
-        if (!steps.step(step, score)) break;
-      }
-    }
-    return fitted(p_, window_, measured_, steps, sigma);
-  }
-
- private:
   float v_of(int y) const {
     return static_cast<float>(y) - 0.5F * static_cast<float>(p_.window - 1);
   }
 
+  /// False if it does not determine the unknowns.
+  HWY_NOINLINE HWY_FLATTEN bool prepare(float half, FitWindow<order>& fit) {
+    const bool bytes = p_.type == ElementType::u8;
+    if (!fit.prepare(bytes ? lay_out<std::uint8_t>(half) : lay_out<WordPixel>(half))) return false;
+    for (int k = 0; k < fit_unknowns<order>; ++k) fit.invert(k);
+    return true;
+  }
+
+  const stage::Fit::Problem& p_;
+  const stage::Fit::Buffers& b_;
+  const FieldWindow& window_;
+  const Scratch s_;
+  float *axis_, *u_, *frame_, *weight_, *value_, *by_x_, *by_y_;
+  float origin_ = 0, half_ = 1;
+
+ private:
   template <class Pixel>
-  HWY_INLINE FitSums<order> lay_out(float half) {
+  HWY_NOINLINE HWY_FLATTEN FitSums<order> lay_out(float half) {
     std::fill(axis_, weight_ + Scratch::planes * s_.plane, 0.F);
     for (int x = 0; x < s_.row; ++x) u_[x] = v_of(x);
     for (int x = 0; x < p_.window; ++x) axis_[x] = p_.weight_at(u_[x]);
@@ -165,15 +158,48 @@ class Run {
     half_ = half;
     return sums;
   }
+};
 
-  HWY_INLINE WarpedSums<order> add_up(const FitWarp<order>& warp) {
+/// \tparam order  as in the problem
+template <int order>
+class Run : Layout<(order > 0)> {
+  using Base = Layout<(order > 0)>;
+  using Base::b_, Base::by_x_, Base::by_y_, Base::frame_, Base::half_, Base::origin_, Base::p_,
+      Base::s_, Base::u_, Base::v_of, Base::value_, Base::weight_, Base::window_;
+  using Sums = WarpedSums<(order > 0)>;
+
+ public:
+  explicit Run(const Job& job)
+      : Base(job),
+        bend_(order == 2 ? b_.bends + job.index : nullptr),
+        measured_(b_.measured[job.index]) {}
+
+  HWY_NOINLINE HWY_FLATTEN FieldVector run() {
+    if (!is_to_fit<order>(p_, window_, measured_)) return measured_;
+    auto steps = FitSteps<order>::begin(window_, bend_, p_.window);
+    FitWindow<(order > 0)> fit;
+    double sigma = 0;
+    if (Base::prepare(steps.half(), fit))
+      for (int i = 0; i < FitSteps<order>::most; ++i) {
+        const Sums sums = add_up(steps.warp());
+        double step[FitSteps<order>::unknowns];
+        for (int k = 0; k < FitSteps<order>::unknowns; ++k) step[k] = fit.step_of(k, sums);
+        const double score = fit.score_of(sums);
+        sigma = fit.sigma(score);
+        if (!steps.step(step, score)) break;
+      }
+    return fitted(p_, window_, measured_, steps, sigma);
+  }
+
+ private:
+  HWY_INLINE Sums add_up(const FitWarp<order>& warp) {
     const D d;
     const int lanes = static_cast<int>(hn::Lanes(d));
     V frame = hn::Zero(d), squares = frame, product = frame, by[6];
     for (V& sum : by) sum = hn::Zero(d);
     for (int y = 0; y < p_.window; ++y) {
       const float v = v_of(y);
-      read_row(warp, y);
+      p_.degree == 5 ? read_row<5>(warp, y) : read_row<3>(warp, y);
       V row_x = hn::Zero(d), row_xu = row_x, row_y = row_x, row_yu = row_x;
       for (int x = 0; x < p_.window; x += lanes) {
         const std::int64_t at = y * s_.row + x;
@@ -203,16 +229,16 @@ class Run {
     }
     const auto sum_of = [&](V lanes_of)
                             HWY_ATTR { return hn::GetLane(hn::SumOfLanes(d, lanes_of)); };
-    WarpedSums<order> sums;
+    Sums sums;
     sums.of[0] = sum_of(frame);
     sums.of[1] = sum_of(squares);
     sums.of[2] = sum_of(product);
-    for (int i = 0; i < WarpedSums<order>::unknowns; ++i)
-      sums.of[3 + i] = sum_of(by[i]) / (i < 2 ? 1 : half_);
+    for (int i = 0; i < Sums::unknowns; ++i) sums.of[3 + i] = sum_of(by[i]) / (i < 2 ? 1 : half_);
     return sums;
   }
 
   /// The frame under the pixels of a row of the window.
+  template <int degree>
   HWY_INLINE void read_row(const FitWarp<order>& warp, int y) {
     const D d;
     const int lanes = static_cast<int>(hn::Lanes(d));
@@ -240,7 +266,7 @@ class Run {
                             hn::AllTrue(d, hn::Eq(whole_y, hn::Set(d, first_y)));
       if (!together || px < before || py < before || px - before + taps + lanes > p_.frame.width ||
           py - before + taps > p_.frame.height) {
-        read_singly(across, down, x, y);
+        read_singly<degree>(across, down, x, y);
         continue;
       }
       const Taps<degree> t(hn::Sub(across, whole_x)), s(hn::Sub(down, whole_y));
@@ -256,7 +282,9 @@ class Run {
     }
   }
 
-  HWY_INLINE void read_singly(V across, V down, int x, int y) {
+  /// The same of a vector's pixels one by one.
+  template <int degree>
+  HWY_NOINLINE HWY_FLATTEN void read_singly(V across, V down, int x, int y) {
     const D d;
     const int lanes = static_cast<int>(hn::Lanes(d));
     alignas(64) float dx[most_lanes], dy[most_lanes];
@@ -272,25 +300,18 @@ class Run {
     }
   }
 
-  const stage::Fit::Problem& p_;
-  const stage::Fit::Buffers& b_;
-  const FieldWindow& window_;
   const FieldBend* bend_;
   const FieldVector& measured_;
-  const Scratch s_;
-  float *axis_, *u_, *frame_, *weight_, *value_, *by_x_, *by_y_;
-  float origin_ = 0, half_ = 1;
 };
 
-HWY_FLATTEN void run(const Job& job) {
-  const auto set = [&](auto one) HWY_ATTR { job.buffers->vectors[job.index] = one.run(); };
-  const bool quintic = job.problem->degree == 5;
+void run(const Job& job) {
+  FieldVector& to = job.buffers->vectors[job.index];
   if (job.problem->order == 0)
-    quintic ? set(Run<0, 5>(job)) : set(Run<0, 3>(job));
+    to = Run<0>(job).run();
   else if (job.problem->order == 1)
-    quintic ? set(Run<1, 5>(job)) : set(Run<1, 3>(job));
+    to = Run<1>(job).run();
   else
-    quintic ? set(Run<2, 5>(job)) : set(Run<2, 3>(job));
+    to = Run<2>(job).run();
 }
 
 }  // namespace xcorr::cpu::fit::HWY_NAMESPACE

@@ -6,9 +6,8 @@
 // the list is a peak and suppresses what lies near it, then the best of what is left, and so on.
 #include <functional>
 
-#include "cpu/peaks.hpp"
-
 #include "cpu/common.hpp"
+#include "stages/peaks.hpp"
 #include "stages/score.hpp"
 
 namespace xcorr::cpu {
@@ -127,30 +126,18 @@ void find(const stage::Peaks::Problem& problem, const stage::Peaks::Buffers& buf
   }
 }
 
-}  // namespace
-
-void find_peaks(const stage::Peaks::Problem& problem, const stage::Peaks::Buffers& buffers) {
+Status launch(const stage::Peaks::Problem& problem, const Device&,
+              const stage::Peaks::Buffers& buffers, PlanState*) {
   if (info(problem.method).minimum)
     find<std::less<float>>(problem, buffers);
   else
     find<std::greater<float>>(problem, buffers);
-}
-
-std::size_t peaks_workspace(const stage::Peaks::Problem& problem) {
-  const Size size = problem.correlate.shifts.size();
-  return sizeof(Candidate) * ceil_div(size.width, 2) * ceil_div(size.height, 2);
-}
-
-namespace {
-
-Status launch(const stage::Peaks::Problem& problem, const Device&,
-              const stage::Peaks::Buffers& buffers, PlanState*) {
-  find_peaks(problem, buffers);
   return {};
 }
 
 std::size_t workspace(const stage::Peaks::Problem& problem, const Device&) {
-  return peaks_workspace(problem);
+  const Size size = problem.correlate.shifts.size();
+  return sizeof(Candidate) * ceil_div(size.width, 2) * ceil_div(size.height, 2);
 }
 
 constexpr Variant<stage::Peaks> variants[] = {

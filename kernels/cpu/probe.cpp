@@ -18,6 +18,7 @@
 #include "cpu/common.hpp"
 #include "cpu/turned.hpp"
 #include "stages/probe.hpp"
+#include "stages/rows.hpp"
 #include "stages/score.hpp"
 
 namespace xcorr::cpu::probe {

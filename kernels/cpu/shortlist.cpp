@@ -1,48 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The shortlist on the CPU: of many keys few are wanted, so the best ones are sorted some at a
-// time.
-#include <algorithm>
+// The shortlist on the CPU: of what the survey found, what is close enough.
 #include <cmath>
 #include <functional>
-#include <iterator>
-#include <vector>
 
+#include "cpu/choice.hpp"
 #include "cpu/common.hpp"
 #include "stages/survey.hpp"
 
 namespace xcorr::cpu {
 namespace {
-
-/// The candidates so far.
-class Chosen {
- public:
-  explicit Chosen(const stage::Shortlist::Problem& p) : p_(p), least_(p.choice.least) {}
-
-  /// Candidates come best first; false: no more are wanted.
-  bool take(const PoseCandidate& one) {
-    const PoseChoice& choice = p_.choice;
-    if (std::ssize(kept_) == choice.most || one.closeness < least_) return false;
-    if (std::ranges::any_of(kept_, [&](const PoseCandidate& other) {
-          return choice.same(p_.steps, p_.level, one, other);
-        }))
-      return true;
-    kept_.push_back(one);
-    if (std::ranges::all_of(apart_,
-                            [&](const PoseCandidate& other) { return choice.apart(one, other); })) {
-      apart_.push_back(one);
-      if (std::ssize(apart_) == choice.wanted)
-        least_ = std::max(least_, one.closeness - choice.margin);
-    }
-    return true;
-  }
-  const std::vector<PoseCandidate>& kept() const { return kept_; }
-
- private:
-  const stage::Shortlist::Problem& p_;
-  double least_;
-  std::vector<PoseCandidate> kept_, apart_;
-};
 
 /// The least key of a place that is so close.
 SurveyKey least_key(double closeness) {
@@ -69,17 +36,11 @@ std::vector<SurveyKey> keys_of(const stage::Shortlist::Problem& p,
 
 Status launch(const stage::Shortlist::Problem& p, const Device&, const stage::Shortlist::Buffers& b,
               PlanState*) {
-  constexpr std::ptrdiff_t chunk = 2048;
   std::vector<SurveyKey> keys = keys_of(p, b);
-  Chosen chosen(p);
-  bool goes_on = true;
-  for (auto from = keys.begin(); goes_on && from != keys.end();) {
-    const auto to = from + std::min(chunk, keys.end() - from);
-    if (to != keys.end()) std::nth_element(from, to, keys.end(), std::greater{});
-    std::sort(from, to, std::greater{});
-    for (; goes_on && from != to; ++from)
-      goes_on = chosen.take(stage::Shortlist::candidate_of(*from, p.cells(), b.sources));
-  }
+  Chosen chosen(p.choice, p.steps, p.level);
+  take_in_order(keys, std::greater{}, [&](SurveyKey key) {
+    return chosen.take(stage::Shortlist::candidate_of(key, p.cells(), b.sources));
+  });
   *b.candidate_count = static_cast<std::int32_t>(chosen.kept().size());
   std::ranges::transform(chosen.kept(), b.candidates, one_level_down);
   return {};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Smoothed templates on the CPU: once a template, or once a change of it.
+#include "stages/smooth.hpp"
 #include "cpu/common.hpp"
-#include "stages/align.hpp"
 
 namespace xcorr::cpu {
 namespace {

@@ -27,6 +27,9 @@ struct Job {
   void* scratch;
 };
 
+/// Whether a column's sum of 8-bit squares may need more than 32 bits.
+constexpr bool has_tall_columns(const Problem& p) { return p.right.height > 66051; }
+
 /// Scratch memory of a tile of floats, in doubles.
 struct FloatScratch {
   std::size_t line, rows, tile;
@@ -70,10 +73,10 @@ void move_row(const Pixel* HWY_RESTRICT old_row, const Pixel* HWY_RESTRICT new_r
 template <class Column, class Out>
 void sum_along(const Column* columns, int window, int count, Out* HWY_RESTRICT out) {
   Out sum = 0;
-  for (int x = 0; x < window; ++x) sum += columns[x];
+  for (int x = 0; x < window; ++x) sum += static_cast<Out>(columns[x]);
   out[0] = sum;
   for (int x = 1; x < count; ++x) {
-    sum += Out{columns[x + window - 1]} - columns[x - 1];
+    sum += static_cast<Out>(columns[x + window - 1]) - static_cast<Out>(columns[x - 1]);
     out[x] = sum;
   }
 }
@@ -145,9 +148,11 @@ void run(const Job& job) {
   using u32 = std::uint32_t;
   using u64 = std::uint64_t;
   if (job.problem->type == ElementType::u16) return run_integers<u16, u64, u64, u64>(job);
-  if (job.problem->type == ElementType::u8)
+  if (job.problem->type == ElementType::u8) {
+    if (has_tall_columns(*job.problem)) return run_integers<u8, u64, u32, u64>(job);
     return job.problem->output_type() == ElementType::u64 ? run_integers<u8, u32, u32, u64>(job)
                                                           : run_integers<u8, u32, u32, u32>(job);
+  }
   run_f32(
       job, [](double f) HWY_ATTR { return f; }, static_cast<double*>(job.buffers->window_sums));
   run_f32(
@@ -174,14 +179,9 @@ Size tile_size(const Problem& p) {
   return {p.shifts.width, std::min(p.shifts.height, std::max(rows, p.right.height))};
 }
 
-/// A column's sum of 8-bit squares is kept in 32 bits.
-bool supports(const stage::WindowSums::Problem& problem, const Device&) {
-  return problem.correlate.right.height <= 66051;
-}
-
 constexpr Variant<stage::WindowSums> variants[] = {
     {{"window_sums", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums}},
-     supports,
+     supports_all,
      launch_window_sums,
      window_sums_workspace},
 };
@@ -191,8 +191,9 @@ constexpr Variant<stage::WindowSums> variants[] = {
 std::size_t window_sums_slot(const Problem& p) {
   if (p.type == ElementType::f32)
     return window_sums::FloatScratch(p, window_sums::tile_size(p)).bytes();
-  const std::size_t column =
-      p.type == ElementType::u16 ? sizeof(std::uint64_t) : sizeof(std::uint32_t);
+  const std::size_t column = p.type == ElementType::u16 || window_sums::has_tall_columns(p)
+                                 ? sizeof(std::uint64_t)
+                                 : sizeof(std::uint32_t);
   return 2 * column * (std::size_t(p.shifts.width) + p.right.width - 1);
 }
 

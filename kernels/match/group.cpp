@@ -119,7 +119,7 @@ bool TemplateGroup::can_be_surveyed(int first) const {
 Status TemplateGroup::prepare_survey(int first, bool one_kernel) {
   first_picture_ = first;
   const auto cells = select_variant<stage::SearchCells>(surveying_by_one_kernel(), device_);
-  if (!one_kernel || !cells.ok() || cells.value()->rank < 0)
+  if (!one_kernel || !cells.ok())
     return choose_into(survey_, problem_.surveying(first), device_);
   cells_ = cells.value();
   auto state = cells_->make_plan(surveying_by_one_kernel(), device_);

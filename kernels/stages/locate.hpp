@@ -10,8 +10,11 @@
 // its mean, since there may be much more brightness than contrast.
 #pragma once
 
-#include "stages/align.hpp"
+#include <cmath>
+
+#include "stages/least_squares.hpp"
 #include "stages/peaks.hpp"
+#include "stages/smooth.hpp"
 
 namespace xcorr {
 

@@ -5,10 +5,14 @@
 // one keeps them.
 #pragma once
 
+#include <cmath>
+
 #include <xcorr/methods.hpp>
 
-#include "stages/align.hpp"
+#include "stages/aligned_pose.hpp"
+#include "stages/contrast.hpp"
 #include "stages/pose_steps.hpp"
+#include "stages/stage.hpp"
 
 namespace xcorr {
 

@@ -151,9 +151,8 @@ struct VariantInfo {
   bool exact = true;  ///< same result as the reference, bit for bit, for u8
 };
 
-/// Below 0: chosen only when requested by name or when nothing else is able. That of what pays for
-/// some pictures only, and the oracle's.
-inline constexpr int requested_rank = -1, reference_rank = -2;
+/// Chosen only when requested by name or when nothing else is able.
+inline constexpr int requested_rank = -1;
 
 /// One way to compute a stage.
 template <class Stage>

@@ -83,12 +83,26 @@ class FormsTest : public CorrelateTest {
     return dense_problem(type, form, left, right, lefts, rights, full_shifts(left, right));
   }
 
-  /// Integers, whose products no type rounds; each output is compared with the reference's for its
-  /// pair.
+  /// By the definition.
+  template <class T>
+  static std::vector<double> products_of(const std::vector<T>& l, const std::vector<T>& r) {
+    std::vector<double> products;
+    const Rect shifts = full_shifts(left, right);
+    for (int dy = shifts.y; dy < shifts.y + shifts.height; ++dy)
+      for (int dx = shifts.x; dx < shifts.x + shifts.width; ++dx) {
+        double& sum = products.emplace_back(0);
+        for (int j = std::max(0, -dy); j < std::min(right.height, left.height - dy); ++j)
+          for (int i = std::max(0, -dx); i < std::min(right.width, left.width - dx); ++i)
+            sum += double(l[(j + dy) * left.width + i + dx]) * r[j * right.width + i];
+      }
+    return products;
+  }
+
+  /// Integers, whose products no type rounds; each output is compared with the definition of its
+  /// pair's.
   template <class T>
   void expect_pairs(Form form, int lefts, int rights) {
     const Problem many = problem(element_type<T>, form, lefts, rights);
-    const Problem single = problem(element_type<T>, Form::one_to_one, 1, 1);
     const auto numbers = [](Size size, std::int64_t count, unsigned seed) {
       const auto bytes =
           random_image<std::uint8_t>({size.width, size.height * static_cast<int>(count)}, seed);
@@ -98,13 +112,11 @@ class FormsTest : public CorrelateTest {
     const auto all_rights = numbers(right, many.total_rights(), 2);
     const auto products = correlate(many, device, kernel(), all_lefts.data(), all_rights.data());
     ASSERT_EQ(products.size(), std::size_t(many.outputs() * many.shifts.size().area()));
-    const Device cpu = open_device(Backend::cpu).value();
     for (int l = 0; l < lefts; ++l)
       for (int r = 0; r < rights; ++r) {
         const int output = l * rights + r;
         const int which = form == Form::n_to_mn ? output : r;
-        const auto alone = correlate(single, cpu, "reference", slice(all_lefts, l, left).data(),
-                                     slice(all_rights, which, right).data());
+        const auto alone = products_of(slice(all_lefts, l, left), slice(all_rights, which, right));
         SCOPED_TRACE(testing::Message() << "left " << l << ", right " << r);
         expect_equal(slice(products, output, many.shifts.size()), alone, 1);
       }
@@ -218,17 +230,21 @@ TEST(CorrelatorErrors, UnknownKernelIsNamed) {
 }
 
 TEST(CorrelatorErrors, NullPointersAndMissingRights) {
-  auto made = Correlator::create(good_problem(), open_device(Backend::cpu).value(), "reference");
+  auto made = Correlator::create(good_problem(), open_device(Backend::cpu).value());
   ASSERT_TRUE(made.ok());
   Correlator& c = made.value();
+  std::vector<std::byte> memory(c.workspace_bytes());
+  void* const workspace = memory.data();
+  ASSERT_FALSE(memory.empty());
   std::uint8_t left[48] = {}, right[6] = {};
   std::uint32_t out[30];
-  EXPECT_EQ(c.run(left, out, nullptr).code(), Code::invalid_argument);  // no rights yet
+  EXPECT_EQ(c.run(left, out, workspace).code(), Code::invalid_argument);  // no rights yet
   EXPECT_EQ(c.set_rights(nullptr).code(), Code::invalid_argument);
   ASSERT_TRUE(c.set_rights(right).ok());
-  EXPECT_EQ(c.run(nullptr, out, nullptr).code(), Code::invalid_argument);
-  EXPECT_EQ(c.run(left, nullptr, nullptr).code(), Code::invalid_argument);
-  EXPECT_TRUE(c.run(left, out, nullptr).ok());
+  EXPECT_EQ(c.run(nullptr, out, workspace).code(), Code::invalid_argument);
+  EXPECT_EQ(c.run(left, nullptr, workspace).code(), Code::invalid_argument);
+  EXPECT_EQ(c.run(left, out, nullptr).code(), Code::invalid_argument);
+  EXPECT_TRUE(c.run(left, out, workspace).ok());
 }
 
 TEST(Devices, NamesAndErrors) {

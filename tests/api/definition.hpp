@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "cpu/reference/reference_methods.hpp"
+#include "oracle/reference_methods.hpp"
 #include "support.hpp"
 
 namespace api {

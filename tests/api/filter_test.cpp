@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "oracle/oracle.hpp"
 #include "stages/filter.hpp"
 #include "support.hpp"
 
@@ -177,13 +178,15 @@ TEST(Filter, MalformedProblemsAreRefused) {
 /// The picture smoothed by the oracle.
 template <class T>
 Image<T> smooth(const Image<T>& picture, double sigma) {
-  const Device cpu = open_device(Backend::cpu).value();
   Image<T> out(picture.size);
-  Filter filter = std::move(
-      Filter::create(dense_filter(element_type<T>, picture.size, gaussian_weights(sigma).value()),
-                     cpu, "reference")
-          .value());
-  EXPECT_TRUE(filter.run(picture.data.data(), out.data.data(), nullptr).ok());
+  const FilterProblem p =
+      dense_filter(element_type<T>, picture.size, gaussian_weights(sigma).value());
+  const FilterWeights weights = filter_weights(p.type, p.across, p.down, p.sums).value();
+  const stage::Filter::Problem problem{p.type,   p.size, p.region, p.count, p.pitch,
+                                       p.stride, 0,      0,        &weights};
+  const stage::Filter::Buffers buffers{{}, picture.data.data(), out.data.data()};
+  const auto oracle = oracle::variant_for<stage::Filter>(problem);
+  EXPECT_TRUE(oracle.value()->launch(problem, Device(), buffers, nullptr).ok());
   return out;
 }
 

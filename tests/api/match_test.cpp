@@ -230,7 +230,6 @@ TEST_P(MatchTest, BankOfOneSize) {
 
 TEST_P(MatchTest, BankPastOneBatch) {
   // So many surfaces that they are computed in two batches.
-  if (kernel() == "reference") GTEST_SKIP() << "takes long";
   const auto frame = random_image<std::uint8_t>({640, 480}, 31);
   std::vector<Bytes> bank;
   for (int i = 0; i < 64; ++i) bank.push_back(crop(frame, {9 * i, 7 * i, 8, 8}));
@@ -415,6 +414,21 @@ TEST_P(MatchTest, PaddedFramesOneAfterAnother) {
     EXPECT_EQ(peaks[0].y, 7 * i);
   }
   EXPECT_TRUE(kernel() == "auto" || matcher.value().kernel() == kernel());
+}
+
+TEST(TallTemplates, ColumnsWhoseSquaresNeedMoreThan32Bits) {
+  auto frame = random_image<std::uint8_t>({3, 70004}, 26);
+  for (std::uint8_t& v : frame.data) v = v < 4 ? v : 255;
+  const auto pattern = crop(frame, {1, 3, 2, 70000});
+  MatchSettings settings;
+  settings.subpixel = Subpixel::none;
+  const auto expected = defined_peaks(frame, pattern, settings);
+  const auto got = match(open_device(Backend::cpu).value(), pattern, frame, settings);
+  ASSERT_EQ(got.size(), 1u);
+  ASSERT_EQ(expected.size(), 1u);
+  EXPECT_EQ(got[0].x, 1);
+  EXPECT_EQ(got[0].y, 3);
+  EXPECT_EQ(got[0].score, expected[0].score);
 }
 
 }  // namespace

@@ -146,30 +146,6 @@ TEST_P(PosesTest, ManyPartsAtOneAngle) {
   }
 }
 
-TEST_P(PosesTest, WhatTheBoundExcludesHasNoPeaks) {
-  for (const bool round : {false, true}) {
-    const Scene scene{.part = {40, 40}, .round = round, .poses = {five_parts[0], five_parts[1]}};
-    const Bytes frame = scene.frame({220, 120}), mask = scene.disc();
-    for (const double threshold : {0.75, 0.3}) {
-      MatchSettings settings = all_round(8);
-      settings.threshold = threshold;
-      settings.poses.exhaustive = true;
-      settings.kernel = "block_means";
-      const auto bounded = match(frame, scene.pattern(), settings, round ? &mask : nullptr);
-      settings.kernel = GetParam() == Backend::cpu ? "fft" : "overlap_wise";
-      const auto all = match(frame, scene.pattern(), settings, round ? &mask : nullptr);
-      ASSERT_EQ(bounded.size(), all.size());
-      ASSERT_GE(all.size(), 2U);
-      for (std::size_t i = 0; i < all.size(); ++i) {
-        EXPECT_EQ(bounded[i].score, all[i].score);
-        EXPECT_EQ(bounded[i].pose.center_x, all[i].pose.center_x);
-        EXPECT_EQ(bounded[i].pose.center_y, all[i].pose.center_y);
-        EXPECT_EQ(bounded[i].pose.angle, all[i].pose.angle);
-      }
-    }
-  }
-}
-
 TEST_P(PosesTest, FewerPeaksThanParts) {
   const Scene scene{.poses = five_parts};
   const Bytes frame = scene.frame({300, 240});

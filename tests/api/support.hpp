@@ -149,7 +149,7 @@ class TargetTest : public testing::TestWithParam<Target> {
 /// Kernels that support every match. The others support only some: of one type, of narrow rights,
 /// of many rights.
 inline bool is_general(std::string_view kernel) {
-  for (const char* name : {"auto", "reference", "direct", "fft", "overlap_wise"})
+  for (const char* name : {"auto", "direct", "fft", "overlap_wise"})
     if (kernel == name) return true;
   return false;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// checkcorr: every registered variant of every stage against the reference, on a table of cases;
+// checkcorr: every registered variant of every stage against the oracle, on a table of cases;
 // with --bench, how fast each is. A new variant or case needs no change here. On a machine without
 // a GPU the CUDA variants are skipped, visibly. The last line is `N passed, N failed, N skipped`.
 #include "checkcorr.hpp"
@@ -45,15 +45,15 @@ using xcorr::Backend;
 constexpr int exit_failed = 1, exit_usage = 2, exit_skipped = 77;  // 77: Meson's "skipped"
 
 constexpr char help[] =
-    "checkcorr: checks (or times) every kernel variant against the reference.\n"
+    "checkcorr: checks (or times) every kernel variant against the oracle.\n"
     "  --list              the ids of all checks (with --bench, of all timings), and stop\n"
     "  --filter=GLOB,...   only ids that match: backend/stage/variant/type/case[/method[/...]]\n"
     "  --backend=B         cpu, cuda or all (default)\n"
     "  --max-products=N   of larger cases none, or as many as --sample says: for slow devices\n"
     "  --sample=N          of cases of more products a share of the variants that costs N each\n"
     "  --seed=N            of the random fills (default 1)\n"
-    "  --bench             time the bench cases instead; the reference only where the filter names "
-    "it\n"
+    "  --bench             time the bench cases instead; the oracle, too, where the filter names\n"
+    "                      'reference'\n"
     "  --level=L           of --bench: kernel (default: a launch), run (rights given anew), steps\n"
     "                      (prepare, transfer, rights, kernel, finalize, free and the whole) or\n"
     "                      match (frame to peaks, by variants of search and of correlate)\n"
@@ -181,13 +181,11 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-/// The variants to check: all but the references.
+/// The variants to check.
 std::vector<Tally> wanted_tallies(const Options& options) {
   std::vector<Tally> tallies;
   for (const auto& entry : xcorr::all_variants())
-    if ((!options.backend || entry.variant->backend == *options.backend) &&
-        entry.variant->rank != xcorr::reference_rank)
-      tallies.push_back({entry});
+    if (!options.backend || entry.variant->backend == *options.backend) tallies.push_back({entry});
   return tallies;
 }
 

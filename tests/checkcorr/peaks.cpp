@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cfloat>
 
-#include "cpu/reference/reference_methods.hpp"
+#include "oracle/reference_methods.hpp"
 #include "norms.hpp"
 #include "places.hpp"
 

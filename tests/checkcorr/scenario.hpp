@@ -7,19 +7,20 @@
 #include <set>
 #include <string_view>
 
+#include "oracle/oracle.hpp"
 #include "select/select.hpp"
 #include "session.hpp"
 
 namespace checkcorr {
 
 /// Who computes them: the oracle, or for benchmarks the variants that "auto" chooses on the CPU.
-enum class Maker : std::uint8_t { reference, fastest };
+enum class Maker : std::uint8_t { oracle, fastest };
 
 class Scenario {
  public:
   /// `centred`: as in matching with floating-point products, see
   /// stage::Correlate::Buffers::rights.
-  Scenario(const Case& c, std::uint64_t seed, bool centred, Maker maker = Maker::reference);
+  Scenario(const Case& c, std::uint64_t seed, bool centred, Maker maker = Maker::oracle);
   Scenario(const Scenario&) = delete;
 
   /// The scores and what follows are of this method, and of products with an error that matters.
@@ -74,8 +75,8 @@ template <class Stage>
 xcorr::Status Scenario::run(const typename Stage::Problem& stage_problem, const Values& inputs,
                             Values& results) const {
   const xcorr::Device cpu;
-  const auto variant = xcorr::select_variant<Stage>(
-      stage_problem, cpu, maker_ == Maker::reference ? "reference" : "auto");
+  const auto variant = maker_ == Maker::oracle ? xcorr::oracle::variant_for<Stage>(stage_problem)
+                                               : xcorr::select_variant<Stage>(stage_problem, cpu);
   if (!variant.ok()) return variant.status();
   auto session =
       Session<Stage>::make(*variant.value(), cpu, stage_problem, stage_problem, inputs, 0);
@@ -85,7 +86,7 @@ xcorr::Status Scenario::run(const typename Stage::Problem& stage_problem, const 
   if (auto s = session.value().launch(0, problem.correlate.rights); !s.ok()) return s;
   auto wrong = session.value().read(results);
   if (!wrong.ok()) return wrong.status();
-  if (!wrong.value().empty()) return {xcorr::Code::device_error, "the reference " + wrong.value()};
+  if (!wrong.value().empty()) return {xcorr::Code::device_error, "the oracle " + wrong.value()};
   return {};
 }
 

@@ -11,7 +11,7 @@ import sys
 import zlib
 
 WIDTH, HEIGHT = 13, 9
-KERNELS = ('auto', 'tune', 'direct', 'fft', 'reference', 'tensor_core')
+KERNELS = ('auto', 'tune', 'direct', 'fft', 'fft_single', 'tensor_core')
 
 
 def pixels(channels=1, bits=8):

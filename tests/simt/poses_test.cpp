@@ -142,7 +142,6 @@ TEST(Poses, EverythingAtFullSize) {
     settings.poses.angle_start = 20;
     settings.poses.angle_extent = 20;
     settings.poses.exhaustive = true;
-    settings.kernel = "block_means";
     expect_same(settings, masked);
   }
 }

@@ -4,12 +4,11 @@
 // vertical weights along the columns of the result. A thread computes `run` neighbours along the
 // axis, so that an element read from shared memory is used for that many sums. In the horizontal
 // pass a warp's lanes take successive rows, in the vertical pass adjacent columns; odd pitches keep
-// both free of bank conflicts. Border handling and the type of sums are compared by A. Stoltidis
-// and N. Koutsouchis in "GPU Programming with CUDA", 2021. Parameters:
+// both free of bank conflicts. A tile's halo is filled with the nearest pixels, so that the loops
+// over the weights have no checks. Border handling and the type of sums are compared by A.
+// Stoltidis and N. Koutsouchis in "GPU Programming with CUDA", 2021. Parameters:
 //   fused     both passes in one kernel: little memory traffic, but the rows of the halo are made
 //             twice; split: two kernels with the sums of the rows in the workspace, for large radii
-//   padded    a tile's halo is filled with the nearest pixels, so that the loops over the weights
-//             have no checks; unpadded: every read is checked there
 //   radius    0: any; or known to the compiler, which then unrolls the loops over the weights
 #include "cuda/common/launch.cuh"
 #include "cuda/common/overlap.cuh"
@@ -42,18 +41,15 @@ __host__ __device__ constexpr int pitch_of(int width) {
 __device__ inline int clamped(int i, int count) { return min(max(i, 0), count - 1); }
 
 /// Fills a tile with the part of a matrix that `window` covers, the nearest elements where it
-/// reaches over an edge; unpadded, only with what exists.
-template <bool padded, class T>
+/// reaches over an edge.
+template <class T>
 __device__ void load(const DeviceMatrix<T>& from, Size size, const Rect& window, T* tile,
                      int pitch) {
   for (int i = threadIdx.x % 32; i < window.width; i += 32) {
     const int x = clamped(window.x + i, size.width);
-    if (!padded && x != window.x + i) continue;
 #pragma unroll 4
-    for (int j = threadIdx.x / 32; j < window.height; j += warps) {
-      const int y = clamped(window.y + j, size.height);
-      if (padded || y == window.y + j) tile[j * pitch + i] = from.row(y)[x];
-    }
+    for (int j = threadIdx.x / 32; j < window.height; j += warps)
+      tile[j * pitch + i] = from.row(clamped(window.y + j, size.height))[x];
   }
 }
 
@@ -78,18 +74,15 @@ __device__ void convolve(const Sum* taps, int radius, Read read, Sum (&sums)[run
   }
 }
 
-/// The horizontal sums of `height` rows of a tile whose first column lies at `x` in a picture of
-/// `width`.
-template <class P, bool padded, int fixed_radius>
-__device__ void sum_rows(const typename P::In* tile, int pitch, int height, int x, int width,
+/// The horizontal sums of `height` rows of a tile.
+template <class P, int fixed_radius>
+__device__ void sum_rows(const typename P::In* tile, int pitch, int height,
                          const Taps<typename P::Sum>& taps, typename P::Sum* out, int out_pitch) {
   using Sum = typename P::Sum;
   for (int t = threadIdx.x; t < height * (P::tile_width / run); t += threads) {
     const int j = t % height, first = t / height * run;
     const auto* row = tile + j * pitch;
-    const auto read = [&](int i) {
-      return Sum(row[padded ? first + i : clamped(x + first + i, width) - x]);
-    };
+    const auto read = [&](int i) { return Sum(row[first + i]); };
     Sum sums[run];
     convolve<fixed_radius>(taps.across, taps.radius_x, read, sums);
 #pragma unroll
@@ -107,19 +100,17 @@ __device__ In stored(Sum sum, int shift) {
     return In(sum);
 }
 
-/// The vertical sums of a tile of horizontal sums whose first row lies at `y` in a picture of
-/// `height`: writes those elements of `size` that exist to `out`.
-template <class P, bool padded, int fixed_radius>
-__device__ void sum_columns(const typename P::Sum* tile, int pitch, int y, int height,
+/// The vertical sums of a tile of horizontal sums: writes those elements of `size` that exist to
+/// `out`.
+template <class P, int fixed_radius>
+__device__ void sum_columns(const typename P::Sum* tile, int pitch,
                             const Taps<typename P::Sum>& taps, Size size, typename P::In* out,
                             std::int64_t out_pitch) {
   using Sum = typename P::Sum;
   for (int t = threadIdx.x; t < P::tile_width * (tile_height / run); t += threads) {
     const int i = t % P::tile_width, first = t / P::tile_width * run;
     if (i >= size.width) continue;
-    const auto read = [&](int j) {
-      return tile[(padded ? first + j : clamped(y + first + j, height) - y) * pitch + i];
-    };
+    const auto read = [&](int j) { return tile[(first + j) * pitch + i]; };
     Sum sums[run];
     convolve<fixed_radius>(taps.down, taps.radius_y, read, sums);
 #pragma unroll
@@ -129,7 +120,7 @@ __device__ void sum_columns(const typename P::Sum* tile, int pitch, int y, int h
   }
 }
 
-template <class P, bool padded, int fixed_radius>
+template <class P, int fixed_radius>
 __global__ void __launch_bounds__(threads)
     separable_fused(stage::Filter::Problem p, const std::byte* pictures,
                     const __grid_constant__ Taps<typename P::Sum> taps, typename P::In* out) {
@@ -144,15 +135,13 @@ __global__ void __launch_bounds__(threads)
   auto* sums = dynamic_shared<typename P::Sum>();
   auto* tile = reinterpret_cast<In*>(sums + window.height * sum_pitch);
 
-  load<padded>(DeviceMatrix<In>{pictures + blockIdx.z * p.stride, p.pitch}, p.size, window, tile,
-               pitch);
+  load(DeviceMatrix<In>{pictures + blockIdx.z * p.stride, p.pitch}, p.size, window, tile, pitch);
   __syncthreads();
-  sum_rows<P, padded, fixed_radius>(tile, pitch, window.height, window.x, p.size.width, taps, sums,
-                                    sum_pitch);
+  sum_rows<P, fixed_radius>(tile, pitch, window.height, taps, sums, sum_pitch);
   __syncthreads();
-  sum_columns<P, padded, fixed_radius>(
-      sums, sum_pitch, window.y, p.size.height, taps, {p.region.width - x0, p.region.height - y0},
-      out + blockIdx.z * p.stride_out() + y0 * p.pitch_out() + x0, p.pitch_out());
+  sum_columns<P, fixed_radius>(sums, sum_pitch, taps, {p.region.width - x0, p.region.height - y0},
+                               out + blockIdx.z * p.stride_out() + y0 * p.pitch_out() + x0,
+                               p.pitch_out());
 }
 
 /// The rows of a picture that its region needs, whose horizontal sums lie in the workspace.
@@ -162,7 +151,7 @@ __host__ __device__ inline Span rows_needed(const stage::Filter::Problem& p, int
           end < p.size.height ? end : p.size.height};
 }
 
-template <class P, bool padded>
+template <class P>
 __global__ void __launch_bounds__(threads)
     separable_rows(stage::Filter::Problem p, const std::byte* pictures,
                    const __grid_constant__ Taps<typename P::Sum> taps, typename P::Sum* out) {
@@ -176,10 +165,9 @@ __global__ void __launch_bounds__(threads)
   auto* sums = dynamic_shared<typename P::Sum>();
   auto* tile = reinterpret_cast<In*>(sums + tile_height * sum_pitch);
 
-  load<padded>(DeviceMatrix<In>{pictures + blockIdx.z * p.stride, p.pitch}, p.size, window, tile,
-               pitch);
+  load(DeviceMatrix<In>{pictures + blockIdx.z * p.stride, p.pitch}, p.size, window, tile, pitch);
   __syncthreads();
-  sum_rows<P, padded, 0>(tile, pitch, tile_height, window.x, p.size.width, taps, sums, sum_pitch);
+  sum_rows<P, 0>(tile, pitch, tile_height, taps, sums, sum_pitch);
   __syncthreads();
   const int height = rows.end - rows.begin;
   for (int j = threadIdx.x / 32; j < tile_height && y0 + j < height; j += warps) {
@@ -189,7 +177,7 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-template <class P, bool padded>
+template <class P>
 __global__ void __launch_bounds__(threads)
     separable_columns(stage::Filter::Problem p, const typename P::Sum* row_sums,
                       const __grid_constant__ Taps<typename P::Sum> taps, typename P::In* out) {
@@ -203,12 +191,11 @@ __global__ void __launch_bounds__(threads)
   auto* tile = dynamic_shared<Sum>();
   const auto* from = reinterpret_cast<const std::byte*>(row_sums + blockIdx.z * size.area());
 
-  load<padded>(DeviceMatrix<Sum>{from, std::int64_t{size.width} * std::int64_t{sizeof(Sum)}}, size,
-               window, tile, pitch);
+  load(DeviceMatrix<Sum>{from, std::int64_t{size.width} * std::int64_t{sizeof(Sum)}}, size, window,
+       tile, pitch);
   __syncthreads();
-  sum_columns<P, padded, 0>(
-      tile, pitch, window.y, size.height, taps, {p.region.width - x0, p.region.height - y0},
-      out + blockIdx.z * p.stride_out() + y0 * p.pitch_out() + x0, p.pitch_out());
+  sum_columns<P, 0>(tile, pitch, taps, {p.region.width - x0, p.region.height - y0},
+                    out + blockIdx.z * p.stride_out() + y0 * p.pitch_out() + x0, p.pitch_out());
 }
 
 // ---- launch ---------------------------------------------------------------------------------
@@ -242,19 +229,18 @@ auto with_pixels(const stage::Filter::Problem& p, F f) {
   }
 }
 
-template <bool padded, int fixed_radius>
+template <int fixed_radius>
 Status launch_fused(const stage::Filter::Problem& p, const Device&, const stage::Filter::Buffers& b,
                     PlanState*) {
   return with_pixels(p, [&]<class P>() {
     const auto taps = taps_of<typename P::Sum>(*p.weights);
     return enqueue(
-        "separable_fused", separable_fused<P, padded, fixed_radius>, grid_of<P>(p, p.region.height),
+        "separable_fused", separable_fused<P, fixed_radius>, grid_of<P>(p, p.region.height),
         threads, tile_bytes<P>(taps.radius_x, tile_height + 2 * taps.radius_y), b.stream, p,
         static_cast<const std::byte*>(b.pictures), taps, static_cast<typename P::In*>(b.filtered));
   });
 }
 
-template <bool padded>
 Status launch_split(const stage::Filter::Problem& p, const Device&, const stage::Filter::Buffers& b,
                     PlanState*) {
   return with_pixels(p, [&]<class P>() {
@@ -262,15 +248,14 @@ Status launch_split(const stage::Filter::Problem& p, const Device&, const stage:
     const auto taps = taps_of<Sum>(*p.weights);
     const Span rows = rows_needed(p, taps.radius_y);
     Status status =
-        enqueue("separable_rows", separable_rows<P, padded>, grid_of<P>(p, rows.end - rows.begin),
-                threads, tile_bytes<P>(taps.radius_x, tile_height), b.stream, p,
+        enqueue("separable_rows", separable_rows<P>, grid_of<P>(p, rows.end - rows.begin), threads,
+                tile_bytes<P>(taps.radius_x, tile_height), b.stream, p,
                 static_cast<const std::byte*>(b.pictures), taps, static_cast<Sum*>(b.workspace));
     if (!status.ok()) return status;
     const std::size_t shared =
         sizeof(Sum) * pitch_of<Sum>(P::tile_width) * (tile_height + 2 * taps.radius_y);
-    return enqueue("separable_columns", separable_columns<P, padded>,
-                   grid_of<P>(p, p.region.height), threads, shared, b.stream, p,
-                   static_cast<const Sum*>(b.workspace), taps,
+    return enqueue("separable_columns", separable_columns<P>, grid_of<P>(p, p.region.height),
+                   threads, shared, b.stream, p, static_cast<const Sum*>(b.workspace), taps,
                    static_cast<typename P::In*>(b.filtered));
   });
 }
@@ -304,35 +289,29 @@ constexpr Features features{Feature::u8,
                             Feature::several_pictures,
                             Feature::pitched_output};
 
-template <bool padded>
-constexpr VariantName split_name = variant_name("separable.split", padded ? "" : "_unpadded");
-
-template <bool padded>
-constexpr Variant<stage::Filter> split(int rank) {
-  return {{split_name<padded>.text, Backend::cuda, features, rank},
-          supports_split,
-          launch_split<padded>,
-          split_workspace};
-}
-
-template <bool padded, int fixed_radius>
+template <int fixed_radius>
 constexpr VariantName fused_name = [] {
-  VariantName name = variant_name("separable.fused", padded ? "" : "_unpadded");
+  VariantName name = variant_name("separable.fused");
   name.add_if(fixed_radius > 0, "_r", fixed_radius);
   return name;
 }();
 
-template <bool padded, int fixed_radius>
+template <int fixed_radius>
 constexpr Variant<stage::Filter> fused(int rank) {
-  return {{fused_name<padded, fixed_radius>.text, Backend::cuda, features, rank},
+  return {{fused_name<fixed_radius>.text, Backend::cuda, features, rank},
           supports_fused<fixed_radius>,
-          launch_fused<padded, fixed_radius>};
+          launch_fused<fixed_radius>};
 }
 
 /// Ranked as measured.
 constexpr Variant<stage::Filter> table[] = {
-    split<false>(0),   split<true>(1),    fused<false, 0>(2),
-    fused<true, 0>(3), fused<true, 3>(4), fused<true, 6>(4),
+    {{"separable.split", Backend::cuda, features, 0},
+     supports_split,
+     launch_split,
+     split_workspace},
+    fused<0>(1),
+    fused<3>(2),
+    fused<6>(2),
 };
 
 }  // namespace

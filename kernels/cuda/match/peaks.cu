@@ -3,9 +3,8 @@
 // Peaks of surfaces of scores in two launches. In the first, threads test every shift: one that
 // reaches the limit and is not beaten by its eight neighbours joins a list. Two members of a list
 // are never adjacent, which bounds its length. The second takes the peaks from each list.
-#include "cuda/match/peaks.hpp"
-
 #include "cuda/match/greedy.cuh"
+#include "stages/peaks.hpp"
 #include "stages/score.hpp"
 
 namespace xcorr::cuda {
@@ -100,14 +99,12 @@ std::int64_t list_length(const stage::Peaks::Problem& p) {
   return ceil_div(p.correlate.shifts.width, 2LL) * ceil_div(p.correlate.shifts.height, 2LL);
 }
 
-}  // namespace
-
-std::size_t peaks_workspace(const stage::Peaks::Problem& p) {
+std::size_t workspace(const stage::Peaks::Problem& p, const Device&) {
   return PeakLists::bytes(list_length(p), p.max_rights());
 }
 
-Status find_peaks(const stage::Peaks::Problem& p, const Device& device,
-                  const stage::Peaks::Buffers& b) {
+Status launch(const stage::Peaks::Problem& p, const Device& device, const stage::Peaks::Buffers& b,
+              PlanState*) {
   const Rect area = p.correlate.shifts;
   const PeakLists lists(list_length(p), b.workspace, b.right_count);
   if (Status s =
@@ -126,19 +123,10 @@ Status find_peaks(const stage::Peaks::Problem& p, const Device& device,
 }
 
 /// An element's index must fit 32 bits.
-bool can_find_peaks(const stage::Peaks::Problem& p) {
+bool supports(const stage::Peaks::Problem& p, const Device&) {
   return p.correlate.shifts.size().area() < 0xffffffffLL &&
          p.correlate.shifts.height <= 65535LL * tile_height && p.max_peaks <= max_greedy_peaks;
 }
-
-namespace {
-
-Status launch(const stage::Peaks::Problem& p, const Device& device, const stage::Peaks::Buffers& b,
-              PlanState*) {
-  return find_peaks(p, device, b);
-}
-bool supports(const stage::Peaks::Problem& p, const Device&) { return can_find_peaks(p); }
-std::size_t workspace(const stage::Peaks::Problem& p, const Device&) { return peaks_workspace(p); }
 
 constexpr Variant<stage::Peaks> table[] = {
     {{"peaks", Backend::cuda, match_features}, supports, launch, workspace},

@@ -93,6 +93,174 @@ constexpr int resident_blocks() {
 #endif
 }
 
+/// The sums of the windows of eight rows in a lane's column.
+struct ColumnSums {
+  u32 sums[cell], squares[cell];
+};
+
+/// Bounds of the square of the score that may be greatest. Below 0: none may reach the limit.
+struct ScoreBounds {
+  float low, high;
+};
+
+/// The windows of a block, whose sums of products are in shared memory, by groups of eight rows for
+/// a warp. A lane has a column.
+template <class T>
+class BlockScores {
+ public:
+  Scorer scorer;
+
+  __device__ BlockScores(const Problem& p, Corner corner, const Scorer& scorer_)
+      : scorer(scorer_),
+        p_(p),
+        corner_(corner),
+        sums_(corner),
+        x_(sums_.x()),
+        last_index_(unsigned(p.shifts.width) * p.shifts.height - 1) {}
+
+  __device__ int x() const { return x_; }
+  /// A group's number among the warp's, at most 32; and the other way.
+  __device__ int number_of(int row) const { return (row - sums_.first_row()) / sums_.step; }
+  __device__ int row_of(int number) const { return sums_.first_row() + number * sums_.step; }
+
+  /// Calls take(row, windows) for each of this warp's groups. The loads for sixteen rows are in
+  /// flight while eight are scored.
+  template <class Take>
+  __device__ void for_groups(Take take) const {
+    int row = sums_.first_row();
+    ColumnSums windows[2] = {ask(row), ask(row + sums_.step)};
+    for (; row < T::rows(); row += 2 * sums_.step) {
+      take(row, windows[0]);
+      windows[0] = ask(row + 2 * sums_.step);
+      if (row + sums_.step < T::rows()) take(row + sums_.step, windows[1]);
+      windows[1] = ask(row + 3 * sums_.step);
+    }
+  }
+
+  /// Of this lane's windows of a group the best one's; below 0 if none in the warp may reach the
+  /// limit.
+  __device__ ScoreBounds bounds(int row, const ColumnSums& windows) const {
+    Scorer::Estimate estimates[cell];
+    bool any = false;
+#pragma unroll
+    for (int r = 0; r < cell; ++r) {
+      estimates[r] = scorer.estimate(sums_.at(row, r), windows.sums[r], windows.squares[r]);
+      any |= scorer.may_reach(estimates[r]);
+    }
+    if (!__any_sync(~0u, any)) return {-1, -1};
+    ScoreBounds best{0, 0};
+    u32 product = 0, sum = 0, square = 0;
+#pragma unroll
+    for (int r = 0; r < cell; ++r) {
+      const float high = scorer.high(estimates[r], windows.sums[r], windows.squares[r]);
+      if (r >= count_at(row) || !(high > best.high)) continue;
+      best.high = high;
+      product = sums_.at(row, r);
+      sum = windows.sums[r];
+      square = windows.squares[r];
+    }
+    best.low = best.high > 0 ? scorer.low(product, sum, square) : 0;
+    return best;
+  }
+
+  /// The best of this lane's windows of a group. Quotients are exact but slow: only of those that
+  /// by their bounds may be as good as `low`. So what is on the frame hardly changes the time.
+  __device__ Key best_of_group(int row, float low) const {
+    Key key = 0;
+#pragma unroll 1
+    for (int r = 0; r < count_at(row); ++r) {
+      const unsigned index = first_index(row) + r * p_.shifts.width;
+      const u32 product = sums_.at(row, r), sum = scorer.sums[index],
+                square = scorer.squares[index];
+      if (scorer.high(scorer.estimate(product, sum, square), sum, square) >= low)
+        key = better(key, scorer.key(product, index));
+    }
+    return key;
+  }
+
+ private:
+  __device__ unsigned first_index(int row) const {
+    return static_cast<unsigned>(corner_.y + row) * p_.shifts.width + x_;
+  }
+  /// How many of a group's rows are in the output.
+  __device__ int count_at(int row) const {
+    const bool inside = x_ >= 0 && x_ < p_.shifts.width;
+    return inside ? min(cell, p_.shifts.height - corner_.y - row) : 0;
+  }
+  /// Loads all of a group at once.
+  __device__ ColumnSums ask(int row) const {
+    ColumnSums to;
+#pragma unroll
+    for (int r = 0; r < cell; ++r) {
+      const unsigned index = min(first_index(row) + r * p_.shifts.width, last_index_);
+      to.sums[r] = scorer.sums[index];
+      to.squares[r] = scorer.squares[index];
+    }
+    return to;
+  }
+
+  const Problem& p_;
+  Corner corner_;
+  BlockSums<T> sums_;
+  int x_;
+  unsigned last_index_;
+};
+
+/// With several peaks per template: the best key of each cell.
+template <class T>
+__device__ void find_cells(const BlockScores<T>& scores, Corner corner, const Cells& cells,
+                           Key* best) {
+  scores.for_groups([&](int row, const ColumnSums& windows) {
+    Key key = 0;
+    if (const ScoreBounds own = scores.bounds(row, windows); own.high >= 0)
+      key = best_of<cell>(scores.best_of_group(row, largest_of<cell>(own.low)));
+    const int place = ((corner.y + row) / cell) * cells.columns + (scores.x() + cells.skew) / cell;
+    if (threadIdx.x % cell == 0) best[place] = key;
+  });
+}
+
+/// What other blocks have found is a limit, too: of the square of a score.
+__device__ inline float known_limit(Scorer& scorer, const Key* best, bool minimum) {
+  const Key known = *static_cast<const volatile Key*>(best);
+  const float score = known ? score_of(known, minimum) : 0;
+  if (known) scorer.raise(score);
+  return score > 0 ? 0.999f * score * score : 0;
+}
+
+/// All bounds of the block, the best of which is a limit before any quotient is computed. Returns
+/// what is possible in the group of this lane's number, below 0 if nothing is.
+/// \param block_low  bits of a float: the best lower bound
+template <class T>
+__device__ float bound_groups(BlockScores<T>& scores, unsigned& block_low) {
+  static_assert(T::rows() <= 32 * BlockSums<T>::step);
+  const int lane = threadIdx.x % 32;
+  float possible = -1, low = 0;
+  scores.for_groups([&](int row, const ColumnSums& windows) {
+    const ScoreBounds own = scores.bounds(row, windows);
+    if (own.high < 0) return;
+    const float high = largest_of<32>(own.high);
+    if (lane == scores.number_of(row)) possible = high;
+    low = fmaxf(low, largest_of<32>(own.low));
+    unsigned of_block = 0;
+    if (lane == 0) of_block = atomicMax(&block_low, __float_as_uint(low));
+    low = fmaxf(low, __uint_as_float(__shfl_sync(~0u, of_block, 0)));
+    if (low > 0) scores.scorer.raise(0.999f * sqrtf(low));  // else the best may be negative
+  });
+  return possible;
+}
+
+/// With one peak per template: the best key in a warp's groups of which more than `low` is
+/// possible.
+template <class T>
+__device__ Key best_of_groups(BlockScores<T>& scores, bool minimum, float possible, float low) {
+  Key best = 0;
+  for (unsigned open = __ballot_sync(~0u, possible >= low); open; open &= open - 1) {
+    best = better(best, best_of<32>(scores.best_of_group(scores.row_of(__ffs(open) - 1), low)));
+    if (best) scores.scorer.raise(score_of(best, minimum));
+  }
+  return best;
+}
+
 template <class T>
 __global__ void __launch_bounds__(T::threads(), resident_blocks<T>())
     tensor_match(stage::Search::Problem problem, bool minimum, MatchInputs<u32> from,
@@ -112,130 +280,23 @@ __global__ void __launch_bounds__(T::threads(), resident_blocks<T>())
                laid_out, corner, {0, p.right.height}, aligned);
 
   const std::int64_t window = first_window(p, first_right + right);
-  Scorer scorer(problem, minimum, from.template_sums[first_right + right],
-                from.window_sums + window, from.window_squares + window);
+  BlockScores<T> scores(p, corner,
+                        {problem, minimum, from.template_sums[first_right + right],
+                         from.window_sums + window, from.window_squares + window});
+  Scorer& scorer = scores.scorer;
   if (share.which == Share::middles) scorer.lower(share.least_recorded(right));
-  const BlockSums<T> sums(corner);
-  const int x = sums.x(), lane = threadIdx.x % 32;
-  const bool inside = x >= 0 && x < p.shifts.width;
-  // The sums of the windows of eight rows in this lane's column, loaded all at once.
-  struct Windows {
-    u32 sums[cell], squares[cell];
-  };
-  const auto first_index = [&](int row) {
-    return static_cast<unsigned>(corner.y + row) * p.shifts.width + x;
-  };
-  const auto count_at = [&](int row) {
-    return inside ? min(cell, p.shifts.height - corner.y - row) : 0;
-  };
-  const unsigned last_index = unsigned(p.shifts.width) * p.shifts.height - 1;
-  const auto ask = [&](int row) {
-    Windows to;
-#pragma unroll
-    for (int r = 0; r < cell; ++r) {
-      const unsigned index = min(first_index(row) + r * p.shifts.width, last_index);
-      to.sums[r] = scorer.sums[index];
-      to.squares[r] = scorer.squares[index];
-    }
-    return to;
-  };
-  // Calls take(row, windows) for each of this warp's groups of eight rows. The loads for sixteen
-  // rows are in flight while eight are scored.
-  const auto for_groups = [&](auto take) {
-    int row = sums.first_row();
-    Windows windows[2] = {ask(row), ask(row + sums.step)};
-    for (; row < T::rows(); row += 2 * sums.step) {
-      take(row, windows[0]);
-      windows[0] = ask(row + 2 * sums.step);
-      if (row + sums.step < T::rows()) take(row + sums.step, windows[1]);
-      windows[1] = ask(row + 3 * sums.step);
-    }
-  };
-  // Of this lane's shifts of a group the one whose score may be greatest: bounds of its square.
-  // Below 0: none in the warp may reach the limit.
-  struct Bounds {
-    float low, high;
-  };
-  const auto bounds = [&](int row, const Windows& windows) {
-    Scorer::Estimate estimates[cell];
-    bool any = false;
-#pragma unroll
-    for (int r = 0; r < cell; ++r) {
-      estimates[r] = scorer.estimate(sums.at(row, r), windows.sums[r], windows.squares[r]);
-      any |= scorer.may_reach(estimates[r]);
-    }
-    if (!__any_sync(~0u, any)) return Bounds{-1, -1};
-    Bounds best{0, 0};
-    u32 product = 0, sum = 0, square = 0;
-#pragma unroll
-    for (int r = 0; r < cell; ++r) {
-      const float high = scorer.high(estimates[r], windows.sums[r], windows.squares[r]);
-      if (r >= count_at(row) || !(high > best.high)) continue;
-      best.high = high;
-      product = sums.at(row, r);
-      sum = windows.sums[r];
-      square = windows.squares[r];
-    }
-    best.low = best.high > 0 ? scorer.low(product, sum, square) : 0;
-    return best;
-  };
-  // The best of this lane's shifts of a group. Quotients are exact but slow: only of those that by
-  // their bounds may be as good as `low`. So what is on the frame hardly changes the time.
-  const auto best_of_group = [&](int row, float low) {
-    Key key = 0;
-#pragma unroll 1
-    for (int r = 0; r < count_at(row); ++r) {
-      const unsigned index = first_index(row) + r * p.shifts.width;
-      const u32 product = sums.at(row, r), sum = scorer.sums[index], square = scorer.squares[index];
-      if (scorer.high(scorer.estimate(product, sum, square), sum, square) >= low)
-        key = better(key, scorer.key(product, index));
-    }
-    return key;
-  };
   wait_for_previous();
   if (problem.max_peaks > 1) {
-    for_groups([&](int row, const Windows& windows) {
-      Key key = 0;
-      if (const Bounds own = bounds(row, windows); own.high >= 0)
-        key = best_of<cell>(best_of_group(row, largest_of<cell>(own.low)));
-      const int place = ((corner.y + row) / cell) * cells.columns + (x + cells.skew) / cell;
-      if (lane % cell == 0) to.best[right * cells.count() + place] = key;
-    });
+    find_cells(scores, corner, cells, to.best + right * cells.count());
     if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) to.found[right] = 0;
     return;
   }
-
-  // What other blocks have found is a limit, too.
-  const auto known = [&] {
-    const Key best = *static_cast<volatile Key*>(&to.best[right]);
-    const float score = best ? score_of(best, minimum) : 0;
-    if (best) scorer.raise(score);
-    return score > 0 ? 0.999f * score * score : 0;
-  };
-  known();
-  static_assert(T::rows() <= 32 * sums.step);
-  // First all bounds, whose best in the block is a limit before any quotient is computed. Lane i
-  // keeps what is possible in group i: below 0 nothing is.
-  float possible = -1, low = 0;
-  for_groups([&](int row, const Windows& windows) {
-    const Bounds own = bounds(row, windows);
-    if (own.high < 0) return;
-    const float high = largest_of<32>(own.high);
-    if (lane == (row - sums.first_row()) / sums.step) possible = high;
-    low = fmaxf(low, largest_of<32>(own.low));
-    unsigned of_block = 0;
-    if (lane == 0) of_block = atomicMax(&block_low, __float_as_uint(low));
-    low = fmaxf(low, __uint_as_float(__shfl_sync(~0u, of_block, 0)));
-    if (low > 0) scorer.raise(0.999f * sqrtf(low));  // else the best may be negative
-  });
+  known_limit(scorer, &to.best[right], minimum);
+  const float possible = bound_groups(scores, block_low);
   __syncthreads();
-  low = fmaxf(__uint_as_float(block_low), known());
-  Key best = 0;
-  for (unsigned open = __ballot_sync(~0u, possible >= low); open; open &= open - 1) {
-    best = better(
-        best, best_of<32>(best_of_group(sums.first_row() + (__ffs(open) - 1) * sums.step, low)));
-    if (best) scorer.raise(score_of(best, minimum));
-  }
+  const float low =
+      fmaxf(__uint_as_float(block_low), known_limit(scorer, &to.best[right], minimum));
+  const Key best = best_of_groups(scores, minimum, possible, low);
   finish_right<T>(problem, minimum, from, right, first_right, best, to);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The match methods: OpenCV's names and formulas. A new method is a row here, its formula in
-// stages/score.hpp, and its plain definition in cpu/reference/reference_methods.hpp.
+// stages/score.hpp, and its plain definition in tests/oracle/reference_methods.hpp.
 #pragma once
 
 #include <cstdint>

@@ -58,7 +58,7 @@ struct PoseRange {
   int pyramid_levels = -1;
 
   /// All poses are searched at full size, in one pass, whatever the levels: nothing is missed that
-  /// a coarse look would. With high thresholds the kernel "block_means" finds the same sooner.
+  /// a coarse look would.
   bool exhaustive = false;
 
   /// The share of the smaller one's area that two peaks of a template may have in common, 0 to 1;

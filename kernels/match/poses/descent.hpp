@@ -9,6 +9,7 @@
 
 #include "match/plan.hpp"
 #include "match/poses/template.hpp"
+#include "stages/align.hpp"
 #include "stages/sift.hpp"
 
 namespace xcorr {

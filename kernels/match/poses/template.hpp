@@ -12,8 +12,8 @@
 #include "device/runtime.hpp"
 #include "match/bank.hpp"
 #include "match/poses/grid.hpp"
-#include "stages/align.hpp"
 #include "stages/halve.hpp"
+#include "stages/smooth.hpp"
 
 namespace xcorr {
 

@@ -2,7 +2,7 @@
 //
 // The stage smooth: a case's first template, within a rounding.
 #include "posed.hpp"
-#include "stages/align.hpp"
+#include "stages/smooth.hpp"
 
 namespace checkcorr {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "cpu/reference/reference_methods.hpp"
+#include "oracle/reference_methods.hpp"
 #include "stage_test.hpp"
 
 namespace checkcorr {

@@ -193,7 +193,7 @@ Status predict(const stage::Predict::Problem& p, const Device&, const stage::Pre
 }
 
 constexpr Variant<stage::Predict> predict_table[] = {
-    {{"reference", Backend::cpu, {}, reference_rank}, supports_all, predict},
+    {{"reference", Backend::cpu, {}}, supports_all, predict},
 };
 
 }  // namespace

@@ -95,14 +95,13 @@ bool supports(const stage::Survey::Problem& p, const Device&) { return p.is_coun
 constexpr Variant<stage::Survey> table[] = {
     {{"reference",
       Backend::cpu,
-      {Feature::u8, Feature::mask, Feature::contrast, Feature::pitched_output},
-      reference_rank},
+      {Feature::u8, Feature::mask, Feature::contrast, Feature::pitched_output}},
      supports,
      survey},
 };
 
 constexpr Variant<stage::SearchCells> cells_table[] = {
-    {{"reference", Backend::cpu, {Feature::u8, Feature::mask, Feature::contrast}, reference_rank},
+    {{"reference", Backend::cpu, {Feature::u8, Feature::mask, Feature::contrast}},
      supports,
      search_cells},
 };

@@ -24,9 +24,7 @@ Status luma(const stage::Luma::Problem& p, const Device&, const stage::Luma::Buf
 }
 
 constexpr Variant<stage::Luma> table[] = {
-    {{"reference", Backend::cpu, {Feature::u8, Feature::several_pictures}, reference_rank},
-     supports_all,
-     luma},
+    {{"reference", Backend::cpu, {Feature::u8, Feature::several_pictures}}, supports_all, luma},
 };
 
 }  // namespace

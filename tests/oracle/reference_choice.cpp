@@ -6,10 +6,16 @@
 #include <functional>
 #include <vector>
 
+#include "oracle/reference_types.hpp"
 #include "stages/survey.hpp"
 
 namespace xcorr::cpu {
 namespace {
+
+/// How close a score is to that of a copy, by its sign.
+double closeness(bool minimum, Polarity polarity, double score) {
+  return minimum ? 1 - score : sign_of(polarity, score) * score;
+}
 
 /// Those that are kept, of the level or the one below, and where they begin to align.
 struct Kept {
@@ -52,7 +58,7 @@ Status gather(const stage::Gather::Problem& p, const Device&, const stage::Gathe
     for (std::uint32_t k = 0; k < b.peak_counts[i]; ++k) {
       const RefinedPeak& peak = b.peaks[std::int64_t{i} * p.max_peaks + k];
       const stage::Gather::Source& source = b.sources[i];
-      all.push_back({closeness_of(p.minimum, p.polarity, peak.score), peak.score,
+      all.push_back({closeness(p.minimum, p.polarity, peak.score), peak.score,
                      2 * peak.x + source.width - 1, 2 * peak.y + source.height - 1, source.pose});
     }
   choose(p.choice, p.steps, p.level, std::move(all), {b.angles, b.inverse_scales},
@@ -72,28 +78,37 @@ Status shortlist(const stage::Shortlist::Problem& p, const Device&,
   return {};
 }
 
+/// Of the tries inside the frame the closest one, of equals the first; null: there is none.
+const ProbedPlace* closest_try(const stage::Sift::Problem& p, const ProbedPlace* tries) {
+  const ProbedPlace* best = nullptr;
+  for (const ProbedPlace* one = tries; one < tries + p.tries(); ++one)
+    if (one->is_inside && (!best || closeness(p.minimum, p.polarity, one->score) >
+                                        closeness(p.minimum, p.polarity, best->score)))
+      best = one;
+  return best;
+}
+
 Status sift(const stage::Sift::Problem& p, const Device&, const stage::Sift::Buffers& b,
             PlanState*) {
   std::vector<PoseCandidate> all;
-  for (int i = 0; i < *b.candidate_count; ++i) {
-    const PoseCandidate best = stage::Sift::best_of(p, b, i);
-    if (best.closeness > no_closeness) all.push_back(best);
-  }
+  for (int i = 0; i < *b.candidate_count; ++i)
+    if (const ProbedPlace* one = closest_try(p, b.found + i * p.tries()))
+      all.push_back({closeness(p.minimum, p.polarity, one->score), one->score, one->twice_x,
+                     one->twice_y, one->pose});
   choose(p.choice, p.steps, p.level, std::move(all), {b.angles, b.inverse_scales},
          {b.kept, b.kept_count, b.starts});
   return {};
 }
 
 constexpr Features u8 = Feature::u8;
-// Of gather and sift: lists so short need nothing faster on a CPU.
 constexpr Variant<stage::Gather> gather_table[] = {
-    {{"reference", Backend::cpu, u8 | Feature::contrast, reference_rank}, supports_all, gather},
+    {{"reference", Backend::cpu, u8 | Feature::contrast}, supports_all, gather},
 };
 constexpr Variant<stage::Shortlist> shortlist_table[] = {
-    {{"reference", Backend::cpu, u8, reference_rank}, supports_all, shortlist},
+    {{"reference", Backend::cpu, u8}, supports_all, shortlist},
 };
 constexpr Variant<stage::Sift> sift_table[] = {
-    {{"reference", Backend::cpu, u8 | Feature::contrast, reference_rank}, supports_all, sift},
+    {{"reference", Backend::cpu, u8 | Feature::contrast}, supports_all, sift},
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "cpu/reference/reference_types.hpp"
+#include "oracle/reference_types.hpp"
 #include "stages/halve.hpp"
 #include "stages/probe.hpp"
 #include "stages/score.hpp"
@@ -226,13 +226,13 @@ Status probe(const stage::Probe::Problem& p, const Device&, const stage::Probe::
 
 constexpr Features any = Features(Feature::u8, Feature::u16, Feature::f32);
 constexpr Variant<stage::Halve> halve_table[] = {
-    {{"reference", Backend::cpu, any, reference_rank}, supports_all, halve},
+    {{"reference", Backend::cpu, any}, supports_all, halve},
 };
 constexpr Variant<stage::Turn> turn_table[] = {
-    {{"reference", Backend::cpu, any | Feature::mask, reference_rank}, supports_all, turn},
+    {{"reference", Backend::cpu, any | Feature::mask}, supports_all, turn},
 };
 constexpr Variant<stage::Probe> probe_table[] = {
-    {{"reference", Backend::cpu, any | Features(Feature::mask, Feature::contrast), reference_rank},
+    {{"reference", Backend::cpu, any | Features(Feature::mask, Feature::contrast)},
      supports_all,
      probe},
 };

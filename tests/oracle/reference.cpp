@@ -2,12 +2,11 @@
 //
 // The oracle: every stage in plain loops straight from its definition, in integers for u8 and
 // u16 and double for f32, on one thread. checkcorr compares every other variant with these, so
-// nothing here or in reference_methods.hpp is shared with them. It is never chosen automatically,
-// and does every problem when requested by name.
+// nothing here or in reference_methods.hpp is shared with them.
 #include <algorithm>
 #include <vector>
 
-#include "cpu/reference/reference_methods.hpp"
+#include "oracle/reference_methods.hpp"
 #include "stages/judge.hpp"
 #include "stages/peaks.hpp"
 #include "stages/score.hpp"  // noise_share and Int128 only
@@ -409,25 +408,24 @@ constexpr Features surface_features =
 constexpr Variant<stage::Correlate> correlate_table[] = {
     {{"reference", Backend::cpu,
       surface_features |
-          Features(Feature::i32, Feature::f64, Feature::several_pictures, Feature::overhang),
-      reference_rank},
+          Features(Feature::i32, Feature::f64, Feature::several_pictures, Feature::overhang)},
      supports_all,
      correlate},
 };
 constexpr Variant<stage::WindowSums> window_sums_table[] = {
-    {{"reference", Backend::cpu, match_features, reference_rank}, supports_all, window_sums},
+    {{"reference", Backend::cpu, match_features}, supports_all, window_sums},
 };
 constexpr Variant<stage::Normalise> normalise_table[] = {
-    {{"reference", Backend::cpu, surface_features, reference_rank}, supports_all, normalise},
+    {{"reference", Backend::cpu, surface_features}, supports_all, normalise},
 };
 constexpr Variant<stage::Peaks> peaks_table[] = {
-    {{"reference", Backend::cpu, match_features, reference_rank}, supports_all, peaks},
+    {{"reference", Backend::cpu, match_features}, supports_all, peaks},
 };
 constexpr Variant<stage::Judge> judge_table[] = {
-    {{"reference", Backend::cpu, match_features, reference_rank}, supports_all, judge},
+    {{"reference", Backend::cpu, match_features}, supports_all, judge},
 };
 constexpr Variant<stage::Refine> refine_table[] = {
-    {{"reference", Backend::cpu, match_features, reference_rank}, supports_all, refine},
+    {{"reference", Backend::cpu, match_features}, supports_all, refine},
 };
 
 }  // namespace

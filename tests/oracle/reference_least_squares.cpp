@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
-#include "cpu/reference/reference_methods.hpp"
-#include "cpu/reference/reference_types.hpp"
+#include "oracle/reference_methods.hpp"
+#include "oracle/reference_types.hpp"
 #include "stages/align.hpp"
 #include "stages/locate.hpp"
 
@@ -239,16 +239,15 @@ Status locate_all(const stage::Locate::Problem& problem, const Device&,
 
 constexpr Features any = Features(Feature::u8, Feature::u16, Feature::f32);
 constexpr Variant<stage::Smooth> smooth_table[] = {
-    {{"reference", Backend::cpu, any, reference_rank}, supports_all, smooth},
+    {{"reference", Backend::cpu, any}, supports_all, smooth},
 };
 constexpr Variant<stage::Align> align_table[] = {
-    {{"reference", Backend::cpu, any | Feature::contrast, reference_rank}, supports_all, align_all},
+    {{"reference", Backend::cpu, any | Feature::contrast}, supports_all, align_all},
 };
 constexpr Variant<stage::Locate> locate_table[] = {
     {{"reference", Backend::cpu,
       any | Features(Feature::wide_sums, Feature::several_peaks, Feature::mask, Feature::contrast,
-                     Feature::own_lefts),
-      reference_rank},
+                     Feature::own_lefts)},
      supports_all,
      locate_all},
 };

@@ -348,16 +348,15 @@ Status smooth_field(const stage::SmoothField::Problem& p, const Device&,
 constexpr Variant<stage::Displace> displace_table[] = {
     {{"reference",
       Backend::cpu,
-      {Feature::u8, Feature::u16, Feature::f32, Feature::mask, Feature::ensemble},
-      reference_rank},
+      {Feature::u8, Feature::u16, Feature::f32, Feature::mask, Feature::ensemble}},
      supports_all,
      displace_all},
 };
 constexpr Variant<stage::SmoothField> smooth_table[] = {
-    {{"reference", Backend::cpu, {}, reference_rank}, supports_all, smooth_field},
+    {{"reference", Backend::cpu, {}}, supports_all, smooth_field},
 };
 constexpr Variant<stage::Validate> validate_table[] = {
-    {{"reference", Backend::cpu, {}, reference_rank}, supports_all, validate},
+    {{"reference", Backend::cpu, {}}, supports_all, validate},
 };
 
 }  // namespace

@@ -356,20 +356,13 @@ Status fit_all(const stage::Fit::Problem& p, const Device&, const stage::Fit::Bu
 }
 
 constexpr Variant<stage::Spline> spline_table[] = {
-    {{"reference", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}, reference_rank},
-     supports_all,
-     spline},
+    {{"reference", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}}, supports_all, spline},
 };
 constexpr Variant<stage::Deform> deform_table[] = {
-    {{"reference", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}, reference_rank},
-     supports_all,
-     deform},
+    {{"reference", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}}, supports_all, deform},
 };
 constexpr Variant<stage::Fit> fit_table[] = {
-    {{"reference",
-      Backend::cpu,
-      {Feature::u8, Feature::u16, Feature::f32, Feature::mask},
-      reference_rank},
+    {{"reference", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
      supports_all,
      fit_all},
 };

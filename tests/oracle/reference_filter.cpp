@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cpu/reference/reference_methods.hpp"
+#include "oracle/reference_methods.hpp"
 #include "stages/filter.hpp"
 
 namespace xcorr::cpu {
@@ -67,8 +67,7 @@ constexpr Variant<stage::Filter> table[] = {
     {{"reference",
       Backend::cpu,
       {Feature::u8, Feature::u16, Feature::f32, Feature::f64, Feature::several_pictures,
-       Feature::pitched_output},
-      reference_rank},
+       Feature::pitched_output}},
      supports_all,
      filter},
 };
