@@ -12,10 +12,14 @@ say() { echo "$(basename "$0" .sh): $*" >&2; }
 
 # about CPU_SECONDS: how long that takes when all cores are idle.
 about() {
-  local cores minutes
+  local cores seconds
   cores=$(nproc)
-  minutes=$((($1 / cores + 30) / 60))
-  echo "about $((minutes > 0 ? minutes : 1)) min on $cores cores"
+  seconds=$(($1 / cores))
+  if [ "$seconds" -lt 100 ]; then
+    echo "about $((seconds / 10 * 10 + 10)) s on $cores idle cores"
+  else
+    echo "about $(((seconds + 30) / 60)) min on $cores idle cores"
+  fi
 }
 
 have_nvcc() { command -v nvcc >/dev/null; }
@@ -27,15 +31,19 @@ gpus() {
     tr -d . | grep -xE '[0-9]+'
 }
 
-# Prints what to build machine code for, least first, with commas between: for each GPU the newest architecture that it runs and
-# nvcc knows. Nothing where all GPUs are older than the kernels need.
+# Prints what to build machine code for here, least first, with commas: for each GPU the newest architecture that it
+# runs and nvcc knows. Where CUDA is of no use it prints why, and fails.
 archs_to_build() {
-  local known gpu
+  local known gpu archs
+  gpus >/dev/null || { echo "there is no NVIDIA GPU here (nvidia-smi names none)"; return 1; }
+  have_nvcc || { echo "$no_nvcc"; return 1; }
   known=$(nvcc --list-gpu-arch | tr -dc '0-9\n')
-  for gpu in $(gpus); do
+  archs=$(for gpu in $(gpus); do
     awk -v gpu="$gpu" '$1 >= 75 && $1 <= gpu && $1 > newest { newest = $1 }
                        END { if (newest) print newest }' <<<"$known"
-  done | sort -nu | paste -sd,
+  done | sort -nu | paste -sd,)
+  echo "${archs:-the GPU is older than compute capability 7.5}"
+  [ -n "$archs" ]
 }
 
 # Prints the path of the first meson that runs and is new enough: one on PATH can be a stand-in for

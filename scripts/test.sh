@@ -29,9 +29,9 @@ begin=$SECONDS
 mapfile -t who < <(needed_packages)
 install_packages "${who[@]}" || exit 1
 # Kernels for one architecture, that of the GPU here or else the one they are tuned for.
-arch=$(archs_to_build | tail -n 1)
+archs=$(archs_to_build) || archs=90
 configure "$root/build-check" -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 -Db_ndebug=false \
-  -Dsimd=native "-Dgpu_archs=${arch:-90}" && compile "$root/build-check" || exit 1
+  -Dsimd=native "-Dgpu_archs=${archs##*,}" && compile "$root/build-check" || exit 1
 folders=("$root/build-check")
 if [ "$name" = full ]; then
   configure "$root/build" && compile "$root/build" || exit 1

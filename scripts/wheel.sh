@@ -18,10 +18,11 @@ set -euo pipefail
 
 kind=${1:-}
 case $kind in
-  cpu) feature=disabled limit=2 ;;
-  cuda) feature=enabled limit=30 ;;
+  cpu) setup=(-Csetup-args=-Dxcorr:cuda=disabled) limit=2 ;;
+  cuda) setup=(-Csetup-args=-Dxcorr:cuda=enabled "-Csetup-args=-Dxcorr:gpu_archs=75,90") limit=30 ;;
   *) say "cpu or cuda?"; exit 2 ;;
 esac
+setup+=(-Csetup-args=-Dxcorr:simd=all)
 shift
 [ "$kind" = cpu ] || have_nvcc || { say "$no_nvcc"; exit 1; }
 
@@ -38,7 +39,7 @@ tools=$root/build-wheel/tools-$version
 }
 export PATH=$tools/bin:$PATH
 pip wheel -q --no-build-isolation --no-deps -w "$raw" "$root/python" \
-  -Cbuild-dir="$folder/build-$version" -Csetup-args=-Dxcorr:cuda=$feature "$@"
+  -Cbuild-dir="$folder/build-$version" "${setup[@]}" "$@"
 auditwheel repair -w "$raw/repaired" "$raw"/*.whl
 wheel=$(basename "$raw"/repaired/*.whl)
 mv "$raw/repaired/$wheel" "$folder/$wheel"

@@ -6,7 +6,6 @@ In a virtual environment of the test's own, below the working directory. The bui
 a GPU; ARCHS are the architectures for it, or empty for none. Skipped where PyPI cannot be reached or Python has no
 `venv`. Archives and fleets are tested with the plugin of the build, where PyGObject is.
 """
-import os
 import pathlib
 import shutil
 import subprocess
@@ -58,9 +57,7 @@ def main(folder):
         skip('PyPI cannot be reached')
     setup = '--config-settings=setup-args='
     cuda = [f'{setup}-Dxcorr:gpu_archs={ARCHS}'] if ARCHS and has_gpu() else [f'{setup}-Dxcorr:cuda=disabled']
-    # Kernels for the instructions of this machine only: those for all take minutes to compile.
-    one_set = {**os.environ, 'CXXFLAGS': '-DHWY_COMPILE_ONLY_STATIC -march=native'}
-    run(*pip, 'install', *cuda, f'{SOURCE}/python[test,ray,stacks]', env=one_set, timeout=INSTALL_LIMIT)
+    run(*pip, 'install', *cuda, f'{SOURCE}/python[test,ray,stacks]', timeout=INSTALL_LIMIT)
     lend_pygobject(python)
     # From where no `xcorr` but the installed one is found.
     report = folder / 'report.xml'

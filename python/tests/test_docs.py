@@ -55,10 +55,13 @@ def test_the_example_of_fields(tmp_path):
 
 def test_the_example_of_strain(tmp_path):
     pytest.importorskip("matplotlib")
-    done = subprocess.run([sys.executable, SOURCE / "python/examples/strain.py", tmp_path / "strain.jpg", "2"], check=True,
+    done = subprocess.run([sys.executable, SOURCE / "python/examples/strain.py", tmp_path / "strain.jpg"], check=True,
                           text=True, stdout=subprocess.PIPE)
-    errors = {name: (float(error), float(least)) for name, error, least in
-              re.findall(r"^(\w+): (\S+)(?: px)?, at least (\S+)$", done.stdout, re.MULTILINE)}
+    page = (SOURCE / "docs/fields.md").read_text(encoding="utf-8")
+    shown, errors = ({name: (float(error), float(least)) for name, error, least in
+                      re.findall(r"^(\w+): (\S+)(?: px)?, at least (\S+)$", text, re.MULTILINE)}
+                     for text in (page, done.stdout))
     assert errors.keys() == {"displacement", "strain", "rotation"}, done.stdout
-    assert all(0.5 * least < error < 2 * least for error, least in errors.values()), done.stdout
+    assert all(errors[name] == pytest.approx(shown[name], rel=0.05) for name in errors), done.stdout
+    assert done.stdout.partition(" on the ")[0] in page, done.stdout
     assert (tmp_path / "strain.jpg").stat().st_size > 10_000

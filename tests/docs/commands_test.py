@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Commands of a page run when they are pasted in order: commands_test.py PROGRAMS SOURCE PAGE
+"""Commands of a page run when they are pasted in order, and print what it says: commands_test.py PROGRAMS SOURCE PAGE
 
-PROGRAMS is the folder with the built examples, SOURCE the checkout, PAGE a file in it. Pages other than the README
-go on from where its commands end. What takes minutes (clone, build, tests), or a device that no test machine has, has a
-stand-in. Exits with 77, Meson's code for a skipped test, when something of the system is missing.
+PROGRAMS is the folder with the built examples, SOURCE the checkout, PAGE a file in it. Pages other than the README go on
+from where scripts/demo.sh ends. A block ```text shows lines that the block ```sh before it prints (see printed.py). What
+takes minutes (clone, build, tests), or a device that no test machine has, has a stand-in: the folders of builds come
+into being where the page makes them. Exits with 77, Meson's code for a skipped test, when something of the system is
+missing.
 """
 import os
 import re
@@ -14,11 +16,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+import printed
 from rtsp_server import RtspServer
 
-FRAMES = 30
+FRAMES = 150  # of the clip that the demo makes
 SKIPPED = 77
 MESSAGE = 'cudaxcorr, timestamp='
+END = '== end of a block =='
 # That of a new user, who has to be told where the plugin is. Where there are several, the system's python3 is the one
 # that has PyGObject.
 ENVIRONMENT = {**{name: value for name, value in os.environ.items() if name != 'GST_PLUGIN_PATH_1_0'},
@@ -26,22 +30,29 @@ ENVIRONMENT = {**{name: value for name, value in os.environ.items() if name != '
 SCRIPTS = ('scripts/demo.sh', 'scripts/setup.sh', 'scripts/test.sh')
 STAND_INS = {  # pattern: replacement
     r'git clone \S+ cudaxcorr': 'mv checkout cudaxcorr',
-    r'^scripts/demo\.sh$': 'GST_PLUGIN_PATH_1_0=build-demo/plugin '
-                           f'build-demo/examples/demo --out=build-demo/demo --frames={FRAMES}',
-    r'^scripts/(setup|test)\.sh$|^meson (setup|compile|install) .*$': ':',
+    r'^scripts/demo\.sh$': 'mkdir build-demo && ln -s "$BUILT"/{examples,plugin} build-demo && '
+                           'GST_PLUGIN_PATH_1_0=build-demo/plugin build-demo/examples/demo --out=build-demo/demo',
+    r'^scripts/(setup|test)\.sh$|^meson compile -C build$': 'ln -sfn "$BUILT" build',
+    r'^meson (setup|compile|install) .*$': ':',
     r'^sudo apt-get .*$|^dpkg-buildpackage .*$': ':',  # the test `packages`
+    r'\bx264enc\b': 'x264enc threads=1',  # what it makes depends on how many there are
     r'\bautovideosink\b': 'fakesink',
     r'\bv4l2src device=/dev/video0\b': f'videotestsrc num-buffers={FRAMES}',
     r'\bqtdemux ! h264parse ! nvh264dec\b': 'decodebin',
-    r'\bbuild/examples/click-to-track\b': 'build/examples/click-to-track --sink=fakesink',
+    r'\S+/examples/click-to-track\b': r'\g<0> --sink=fakesink',
     r'^.*\brtspsrc\b.*$': ':',  # a test of its own: its stream has no end
 }
 
 
 def blocks(page):
-    """The commands of a page, each in one line."""
-    return ''.join(re.findall(r'^```sh\n(.*?)^```', page.read_text(encoding='utf-8'),
-                              re.MULTILINE | re.DOTALL)).replace('\\\n', ' ')
+    """The page's blocks of commands, each command in one line, with the blocks of lines shown of what they print."""
+    found = []
+    for kind, text in re.findall(r'^```(sh|text)\n(.*?)^```$', page.read_text(encoding='utf-8'), re.MULTILINE | re.DOTALL):
+        if kind == 'sh':
+            found.append((text.replace('\\\n', ' '), []))
+        else:
+            found[-1][1].append(text.splitlines())
+    return found
 
 
 def with_stand_ins(commands):
@@ -50,8 +61,7 @@ def with_stand_ins(commands):
     return commands
 
 
-def make_checkout(folder, programs, source):
-    """The sources, and what the scripts would have built of them."""
+def make_checkout(folder, source):
     checkout = folder / 'checkout'
     checkout.mkdir()
     for entry in source.iterdir():
@@ -59,18 +69,15 @@ def make_checkout(folder, programs, source):
             (checkout / entry.name).symlink_to(entry)
     for script in SCRIPTS:
         assert os.access(source / script, os.X_OK), script
-    for build in ('build', 'build-demo'):
-        (checkout / build).mkdir()
-        (checkout / build / 'examples').symlink_to(programs)
-        (checkout / build / 'plugin').symlink_to(programs.parent / 'plugin')
 
 
-def run(commands, folder):
-    """What they print."""
-    done = subprocess.run(['bash', '-euo', 'pipefail', '-c', commands], cwd=folder, text=True, check=False,
-                          stdin=subprocess.DEVNULL, capture_output=True, env=ENVIRONMENT)
-    assert done.returncode == 0, f'{commands}\nexit {done.returncode}\n{done.stdout}{done.stderr}'
-    return done.stdout
+def run(commands, folder, built):
+    """What blocks of commands print, each."""
+    script = ''.join(f"{with_stand_ins(block)}printf '\\n%s\\n' '{END}'\n" for block in commands)
+    done = subprocess.run(['bash', '-euo', 'pipefail', '-c', script], cwd=folder, text=True, check=False,
+                          stdin=subprocess.DEVNULL, capture_output=True, env={**ENVIRONMENT, 'BUILT': str(built)})
+    assert done.returncode == 0, f'{script}\nexit {done.returncode}\n{done.stdout}{done.stderr}'
+    return done.stdout.split(f'{END}\n')[:-1]
 
 
 def check_rtsp(line, folder):
@@ -80,8 +87,8 @@ def check_rtsp(line, folder):
         with subprocess.Popen(words, cwd=folder, stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE) as client:
             messages = 0
-            for printed in client.stdout:
-                messages += MESSAGE in printed
+            for text in client.stdout:
+                messages += MESSAGE in text
                 if messages == FRAMES // 2:
                     break
             client.terminate()
@@ -108,20 +115,27 @@ def skip(why):
 
 def main():
     programs, source, page = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), sys.argv[3]
-    readme, commands = blocks(source / 'README.md'), blocks(source / page)
-    need(commands)
+    start, parts = blocks(source / 'README.md')[0][0], blocks(source / page)
+    assert start.endswith('scripts/demo.sh\n'), start
+    commands = [block for block, _ in parts]
+    need(''.join(commands))
     with tempfile.TemporaryDirectory(prefix='cudaxcorr docs ') as name:
         folder = Path(name)
-        make_checkout(folder, programs, source)
-        printed = run(with_stand_ins(readme), folder)
+        make_checkout(folder, source)
         if page != 'README.md':
+            run([start], folder, programs.parent)
             folder = folder / 'cudaxcorr'
-            printed = run(with_stand_ins(commands), folder)
-        expected = FRAMES * with_stand_ins(commands).count('gst-launch-1.0 -m ')
-        assert printed.count(MESSAGE) == expected, (expected, printed)
-        for line in re.findall('^.*rtspsrc.*$', commands, re.MULTILINE):
+        outputs = run(commands, folder, programs.parent)
+        compared = 0
+        for output, (block, shown) in zip(outputs, parts, strict=True):
+            expected = FRAMES * with_stand_ins(block).count('gst-launch-1.0 -m ')
+            assert output.count(MESSAGE) == expected, (expected, output)
+            for lines in shown:
+                assert printed.has(output.splitlines(), lines), '\n'.join([block, 'prints', output, 'not', *lines])
+                compared += len(lines)
+        for line in re.findall('^.*rtspsrc.*$', ''.join(commands), re.MULTILINE):
             check_rtsp(line, folder)
-    print(f'{len(commands.splitlines())} lines')
+    print(f'{sum(len(block.splitlines()) for block in commands)} lines, {compared} lines of output')
 
 
 if __name__ == '__main__':
