@@ -23,8 +23,8 @@ class Chosen {
   bool take(const PoseCandidate& one) {
     const PoseChoice& choice = p_.choice;
     if (std::ssize(kept_) == choice.most || one.closeness < least_) return false;
-    if (std::ranges::any_of(kept_, [&](const PoseCandidate& other) {
-          return choice.same(p_.steps, p_.level, one, other);
+    if (std::ranges::any_of(kept_, [&, crowd = 0](const PoseCandidate& other) mutable {
+          return choice.hides(p_.steps, p_.level, other, one, crowd);
         }))
       return true;
     kept_.push_back(one);
