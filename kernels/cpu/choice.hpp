@@ -21,8 +21,9 @@ class Chosen {
   /// Candidates come best first; false: no more are wanted.
   bool take(const PoseCandidate& one) {
     if (std::ssize(kept_) == choice_.most || one.closeness < least_) return false;
-    if (std::ranges::any_of(kept_, [&](const PoseCandidate& other) {
-          return choice_.same(steps_, level_, one, other);
+    int crowd = 0;
+    if (std::ranges::any_of(kept_, [&](const PoseCandidate& kept) {
+          return choice_.hides(steps_, level_, kept, one, crowd);
         }))
       return true;
     kept_.push_back(one);

@@ -122,7 +122,7 @@ Sums<T> compared(const Job<T>& job) {
 template <class T>
 ProbedPlace probe(const stage::Probe::Problem& p, const stage::Probe::Buffers& b,
                   const stage::Probe::Try& one) {
-  const TurnMap map = p.steps.map(p.pose_level(), one.pose, {b.angles, b.inverse_scales});
+  const TurnMap map = stage::Probe::map_of(p, b, one);
   const Size size{map.width, map.height};
   std::vector<T> picture(size.area());
   std::vector<std::uint8_t> mask(size.area());

@@ -48,9 +48,12 @@ PoseRange PoseFollowing::around(Size size, const Pose& last, int frames,
     range.angle_start = 0;
     range.angle_extent = all_angles;
     near.turn = std::min(turn_ * frames, all_angles);
+    // Angles that a part can have at first say nothing of those that it turns through.
+    if (range.angle_step > turn_) range.angle_step = 0;
   }
   if (growth_ > 0) {
     near.growth = std::min(std::pow(1 + growth_, frames) - 1, most_scale / least_scale);
+    if (range.scale_step > growth_) range.scale_step = 0;
     const Scales needed = scales_round(last.scale, 1 + growth_, size);
     const bool suits = before.scale_min <= needed.least && before.scale_max >= needed.most;
     const Scales scales = suits ? Scales{before.scale_min, before.scale_max}

@@ -93,8 +93,12 @@ inline constexpr double least_gain = 1e-6;
 /// `at`: the solutions at the shifts. `polarity`: which sign the gain may have.
 XCORR_HD inline FittedPlace fitted_place(const PlaceSolution (&at)[PlaceSums::shifts],
                                          Polarity polarity) {
-  constexpr int most_steps = 10;
-  double x = 0, y = 0;
+  // Along an edge that hardly bends each step is some share of the one before.
+  constexpr int most_steps = 40;
+  constexpr double shortest = 1e-4, short_enough = 1e-2;
+  // What leads past the reach by longer steps leads away.
+  constexpr double longest_past = 0.25;
+  double x = 0, y = 0, moved = 1;
   XCORR_ROLL
   for (int step = 0; step < most_steps; ++step) {
     const int left = x < 0 ? -1 : 0, top = y < 0 ? -1 : 0;
@@ -111,14 +115,20 @@ XCORR_HD inline FittedPlace fitted_place(const PlaceSolution (&at)[PlaceSums::sh
         here.gain += weight * tap.gain;
       }
     }
-    if (!(oriented(polarity, here.gain) > least_gain)) break;
+    if (!(oriented(polarity, here.gain) > least_gain)) return {0, 0, 0};
     const double step_x = -here.x / here.gain, step_y = -here.y / here.gain;
     const auto clamped = [](double value) { return value < -1 ? -1 : value > 1 ? 1 : value; };
+    const double from_x = x, from_y = y;
     x = clamped(x + clamped(step_x));
     y = clamped(y + clamped(step_y));
-    if (fabs(step_x) <= 1e-4 && fabs(step_y) <= 1e-4) return {x, y, 1};
+    moved = fmax(fabs(x - from_x), fabs(y - from_y));
+    if (moved <= shortest) {
+      if (fmax(fabs(step_x), fabs(step_y)) > longest_past) moved = 1;
+      break;
+    }
   }
-  return {0, 0, 0};
+  const bool is_fitted = moved <= short_enough && fabs(x) <= 1 && fabs(y) <= 1;
+  return is_fitted ? FittedPlace{x, y, 1} : FittedPlace{0, 0, 0};
 }
 
 /// Candidates at the border of the searched area are left where they are.

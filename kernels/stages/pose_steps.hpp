@@ -37,6 +37,7 @@ struct PoseSteps {
   bool circle = false;                    ///< the last angle is next to the first
   bool round = false;                     ///< what counts is a disc: pictures of one size
   Size extent;                            ///< of what counts, in pixels of the template
+  std::int32_t diameter = 0;              ///< of the circle that holds it; 0: not known
   std::int32_t halvings = 0;              ///< of the template, from which pictures are made
 
   XCORR_HD int angles_of(int level) const {
@@ -73,8 +74,8 @@ struct PoseSteps {
     TurnMap map{};
     const std::int64_t c = round ? one : angle.cosine < 0 ? -angle.cosine : angle.cosine;
     const std::int64_t s = round ? 0 : angle.sine < 0 ? -angle.sine : angle.sine;
-    map.width = pixels_in(c * extent.width + s * extent.height, pixel);
-    map.height = pixels_in(s * extent.width + c * extent.height, pixel);
+    map.width = pixels_in(within_circle(c * extent.width + s * extent.height), pixel);
+    map.height = pixels_in(within_circle(s * extent.width + c * extent.height), pixel);
     for (; map.level < halvings && pixel >= 2 << 24; pixel >>= 1) ++map.level;
     // Samples no more than about a pixel apart (2^0.4), so that none is passed over; where a pixel
     // covers very many, some hundred are a good sample.
@@ -98,12 +99,20 @@ struct PoseSteps {
     }
     const double diagonal =
         sqrt(double(extent.width) * extent.width + double(extent.height) * extent.height);
-    const int side = pixels_in(static_cast<std::int64_t>(diagonal * double(one)) + one, pixel);
+    const std::int64_t most = static_cast<std::int64_t>(diagonal * double(one)) + one;
+    const int side = pixels_in(within_circle(most), pixel);
     return {side, side};
   }
 
  private:
   static constexpr std::int64_t one = std::int64_t{1} << 30;
+  /// A length across a picture, in 2^-30 pixels of the template: nothing outside of the circle
+  /// counts, whatever the rectangle is at an angle.
+  XCORR_HD std::int64_t within_circle(std::int64_t length) const {
+    const std::int64_t across = diameter * one;
+    return diameter > 0 && across < length ? across : length;
+  }
+
   static constexpr int most_log2_samples = 4;
   static_assert(most_log2_samples <= TurnMap::max_log2_samples);
 

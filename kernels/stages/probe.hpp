@@ -50,7 +50,7 @@ struct Probe {
     Masking masking = {};  ///< the template's
     PoseSteps steps = {};
     int level = 0;  ///< of the frame, and of the candidates
-    Size most;      ///< of all pictures, see PoseSteps
+    Size most;      ///< of all pictures, see map_of()
     int count = 1;  ///< at most so many candidates
     /// Tried is only the pose of the finest level that is nearest to where least squares led from
     /// the candidate, which is of level 0.
@@ -121,6 +121,22 @@ struct Probe {
     else if (!p.steps.neighbour(p.level, one.pose, k))
       one.exists = false;
     return one;
+  }
+
+  /// Of the picture of a try. At the place where least squares led its centre lies within a quarter
+  /// of a pixel of that, whatever the size at its angle: a column or a row more, in which nothing
+  /// counts, moves it by half a pixel. So the score is that of the place.
+  XCORR_HD static TurnMap map_of(const Problem& p, const Buffers& b, const Try& one) {
+    TurnMap map = p.steps.map(p.pose_level(), one.pose, {b.angles, b.inverse_scales});
+    if (p.aligned) {
+      map.width += (one.twice_x - (map.width - 1)) & 1;
+      map.height += (one.twice_y - (map.height - 1)) & 1;
+    }
+    return map;
+  }
+  /// Of the largest one, where PoseSteps has no larger picture than that.
+  static constexpr Size most_of(Size most, bool aligned) {
+    return {most.width + aligned, most.height + aligned};
   }
 
  private:

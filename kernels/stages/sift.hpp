@@ -11,21 +11,27 @@
 namespace xcorr {
 
 /// Which candidates are kept: one after the other the best one left (of equals the first), which
-/// then stands for all those near it.
+/// then stands for all those near it whose poses adjoin its own.
 struct PoseChoice {
   int most = 1;
   double least = 0;  ///< closeness
   /// Twice the distance, in pixels of the level, below which candidates of adjoining poses are one.
   double near = 0;
+  /// Of those kept no more than that are so near each other, whatever their poses: a part that
+  /// looks alike at many must not take the places of others.
+  int share = 1;
   /// Once `wanted` of those kept are at least this far from each other (twice the distance), none
   /// is kept whose closeness is less than the last one's by more than the margin.
   double far = 0;
   int wanted = 1;
   double margin = 0;
 
-  XCORR_HD bool same(const PoseSteps& steps, int level, const PoseCandidate& a,
-                     const PoseCandidate& b) const {
-    return squared_distance(a, b) < square_of(near) && steps.adjoin(level, a.pose, b.pose);
+  /// Whether one is not kept, since `kept` is. `crowd`: of those asked about so far, in any order,
+  /// how many are near.
+  XCORR_HD bool hides(const PoseSteps& steps, int level, const PoseCandidate& kept,
+                      const PoseCandidate& one, int& crowd) const {
+    if (squared_distance(kept, one) >= square_of(near)) return false;
+    return ++crowd >= share || steps.adjoin(level, kept.pose, one.pose);
   }
   XCORR_HD bool apart(const PoseCandidate& a, const PoseCandidate& b) const {
     return squared_distance(a, b) >= square_of(far);

@@ -238,7 +238,8 @@ void Analyser::check(const Task& task) {
     if (xcorr::info(task.search.match.method).centred && image.is_flat())
       warn(name + (image.mask.empty() ? "" : ", where its mask counts,") +
            " is flat: it has no contrast that the method '" +
-           xcorr::info(task.search.match.method).name + "' could match");
+           xcorr::info(task.search.match.method).name +
+           "' could match; 'sqdiff-normed' compares brightness");
   }
 }
 

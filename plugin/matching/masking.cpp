@@ -72,7 +72,7 @@ SharedPicture masked(const Picture& picture, const Masking& masking, xcorr::Meth
     reason = name_of(masking) + " leaves no pixel of it";
   } else if (xcorr::info(method).centred && flattens(*changed)) {
     reason = name_of(masking) + " leaves a flat part of it, without contrast that the method '" +
-             xcorr::info(method).name + "' could match";
+             xcorr::info(method).name + "' could match; 'sqdiff-normed' compares brightness";
   }
   return reason.empty() ? changed : nullptr;
 }

@@ -204,6 +204,12 @@ std::string reason_of(GstMessage* message, const Watch& watch) {
   return none ? "there is no picture in it" : error->message;
 }
 
+/// Says what the picture is, where that says more than what its decoder did.
+std::string unread(const Contents& contents, const std::string& reason) {
+  const std::string kind = kind_of(view(contents));
+  return kind.empty() ? reason : "it is " + kind + ": " + reason;
+}
+
 /// Waits until the pipeline has prerolled, or has failed and the reason is set. Decoders warn of
 /// damaged pictures, which counts as a failure here.
 void wait_for_preroll(const Watch& watch, GstClockTime time_limit, std::string& reason) {
@@ -231,6 +237,15 @@ void push(GstElement* source, const Contents& contents) {
   gst_app_src_end_of_stream(GST_APP_SRC(source));
 }
 
+/// The elements that turn what is decoded to lie as the file says.
+std::string turning(unsigned orientation) {
+  static constexpr const char* directions[] = {"horiz", "180",   "vert", "ul-lr",
+                                               "90r",   "ur-ll", "90l"};
+  if (orientation < 2) return "";
+  return std::string("videoconvert ! videoflip video-direction=") + directions[orientation - 2] +
+         " ! ";
+}
+
 Ref<GstElement> child(const Ref<GstElement>& pipeline, const char* name) {
   return Ref<GstElement>(gst_bin_get_by_name(GST_BIN(pipeline.get()), name));
 }
@@ -246,14 +261,14 @@ Sample decode(const Contents& contents, unsigned max_pixels, GstClockTime time_l
   if (const std::string flaw = flaw_of(view(contents), max_pixels); !flaw.empty())
     return refuse(flaw);
   const Ref<GstCaps> type = type_of(view(contents));
-  if (!type) return refuse("there is no picture in it");
+  if (!type) return refuse(unread(contents, "there is no picture in it"));
   if (const std::string excess = excess_in(type.get(), max_pixels); !excess.empty())
     return refuse(excess);
 
   const bool demuxed = is_demuxed(type.get());
   const std::string launch =
-      std::string(demuxed ? "giostreamsrc" : "appsrc") +
-      " name=file ! decodebin name=decoder ! "
+      std::string(demuxed ? "giostreamsrc" : "appsrc") + " name=file ! decodebin name=decoder ! " +
+      turning(orientation_of(view(contents))) +
       "appsink name=picture caps=video/x-raw sync=false enable-last-sample=false";
   Watch watch{max_pixels};
   const Ref<GstTaskPool> threads(gst_task_pool_new());
@@ -283,6 +298,7 @@ Sample decode(const Contents& contents, unsigned max_pixels, GstClockTime time_l
   gst_element_set_state(pipeline.get(), GST_STATE_NULL);
   gst_task_pool_cleanup(threads.get());
   if (reason.empty() && !sample) reason = "the picture in it is not complete";
+  if (!sample) reason = unread(contents, reason);
   return sample;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cmath>
+#include <functional>
 #include <numbers>
 
 #include "support.hpp"
@@ -27,7 +28,7 @@ class Texture {
       wave = {std::cos(angle) / length, std::sin(angle) / length, uniform(0, 1)};
     }
   }
-  double at(double x, double y) const {
+  double operator()(double x, double y) const {
     double sum = 0;
     for (const Wave& w : waves_)
       sum += std::cos(2 * std::numbers::pi * (w.x * x + w.y * y + w.phase));
@@ -47,7 +48,7 @@ struct Scene {
   bool round = false;
   std::vector<Pose> poses;
   std::size_t positives = SIZE_MAX;  ///< the parts after these are dark where they were bright
-  Texture inside{1}, outside{2};
+  std::function<double(double, double)> inside = Texture(1), outside = Texture(2);
 
   bool covers(double u, double v) const {
     const double a = 2 * u / part.width, b = 2 * v / part.height;
@@ -59,9 +60,9 @@ struct Scene {
       const double dx = x - pose.center_x, dy = y - pose.center_y;
       const double c = std::cos(pose.angle * degree), s = std::sin(pose.angle * degree);
       const double u = (c * dx - s * dy) / pose.scale, v = (s * dx + c * dy) / pose.scale;
-      if (covers(u, v)) return i < positives ? inside.at(u, v) : 255 - inside.at(u, v);
+      if (covers(u, v)) return i < positives ? inside(u, v) : 255 - inside(u, v);
     }
-    return outside.at(x, y);
+    return outside(x, y);
   }
   /// What a camera makes of it: a gray level of 8 bits is `gain` of its.
   template <class T>
@@ -94,6 +95,39 @@ struct Scene {
         mask.at(x, y) = covers(x - 0.5 * (part.width - 1), y - 0.5 * (part.height - 1));
     return mask;
   }
+};
+
+/// Searches for parts of scenes on a device.
+class PosedTest : public testing::TestWithParam<Backend> {
+ protected:
+  void SetUp() override { open(GetParam(), device); }
+
+  std::vector<Peak> match(const Device& on, const Bytes& frame, const Bytes& pattern,
+                          const MatchSettings& settings, const Bytes* mask = nullptr) {
+    const MatrixView view = pattern.view(), mask_view = mask ? mask->view() : MatrixView{};
+    return match(on, frame, std::span(&view, 1), std::span(&mask_view, 1), settings);
+  }
+  std::vector<Peak> match(const Device& on, const Bytes& frame,
+                          std::span<const MatrixView> templates, std::span<const MatrixView> masks,
+                          const MatchSettings& settings) {
+    Matcher matcher = std::move(Matcher::create(on).value());
+    EXPECT_TRUE(matcher.set_templates(templates, masks).ok());
+    const Status prepared = matcher.prepare(ElementType::u8, frame.size, settings);
+    EXPECT_TRUE(prepared.ok()) << prepared.message();
+    std::vector<Peak> peaks;
+    for (int i = 0; i < 2; ++i) {  // the second frame finds nothing left of the first
+      EXPECT_TRUE(matcher.enqueue(frame.view()).ok());
+      const Status collected = matcher.collect(peaks);
+      EXPECT_TRUE(collected.ok()) << collected.message();
+    }
+    return peaks;
+  }
+  std::vector<Peak> match(const Bytes& frame, const Bytes& pattern, const MatchSettings& settings,
+                          const Bytes* mask = nullptr) {
+    return match(device, frame, pattern, settings, mask);
+  }
+
+  Device device;
 };
 
 inline double turn_between(double a, double b) { return std::abs(std::remainder(a - b, 360)); }

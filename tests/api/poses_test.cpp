@@ -6,37 +6,7 @@
 namespace api {
 namespace {
 
-class PosesTest : public testing::TestWithParam<Backend> {
- protected:
-  void SetUp() override { open(GetParam(), device); }
-
-  std::vector<Peak> match(const Device& on, const Bytes& frame, const Bytes& pattern,
-                          const MatchSettings& settings, const Bytes* mask = nullptr) {
-    const MatrixView view = pattern.view(), mask_view = mask ? mask->view() : MatrixView{};
-    return match(on, frame, std::span(&view, 1), std::span(&mask_view, 1), settings);
-  }
-  std::vector<Peak> match(const Device& on, const Bytes& frame,
-                          std::span<const MatrixView> templates, std::span<const MatrixView> masks,
-                          const MatchSettings& settings) {
-    Matcher matcher = std::move(Matcher::create(on).value());
-    EXPECT_TRUE(matcher.set_templates(templates, masks).ok());
-    const Status prepared = matcher.prepare(ElementType::u8, frame.size, settings);
-    EXPECT_TRUE(prepared.ok()) << prepared.message();
-    std::vector<Peak> peaks;
-    for (int i = 0; i < 2; ++i) {  // the second frame finds nothing left of the first
-      EXPECT_TRUE(matcher.enqueue(frame.view()).ok());
-      const Status collected = matcher.collect(peaks);
-      EXPECT_TRUE(collected.ok()) << collected.message();
-    }
-    return peaks;
-  }
-  std::vector<Peak> match(const Bytes& frame, const Bytes& pattern, const MatchSettings& settings,
-                          const Bytes* mask = nullptr) {
-    return match(device, frame, pattern, settings, mask);
-  }
-
-  Device device;
-};
+class PosesTest : public PosedTest {};
 
 const std::vector<Pose> five_parts = {{60.3, 50.7, 0},
                                       {160.25, 60.5, 33.3},

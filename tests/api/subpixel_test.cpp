@@ -287,6 +287,44 @@ TEST_P(SubpixelTest, CopyAmongStrongEdges) {
   EXPECT_EQ(found[0].score, 1);
 }
 
+/// Along an edge that hardly bends a place is only known by the bend: steps there are short, and
+/// many. The quadratic is off by three times as much.
+TEST_P(SubpixelTest, EdgesThatHardlyBend) {
+  std::mt19937 random(7);
+  const auto edge = [](Size size, double x0, double y0, double radius) {
+    Bytes image(size);
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) {
+        int outside = 0;
+        for (int i = 0; i < 64; ++i)
+          outside +=
+              std::hypot(x + (i % 8 - 3.5) / 8 - x0 + radius, y + (i / 8 - 3.5) / 8 - y0) > radius;
+        image.at(x, y) = static_cast<std::uint8_t>(60 + 120 * outside / 64);
+      }
+    return image;
+  };
+  double sum = 0;
+  int count = 0;
+  for (const double radius : {60.0, 90.0})
+    for (int i = 0; i < 6; ++i, ++count) {
+      const double dx = random() % 1000 / 1000.0, dy = random() % 1000 / 1000.0;
+      Bytes pattern = edge({48, 48}, 22, 28, radius);
+      Bytes frame = edge({100, 96}, 22 + 25 + dx, 28 + 23 + dy, radius);
+      add_noise(pattern, 3, 2 * i + 1);
+      add_noise(frame, 3, 2 * i + 2);
+      MatchSettings s = settings();
+      s.max_peaks = 1;
+      s.subpixel = Subpixel::least_squares;
+      const auto peaks = match(device, pattern, frame, s);
+      ASSERT_EQ(peaks.size(), 1u);
+      const double error = std::hypot(peaks[0].x - 25 - dx, peaks[0].y - 23 - dy);
+      EXPECT_LT(error, 0.5) << radius << " " << i;
+      EXPECT_NEAR(peaks[0].x, 25 + dx, 0.1);
+      sum += error;
+    }
+  EXPECT_LT(sum / count, 0.15);
+}
+
 /// Only the pixels of the mask that lie inside of it count: what is painted over elsewhere does not
 /// move the place.
 TEST_P(SubpixelTest, MaskedPixelsTakeNoPart) { expect_masked_ones_left_out<std::uint8_t>(); }

@@ -31,7 +31,8 @@ inline xcorr::PoseGrid pose_grid(const Case& c, bool disc, bool all_round) {
   range.angle_extent = all_round ? 360 : 180;
   range.scale_min = 0.7;
   range.scale_max = 1.3;
-  return {range, c.right, disc, 2, template_pyramid(c).halvings};
+  const int diameter = c.right.width % 2 == 0 ? 0 : (c.right.width + c.right.height) / 2;
+  return {range, c.right, disc, diameter, 2, template_pyramid(c).halvings};
 }
 /// One or the other.
 inline xcorr::PoseGrid pose_grid(const Case& c) {
@@ -40,7 +41,7 @@ inline xcorr::PoseGrid pose_grid(const Case& c) {
 
 /// Upright, turned, scaled and halved ones.
 inline std::vector<xcorr::TurnMap> turn_maps(const Case& c) {
-  const xcorr::PoseGrid upright({}, c.right, false, 2, template_pyramid(c).halvings),
+  const xcorr::PoseGrid upright({}, c.right, false, 0, 2, template_pyramid(c).halvings),
       grid = pose_grid(c, false, true), round = pose_grid(c, true, true);
   std::vector<xcorr::TurnMap> maps{upright.map(0, {}), upright.map(1, {})};
   for (int level = 0; level <= 2; ++level)

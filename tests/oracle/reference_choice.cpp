@@ -31,10 +31,15 @@ void choose(const PoseChoice& choice, const PoseSteps& steps, int level,
   double least = choice.least;
   for (const PoseCandidate& one : from) {
     if (static_cast<int>(kept.size()) == choice.most || one.closeness < least) break;
-    if (std::ranges::any_of(kept, [&](const PoseCandidate& other) {
-          return choice.same(steps, level, one, other);
-        }))
-      continue;
+    int near = 0;
+    bool adjoins = false;
+    for (const PoseCandidate& other : kept) {
+      const double x = one.twice_x - other.twice_x, y = one.twice_y - other.twice_y;
+      if (x * x + y * y >= choice.near * choice.near) continue;
+      ++near;
+      adjoins = adjoins || steps.adjoin(level, one.pose, other.pose);
+    }
+    if (adjoins || near >= choice.share) continue;
     kept.push_back(one);
     if (!std::ranges::all_of(apart,
                              [&](const PoseCandidate& other) { return choice.apart(one, other); }))

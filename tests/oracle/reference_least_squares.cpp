@@ -187,8 +187,8 @@ template <class T>
 FittedPlace locate(const plain::Matrix<T>& window, const plain::Matrix<T>& pattern, Wide mean,
                    const std::uint8_t* inset, Polarity polarity) {
   const Size size = pattern.size;
-  Wide x = 0, y = 0;
-  for (int step = 0; step < 10; ++step) {
+  Wide x = 0, y = 0, moved = 1;
+  for (int step = 0; step < 40 && moved > 1e-4L; ++step) {
     std::vector<std::vector<Wide>> rows(4, std::vector<Wide>(6, 0));
     for (int v = 2; v < size.height - 2; ++v)
       for (int u = 2; u < size.width - 2; ++u) {
@@ -202,15 +202,20 @@ FittedPlace locate(const plain::Matrix<T>& window, const plain::Matrix<T>& patte
       }
     for (int i = 0; i < 4; ++i) rows[i][5] = rows[i][i];
     std::vector<Wide> solution;
-    if (rows[3][3] < 16 || !eliminate(rows, solution)) break;
+    if (rows[3][3] < 16 || !eliminate(rows, solution)) return {0, 0, 0};
     const Wide gain = solution[2];
-    if (!(sign_of(polarity, double(gain)) * gain > least_gain)) break;
+    if (!(sign_of(polarity, double(gain)) * gain > least_gain)) return {0, 0, 0};
     const Wide step_x = -solution[0] / gain, step_y = -solution[1] / gain;
-    x = std::clamp<Wide>(x + std::clamp<Wide>(step_x, -1, 1), -1, 1);
-    y = std::clamp<Wide>(y + std::clamp<Wide>(step_y, -1, 1), -1, 1);
-    if (std::max(std::abs(step_x), std::abs(step_y)) <= 1e-4L) return {double(x), double(y), 1};
+    const Wide to_x = std::clamp<Wide>(x + std::clamp<Wide>(step_x, -1, 1), -1, 1);
+    const Wide to_y = std::clamp<Wide>(y + std::clamp<Wide>(step_y, -1, 1), -1, 1);
+    moved = std::max(std::abs(to_x - x), std::abs(to_y - y));
+    x = to_x;
+    y = to_y;
+    // At the end of the reach, and not about to stop.
+    if (moved <= 1e-4L && std::max(std::abs(step_x), std::abs(step_y)) > 0.25L) return {0, 0, 0};
   }
-  return {0, 0, 0};
+  if (moved > 1e-2L) return {0, 0, 0};
+  return {double(x), double(y), 1};
 }
 
 template <class T>

@@ -172,7 +172,7 @@ Picture<T> picture_of(const stage::Probe::Problem& p, const stage::Probe::Buffer
 template <class T>
 ProbedPlace probe_one(const stage::Probe::Problem& p, const stage::Probe::Buffers& b,
                       const stage::Probe::Try& one) {
-  const TurnMap map = p.steps.map(p.pose_level(), one.pose, {b.angles, b.inverse_scales});
+  const TurnMap map = stage::Probe::map_of(p, b, one);
   using Term = TermOf<T>;
   const Picture<T> picture = picture_of<T>(p, b, map);
   const Term n = picture.sums.counted;

@@ -5,6 +5,7 @@
 // something else in silence.
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "live_templates.hpp"
 
@@ -173,25 +174,23 @@ GST_END_TEST
 
 // ---- TIFF -------------------------------------------------------------------------------------
 
+using Entries = std::map<std::uint32_t, std::uint32_t>;  ///< values by tags
+
 /// A gray picture; its one strip has these bytes in that compression.
-std::string tiff(const Gray& picture, int compression, const std::string& strip, bool most_first) {
+std::string tiff(const Gray& picture, int compression, const std::string& strip, bool most_first,
+                 const Entries& more = {}) {
   const auto number = [&](std::uint32_t value, int bytes) {
     return most_first ? big_endian(value, bytes) : little_endian(value, bytes);
   };
   const auto size = static_cast<std::uint32_t>(strip.size());
-  const std::pair<int, std::uint32_t> entries[] = {{256, picture.width},
-                                                   {257, picture.height},
-                                                   {258, 8},
-                                                   {259, compression},
-                                                   {262, 1},
-                                                   {273, 8},
-                                                   {277, 1},
-                                                   {278, picture.height},
-                                                   {279, size}};
-  std::string directory = number(std::size(entries), 2);
+  const auto width = static_cast<std::uint32_t>(picture.width),
+             height = static_cast<std::uint32_t>(picture.height);
+  Entries entries = {{256, width}, {257, height}, {258, 8},      {259, compression}, {262, 1},
+                     {273, 8},     {277, 1},      {278, height}, {279, size}};
+  entries.insert(more.begin(), more.end());
+  std::string directory = number(static_cast<std::uint32_t>(entries.size()), 2);
   for (const auto& [tag, value] : entries)
-    directory +=
-        number(static_cast<std::uint32_t>(tag), 2) + number(4, 2) + number(1, 4) + number(value, 4);
+    directory += number(tag, 2) + number(4, 2) + number(1, 4) + number(value, 4);
   const std::string signature = most_first ? std::string("MM\0*", 4) : std::string("II*\0", 4);
   return signature + number(8 + size, 4) + strip + directory + number(0, 4);
 }
@@ -204,13 +203,81 @@ GST_START_TEST(tiff_template) {
 }
 GST_END_TEST
 
+void assert_refused(const std::string& file, const char* reason) {
+  Finder finder("");
+  assert_equals_int(add_file(finder, file), 0);
+  assert_warned(finder, reason, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ);
+}
+
 /// libav decodes these to something else.
 GST_START_TEST(jpeg_in_tiff) {
   const std::string jpeg = read_file(save(patch(), "in.jpg"));
-  const std::string file = written("jpeg.tif", tiff(patch(), 7, jpeg, __i__ != 0));
+  assert_refused(written("jpeg.tif", tiff(patch(), 7, jpeg, __i__ != 0)), "TIFF with JPEG");
+}
+GST_END_TEST
+
+/// What is refused says what it is.
+GST_START_TEST(kinds_have_names) {
+  const Gray picture = patch();
+  assert_refused(
+      written("float.tif", tiff(picture, 1, std::string(4 * 16 * 12, 1), __i__ != 0, {{339, 3}})),
+      "it is a TIFF of floating-point numbers");
+  std::string cmyk = read_file(save(picture, "cmyk.jpg"));
+  cmyk[cmyk.find("\xff\xc0") + 9] = 4;  // the number of its colours
+  assert_refused(written("cmyk.jpg", cmyk), "it is a JPEG picture in CMYK");
+  const std::string header("\0\0\3\0\0\0\0\0\0\0\0\0\x10\0\x0c\0\x08\0", 18);
+  assert_refused(written("a.tga", header + std::string(16 * 12, 7)), "it is a TGA picture");
+  assert_refused(written("a.avif", std::string("\0\0\0\x1c"
+                                               "ftypavif\0\0\0\0avifmif1miaf",
+                                               28)),
+                 "it is an AVIF picture");
+}
+GST_END_TEST
+
+// ---- orientation ------------------------------------------------------------------------------
+
+/// The picture as a file has it that says how to turn it.
+Gray lying(const Gray& shown, int orientation) {
+  const bool turned = orientation >= 5;
+  Gray made(turned ? shown.height : shown.width, turned ? shown.width : shown.height);
+  for (int y = 0; y < shown.height; ++y)
+    for (int x = 0; x < shown.width; ++x) {
+      int column = turned ? y : x, row = turned ? x : y;
+      if (orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8)
+        column = made.width - 1 - column;
+      if (orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7)
+        row = made.height - 1 - row;
+      made.at(column, row) = shown.at(x, y);
+    }
+  return made;
+}
+
+GST_START_TEST(orientation_of_png) {
+  const std::string exif = tiff(patch(), 1, "", __i__ % 2 != 0, {{274, __i__}});
+  std::string bytes = png({0, 8, 0, true}, lying(patch(), __i__));
+  bytes.insert(bytes.size() - 12, chunk("eXIf", exif));
+  assert_copy_or_refused(written("turned.png", bytes), true);
+}
+GST_END_TEST
+
+GST_START_TEST(orientation_of_jpeg) {
+  const std::string exif =
+      std::string("Exif\0\0", 6) + tiff(patch(), 1, "", __i__ % 2 != 0, {{274, __i__}});
+  std::string bytes = read_file(save(lying(patch(), __i__), "lying.jpg"));
+  bytes.insert(2, "\xff\xe1" + big_endian(static_cast<std::uint32_t>(exif.size()) + 2, 2) + exif);
   Finder finder("");
-  assert_equals_int(add_file(finder, file), 0);
-  assert_warned(finder, "TIFF with JPEG", GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ);
+  fail_unless(add_file(finder, written("turned.jpg", bytes)) != 0);
+  const Peak peak = only(finder.find(scene()));
+  fail_unless(peak.score > 0.95, "score %f", peak.score);
+}
+GST_END_TEST
+
+GST_START_TEST(orientation_of_tiff) {
+  const Gray picture = lying(patch(), __i__);
+  const std::string pixels(picture.pixels.begin(), picture.pixels.end());
+  const std::string file =
+      written("turned.tif", tiff(picture, 1, pixels, __i__ % 2 != 0, {{274, __i__}}));
+  assert_copy_or_refused(file, true);
 }
 GST_END_TEST
 
@@ -292,14 +359,19 @@ Suite* suite() {
   tcase_add_loop_test(cases, kind_of_png, 0, G_N_ELEMENTS(kinds));
   tcase_add_test(cases, damaged_pngs);
   tcase_add_loop_test(cases, jpeg_in_tiff, 0, 2);
+  tcase_add_loop_test(cases, kinds_have_names, 0, 2);
+  tcase_add_loop_test(cases, orientation_of_png, 1, 9);
+  tcase_add_loop_test(cases, orientation_of_jpeg, 1, 9);
   if (there_is("avdec_tiff") && there_is("avdemux_gif")) {
     tcase_add_loop_test(cases, tiff_template, 0, 2);
+    tcase_add_loop_test(cases, orientation_of_tiff, 1, 9);
     tcase_add_test(cases, still_gif);
     tcase_add_test(cases, transparent_gif);
     tcase_add_test(cases, half_a_gif);
   } else {
     g_print(
-        "SKIPPED: tiff_template, still_gif, transparent_gif, half_a_gif: gst-libav is not "
+        "SKIPPED: tiff_template, orientation_of_tiff, still_gif, transparent_gif, half_a_gif: "
+        "gst-libav is not "
         "installed\n");
   }
   return suite;

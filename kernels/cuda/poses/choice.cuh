@@ -80,17 +80,18 @@ class PoseWalk {
     for (int first = 0; first < count; first += 32) {
       PoseCandidate mine{};
       bool open = first + lane < count;
+      int crowd = 0;
       if (open) mine = at(first + lane);
 #pragma unroll 4
       for (int k = 0; k < done_; ++k)
-        if (choice_.same(steps_, level_, mine, kept_[k])) open = false;
+        if (choice_.hides(steps_, level_, kept_[k], mine, crowd)) open = false;
       while (const unsigned left = __ballot_sync(~0u, open)) {
         const int next = __ffs(static_cast<int>(left)) - 1;
         const PoseCandidate one = from_lane(mine, next);
         if (done_ == choice_.most || one.closeness <= no_closeness || one.closeness < least_)
           return false;
         keep(one, to);
-        if (lane == next || choice_.same(steps_, level_, mine, one)) open = false;
+        if (choice_.hides(steps_, level_, one, mine, crowd) || lane == next) open = false;
       }
     }
     return true;

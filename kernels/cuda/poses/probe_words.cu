@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(threads, 1)
       if (threadIdx.x == 0) b.found[index] = {};
       continue;
     }
-    const TurnMap map = p.steps.map(p.pose_level(), one.pose, {b.angles, b.inverse_scales});
+    const TurnMap map = stage::Probe::map_of(p, b, one);
     const TurnedTemplate from(p.pyramid, row_of<T>(b.pixels, 0, 0), b.mask, map.level);
     const ProbePlace expected{map.width, map.height, one.twice_x, one.twice_y};
     const int left = expected.left() - stage::Probe::reach,

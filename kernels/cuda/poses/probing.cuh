@@ -22,7 +22,7 @@ struct ProbedTry {
 
   __device__ ProbedTry(const stage::Probe::Problem& p, const stage::Probe::Buffers& b,
                        const stage::Probe::Try& one)
-      : pose(one.pose), map(p.steps.map(p.pose_level(), one.pose, {b.angles, b.inverse_scales})) {
+      : pose(one.pose), map(stage::Probe::map_of(p, b, one)) {
     const ProbePlace expected{map.width, map.height, one.twice_x, one.twice_y};
     left = expected.left() - stage::Probe::reach;
     top = expected.top() - stage::Probe::reach;

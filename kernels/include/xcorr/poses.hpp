@@ -43,18 +43,20 @@ struct PoseRange {
   double angle_start = 0;   ///< the first angle, -360 to 360
   double angle_extent = 0;  ///< from the first to the last, 0 to 360; 0: only the first one
   /// From one angle to the next in the last pass of a search; refinement comes after. 0: so that
-  /// the template's rim moves by a pixel.
+  /// the template's rim moves by a pixel. Passes before take longer steps, so long that nothing
+  /// between is missed; a step that is longer than these is taken as it is in all of them.
   double angle_step = 0;
   double scale_min = 1, scale_max = 1;  ///< 0.1 to 10; in either order
   /// From one scale to the next in the last pass, as a share of the scale. 0: so that the
-  /// template's rim moves by a pixel.
+  /// template's rim moves by a pixel. The same holds for long ones.
   double scale_step = 0;
 
   /// How often frame and template are halved for the first pass of a search, 0 to 8, and not so
   /// often that less than 4 pixels are left of a template; the passes after it only look near what
   /// the one before has found. Less where the frame or the smallest scale is too small for that.
-  /// -1: as often as the template's details permit, 144 pixels are left of it at the middle one of
-  /// its scales, and 6 along a side at the smallest.
+  /// -1: as often as the template's details permit, so that no other pose looks like it for want of
+  /// them, 144 pixels are left of it at the middle one of its scales, and 6 along a side at the
+  /// smallest.
   int pyramid_levels = -1;
 
   /// All poses are searched at full size, in one pass, whatever the levels: nothing is missed that

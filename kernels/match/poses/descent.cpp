@@ -15,6 +15,9 @@ int most_candidates(int max_peaks) { return 14 + 4 * max_peaks; }
 /// At each level half as many are left, but not fewer than that.
 int fewest_candidates(int max_peaks) { return 4 + 2 * max_peaks; }
 
+/// Poses of one place that are followed in any case: full size tells which of them it is.
+constexpr int fewest_of_place = 3;
+
 /// How much worse than the peaks that are wanted a candidate may be at a level, besides what a
 /// score may lose there: what is on the frame may look more like the template when it is coarse.
 constexpr double coarse_margin = 0.2;
@@ -34,6 +37,8 @@ PoseChoice choice_at(const PoseTemplate& templ, const MatchSettings& settings, i
   // Within a quarter of the template, as long as the pose is nearly the same: a part that looks
   // alike at two angles is two candidates until full size tells.
   choice.near = std::max(twice_at(0.25 * smaller, level), 2.0);
+  // Room for one more place than is wanted.
+  choice.share = std::max(most / (settings.max_peaks + 1), fewest_of_place);
   choice.far = twice_at(largest, level);
   choice.wanted = settings.max_peaks;
   choice.margin = templ.slack(level) + (level > 0 ? coarse_margin : 0);
@@ -126,7 +131,7 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
                          templ.masking(),
                          grid.steps(),
                          0,
-                         grid.most(PoseSteps::lowest),
+                         stage::Probe::most_of(grid.most(PoseSteps::lowest), true),
                          most_,
                          true,
                          contrast_at(settings, 0),

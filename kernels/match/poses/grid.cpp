@@ -10,9 +10,30 @@ namespace {
 
 constexpr double degree = std::numbers::pi / 180;
 
-/// Steps of at most that length from end to end.
-int steps_in(double extent, double step) {
-  return extent > 0 ? std::max(1, static_cast<int>(std::ceil(extent / step - 1e-9))) : 0;
+/// Of the finest level.
+struct Steps {
+  double length = 0;
+  int count = 0;  ///< 0: there is one pose
+};
+
+/// \param natural  the step of level 0 that passes nothing over
+/// \param asked    the user's; 0: none
+/// A step that is longer than the natural one of the top level is what the user wants to be looked
+/// at: poses exactly so far apart, whatever the level. Shorter ones only say how finely, so they
+/// grow with the level and are cut so that they end where the range does.
+Steps steps_in(double extent, double natural, double asked, int top, int multiple) {
+  if (!(extent > 0)) return {};
+  const double passing = std::ldexp(natural, top);
+  const int depth = top - PoseSteps::lowest;
+  if (asked > passing && extent >= asked) {
+    const double length = std::ldexp(asked, -depth);
+    return {length, static_cast<int>(std::floor(extent / length + 1e-6))};
+  }
+  const double longest =
+      asked > 0 ? std::min(std::ldexp(asked, top), std::max(asked, passing)) : passing;
+  int steps = std::max(1, static_cast<int>(std::ceil(extent / longest - 1e-9)));
+  steps = (steps + multiple - 1) / multiple * multiple;
+  return {std::ldexp(extent / steps, -depth), steps << depth};
 }
 
 std::int32_t fixed(double value, int bits) {
@@ -21,32 +42,34 @@ std::int32_t fixed(double value, int bits) {
 
 }  // namespace
 
-PoseGrid::PoseGrid(const PoseRange& range, Size extent, bool round, int top, int halvings)
+PoseGrid::PoseGrid(const PoseRange& range, Size extent, bool round, int diameter, int top,
+                   int halvings)
     : angle_start_(range.angle_start * degree),
+      angle_extent_(range.angle_extent * degree),
       log_scale_min_(std::log(range.scale_min)),
+      log_scale_max_(std::log(range.scale_max)),
       top_(top) {
   steps_.round = round;
   steps_.extent = extent;
+  steps_.diameter = diameter;
   steps_.halvings = halvings;
-  steps_.circle = range.angle_extent >= 360;
   const double radius = 0.5 * std::max(extent.width, extent.height) * range.scale_max;
-  const int to_top = 1 << top, to_finest = 1 << (top - PoseSteps::lowest);
-  const double angles = range.angle_extent * degree;
-  const double angle_step =
-      range.angle_step > 0 ? range.angle_step * degree : std::atan(1 / radius);
-  int angle_steps = steps_in(angles, angle_step * to_top);
-  // So that quarter turns, which need no interpolation, are among them.
-  if (steps_.circle) angle_steps = (angle_steps + 3) / 4 * 4;
-  steps_.turns = angle_steps > 0;
-  if (steps_.turns) steps_.angle_step = angles / angle_steps / to_finest;
-  steps_.angles = angle_steps * to_finest + (steps_.circle ? 0 : 1);
+  // So that quarter turns, which need no interpolation, are among all angles.
+  const int multiple = is_all_round() ? 4 : 1;
+  const Steps angles =
+      steps_in(angle_extent_, std::atan(1 / radius), range.angle_step * degree, top, multiple);
+  steps_.turns = angles.count > 0;
+  steps_.angle_step = angles.length;
+  // The user's own steps need not end where they began.
+  steps_.circle = is_all_round() && std::abs(angles.count * angles.length - angle_extent_) < 1e-9 &&
+                  angles.count % (1 << (top - PoseSteps::lowest)) == 0;
+  steps_.angles = angles.count + (steps_.circle ? 0 : 1);
 
-  const double scales = std::log(range.scale_max) - log_scale_min_;
-  const double scale_step = std::log1p(range.scale_step > 0 ? range.scale_step : 1 / radius);
-  const int scale_steps = steps_in(scales, scale_step * to_top);
-  steps_.grows = scale_steps > 0;
-  if (steps_.grows) steps_.scale_step = scales / scale_steps / to_finest;
-  steps_.scales = scale_steps * to_finest + 1;
+  const Steps scales = steps_in(log_scale_max_ - log_scale_min_, std::log1p(1 / radius),
+                                std::log1p(range.scale_step), top, 1);
+  steps_.grows = scales.count > 0;
+  steps_.scale_step = scales.length;
+  steps_.scales = scales.count + 1;
 
   for (int i = 0; i < steps_.angles; ++i) {
     const double angle = this->angle(PoseSteps::lowest, {i, 0});
@@ -70,6 +93,26 @@ double PoseGrid::angle(int level, PoseIndex pose) const {
 
 double PoseGrid::scale(int level, PoseIndex pose) const {
   return std::exp(log_scale_min_ + scale_step(level) * pose.scale);
+}
+
+bool PoseGrid::is_all_round() const { return angle_extent_ >= 2 * std::numbers::pi - 1e-9; }
+
+bool PoseGrid::contains(const AlignedPose& pose) const {
+  constexpr double rounding = 1e-6;
+  const double angle = std::atan2(pose.sine, pose.cosine);
+  return std::abs(std::remainder(angle_in_range(angle) - angle, 2 * std::numbers::pi)) < rounding &&
+         std::abs(scale_in_range(pose.scale) - pose.scale) < rounding * pose.scale;
+}
+
+double PoseGrid::angle_in_range(double angle) const {
+  if (is_all_round()) return angle;
+  const double half = 0.5 * angle_extent_;
+  const double past = std::remainder(angle - angle_start_ - half, 2 * std::numbers::pi);
+  return std::abs(past) <= half ? angle : angle_start_ + half + std::copysign(half, past);
+}
+
+double PoseGrid::scale_in_range(double scale) const {
+  return std::clamp(scale, std::exp(log_scale_min_), std::exp(log_scale_max_));
 }
 
 }  // namespace xcorr

@@ -8,6 +8,7 @@
 
 #include <xcorr/poses.hpp>
 
+#include "stages/align.hpp"
 #include "stages/pose_steps.hpp"
 
 namespace xcorr {
@@ -17,9 +18,10 @@ class PoseGrid {
   PoseGrid() = default;
   /// \param extent  the template's, in its pixels, of what counts
   /// \param round   what counts is a disc: its pictures have the same size at all angles
+  /// \param diameter  of the circle round the centre that holds what counts; 0: not known
   /// \param top     the highest level, with the fewest poses
   /// \param halvings  of the template's pyramid
-  PoseGrid(const PoseRange& range, Size extent, bool round, int top, int halvings);
+  PoseGrid(const PoseRange& range, Size extent, bool round, int diameter, int top, int halvings);
 
   int top() const { return top_; }
   int angles(int level) const { return steps_.angles_of(level); }
@@ -29,6 +31,11 @@ class PoseGrid {
   /// From one to the next: radians, and the logarithm of a ratio.
   double angle_step(int level) const;
   double scale_step(int level) const;
+  /// Whether it is in the range that was asked for, but for rounding.
+  bool contains(const AlignedPose& pose) const;
+  /// The nearest ones of that range: radians, and a scale.
+  double angle_in_range(double angle) const;
+  double scale_in_range(double scale) const;
   bool turns() const { return steps_.turns; }
   bool scales() const { return steps_.grows; }
 
@@ -43,7 +50,9 @@ class PoseGrid {
  private:
   PoseTables tables() const { return {angles_.data(), inverse_scales_.data()}; }
 
-  double angle_start_ = 0, log_scale_min_ = 0;
+  bool is_all_round() const;
+
+  double angle_start_ = 0, angle_extent_ = 0, log_scale_min_ = 0, log_scale_max_ = 0;
   PoseSteps steps_;
   std::vector<AngleStep> angles_;
   std::vector<std::int32_t> inverse_scales_;

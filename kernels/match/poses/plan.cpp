@@ -85,6 +85,18 @@ std::vector<bool> near_ones(const PoseGrid& grid, std::span<const PoseParts> pos
   return near;
 }
 
+/// Moves a pose from where it was scored to where least squares led, at most to the border of the
+/// range. The place that belongs to a pose past the border need not be that of the border.
+void settle(const PoseGrid& grid, const AlignedPose& aligned, Pose& pose) {
+  pose.angle = grid.angle_in_range(std::atan2(aligned.sine, aligned.cosine)) / degree;
+  pose.scale = grid.scale_in_range(aligned.scale);
+  if (!grid.contains(aligned) &&
+      std::max(std::abs(aligned.x - pose.center_x), std::abs(aligned.y - pose.center_y)) > 1)
+    return;
+  pose.center_x = aligned.x;
+  pose.center_y = aligned.y;
+}
+
 }  // namespace
 
 // ---- making ---------------------------------------------------------------------------------
@@ -303,23 +315,22 @@ void PosePlan::collect(std::vector<Peak>& peaks) const {
 PosePlan::Found PosePlan::found_at(const Search& search, const PoseDescent::End& end) const {
   const PoseGrid& grid = search.templ.grid();
   const auto& [candidate, alignment, probed] = end;
-  const double closeness =
-      closeness_of(info(settings_.method).minimum, settings_.polarity, probed.score);
-  const bool settled = probed.is_inside && alignment.is_aligned;
-  Found found{candidate.score, candidate.closeness, {}};
-  if (settled && closeness > candidate.closeness)
-    std::tie(found.score, found.closeness) = std::pair(probed.score, closeness);
-  Pose& pose = found.pose;
-  if (settled && settings_.subpixel != Subpixel::none) {
-    const AlignedPose& aligned = alignment.pose;
-    pose = {aligned.x, aligned.y, std::atan2(aligned.sine, aligned.cosine) / degree, aligned.scale};
-  } else {
-    const int level = settled ? PoseSteps::lowest : 0;
-    const PoseIndex at = settled ? probed.pose : candidate.pose;
-    pose = {0.5 * (settled ? probed.twice_x : candidate.twice_x),
-            0.5 * (settled ? probed.twice_y : candidate.twice_y),
-            std::remainder(grid.angle(level, at) / degree, 360), grid.scale(level, at)};
+  const auto pose_at = [&](const auto& place, int level) {
+    return Pose{0.5 * place.twice_x, 0.5 * place.twice_y, grid.angle(level, place.pose) / degree,
+                grid.scale(level, place.pose)};
+  };
+  Found found{candidate.score, candidate.closeness, pose_at(candidate, 0)};
+  if (probed.is_inside && alignment.is_aligned) {
+    Found settled{probed.score,
+                  closeness_of(info(settings_.method).minimum, settings_.polarity, probed.score),
+                  pose_at(probed, PoseSteps::lowest)};
+    const bool in_range = grid.contains(alignment.pose);
+    if (settings_.subpixel != Subpixel::none) settle(grid, alignment.pose, settled.pose);
+    // Past the range's border least squares say little of what is best in it.
+    if (in_range || settled.closeness >= found.closeness) found = settled;
   }
+  Pose& pose = found.pose;
+  pose.angle = std::remainder(pose.angle, 360);
   const Size size = search.templ.size();
   pose.width = pose.scale * size.width;
   pose.height = pose.scale * size.height;

@@ -8,7 +8,6 @@
 
 #include "select/select.hpp"
 #include "stages/halve.hpp"
-#include "stages/score.hpp"
 
 namespace xcorr {
 namespace {
@@ -16,15 +15,6 @@ namespace {
 /// The most samples of the template that making the pictures of the top level may take: some
 /// seconds on a CPU.
 constexpr std::int64_t most_samples = std::int64_t{1} << 27;
-
-/// What pictures of the top level must have to show the template: at the middle of the scales as
-/// many pixels as a square of 12 has, at the least scale some along the shorter side, and a
-/// likeness of what they look like half a pixel away, since matches lie between pixels.
-constexpr double least_area = 12 * 12;
-constexpr double least_extent = 6;
-constexpr double least_likeness = 0.35;
-/// Pixels along the shorter side of the smallest frame.
-constexpr int least_frame = 12;
 
 /// Pictures of a scale share a mask if that leaves them this much of what counts, or less but as
 /// many pixels as a disc of 14 has.
@@ -41,6 +31,16 @@ Size extent_of(Size size, const std::vector<std::uint8_t>& mask) {
         extent = {std::max(extent.width, std::abs(2 * x - size.width + 1) + 1),
                   std::max(extent.height, std::abs(2 * y - size.height + 1) + 1)};
   return extent;
+}
+
+/// Of the circle round the centre that holds all pixels that count; 0 where all do.
+int diameter_of(Size size, const std::vector<std::uint8_t>& mask) {
+  double farthest = 0;  // twice
+  for (int y = 0; y < size.height && !mask.empty(); ++y)
+    for (int x = 0; x < size.width; ++x)
+      if (mask[std::int64_t{y} * size.width + x])
+        farthest = std::max(farthest, std::hypot(2 * x - size.width + 1, 2 * y - size.height + 1));
+  return mask.empty() ? 0 : static_cast<int>(std::ceil(farthest)) + 1;
 }
 
 /// Whether what counts is all within some distance of the centre.
@@ -97,6 +97,7 @@ Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate
   made.pyramid_ = pyramid_of(t.size);
   made.extent_ = extent_of(t.size, t.mask);
   made.round_ = is_disc(t);
+  made.diameter_ = made.round_ ? 0 : diameter_of(t.size, t.mask);
   made.masking_.counted = std::count(t.mask.begin(), t.mask.end(), 1);
   if (Status s = choose_into(made.halve_, {half_of(t.size), 0, 0, t.type}, device); !s.ok())
     return s;
@@ -155,73 +156,6 @@ Status PoseTemplate::load(const MatrixView& pixels, Stream stream) {
       {pyramid_.size, type_}, device_,
       {{nullptr, stream}, levels, counted_.as<std::uint8_t>(), smoothed_.as<SmoothedPixel>()},
       nullptr);
-}
-
-Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream stream) {
-  const double shorter = std::min(extent_.width, extent_.height) * range.scale_min;
-  const double area = double(extent_.area()) * range.scale_min * range.scale_max;
-  const bool asked = range.pyramid_levels >= 0;
-  const auto fits = [&](int level) {
-    const double left = std::ldexp(shorter, -level);
-    return std::min(frame.width, frame.height) >> level >= least_frame &&
-           (asked ? level <= range.pyramid_levels && left >= least_template_side
-                  : std::ldexp(area, -2 * level) >= least_area && left >= least_extent);
-  };
-  for (int level = 0; level == 0 || fits(level); ++level) {
-    const PoseGrid grid(range, extent_, round_, level, pyramid_.halvings);
-    // A pixel more across and down, and its pixels lie half a pixel away.
-    TurnMap maps[2] = {grid.map(level, {}), grid.map(level, {})};
-    ++maps[1].width;
-    ++maps[1].height;
-    const auto made = turned(maps, stream);
-    if (!made.ok()) return made.status();
-    const auto pictures = download(made.value(), stream);
-    if (!pictures.ok()) return pictures.status();
-    const double like = likeness(pictures.value());
-    if (level > 0 && like < least_likeness && !asked) break;
-    likeness_.push_back(like);
-    grid_ = grid;
-    // The pictures of the top level are made once: from a finer level, which takes more samples.
-    constexpr int finer = 2;
-    top_grid_ = PoseGrid(range, extent_, round_, level,
-                         std::min(std::max(level - finer, 0), pyramid_.halvings));
-  }
-  return {};
-}
-
-double PoseTemplate::slack(int level) const {
-  constexpr double rest = 0.05;  // of the angle and of rounding
-  return level < 0 ? rest : rest + 1 - std::clamp(likeness_[level], 0.0, 1.0);
-}
-
-namespace {
-
-template <class T>
-double likeness_of(const T* pixels, const std::vector<std::uint8_t>& masks, std::size_t each) {
-  WindowTerms<TermOf<T>> terms{};
-  for (std::size_t i = 0; i < each; ++i) {
-    if (!masks[i] || !masks[each + i]) continue;
-    const TermOf<T> a = pixels[i], b = pixels[each + i];
-    terms.n += 1;
-    terms.product += a * b;
-    terms.left_sum += a;
-    terms.left_squares += a * a;
-    terms.right_sum += b;
-    terms.right_squares += b * b;
-  }
-  return score(Method::ccoeff_normed, terms);
-}
-
-}  // namespace
-
-double PoseTemplate::likeness(const Pictures& two) const {
-  const auto of = [&](auto pixel) {
-    const auto* pixels = reinterpret_cast<const decltype(pixel)*>(two.pixels.data());
-    return likeness_of(pixels, two.masks, static_cast<std::size_t>(two.most.area()));
-  };
-  return type_ == ElementType::u8    ? of(std::uint8_t{})
-         : type_ == ElementType::u16 ? of(std::uint16_t{})
-                                     : of(float{});
 }
 
 // ---- pictures -------------------------------------------------------------------------------
@@ -284,6 +218,19 @@ Result<PoseTemplate::Pictures> PoseTemplate::download(const Turned& turned, Stre
   return made;
 }
 
+Result<PoseTemplate::Pictures> PoseTemplate::pictures_of(std::span<const TurnMap> maps,
+                                                         Stream stream) const {
+  const auto made = turned(maps, stream);
+  return made.ok() ? download(made.value(), stream) : made.status();
+}
+
+Result<PoseTemplate::Pictures> PoseTemplate::framed(std::vector<TurnMap> maps,
+                                                    Stream stream) const {
+  const Size most = most_of(maps);
+  for (TurnMap& map : maps) std::tie(map.width, map.height) = std::pair(most.width, most.height);
+  return pictures_of(maps, stream);
+}
+
 // ---- the top level --------------------------------------------------------------------------
 
 namespace {
@@ -313,14 +260,9 @@ std::vector<std::uint8_t> part_of(const std::uint8_t* mask, int pitch, Size size
 Result<bool> PoseTemplate::share_mask(std::vector<TurnMap>& maps, Stream stream) const {
   // What full size finds is not scored again.
   if (!round_ && grid_.top() == 0) return false;
-  // All of one size, so that they have the same centre.
-  std::vector<TurnMap> framed = maps;
-  const Size most = most_of(maps);
-  for (TurnMap& map : framed) std::tie(map.width, map.height) = std::pair(most.width, most.height);
-  const auto made = turned(framed, stream);
-  if (!made.ok()) return made.status();
-  const auto pictures = download(made.value(), stream);
+  const auto pictures = framed(maps, stream);
   if (!pictures.ok()) return pictures.status();
+  const Size most = pictures.value().most;
   const auto common = common_mask(pictures.value().masks, static_cast<std::size_t>(most.area()));
   const auto counted = static_cast<double>(std::count(common.begin(), common.end(), 1));
   const bool shared = std::ranges::all_of(pictures.value().sums, [&](const TurnedSums& s) {

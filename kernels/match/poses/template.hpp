@@ -97,16 +97,44 @@ class PoseTemplate {
   Status allocate(const BankTemplate& t, Stream stream);
   /// Enqueues the template's pyramid and what is smoothed of it.
   Status load(const MatrixView& pixels, Stream stream);
-  /// Up to the highest one at which pictures still show the template, unless the range says how
-  /// many.
+
+  // In levels.cpp.
+  /// Pixels of a picture.
+  struct Shift {
+    int x = 0, y = 0;
+  };
+  /// How like a picture is to the first one when it lies somewhere else.
+  struct OtherPose {
+    PoseIndex pose;
+    Shift shift;
+    double likeness;
+  };
+  /// Up to the highest one at which pictures still show the template and tell its poses apart,
+  /// unless the range says how many.
   Status choose_levels(const PoseRange& range, Size frame, Stream stream);
-  /// The correlation of two pictures over the pixels that count in both.
-  double likeness(const Pictures& two) const;
+  PoseGrid grid_of(const PoseRange& range, int top, int halvings) const;
+  /// The correlation of the first picture and another one, which is shifted, over the pixels that
+  /// count in both, every `stride`-th of every `stride`-th row; -1 where these are fewer.
+  double likeness(const Pictures& pictures, std::size_t other, Shift shift, int stride,
+                  double fewest) const;
+  /// Of a picture and what it looks like half a pixel away.
+  Result<double> likeness_between_pixels(const TurnMap& map, Stream stream) const;
+  /// Poses away from the first one at which the pictures of the grid's top level score about what a
+  /// part does, the likest first.
+  Result<std::vector<OtherPose>> poses_almost_alike(const PoseGrid& grid, Stream stream) const;
+  /// How like finer pictures are at such a pose.
+  Result<double> likeness_in_finer(const PoseGrid& grid, const OtherPose& other,
+                                   Stream stream) const;
+  /// Whether no pose looks like another one just because details have been lost.
+  Result<bool> tells_poses_apart(const PoseGrid& grid, Stream stream) const;
   Result<Turned> room_for(std::span<const TurnMap> maps, Stream stream) const;
   /// Enqueues making some of the pictures that there is room for.
   Status turn(const Turned& turned, int first, int count, Stream stream) const;
   Result<Turned> turned(std::span<const TurnMap> maps, Stream stream) const;
   Result<Pictures> download(const Turned& turned, Stream stream) const;
+  Result<Pictures> pictures_of(std::span<const TurnMap> maps, Stream stream) const;
+  /// All of the size of the largest one, so that they have the same centre.
+  Result<Pictures> framed(std::vector<TurnMap> maps, Stream stream) const;
   Result<bool> share_mask(std::vector<TurnMap>& maps, Stream stream) const;
   Status append_scale(int scale, PoseBank& bank, Stream stream);
   Status refresh(TopScale& scale, const std::vector<bool>& wanted, Stream stream);
@@ -117,6 +145,7 @@ class PoseTemplate {
   ElementType type_ = ElementType::u8;
   TemplatePyramid pyramid_;
   Size extent_;         ///< of what counts, round the centre
+  int diameter_ = 0;    ///< of the circle that holds it, where that says more
   bool round_ = false;  ///< what counts is a disc
   Masking masking_;
   PoseGrid grid_, top_grid_;

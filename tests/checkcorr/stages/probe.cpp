@@ -30,7 +30,7 @@ class ProbeTest final : public StageTest<xcorr::stage::Probe> {
             scenario.problem.masking,
             grid.steps(),
             level,
-            grid.most(aligned ? xcorr::PoseSteps::lowest : level),
+            Stage::most_of(grid.most(aligned ? xcorr::PoseSteps::lowest : level), aligned),
             candidates + 2,
             aligned,
             {xcorr::info(method).centred ? c.polarity : xcorr::Polarity::same, c.min_contrast},

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How often a template is halved: as often as what is left shows it, and tells its poses apart.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numbers>
+#include <utility>
+
+#include "match/poses/template.hpp"
+#include "stages/score.hpp"
+
+namespace xcorr {
+namespace {
+
+/// What pictures of the top level must have to show the template: at the middle of the scales as
+/// many pixels as a square of 12 has, at the least scale some along the shorter side, and a
+/// likeness of what they look like half a pixel away, since matches lie between pixels.
+constexpr double least_area = 12 * 12;
+constexpr double least_extent = 6;
+constexpr double least_likeness = 0.35;
+/// Pixels along the shorter side of the smallest frame.
+constexpr int least_frame = 12;
+
+/// A pose that scores almost what a part does, and more by that much than in a finer picture, is
+/// one that only lost detail tells from the right one.
+constexpr double almost = 0.15, lost_detail = 0.15;
+/// Poses are others from that far on: a share of the shorter side, radians. Farther shifts than
+/// `farthest` leave too little in common.
+constexpr double nearest = 0.2, farthest = 0.3, least_turn = 20 * std::numbers::pi / 180;
+/// Of the pixels that count two pictures must have that share in common.
+constexpr double least_in_common = 0.4;
+/// More angles, pixels along a side or shifts one way say nothing more.
+constexpr int most_angles = 48, most_across = 16, most_shifts = 8;
+/// So many of the other poses are looked at in finer pictures.
+constexpr std::size_t most_others = 3;
+/// Levels between the two pictures.
+constexpr int finer = 2;
+
+/// Of two pictures, one of them shifted, over the pixels that count in both, every `stride`-th of
+/// every `stride`-th row; -1 where these are fewer than `fewest`.
+template <class T>
+double likeness_of(const T* a, const std::uint8_t* counts_a, const T* b,
+                   const std::uint8_t* counts_b, Size size, int dx, int dy, int stride,
+                   double fewest) {
+  WindowTerms<TermOf<T>> terms{};
+  for (int y = std::max(0, -dy); y < std::min(size.height, size.height - dy); y += stride)
+    for (int x = std::max(0, -dx); x < std::min(size.width, size.width - dx); x += stride) {
+      const std::int64_t at = std::int64_t{y} * size.width + x;
+      const std::int64_t to = at + std::int64_t{dy} * size.width + dx;
+      if (!counts_a[to] || !counts_b[at]) continue;
+      const TermOf<T> left = a[to], right = b[at];
+      terms.n += 1;
+      terms.product += left * right;
+      terms.left_sum += left;
+      terms.left_squares += left * left;
+      terms.right_sum += right;
+      terms.right_squares += right * right;
+    }
+  return double(terms.n) < fewest ? -1 : score(Method::ccoeff_normed, terms);
+}
+
+/// So that no more are left.
+int stride_of(int count, int most) { return std::max(1, (count + most - 1) / most); }
+
+}  // namespace
+
+double PoseTemplate::likeness(const Pictures& pictures, std::size_t other, Shift shift, int stride,
+                              double fewest) const {
+  const auto of = [&](auto pixel) {
+    const auto* pixels = reinterpret_cast<const decltype(pixel)*>(pictures.pixels.data());
+    const auto begin = static_cast<std::int64_t>(other) * pictures.most.area();
+    return likeness_of(pixels, pictures.masks.data(), pixels + begin, pictures.masks.data() + begin,
+                       pictures.most, shift.x, shift.y, stride, fewest);
+  };
+  return type_ == ElementType::u8    ? of(std::uint8_t{})
+         : type_ == ElementType::u16 ? of(std::uint16_t{})
+                                     : of(float{});
+}
+
+Result<double> PoseTemplate::likeness_between_pixels(const TurnMap& map, Stream stream) const {
+  // A pixel more across and down, and its pixels lie half a pixel away.
+  TurnMap maps[2] = {map, map};
+  ++maps[1].width;
+  ++maps[1].height;
+  const auto pictures = pictures_of(maps, stream);
+  if (!pictures.ok()) return pictures.status();
+  return likeness(pictures.value(), 1, {}, 1, 0);
+}
+
+PoseGrid PoseTemplate::grid_of(const PoseRange& range, int top, int halvings) const {
+  return PoseGrid(range, extent_, round_, diameter_, top, std::min(halvings, pyramid_.halvings));
+}
+
+Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream stream) {
+  const double shorter = std::min(extent_.width, extent_.height) * range.scale_min;
+  const double area = double(extent_.area()) * range.scale_min * range.scale_max;
+  const bool asked = range.pyramid_levels >= 0;
+  const auto fits = [&](int level) {
+    const double left = std::ldexp(shorter, -level);
+    return std::min(frame.width, frame.height) >> level >= least_frame &&
+           (asked ? level <= range.pyramid_levels && left >= least_template_side
+                  : std::ldexp(area, -2 * level) >= least_area && left >= least_extent);
+  };
+  for (int level = 0; level == 0 || fits(level); ++level) {
+    const TurnMap map = grid_of(range, level, pyramid_.halvings).map(level, {});
+    const auto like = likeness_between_pixels(map, stream);
+    if (!like.ok()) return like.status();
+    if (level > 0 && like.value() < least_likeness && !asked) break;
+    likeness_.push_back(like.value());
+  }
+  while (!asked && likeness_.size() > 1) {
+    const int top = static_cast<int>(likeness_.size()) - 1;
+    const auto tells = tells_poses_apart(grid_of(range, top, pyramid_.halvings), stream);
+    if (!tells.ok()) return tells.status();
+    if (tells.value()) break;
+    likeness_.pop_back();
+  }
+  const int top = static_cast<int>(likeness_.size()) - 1;
+  grid_ = grid_of(range, top, pyramid_.halvings);
+  // The pictures of the top level are made once: from a finer level, which takes more samples.
+  top_grid_ = grid_of(range, top, std::max(top - finer, 0));
+  return {};
+}
+
+double PoseTemplate::slack(int level) const {
+  constexpr double rest = 0.05;  // of the angle and of rounding
+  return level < 0 ? rest : rest + 1 - std::clamp(likeness_[level], 0.0, 1.0);
+}
+
+// ---- other poses ----------------------------------------------------------------------------
+
+Result<std::vector<PoseTemplate::OtherPose>> PoseTemplate::poses_almost_alike(const PoseGrid& grid,
+                                                                              Stream stream) const {
+  const int level = grid.top(), scale = grid.scales(level) / 2;
+  const int by = stride_of(grid.angles(level), most_angles);
+  const auto expected = likeness_between_pixels(grid.map(level, {0, scale}), stream);
+  if (!expected.ok()) return expected.status();
+  std::vector<TurnMap> maps;
+  for (int angle = 0; angle < grid.angles(level); angle += by)
+    maps.push_back(grid.map(level, {angle, scale}));
+  const int side = std::min(maps[0].width, maps[0].height);
+  const auto pictures = framed(std::move(maps), stream);
+  if (!pictures.ok()) return pictures.status();
+
+  const int reach = static_cast<int>(farthest * side);
+  const int stride = stride_of(side, most_across), step = stride_of(reach, most_shifts);
+  const double fewest = least_in_common * pictures.value().sums[0].counted / (stride * stride);
+  std::vector<OtherPose> others;
+  for (int i = 0; i * by < grid.angles(level); ++i) {
+    const double turned =
+        std::abs(std::remainder(i * by * grid.angle_step(level), 2 * std::numbers::pi));
+    for (int dy = -reach; dy <= reach; dy += step)
+      for (int dx = -reach; dx <= reach; dx += step) {
+        if (turned < least_turn && std::hypot(dx, dy) < nearest * side) continue;
+        const double like =
+            likeness(pictures.value(), static_cast<std::size_t>(i), {dx, dy}, stride, fewest);
+        if (like > expected.value() - almost) others.push_back({{i * by, scale}, {dx, dy}, like});
+      }
+  }
+  std::ranges::stable_sort(others, std::ranges::greater{}, &OtherPose::likeness);
+  return others;
+}
+
+Result<double> PoseTemplate::likeness_in_finer(const PoseGrid& grid, const OtherPose& other,
+                                               Stream stream) const {
+  const int level = std::max(grid.top() - finer, 0), down = grid.top() - level;
+  const int angles = grid.angles(level), scale = other.pose.scale << down;
+  std::vector<TurnMap> maps{grid.map(level, {0, scale})};
+  for (int turn = -1; turn <= 1; ++turn) {
+    const int angle = (other.pose.angle << down) + turn;
+    if (angle >= 0 && angle < angles) maps.push_back(grid.map(level, {angle, scale}));
+  }
+  const std::size_t count = maps.size();
+  const int side = std::min(maps[0].width, maps[0].height);
+  const auto pictures = framed(std::move(maps), stream);
+  if (!pictures.ok()) return pictures.status();
+  const int stride = stride_of(side, 2 * most_across), reach = 1 << down;
+  double best = -1;
+  for (std::size_t i = 1; i < count; ++i)
+    for (int dy = -reach; dy <= reach; ++dy)
+      for (int dx = -reach; dx <= reach; ++dx)
+        best = std::max(best, likeness(pictures.value(), i,
+                                       {(other.shift.x << down) + dx, (other.shift.y << down) + dy},
+                                       stride, 0));
+  return best;
+}
+
+Result<bool> PoseTemplate::tells_poses_apart(const PoseGrid& grid, Stream stream) const {
+  const auto others = poses_almost_alike(grid, stream);
+  if (!others.ok()) return others.status();
+  std::vector<OtherPose> seen;
+  for (const OtherPose& other : others.value()) {
+    if (seen.size() == most_others) break;
+    if (std::ranges::any_of(seen, [&](const OtherPose& one) {
+          return std::abs(one.shift.x - other.shift.x) <= 1 &&
+                 std::abs(one.shift.y - other.shift.y) <= 1 &&
+                 std::abs(std::remainder(
+                     (one.pose.angle - other.pose.angle) * grid.angle_step(grid.top()),
+                     2 * std::numbers::pi)) < least_turn;
+        }))
+      continue;
+    seen.push_back(other);
+    const auto like = likeness_in_finer(grid, other, stream);
+    if (!like.ok()) return like.status();
+    if (like.value() < other.likeness - lost_detail) return false;
+  }
+  return true;
+}
+
+}  // namespace xcorr
