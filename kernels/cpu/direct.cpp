@@ -2,8 +2,8 @@
 //
 // The plain sum of products, for small templates or few shifts. The outputs are divided into tiles,
 // the right into blocks. For each tile and block the pixels needed are unpacked into scratch memory
-// in the form the arithmetic needs (8 bits: 16-bit pairs for a multiply-add of two taps; float and
-// 16 bits: doubles), with zeros outside the left, so that any rectangle of shifts uses the same
+// in the form the arithmetic needs (8 bits: 16-bit pairs for a multiply-add of two taps; floats and
+// 16 bits: doubles; 32 bits: 64), with zeros outside the left, so that any rectangle of shifts uses the same
 // loop. The inner loop keeps `rows` x `vectors` outputs in registers: a left vector is used for
 // several rows of outputs, a tap for several vectors.
 #include "cpu/common.hpp"
@@ -66,6 +66,30 @@ struct Doubles {
     sum.sum = hn::MulAdd(left, tap, sum.sum);
   }
   static HWY_INLINE void store_added(const Accumulator& sum, double* out) {
+    hn::StoreU(hn::Add(sum.sum, hn::LoadU(D(), out)), D(), out);
+  }
+};
+
+/// Pixels of 32 bits, multiplied and summed as integers of 64 bits, whose overflow wraps.
+struct Longs {
+  using Pixel = std::int32_t;
+  using Cell = std::int64_t;
+  using D = hn::ScalableTag<std::int64_t>;
+  using V = hn::Vec<D>;
+  static constexpr int taps = 1;
+
+  static Cell cell(const Pixel* p) { return *p; }
+
+  struct Accumulator {
+    V sum;
+  };
+  static HWY_INLINE Accumulator zero() { return {hn::Zero(D())}; }
+  static HWY_INLINE V load(const Cell* p) { return hn::LoadU(D(), p); }
+  static HWY_INLINE V broadcast(Cell c) { return hn::Set(D(), c); }
+  static HWY_INLINE void add(Accumulator& sum, V left, V tap) {
+    sum.sum = hn::Add(hn::Mul(left, tap), sum.sum);
+  }
+  static HWY_INLINE void store_added(const Accumulator& sum, std::int64_t* out) {
     hn::StoreU(hn::Add(sum.sum, hn::LoadU(D(), out)), D(), out);
   }
 };
@@ -140,6 +164,10 @@ void run(const Job& job) {
       if (job.problem->correlate.type == ElementType::u16)
         return TileRun<Doubles<std::uint16_t>, double, std::uint64_t>(job).run();
       return TileRun<BytePairs, std::uint64_t, std::uint64_t>(job).run();
+    case ElementType::i64:
+      return TileRun<Longs, std::int64_t, std::int64_t>(job).run();
+    case ElementType::f64:
+      return TileRun<Doubles<double>, double, double>(job).run();
     default:
       return TileRun<Doubles<float>, double, float>(job).run();
   }
@@ -209,8 +237,8 @@ std::size_t workspace(const stage::Correlate::Problem&, const Device&) {
 constexpr Variant<stage::Correlate> variants[] = {
     {{"direct",
       Backend::cpu,
-      {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums, Feature::pitched_output,
-       Feature::several_pictures, Feature::overhang}},
+      {Feature::u8, Feature::u16, Feature::i32, Feature::f32, Feature::f64, Feature::wide_sums,
+       Feature::pitched_output, Feature::several_pictures, Feature::overhang}},
      supports_all,
      launch,
      workspace},

@@ -142,7 +142,7 @@ def test_scores_and_responses(frame):
     matcher = on_cpu(bank, method="sqdiff")
     for index, template in enumerate(bank):
         scores = matcher.score(frame, index)
-        numpy.testing.assert_array_equal(scores, xcorr.match_template(frame, template, "sqdiff"))
+        numpy.testing.assert_array_equal(scores, xcorr.match_template(frame, template, method="sqdiff"))
         out = numpy.empty_like(scores)
         assert matcher.score(frame, index, out=out) is out
         numpy.testing.assert_array_equal(out, scores)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Literal, Union
 
 import numpy
 
@@ -13,6 +13,15 @@ from . import _xcorr
 METHODS: tuple[str, ...] = _xcorr.methods
 
 TM_SQDIFF, TM_SQDIFF_NORMED, TM_CCORR, TM_CCORR_NORMED, TM_CCOEFF, TM_CCOEFF_NORMED = range(6)
+
+#: What a method is given as: one of the names, in OpenCV's spelling too, or its number.
+Method = Union[Literal[
+    "sqdiff", "sqdiff-normed", "ccorr", "ccorr-normed", "ccoeff", "ccoeff-normed",
+    "sqdiff_normed", "ccorr_normed", "ccoeff_normed",
+    "TM_SQDIFF", "TM_SQDIFF_NORMED", "TM_CCORR", "TM_CCORR_NORMED", "TM_CCOEFF", "TM_CCOEFF_NORMED",
+], int]
+Polarity = Literal["same", "inverted", "either"]
+Subpixel = Literal["none", "quadratic", "least-squares"]
 
 _numbers = {name: number for number, name in enumerate(METHODS)}
 
@@ -101,13 +110,13 @@ class Settings:
         The angles and sizes that are searched; None: upright templates of their own size.
     """
 
-    method: str | int = "ccoeff-normed"
+    method: Method = "ccoeff-normed"
     threshold: float = 0.5
-    polarity: str = "same"
+    polarity: Polarity = "same"
     min_contrast: float = 0.0
     max_peaks: int = 1
     min_peak_distance: int = 0
-    subpixel: str | bool = "least-squares"
+    subpixel: Subpixel | bool = "least-squares"
     subpixel_threshold: float = -1.0
     search_region: tuple[int, int, int, int] | None = None
     prefilter_sigma: float = 0.0
