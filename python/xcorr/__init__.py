@@ -5,6 +5,7 @@
 SciPy's functions of these names and return their results. `Matcher` searches many frames for many templates, at any
 angle and size, `MultiMatcher` on several GPUs at once. `FieldMatcher` measures displacement fields.
 """
+from . import _xcorr
 from ._correlations import convolve2d, correlate2d
 from ._devices import devices, max_threads, set_max_threads
 from ._field import FIELD_STATUS, VECTOR, FieldMatcher, FieldSettings
@@ -15,6 +16,8 @@ from ._multi_matcher import MultiMatcher
 from ._scores import clear_cache
 from ._settings import (METHODS, TM_CCOEFF, TM_CCOEFF_NORMED, TM_CCORR, TM_CCORR_NORMED, TM_SQDIFF, TM_SQDIFF_NORMED,
                         Poses, Settings)
+
+__version__: str = _xcorr.version
 
 __all__ = [
     "FIELD_STATUS", "METHODS", "PEAK", "TM_CCOEFF", "TM_CCOEFF_NORMED", "TM_CCORR", "TM_CCORR_NORMED", "TM_SQDIFF",

@@ -8,7 +8,7 @@ lies outside an array is put around it, unless it is 0.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -239,8 +239,14 @@ def _combine(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any, metho
     return sums.conj() if swapped and not convolves and sums.dtype.kind == "c" else sums
 
 
+@overload
+def correlate2d(in1: np.ndarray, in2: Any, mode: Mode = ..., boundary: Boundary = ..., fillvalue: Any = ..., *,
+                method: How = ...) -> np.ndarray: ...
+@overload
+def correlate2d(in1: Any, in2: Any, mode: Mode = ..., boundary: Boundary = ..., fillvalue: Any = ..., *,
+                method: How = ...) -> Any: ...
 def correlate2d(in1: Any, in2: Any, mode: Mode = "full", boundary: Boundary = "fill", fillvalue: Any = 0, *,
-                method: How = "auto") -> np.ndarray:
+                method: How = "auto") -> Any:
     """Cross-correlate two matrices.
 
     As `scipy.signal.correlate2d`, but integers do not overflow.
@@ -283,8 +289,14 @@ def correlate2d(in1: Any, in2: Any, mode: Mode = "full", boundary: Boundary = "f
     return _combine(in1, in2, mode, boundary, fillvalue, method, False)
 
 
+@overload
+def convolve2d(in1: np.ndarray, in2: Any, mode: Mode = ..., boundary: Boundary = ..., fillvalue: Any = ..., *,
+               method: How = ...) -> np.ndarray: ...
+@overload
+def convolve2d(in1: Any, in2: Any, mode: Mode = ..., boundary: Boundary = ..., fillvalue: Any = ..., *,
+               method: How = ...) -> Any: ...
 def convolve2d(in1: Any, in2: Any, mode: Mode = "full", boundary: Boundary = "fill", fillvalue: Any = 0, *,
-               method: How = "auto") -> np.ndarray:
+               method: How = "auto") -> Any:
     """Convolve two matrices, as `scipy.signal.convolve2d`.
 
     What :func:`correlate2d` does with the second one turned by 180 degrees and conjugated; it describes the

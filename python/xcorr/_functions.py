@@ -2,7 +2,7 @@
 """Template matching with scikit-image's and OpenCV's signatures."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -164,9 +164,15 @@ def _padded(image: np.ndarray, shape: tuple[int, ...], mode: Any, fill: Any) -> 
     return np.pad(image, margins, constant_values=fill)
 
 
+@overload
+def match_template(image: np.ndarray, template: Any, pad_input: bool = ..., mode: Any = ..., constant_values: Any = ...,
+                   *, method: Method = ..., mask: Any = ..., device: str | None = ..., out: Any = ...) -> np.ndarray: ...
+@overload
+def match_template(image: Any, template: Any, pad_input: bool = ..., mode: Any = ..., constant_values: Any = ..., *,
+                   method: Method = ..., mask: Any = ..., device: str | None = ..., out: Any = ...) -> Any: ...
 def match_template(image: Any, template: Any, pad_input: bool = False, mode: Any = "constant", constant_values: Any = 0,
                    *, method: Method = "ccoeff-normed", mask: Any = None, device: str | None = None,
-                   out: Any = None) -> np.ndarray:
+                   out: Any = None) -> Any:
     """How well a template matches at every place of an image.
 
     As `skimage.feature.match_template`, with all of OpenCV's methods. The default one is the same,
@@ -244,7 +250,11 @@ def _check_flag(pad_input: Any) -> None:
         raise TypeError(f"pad_input is True or False, not {pad_input!r}; a method is given by its name: method=...")
 
 
-def matchTemplate(image: Any, templ: Any, method: Method, result: Any = None, mask: Any = None) -> np.ndarray:
+@overload
+def matchTemplate(image: np.ndarray, templ: Any, method: Method, result: Any = ..., mask: Any = ...) -> np.ndarray: ...
+@overload
+def matchTemplate(image: Any, templ: Any, method: Method, result: Any = ..., mask: Any = ...) -> Any: ...
+def matchTemplate(image: Any, templ: Any, method: Method, result: Any = None, mask: Any = None) -> Any:
     """How well a template matches at every place of an image, with OpenCV's signature.
 
     As `cv2.matchTemplate`: the same values, for gray 8-bit images exact, where OpenCV's have an error of some 1e-5.
