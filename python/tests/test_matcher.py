@@ -172,6 +172,17 @@ def test_batches_are_stacked(colours):
         matcher.score_batch([frames[0], frames[0][1:]])
 
 
+@pytest.mark.parametrize("value", [numpy.nan, numpy.inf])
+def test_what_is_not_finite_counts_as_0(value):
+    frame = noise((200, 300), 1, "f4")
+    bad = noise(frame.shape, 2) < 2
+    bad[90:122, 140:190] = False
+    matcher = on_cpu([frame[90:122, 140:190]], threshold=0.9, max_peaks=3)
+    expected = matcher.match(numpy.where(bad, 0, frame))
+    assert len(expected) == 1 and bad.sum() > 100
+    numpy.testing.assert_array_equal(matcher.match(numpy.where(bad, numpy.float32(value), frame)), expected)
+
+
 def test_templates_that_do_not_fit(frame):
     matcher = on_cpu([frame[:5, :5], noise((61, 3), 1)])
     assert len(matcher.match(frame)) == 1

@@ -355,6 +355,19 @@ def host_array(array: Any) -> np.ndarray:
     return np.asarray(array)
 
 
+def is_finite(array: np.ndarray) -> bool:
+    """The sum tells of most arrays."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(array.sum())) or bool(np.isfinite(array).all())
+
+
+def finite(array: np.ndarray) -> np.ndarray:
+    """With 0 in place of what is not."""
+    if array.dtype.kind != "f" or is_finite(array):
+        return array
+    return np.where(np.isfinite(array), array, array.dtype.type(0))
+
+
 def host_picture(array: Any, name: str, taken: Iterable[str], colours: str = "") -> _xcorr.Picture:
     """Of an array in host memory."""
     array = host_array(array)

@@ -13,7 +13,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from . import _xcorr
-from ._arrays import CORRELATED, Host, check_alike, host_array, kind_of, place_of
+from ._arrays import CORRELATED, Host, check_alike, host_array, is_finite, kind_of, place_of
 
 Mode = Literal["full", "valid", "same"]
 Boundary = Literal["fill", "wrap", "symm"]
@@ -88,12 +88,6 @@ def _integers(a: np.ndarray, b: np.ndarray, shifts: Shifts, how: str) -> np.ndar
                 part = _run(Host(), pieces[0][i], pieces[1][j], shifts, "direct").view("u8")
                 total += part << np.uint64(_PIECE * (i + j))
     return total.view(of_type)
-
-
-def is_finite(array: np.ndarray) -> bool:
-    """The sum tells of most arrays."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(array.sum())) or bool(np.isfinite(array).all())
 
 
 def _not_finite(a: np.ndarray, b: np.ndarray, shifts: Shifts, how: str) -> np.ndarray:
@@ -215,20 +209,20 @@ def _on_host(a: np.ndarray, b: np.ndarray, shifts: Shifts, mode: str, boundary: 
     return products(a, b, shifts, method)
 
 
-def _on_gpu(in1: Any, in2: Any, shifts: Shifts, boundary: str, fillvalue: Any, method: str, convolves: bool) -> Any:
+def _on_gpu(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any, method: str, convolves: bool) -> Any:
     if boundary != "fill" or fillvalue != 0 or method != "auto":
         raise ValueError("arrays on a GPU are correlated with boundary 'fill', fillvalue 0 and method 'auto'")
     place = place_of(in1, "in1", None)
     with place.current():
         in1, in2 = place.here(in1), place.here(in2)
-        return _run(place, in1, place.turned(in2) if convolves else in2, shifts, "auto")
+        shapes = tuple(in1.shape), tuple(in2.shape)
+        _check(*shapes, mode, boundary, method)
+        return _run(place, in1, place.turned(in2) if convolves else in2, _shifts(*shapes, mode, convolves), "auto")
 
 
 def _combine(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any, method: str, convolves: bool) -> Any:
     if kind_of(in1) is not Host:
-        _check(tuple(in1.shape), tuple(np.shape(in2)), mode, boundary, method)
-        shifts = _shifts(in1.shape, in2.shape, mode, convolves)
-        return _on_gpu(in1, in2, shifts, boundary, fillvalue, method, convolves)
+        return _on_gpu(in1, in2, mode, boundary, fillvalue, method, convolves)
     a, b = _numbers(in1, "in1"), _numbers(in2, "in2")
     _check(a.shape, b.shape, mode, boundary, method)
     shifts = _shifts(a.shape, b.shape, mode, convolves)

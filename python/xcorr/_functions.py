@@ -7,8 +7,8 @@ from typing import Any, overload
 import numpy as np
 
 from . import _definition
-from ._arrays import MASKS, MATCHED, Host, check_alike, host_array, kind_of, place_of
-from ._correlations import is_finite, products
+from ._arrays import MASKS, MATCHED, Host, check_alike, host_array, is_finite, kind_of, place_of
+from ._correlations import products
 from ._scores import score
 from ._settings import Method, method_number
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Sequence, TypeVar, over
 import numpy as np
 
 from . import _xcorr
-from ._arrays import MASKS, MATCHED, host_array, host_picture, place_of
+from ._arrays import MASKS, MATCHED, Host, finite, host_array, host_picture, kind_of, place_of
 from ._devices import name_of, open_device
 from ._live_template import LiveTemplate
 from ._settings import Settings, SettingsChanges, changed, check_settings
@@ -121,6 +121,8 @@ class MatcherBase(Generic[_M]):
         place = place_of(frame, "frame", None)
         if place.device.is_gpu and place.device.ordinal != self._device.ordinal:
             raise ValueError(f"the frame is on {name_of(place.device)}, the matcher on {name_of(self._device)}")
+        if kind_of(frame) is Host:
+            frame = finite(host_array(frame))
         with place.current():
             picture = place.picture(frame, "frame", MATCHED, self._colours)
             self._prepare(picture.type, picture.height, picture.width)
@@ -136,7 +138,8 @@ class MatcherBase(Generic[_M]):
         ----------
         frame : array of shape (height, width) or with `colours` (height, width, 3 or 4)
             Of the templates' type; of NumPy, CuPy, PyTorch or anything with DLPack or
-            ``__cuda_array_interface__``. One in host memory can be matched anywhere, one on a GPU there.
+            ``__cuda_array_interface__``. One in host memory can be matched anywhere, one on a GPU there. In host
+            memory a float that is not finite counts as 0.
 
         Returns
         -------
