@@ -3,9 +3,9 @@
 // The plain sum of products, for small templates or few shifts. The outputs are divided into tiles,
 // the right into blocks. For each tile and block the pixels needed are unpacked into scratch memory
 // in the form the arithmetic needs (8 bits: 16-bit pairs for a multiply-add of two taps; floats and
-// 16 bits: doubles; 32 bits: 64), with zeros outside the left, so that any rectangle of shifts uses the same
-// loop. The inner loop keeps `rows` x `vectors` outputs in registers: a left vector is used for
-// several rows of outputs, a tap for several vectors.
+// 16 bits: doubles; 32 bits: 64), with zeros outside the left, so that any rectangle of shifts uses
+// the same loop. The inner loop keeps `rows` x `vectors` outputs in registers: a left vector is
+// used for several rows of outputs, a tap for several vectors.
 #include "cpu/common.hpp"
 #include "cpu/simd.hpp"
 

@@ -54,7 +54,7 @@ def test_correlations_as_scipy(dtype, exact, mode, shapes):
 @pytest.mark.parametrize("mode", ["full", "valid", "same"])
 @pytest.mark.parametrize("types", [("f8", "f8"), ("f4", "f8"), ("i8", "f4"), ("c16", "c16"), ("c8", "c8"), ("c16", "f8"),
                                    ("f4", "c8"), ("i8", "i8"), ("i1", "u2"), ("b1", "i4"), ("u1", "u2")])
-@pytest.mark.parametrize("shapes", [*SHAPES[:-1], ((70, 60), (30, 40))])
+@pytest.mark.parametrize("shapes", [((20, 31), (6, 5)), ((3, 4), (9, 8)), ((70, 60), (30, 20))])
 def test_types(function, method, mode, types, shapes):
     a, b = (numbers(shape, dtype, seed) for seed, (shape, dtype) in enumerate(zip(shapes, types)))
     result = getattr(xcorr, function)(a, b, mode, method=method)
