@@ -25,7 +25,7 @@ import skimage.feature
 
 import xcorr
 from compare import machine
-from xcorr import _arrays, _functions, _settings
+from xcorr import _arrays, _scores, _settings
 
 SIZES = [((640, 480), 16), ((640, 480), 64), ((1920, 1080), 64), ((1920, 1080), 128)]
 COLUMNS = 'program,arrays,device,width,height,side,median_ms,min_ms,calls,overhead_us,layer_us'
@@ -45,7 +45,7 @@ def library_call(image, template):
     out = place.empty(shape, 'f4')
     pictures = [place.picture(each, 'array', _arrays.MATCHED) for each in (image, template)]
     target, method = place.target(out), _settings.method_number('ccoeff-normed')
-    scorer = _functions._Scorer(place.device, 'u1', tuple(image.shape), tuple(template.shape), None)
+    scorer = _scores._Scorer(place.device, 'u1', tuple(image.shape), tuple(template.shape), None)
     return lambda: scorer.score(*pictures, method, target, place.stream)
 
 
@@ -68,11 +68,11 @@ def in_turn(runs, wait, seconds):
 
 @contextlib.contextmanager
 def scoring_by(function):
-    real, _functions._Scorer.score = _functions._Scorer.score, function
+    real, _scores._Scorer.score = _scores._Scorer.score, function
     try:
         yield real
     finally:
-        _functions._Scorer.score = real
+        _scores._Scorer.score = real
 
 
 def overhead(run, wait, seconds):

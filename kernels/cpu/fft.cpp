@@ -295,6 +295,7 @@ std::size_t workspace(const stage::Correlate::Problem& problem, const Device&) {
 
 constexpr Features features{Feature::u8,
                             Feature::f32,
+                            Feature::f64,
                             Feature::wide_sums,
                             Feature::pitched_output,
                             Feature::several_pictures,

@@ -77,6 +77,8 @@ class LanesEngine final : public Engine<T> {
                        Complex* a, Complex* b) const override {
     if (type == ElementType::u8)
       load<std::uint8_t>(groups, pixels, cells(a));
+    else if (type == ElementType::f64)
+      load<double>(groups, pixels, cells(a));
     else
       load<float>(groups, pixels, cells(a));
     column_forward_.transform(cells(a), cells(b));
@@ -106,6 +108,7 @@ class LanesEngine final : public Engine<T> {
     if constexpr (std::is_same_v<T, double>) {
       if (type == ElementType::u32) return store<std::uint32_t>(groups, cells(b), target);
       if (type == ElementType::u64) return store<std::uint64_t>(groups, cells(b), target);
+      if (type == ElementType::f64) return store<double>(groups, cells(b), target);
     }
     store<float>(groups, cells(b), target);
   }

@@ -18,4 +18,5 @@ NB_MODULE(_xcorr, module) {
   xcorr::python::bind_matcher(module);
   xcorr::python::bind_correlator(module);
   xcorr::python::bind_field(module);
+  module.attr("version") = XCORR_VERSION;
 }

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Arrays of any layout, without copies where the library can read them, and those that cannot be."""
+import importlib
 import tracemalloc
 
 import numpy
 import pytest
+import skimage.feature
 
 import xcorr
 from conftest import noise
@@ -99,30 +101,47 @@ def test_unfit_results_are_refused(frame, out, error):
         xcorr.match_template(frame, frame[10:20, 10:20], out=out)
 
 
-@pytest.mark.parametrize("dtype", ["f8", "u4", "i2", "i4", "i8", "c8", "f2", "b1", "S1", "O"])
+@pytest.mark.parametrize("dtype", ["i1", "i2", "u4", "i4", "u8", "i8", "f2", "f8", "b1"])
+def test_functions_take_all_real_numbers(dtype):
+    image = noise((40, 50), 1).astype(dtype)
+    template = image[10:19, 20:31]
+    result = xcorr.match_template(image, template)
+    assert result.dtype == ("f4" if dtype in ("f2", "b1") else "f8")
+    expected = skimage.feature.match_template(image.astype("f8"), template.astype("f8"))
+    numpy.testing.assert_allclose(result, expected, atol=1e-6)
+    assert xcorr.matchTemplate(image, template, xcorr.TM_SQDIFF)[10, 20] == 0
+
+
+@pytest.mark.parametrize("dtype", ["c8", "S1", "O", "U3", "M8[s]", "g"])
 def test_other_types_are_refused_by_a_message_that_says_what_is_taken(frame, dtype):
-    other = frame.astype(dtype)
-    for image, template, name in ((other, other[:5, :5], "template"), (other, frame[:5, :5], "image"),
-                                  (frame, other[:5, :5], "template")):
-        with pytest.raises(TypeError, match=f"^{name} has elements of type .*; uint8, uint16 or float32 is taken"):
+    other = numpy.zeros(frame.shape, dtype)
+    for image, template, name in ((other, frame[:5, :5], "image"), (frame, other[:5, :5], "template")):
+        with pytest.raises(TypeError, match=f"^{name} has elements of type .*; integers, bool, float32 and float64"):
             xcorr.match_template(image, template)
+    with pytest.raises(TypeError, match="^mask has elements of type"):
+        xcorr.match_template(frame, frame[:5, :5], mask=other[:5, :5])
+    if dtype != "c8":
+        with pytest.raises(TypeError, match="in1 has elements of type .*complex128 are taken"):
+            xcorr.correlate2d(other, frame)
+        with pytest.raises(TypeError, match="in2 has elements of type"):
+            xcorr.convolve2d(frame, other)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "u4", "i2", "i4", "i8", "c8", "f2", "b1", "S1", "O"])
+def test_matchers_say_what_they_take(frame, dtype):
+    other = frame.astype(dtype)
     with pytest.raises(TypeError, match="frame has elements of type .*; uint8, uint16 or float32 is taken"):
         xcorr.Matcher([frame[:5, :5]], device="cpu").match(other)
     with pytest.raises(TypeError, match="template 0 has elements of type .*; uint8, uint16 or float32 is taken"):
         xcorr.Matcher([other[:5, :5]], device="cpu")
-    if dtype in ("f8", "i4"):
-        xcorr.correlate2d(other, other)
-    else:
-        with pytest.raises(TypeError, match="a has elements of type"):
-            xcorr.correlate2d(other, frame)
 
 
-def test_different_types_are_refused(frame):
+def test_different_types(frame):
     floats = frame.astype("f4")
-    with pytest.raises(TypeError, match="different types of elements: uint8, float32"):
-        xcorr.match_template(frame, floats[:5, :5])
-    with pytest.raises(TypeError, match="different types of elements: float32, uint8"):
-        xcorr.correlate2d(floats, frame)
+    expected = xcorr.match_template(frame, frame[:5, :5])
+    for image, template in ((frame, floats[:5, :5]), (floats, frame[:5, :5]), (frame.astype("u2"), frame[:5, :5])):
+        numpy.testing.assert_allclose(xcorr.match_template(image, template), expected, atol=1e-6)
+    numpy.testing.assert_array_equal(xcorr.correlate2d(floats, frame[:5, :5]), xcorr.correlate2d(frame, frame[:5, :5]))
     with pytest.raises(ValueError, match="frames of f32, templates of u8"):
         xcorr.Matcher([frame[:5, :5]], device="cpu").match(floats)
 
@@ -131,8 +150,9 @@ def test_different_types_are_refused(frame):
 def test_other_shapes_are_refused(frame, shape):
     other = numpy.zeros(shape, "u1")
     for call in (lambda: xcorr.match_template(other, frame[:5, :5]), lambda: xcorr.match_template(frame, other),
-                 lambda: xcorr.correlate2d(other, frame), lambda: xcorr.Matcher([other], device="cpu")):
-        with pytest.raises(ValueError, match="must have two dimensions"):
+                 lambda: xcorr.matchTemplate(other, frame[:5, :5], 0), lambda: xcorr.correlate2d(other, frame),
+                 lambda: xcorr.Matcher([other], device="cpu")):
+        with pytest.raises(ValueError, match="must have (two|two or three|as many) dimensions"):
             call()
 
 
@@ -155,20 +175,94 @@ def test_what_does_not_fit_is_refused(frame):
 
 def test_unfit_masks_are_refused(frame):
     template = frame[:5, :5]
-    for mask, error, text in ((numpy.ones((5, 4), "u1"), ValueError, "4x5 pixels"),
-                              (numpy.zeros((5, 5), "u1"), ValueError, "leaves no pixel"),
-                              (numpy.ones((5, 5), "f4"), TypeError, "uint8 or bool is taken")):
-        with pytest.raises(error, match=text):
+    for mask, text in ((numpy.ones((5, 4), "u1"), r"mask of shape \(5, 4\) does not fit the template of shape \(5, 5\)"),
+                       (numpy.zeros((5, 5), "u1"), "leaves no pixel"),
+                       (numpy.full((5, 5), numpy.nan, "f4"), "weights that are not finite")):
+        with pytest.raises(ValueError, match=text):
             xcorr.match_template(frame, template, mask=mask)
+    with pytest.raises(ValueError, match="volumes are matched without a mask"):
+        xcorr.match_template(noise((9, 9, 9)), noise((3, 3, 3)), mask=numpy.ones((3, 3, 3)))
 
 
 def test_unknown_names_are_refused(frame):
     template = frame[:5, :5]
     for method in ("zncc", 6, -1):
         with pytest.raises(ValueError, match="no such method: .*ccoeff-normed"):
-            xcorr.match_template(frame, template, method)
+            xcorr.match_template(frame, template, method=method)
     with pytest.raises(ValueError, match="no such mode: 'most'"):
         xcorr.correlate2d(frame, template, "most")
+    with pytest.raises(ValueError, match="no such boundary: 'mirror'"):
+        xcorr.correlate2d(frame, template, boundary="mirror")
+    with pytest.raises(ValueError, match="no such method: 'quick'"):
+        xcorr.convolve2d(frame, template, method="quick")
+    for method in ("ccoeff-normed", xcorr.TM_SQDIFF, 5):
+        with pytest.raises(TypeError, match="a method is given by its name"):
+            xcorr.match_template(frame, template, method)
     for device in ("gpu", "cuda:x", "CPU"):
         with pytest.raises(ValueError, match="no such device"):
             xcorr.match_template(frame, template, device=device)
+
+
+# ---- what is not finite ----------------------------------------------------------------------------
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("value", [numpy.nan, numpy.inf, -numpy.inf])
+@pytest.mark.parametrize("masked", [False, True])
+def test_what_is_not_finite_spoils_the_windows_that_contain_it(dtype, value, masked):
+    image = noise((90, 120), 1, dtype)
+    template, mask = image[5:17, 30:44], None
+    if masked:
+        mask = numpy.ones(template.shape, "u1")
+        mask[3:7, 2:9] = 0
+    expected = xcorr.match_template(image, template, mask=mask)
+    bad = numpy.zeros(image.shape, bool)
+    bad[noise(image.shape, 2) < 1] = True
+    image = numpy.where(bad, image.dtype.type(value), image)
+    windows = numpy.lib.stride_tricks.sliding_window_view(bad, template.shape)
+    spoiled = (windows & (True if mask is None else mask > 0)).any(axis=(2, 3))
+    assert 0 < spoiled.sum() < spoiled.size
+    template = numpy.where(numpy.isfinite(image[5:17, 30:44]), image[5:17, 30:44], template)
+    result = xcorr.match_template(image, template, mask=mask)
+    assert (numpy.isnan(result) == spoiled).all()
+    numpy.testing.assert_allclose(result[~spoiled], expected[~spoiled], atol=2e-6)
+
+
+def test_nan_in_a_template_spoils_everything_unless_it_is_masked(frame):
+    image, template = frame.astype("f4"), frame[5:15, 6:18].astype("f4")
+    mask = numpy.ones(template.shape, "u1")
+    mask[2, 3] = 0
+    expected = xcorr.match_template(image, template, mask=mask)
+    template[2, 3] = numpy.nan
+    assert numpy.isnan(xcorr.match_template(image, template)).all()
+    numpy.testing.assert_array_equal(xcorr.match_template(image, template, mask=mask), expected)
+
+
+def test_channels_with_nan():
+    image = noise((30, 40, 3), 1, "f4")
+    template = image[3:9, 4:12].copy()
+    image[20, 20, 1] = numpy.nan
+    result = xcorr.matchTemplate(image, template, xcorr.TM_CCOEFF_NORMED)
+    assert numpy.isnan(result).sum() == 6 * 8 and numpy.isnan(result[15:21, 13:21]).all() and result[3, 4] == 1
+
+
+# ---- what people hand over -------------------------------------------------------------------------
+
+def test_arrays_of_other_libraries(frame):
+    expected = plain(frame, frame[3:12, 4:16])
+    for name, convert in (("PIL.Image", lambda m, a: m.fromarray(a)), ("pandas", lambda m, a: m.DataFrame(a)),
+                          ("torch", lambda m, a: m.from_numpy(a)), ("numpy.ma", lambda m, a: m.masked_array(a))):
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            continue
+        numpy.testing.assert_array_equal(
+            xcorr.match_template(convert(module, frame.copy()), convert(module, frame[3:12, 4:16].copy())), expected)
+
+
+def test_masked_arrays_with_masked_elements_are_refused(frame):
+    masked = numpy.ma.masked_array(frame, mask=frame < 9)
+    for call in (lambda: xcorr.match_template(masked, frame[:5, :5]), lambda: xcorr.correlate2d(frame, masked),
+                 lambda: xcorr.Matcher([masked[:5, :5]], device="cpu"),
+                 lambda: xcorr.Matcher([frame[:5, :5]], device="cpu").match(masked)):
+        with pytest.raises(ValueError, match="masked elements"):
+            call()

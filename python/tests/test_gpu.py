@@ -105,17 +105,17 @@ TEMPLATE = IMAGE[30:46, 60:84]
 @pytest.mark.parametrize("method", xcorr.METHODS)
 @pytest.mark.parametrize("pad_input", [False, True])
 def test_bytes_score_as_on_the_cpu_bit_for_bit(library, method, pad_input):
-    result = xcorr.match_template(library.put(IMAGE), library.put(TEMPLATE), method, pad_input=pad_input)
+    result = xcorr.match_template(library.put(IMAGE), library.put(TEMPLATE), pad_input, method=method)
     assert type(result).__module__.split(".")[0] == library.module.__name__
     numpy.testing.assert_array_equal(library.get(result),
-                                     xcorr.match_template(IMAGE, TEMPLATE, method, pad_input=pad_input))
+                                     xcorr.match_template(IMAGE, TEMPLATE, pad_input, method=method))
 
 
 @pytest.mark.parametrize("method", xcorr.METHODS)
 def test_floats_score_nearly_as_on_the_cpu(library, method):
     image = IMAGE.astype("f4") / 255
-    expected = xcorr.match_template(image, image[30:46, 60:84], method)
-    result = library.get(xcorr.match_template(library.put(image), library.put(image[30:46, 60:84]), method))
+    expected = xcorr.match_template(image, image[30:46, 60:84], method=method)
+    result = library.get(xcorr.match_template(library.put(image), library.put(image[30:46, 60:84]), method=method))
     numpy.testing.assert_allclose(result, expected, atol=1e-4 * numpy.abs(expected).max())
 
 

@@ -51,16 +51,16 @@ def test_kernels_by_name(frame):
     matcher = on_cpu([frame[10:20, 30:42]], kernel="direct")
     matcher.match(frame)
     assert matcher.kernel == "direct"
-    matcher.settings = dataclasses.replace(matcher.settings, kernel="quick")
     with pytest.raises(ValueError, match="'quick'.*there are"):
-        matcher.match(frame)
+        matcher.settings = dataclasses.replace(matcher.settings, kernel="quick")
+    assert matcher.settings.kernel == "direct"
 
 
 @pytest.mark.parametrize("name, value, error", [
     ("threshold", 1.5, ValueError), ("max_peaks", 0, ValueError), ("max_peaks", "many", TypeError),
     ("prefilter_sigma", -1.0, ValueError), ("min_peak_distance", -1, ValueError), ("method", "best", ValueError),
     ("search_region", (1, 2, 3), TypeError), ("subpixel", "no", ValueError), ("subpixel", 1.5, TypeError),
-    ("poses", xcorr.Poses(scale_min=0.01), ValueError), ("polarity", "both", ValueError), ("polarity", 1, TypeError),
+    ("poses", 360, TypeError), ("polarity", "both", ValueError), ("polarity", 1, TypeError),
     ("min_contrast", -1.0, ValueError), ("min_contrast", float("nan"), ValueError),
     ("subpixel_threshold", -1.5, ValueError),
 ])
@@ -85,9 +85,8 @@ def test_matches_of_either_contrast(frame):
     same.settings = dataclasses.replace(same.settings, polarity="either")
     peaks = same.match(frame)
     assert list(zip(peaks["x"], peaks["y"], peaks["inverted"])) == [(30, 10, False), (60, 35, True)]
-    same.settings = dataclasses.replace(same.settings, method="sqdiff", polarity="either")
-    with pytest.raises(ValueError, match="polarity"):
-        same.match(frame)
+    with pytest.raises(ValueError, match="polarity: the sign of scores by sqdiff says nothing"):
+        same.settings = dataclasses.replace(same.settings, method="sqdiff", polarity="either")
 
 
 def test_flat_places_are_no_match(frame):
@@ -142,7 +141,7 @@ def test_scores_and_responses(frame):
     matcher = on_cpu(bank, method="sqdiff")
     for index, template in enumerate(bank):
         scores = matcher.score(frame, index)
-        numpy.testing.assert_array_equal(scores, xcorr.match_template(frame, template, "sqdiff"))
+        numpy.testing.assert_array_equal(scores, xcorr.match_template(frame, template, method="sqdiff"))
         out = numpy.empty_like(scores)
         assert matcher.score(frame, index, out=out) is out
         numpy.testing.assert_array_equal(out, scores)
@@ -154,6 +153,34 @@ def test_scores_and_responses(frame):
         matcher.score(frame, 2)
     with pytest.raises(ValueError, match="no template 2"):
         matcher.respond(frame, 2)
+
+
+@pytest.mark.parametrize("colours", ["", "rgb"])
+def test_batches_are_stacked(colours):
+    frames = noise((4, 30, 40, 3) if colours else (4, 30, 40), 3)
+    matcher = on_cpu([frames[1, 5:14, 6:18], frames[3, 9:20, 9:20]], threshold=0.9, colours=colours)
+    numbers, peaks = matcher.match_batch(frames)
+    assert list(numbers) == [1, 3] and list(peaks["template_index"]) == [0, 1] and peaks.dtype == xcorr.PEAK
+    numpy.testing.assert_array_equal(matcher.match_batch(list(frames))[1], peaks)
+    scores = matcher.score_batch(frames, 1)
+    assert scores.shape == (4, 20, 30)
+    for frame, each in zip(frames, scores):
+        numpy.testing.assert_array_equal(each, matcher.score(frame, 1))
+    numbers, peaks = matcher.match_batch([])
+    assert numbers.shape == peaks.shape == (0,)
+    with pytest.raises(ValueError, match="frames of a batch have one size; the scores of frame 1 have the shape"):
+        matcher.score_batch([frames[0], frames[0][1:]])
+
+
+@pytest.mark.parametrize("value", [numpy.nan, numpy.inf])
+def test_what_is_not_finite_counts_as_0(value):
+    frame = noise((200, 300), 1, "f4")
+    bad = noise(frame.shape, 2) < 2
+    bad[90:122, 140:190] = False
+    matcher = on_cpu([frame[90:122, 140:190]], threshold=0.9, max_peaks=3)
+    expected = matcher.match(numpy.where(bad, 0, frame))
+    assert len(expected) == 1 and bad.sum() > 100
+    numpy.testing.assert_array_equal(matcher.match(numpy.where(bad, numpy.float32(value), frame)), expected)
 
 
 def test_templates_that_do_not_fit(frame):

@@ -110,6 +110,10 @@ class Host:
     def pointer(self, array: Any) -> int:
         return int(array.ctypes.data)
 
+    def turned(self, array: Any) -> Any:
+        """By 180 degrees."""
+        return array[::-1, ::-1]
+
 
 class _Gpu:
     """What Torch and CuPy have in common."""
@@ -198,6 +202,9 @@ class Torch(_Gpu):
     def zeros(self, shape: tuple[int, int], like: Any) -> Any:
         return self._torch.zeros(shape, dtype=like.dtype, device=self._place)
 
+    def turned(self, array: Any) -> Any:
+        return self._torch.flip(array, (0, 1))
+
     def here(self, array: Any) -> Any:
         return self._torch.as_tensor(array, device=self._place) if kind_of(array) is Host else array
 
@@ -238,6 +245,9 @@ class CuPy(_Gpu):
 
     def zeros(self, shape: tuple[int, int], like: Any) -> Any:
         return self._cupy.zeros(shape, like.dtype)
+
+    def turned(self, array: Any) -> Any:
+        return array[::-1, ::-1]
 
     def here(self, array: Any) -> Any:
         return self._cupy.asarray(array)
@@ -334,11 +344,28 @@ def host_array(array: Any) -> np.ndarray:
         array = array.get()
     if kind is OtherGpu:
         raise TypeError("an array in host memory, or one of CuPy or PyTorch, is needed here")
+    if isinstance(array, np.ma.MaskedArray):
+        if np.ma.is_masked(array):
+            raise ValueError("an array has masked elements, which nothing here leaves out; fill them, or hand over a mask")
+        return np.asarray(array.data)
     if hasattr(array, "detach"):
         array = array.detach()
     if hasattr(array, "__dlpack__") and not hasattr(array, "__array__"):
         return np.from_dlpack(array)
     return np.asarray(array)
+
+
+def is_finite(array: np.ndarray) -> bool:
+    """The sum tells of most arrays."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(array.sum())) or bool(np.isfinite(array).all())
+
+
+def finite(array: np.ndarray) -> np.ndarray:
+    """With 0 in place of what is not."""
+    if array.dtype.kind != "f" or is_finite(array):
+        return array
+    return np.where(np.isfinite(array), array, array.dtype.type(0))
 
 
 def host_picture(array: Any, name: str, taken: Iterable[str], colours: str = "") -> _xcorr.Picture:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Iterable
+from typing import TYPE_CHECKING, Any, Iterable, Literal, TypedDict
 
 import numpy as np
 
@@ -11,8 +11,12 @@ from . import _xcorr
 from ._arrays import MASKS, MATCHED, check_alike, host_picture, place_of
 from ._devices import name_of, open_device
 from ._matcher import _dtype
-from ._settings import _assign
+from ._settings import _assign, changed, with_value
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+FieldSubpixel = Literal["none", "gauss", "quadratic", "least-squares"]
 _SUBPIXEL = ("none", "gauss", "quadratic", "least-squares")
 
 #: A window's result: ``x``, ``y`` (its centre in the reference), ``dx``, ``dy`` (its displacement), ``dx_by_x``,
@@ -66,7 +70,7 @@ class FieldSettings:
     spacing: int = 16
     search_range: int = 16
     later_range: int = 4
-    subpixel: str = "gauss"
+    subpixel: FieldSubpixel = "gauss"
     order: int = 1
     spline_degree: int = 5
     weight_sigma: float = 0.0
@@ -80,16 +84,52 @@ class FieldSettings:
     symmetric: bool = False
     min_counted: float = 0.5
 
+    def __post_init__(self) -> None:
+        _check_settings(self)
+
+
+class FieldSettingsChanges(TypedDict, total=False):
+    """The fields of `FieldSettings`, as keyword arguments."""
+
+    windows: tuple[int, ...]
+    spacing: int
+    search_range: int
+    later_range: int
+    subpixel: FieldSubpixel
+    order: int
+    spline_degree: int
+    weight_sigma: float
+    median_limit: float
+    median_noise: float
+    min_score: float
+    min_ratio: float
+    smoothing: float
+    prefilter_sigma: float
+    deformation: bool
+    symmetric: bool
+    min_counted: float
+
 
 def _library_settings(settings: FieldSettings) -> _xcorr.FieldSettings:
     """The same as the module has them. Raises TypeError or ValueError for values that cannot be."""
     if settings.subpixel not in _SUBPIXEL:
         raise ValueError(f"subpixel is one of {', '.join(_SUBPIXEL)}, not {settings.subpixel!r}")
+    if not isinstance(settings.windows, Iterable):
+        raise TypeError(f"windows are the sides of each pass, such as (64, 32), not {settings.windows!r}")
     made = _xcorr.FieldSettings()
     for name, value in {**vars(settings), "windows": list(settings.windows),
                         "subpixel": _SUBPIXEL.index(settings.subpixel)}.items():
         _assign(made, name, value)
     return made
+
+
+def _check_settings(settings: FieldSettings) -> None:
+    """By the library, for a picture in which all windows fit. Raises TypeError or ValueError, which say what can be."""
+    made = _library_settings(settings)
+    try:
+        _xcorr.FieldMatcher(open_device("cpu"), "u1", 256, 256, made, None, [])
+    except ValueError as error:
+        raise ValueError(with_value(str(error), vars(settings))) from None
 
 
 def _places(places: Any) -> list[tuple[float, float]]:
@@ -128,9 +168,9 @@ class FieldMatcher:
     """
 
     def __init__(self, reference: Any = None, mask: Any = None, places: Any = None, *, device: str = "auto",
-                 settings: FieldSettings | None = None, **changes: Any) -> None:
+                 settings: FieldSettings | None = None, **changes: Unpack[FieldSettingsChanges]) -> None:
         self._device = open_device(device)
-        self._settings = dataclasses.replace(settings or FieldSettings(), **changes)
+        self._settings = changed(FieldSettings, settings, changes, ("mask", "places", "device", "settings"))
         self._library_settings = _library_settings(self._settings)
         self._mask = None if mask is None else host_picture(mask, "mask", MASKS)
         self._places = _places(places)
@@ -138,6 +178,12 @@ class FieldMatcher:
         self._prepared_for = ("", 0, 0)
         if reference is not None:
             self.set_reference(reference)
+
+    def __repr__(self) -> str:
+        usual = vars(FieldSettings())
+        words = {"device": self.device, **vars(self._settings)}
+        return "<xcorr.FieldMatcher: " + ", ".join(f"{name}={value!r}" for name, value in words.items()
+                                                   if value != usual.get(name)) + ">"
 
     @property
     def settings(self) -> FieldSettings:

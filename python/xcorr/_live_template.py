@@ -42,6 +42,10 @@ class LiveTemplate:
         with place.current():
             self._live.blend(place.picture(frame, "frame", MATCHED), x, y, weight, place.stream)
 
+    def __repr__(self) -> str:
+        height, width = self.read().shape
+        return f"<xcorr.LiveTemplate: {width}x{height}, device={name_of(self._device)!r}, version={self.version}>"
+
     def read(self) -> np.ndarray:
         """A copy of the pixels as they are now."""
         return self._live.read()

@@ -2,16 +2,21 @@
 """The search of many frames for a bank of templates."""
 from __future__ import annotations
 
-import dataclasses
-from typing import Any, Generic, Sequence, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Sequence, TypeVar, overload
 
 import numpy as np
 
 from . import _xcorr
-from ._arrays import MASKS, MATCHED, host_array, host_picture, place_of
+from ._arrays import MASKS, MATCHED, Host, finite, host_array, host_picture, kind_of, place_of
 from ._devices import name_of, open_device
 from ._live_template import LiveTemplate
-from ._settings import Settings, library_settings
+from ._settings import Settings, SettingsChanges, changed, check_settings
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+#: What the channels of frames are.
+Colours = Literal["", "rgb", "bgr"]
 
 
 def _dtype(fields: Any) -> np.dtype[Any]:
@@ -27,6 +32,17 @@ def _dtype(fields: Any) -> np.dtype[Any]:
 PEAK = _dtype(_xcorr.peak_fields)
 
 
+def described(matcher: Any, templates: Sequence[Any], settings: Settings) -> str:
+    """What a matcher's repr says: its bank, where it works, and the settings that are not the default ones."""
+    sizes = [each.read().shape if isinstance(each, LiveTemplate) else each.shape for each in templates]
+    shown = ", ".join(f"{shape[1]}x{shape[0]}" for shape in sizes[:4]) + (", ..." if len(sizes) > 4 else "")
+    where = {name: getattr(matcher, name) for name in ("device", "devices") if hasattr(matcher, name)}
+    usual = vars(Settings())
+    words = [f"{name}={value!r}" for name, value in {**where, **vars(settings)}.items() if value != usual.get(name)]
+    count = f"{len(sizes)} template{'s' * (len(sizes) != 1)}" + (f" of {shown}" if sizes else "")
+    return f"<xcorr.{type(matcher).__name__}: {count}; {', '.join(words)}>"
+
+
 _M = TypeVar("_M", _xcorr.Matcher, _xcorr.MultiMatcher)
 
 
@@ -34,7 +50,7 @@ class MatcherBase(Generic[_M]):
     """What `Matcher` and `MultiMatcher` have in common. `matcher`: the module's; `device`: that of frames on a GPU."""
 
     def __init__(self, matcher: _M, device: _xcorr.Device, templates: Sequence[Any], masks: Sequence[Any] | None,
-                 colours: str, settings: Settings) -> None:
+                 colours: Colours, settings: Settings) -> None:
         if colours not in ("", "rgb", "bgr"):
             raise ValueError(f"no such colours: {colours!r}; there are 'rgb', 'bgr' and ''")
         self._matcher: _M = matcher
@@ -78,7 +94,9 @@ class MatcherBase(Generic[_M]):
 
     @settings.setter
     def settings(self, settings: Settings) -> None:
-        self._library_settings = library_settings(settings)
+        if not isinstance(settings, Settings):
+            raise TypeError(f"settings are Settings, not {settings!r}")
+        self._library_settings = check_settings(settings, self._device)
         self._settings = settings
         self._prepared = None
 
@@ -103,10 +121,15 @@ class MatcherBase(Generic[_M]):
         place = place_of(frame, "frame", None)
         if place.device.is_gpu and place.device.ordinal != self._device.ordinal:
             raise ValueError(f"the frame is on {name_of(place.device)}, the matcher on {name_of(self._device)}")
+        if kind_of(frame) is Host:
+            frame = finite(host_array(frame))
         with place.current():
             picture = place.picture(frame, "frame", MATCHED, self._colours)
             self._prepare(picture.type, picture.height, picture.width)
         return place, picture
+
+    def __repr__(self) -> str:
+        return described(self, self._templates, self._settings)
 
     def match(self, frame: Any) -> np.ndarray:
         """Find the templates in a frame.
@@ -115,7 +138,8 @@ class MatcherBase(Generic[_M]):
         ----------
         frame : array of shape (height, width) or with `colours` (height, width, 3 or 4)
             Of the templates' type; of NumPy, CuPy, PyTorch or anything with DLPack or
-            ``__cuda_array_interface__``. One in host memory can be matched anywhere, one on a GPU there.
+            ``__cuda_array_interface__``. One in host memory can be matched anywhere, one on a GPU there. In host
+            memory a float that is not finite counts as 0.
 
         Returns
         -------
@@ -124,6 +148,28 @@ class MatcherBase(Generic[_M]):
         """
         self.enqueue(frame)
         return self.collect()
+
+    def match_batch(self, frames: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Find the templates in each of many frames.
+
+        Parameters
+        ----------
+        frames : array of shape (n, height, width) or with `colours` (n, height, width, 3 or 4), or a sequence of frames
+            Each as for `match`.
+
+        Returns
+        -------
+        array of int
+            Of each peak, in which frame it is.
+        array of PEAK
+            Frame by frame as `match` returns them.
+        """
+        found = [self.match(frame) for frame in frames]
+        numbers = np.repeat(np.arange(len(found)), [len(peaks) for peaks in found])
+        stacked = np.empty(len(numbers), PEAK)  # np.concatenate would pack the fields
+        for number, peaks in enumerate(found):
+            stacked[numbers == number] = peaks
+        return numbers, stacked
 
     def enqueue(self, frame: Any) -> None:
         raise NotImplementedError
@@ -169,10 +215,10 @@ class Matcher(MatcherBase[_xcorr.Matcher]):
     """
 
     def __init__(self, templates: Sequence[Any] = (), masks: Sequence[Any] | None = None, *, device: str = "auto",
-                 colours: str = "", settings: Settings | None = None, **changes: Any) -> None:
+                 colours: Colours = "", settings: Settings | None = None, **changes: Unpack[SettingsChanges]) -> None:
         opened = open_device(device)
         super().__init__(_xcorr.Matcher(opened), opened, templates, masks, colours,
-                         dataclasses.replace(settings or Settings(), **changes))
+                         changed(Settings, settings, changes, ("colours", "device", "masks", "settings")))
 
     @property
     def device(self) -> str:
@@ -199,6 +245,10 @@ class Matcher(MatcherBase[_xcorr.Matcher]):
         first = self._templates[0]
         return (first.read() if isinstance(first, LiveTemplate) else first).dtype.str[1:]
 
+    @overload
+    def score(self, frame: np.ndarray, template_index: int = ..., out: Any = ...) -> np.ndarray: ...
+    @overload
+    def score(self, frame: Any, template_index: int = ..., out: Any = ...) -> Any: ...
     def score(self, frame: Any, template_index: int = 0, out: Any = None) -> Any:
         """What one template scores at every place: OpenCV's values.
 
@@ -226,11 +276,26 @@ class Matcher(MatcherBase[_xcorr.Matcher]):
                 raise ValueError(f"there is no template {template_index}")
         return out
 
+    def score_batch(self, frames: Any, template_index: int = 0) -> np.ndarray:
+        """What one template scores at every place of each of many frames, of one size: an array of float32 of shape
+        (n, ...), each part as `score` returns it, in host memory."""
+        first, *others = frames
+        scores = host_array(self.score(first, template_index))
+        stacked = np.empty((1 + len(others), *scores.shape), np.float32)
+        stacked[0] = scores
+        for number, frame in enumerate(others, 1):
+            scores = host_array(self.score(frame, template_index))
+            if scores.shape != stacked.shape[1:]:
+                raise ValueError(f"frames of a batch have one size; the scores of frame {number} have the shape "
+                                 f"{scores.shape}, those before it {stacked.shape[1:]}")
+            stacked[number] = scores
+        return stacked
+
     def __reduce__(self) -> Any:
         """Pickles as what it was made of. Live templates do not."""
         return _rebuilt, (self._templates, self._masks, self.device if self._device.is_gpu else "cpu", self._colours,
                           self._settings)
 
 
-def _rebuilt(templates: Any, masks: Any, device: str, colours: str, settings: Settings) -> Matcher:
+def _rebuilt(templates: Any, masks: Any, device: str, colours: Colours, settings: Settings) -> Matcher:
     return Matcher(templates, masks, device=device, colours=colours, settings=settings)

@@ -2,13 +2,15 @@
 """The search of many frames by several devices at once."""
 from __future__ import annotations
 
-import dataclasses
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from . import _xcorr
 from ._devices import name_of, open_device
-from ._matcher import MatcherBase
-from ._settings import Settings
+from ._matcher import Colours, MatcherBase
+from ._settings import Settings, SettingsChanges, changed
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class MultiMatcher(MatcherBase[_xcorr.MultiMatcher]):
@@ -35,14 +37,14 @@ class MultiMatcher(MatcherBase[_xcorr.MultiMatcher]):
     """
 
     def __init__(self, templates: Sequence[Any] = (), masks: Sequence[Any] | None = None, *, devices: Sequence[str],
-                 colours: str = "", settings: Settings | None = None, **changes: Any) -> None:
+                 colours: Colours = "", settings: Settings | None = None, **changes: Unpack[SettingsChanges]) -> None:
         if isinstance(devices, str):
             raise TypeError("devices are a sequence of names")
         opened = [open_device(name) for name in devices]
         matcher = _xcorr.MultiMatcher(opened)  # refuses none
         self._devices = opened
         super().__init__(matcher, opened[0], templates, masks, colours,
-                         dataclasses.replace(settings or Settings(), **changes))
+                         changed(Settings, settings, changes, ("colours", "devices", "masks", "settings")))
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -64,5 +66,5 @@ class MultiMatcher(MatcherBase[_xcorr.MultiMatcher]):
         return _rebuilt, (self._templates, self._masks, self.devices, self._colours, self._settings)
 
 
-def _rebuilt(templates: Any, masks: Any, devices: Sequence[str], colours: str, settings: Settings) -> MultiMatcher:
+def _rebuilt(templates: Any, masks: Any, devices: Sequence[str], colours: Colours, settings: Settings) -> MultiMatcher:
     return MultiMatcher(templates, masks, devices=devices, colours=colours, settings=settings)

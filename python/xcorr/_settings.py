@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+import difflib
+from typing import TYPE_CHECKING, Any, Iterable, Literal, Mapping, TypedDict, TypeVar, Union
 
 import numpy
 
 from . import _xcorr
+from ._devices import open_device
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+    _S = TypeVar("_S", bound=DataclassInstance)
 
 #: The methods, in the order of OpenCV's constants.
 METHODS: tuple[str, ...] = _xcorr.methods
 
 TM_SQDIFF, TM_SQDIFF_NORMED, TM_CCORR, TM_CCORR_NORMED, TM_CCOEFF, TM_CCOEFF_NORMED = range(6)
+
+#: What a method is given as: one of the names, in OpenCV's spelling too, or its number.
+Method = Union[Literal[
+    "sqdiff", "sqdiff-normed", "ccorr", "ccorr-normed", "ccoeff", "ccoeff-normed",
+    "sqdiff_normed", "ccorr_normed", "ccoeff_normed",
+    "TM_SQDIFF", "TM_SQDIFF_NORMED", "TM_CCORR", "TM_CCORR_NORMED", "TM_CCOEFF", "TM_CCOEFF_NORMED",
+], int]
+Polarity = Literal["same", "inverted", "either"]
+Subpixel = Literal["none", "quadratic", "least-squares"]
 
 _numbers = {name: number for number, name in enumerate(METHODS)}
 
@@ -64,6 +79,13 @@ class Poses:
     exhaustive: bool = False
     max_overlap: float = 0.5
 
+    def __post_init__(self) -> None:
+        made = _xcorr.MatchSettings()
+        made.poses = _pose_range(self)
+        if (self.angle_start, self.angle_extent, self.scale_min, self.scale_max) == (0, 0, 1, 1):
+            made.poses.angle_extent = 1.0  # else there are none, and how they are searched may be anything
+        _check(made, open_device("cpu"), vars(self))
+
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
@@ -101,27 +123,93 @@ class Settings:
         The angles and sizes that are searched; None: upright templates of their own size.
     """
 
-    method: str | int = "ccoeff-normed"
+    method: Method = "ccoeff-normed"
     threshold: float = 0.5
-    polarity: str = "same"
+    polarity: Polarity = "same"
     min_contrast: float = 0.0
     max_peaks: int = 1
     min_peak_distance: int = 0
-    subpixel: str | bool = "least-squares"
+    subpixel: Subpixel | bool = "least-squares"
     subpixel_threshold: float = -1.0
     search_region: tuple[int, int, int, int] | None = None
     prefilter_sigma: float = 0.0
     kernel: str = "auto"
     poses: Poses | None = None
 
+    def __post_init__(self) -> None:
+        check_settings(dataclasses.replace(self, kernel="auto") if self.kernel != "auto" else self, open_device("cpu"))
+
+
+class SettingsChanges(TypedDict, total=False):
+    """The fields of `Settings`, as keyword arguments."""
+
+    method: Method
+    threshold: float
+    polarity: Polarity
+    min_contrast: float
+    max_peaks: int
+    min_peak_distance: int
+    subpixel: Subpixel | bool
+    subpixel_threshold: float
+    search_region: tuple[int, int, int, int] | None
+    prefilter_sigma: float
+    kernel: str
+    poses: Poses | None
+
+
+def changed(kind: type[_S], settings: _S | None, changes: Mapping[str, Any], others: Iterable[str]) -> _S:
+    """Settings, or the default ones, with other values. Raises TypeError for a name that there is not, and says which it
+    may be.
+
+    `others`: further keyword arguments of the caller's.
+    """
+    if settings is None:
+        settings = kind()
+    if not isinstance(settings, kind):
+        raise TypeError(f"settings are {kind.__name__}, not {settings!r}")
+    fields = [field.name for field in dataclasses.fields(settings)]
+    for name in changes:
+        if name not in fields:
+            near = difflib.get_close_matches(name, [*fields, *others], 1)
+            hint = f"; is {near[0]!r} meant?" if near else f"; there are {', '.join(fields)}"
+            raise TypeError(f"there is no setting {name!r}{hint}")
+    return dataclasses.replace(settings, **changes)
+
+
+_checkers: dict[int, _xcorr.Matcher] = {}
+
+
+def check_settings(settings: Settings, device: _xcorr.Device) -> _xcorr.MatchSettings:
+    """The same as the module has them. Raises TypeError or ValueError, which say what can be and what was given."""
+    made = library_settings(settings)
+    _check(made, device, {**(vars(settings.poses) if settings.poses else {}), **vars(settings)})
+    return made
+
+
+def _check(made: _xcorr.MatchSettings, device: _xcorr.Device, values: Mapping[str, Any]) -> None:
+    """The library, without templates, looks at all that depends on neither them nor the frame."""
+    if device.ordinal not in _checkers:
+        _checkers[device.ordinal] = _xcorr.Matcher(device)
+    try:
+        _checkers[device.ordinal].prepare("u1", 64, 64, made)
+    except ValueError as error:
+        raise ValueError(with_value(str(error), values)) from None
+
+
+def with_value(message: str, values: Mapping[str, Any]) -> str:
+    """A message of the library's with the value of the setting that it names."""
+    named = [name for name in values if name in message]
+    known = named and " must be " in message and ", not" not in message
+    return f"{message}, not {values[max(named, key=len)]!r}" if known else message
+
 
 def library_settings(settings: Settings) -> _xcorr.MatchSettings:
-    """The same as the module has them. Raises TypeError or ValueError for values that cannot be."""
-    poses = _xcorr.PoseRange()
-    for name, value in vars(settings.poses or Poses()).items():
-        _assign(poses, name, value)
+    """The same as the module has them. Raises TypeError or ValueError for values of other types."""
+    if settings.poses is not None and not isinstance(settings.poses, Poses):
+        raise TypeError(f"poses are Poses, such as Poses(angle_extent=360), or None, not {settings.poses!r}")
     made = _xcorr.MatchSettings()
-    made.poses = poses
+    if settings.poses is not None:
+        made.poses = _pose_range(settings.poses)
     made.method = method_number(settings.method)
     made.search_region = tuple(settings.search_region or (0, 0, 0, 0))
     made.subpixel = _subpixel_number(settings.subpixel)
@@ -129,6 +217,13 @@ def library_settings(settings: Settings) -> _xcorr.MatchSettings:
     for name in ("threshold", "subpixel_threshold", "min_contrast", "max_peaks", "min_peak_distance", "prefilter_sigma",
                  "kernel"):
         _assign(made, name, getattr(settings, name))
+    return made
+
+
+def _pose_range(poses: Poses) -> _xcorr.PoseRange:
+    made = _xcorr.PoseRange()
+    for name, value in vars(poses).items():
+        _assign(made, name, value)
     return made
 
 

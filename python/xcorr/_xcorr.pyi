@@ -3,6 +3,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
+version: str
 methods: tuple[str, ...]
 peak_fields: dict[str, Any]
 

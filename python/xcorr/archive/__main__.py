@@ -7,8 +7,8 @@ import sys
 from .._missing import need
 
 
-def arguments():
-    parser = argparse.ArgumentParser(prog="python -m xcorr.archive", description="Searches videos for templates.")
+def arguments(given, program):
+    parser = argparse.ArgumentParser(prog=program, description="Searches videos for templates.")
     commands = parser.add_subparsers(dest="command", required=True)
     search = commands.add_parser("search", help="searches what has not been searched yet")
     search.add_argument("files", nargs="+", metavar="FILE", help="a video, or a folder or TIFF of pictures")
@@ -23,7 +23,7 @@ def arguments():
     search.add_argument("--white", type=int, default=65535, metavar="VALUE",
                         help="which of 16-bit stacks becomes 255, such as 4095; brighter ones do, too")
     commands.add_parser("summary", help="prints what was found").add_argument("folder", metavar="DIR")
-    return parser.parse_args()
+    return parser.parse_args(given)
 
 
 def search(options):
@@ -65,8 +65,8 @@ def search(options):
     return bool(failed)
 
 
-def main():
-    options = arguments()
+def main(given=None, program="python -m xcorr.archive"):
+    options = arguments(given, program)
     try:
         if options.command == "search":
             return search(options)

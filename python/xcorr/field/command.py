@@ -59,8 +59,8 @@ def _add_settings(group: Any) -> None:
                                metavar=type(field.default).__name__, help=f"{text} ({field.default})")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="xcorr-field", epilog=_EPILOG,
+def _parser(program: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=program, epilog=_EPILOG,
                                      formatter_class=argparse.RawDescriptionHelpFormatter,
                                      description="Measures how each part of a picture has moved in the next one.")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (auto)")
@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-class _Progress:
+class Progress:
     """A bar on a terminal, nothing elsewhere."""
 
     def __init__(self, count: int | None, quiet: bool) -> None:
@@ -140,7 +140,7 @@ class _Measuring:
     def _pairs(self, series: Series) -> Iterator[tuple[int, str, np.ndarray, np.ndarray]]:
         """What is compared: the number and name of a picture, its reference and itself; names what cannot be."""
         reference: np.ndarray | None = None
-        progress = _Progress(series.count, self._quiet)
+        progress = Progress(series.count, self._quiet)
         number = -1
         for number, (name, picture) in enumerate(series):
             progress.show(number + 1)
@@ -217,9 +217,9 @@ def _run(options: argparse.Namespace) -> int:
     return 1 if measuring.broken or outputs.broken else 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, program: str = "xcorr-field") -> int:
     """Run the command; returns the exit status."""
-    parser = _parser()
+    parser = _parser(program)
     options = parser.parse_args(arguments)
     for option in ("map", "background"):
         if getattr(options, option) and not options.plot:

@@ -21,8 +21,8 @@ class Unreadable(Exception):
     """A picture, or something else that is named, cannot be read or written."""
 
 
-def say(what: object) -> None:
-    print(f"xcorr-field: {what}", file=sys.stderr)
+def say(what: object, program: str = "xcorr-field") -> None:
+    print(f"{program}: {what}", file=sys.stderr)
 
 
 def named(what: object, error: Exception) -> str:
@@ -114,7 +114,7 @@ class Series:
         return self._pictures()
 
 
-def _of_files(paths: list[pathlib.Path]) -> Series:
+def of_files(paths: list[pathlib.Path]) -> Series:
     def pictures() -> Iterator[tuple[str, Any]]:
         for path in paths:
             try:
@@ -124,11 +124,14 @@ def _of_files(paths: list[pathlib.Path]) -> Series:
     return Series("", len(paths), pictures)
 
 
-def _of_video(path: pathlib.Path) -> Series:
+def of_video(path: pathlib.Path | int) -> Series:
+    """Frames of a file, or of the camera of that number."""
     cv2 = library("cv2", "reading videos", "opencv-python-headless")
-    video = cv2.VideoCapture(str(path))
+    video = cv2.VideoCapture(path if isinstance(path, int) else str(path))
+    name = f"camera {path}" if isinstance(path, int) else path.name
     if not video.isOpened():
-        raise Unreadable(f"{path}: no picture, and no video that OpenCV can read")
+        raise Unreadable(f"{name}: OpenCV cannot open it" if isinstance(path, int) else
+                         f"{path}: no picture, and no video that OpenCV can read")
     count = int(video.get(cv2.CAP_PROP_FRAME_COUNT))
 
     def pictures() -> Iterator[tuple[str, Any]]:
@@ -137,9 +140,13 @@ def _of_video(path: pathlib.Path) -> Series:
             there, frame = video.read()
             if not there:
                 return
-            yield f"{path.name} {number}", cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
+            yield f"{name} {number}", cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
             number += 1
     return Series(str(path), count if count > 0 else None, pictures)
+
+
+def in_folder(folder: pathlib.Path) -> list[pathlib.Path]:
+    return sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
 
 
 def open_series(inputs: list[str]) -> Series:
@@ -149,10 +156,9 @@ def open_series(inputs: list[str]) -> Series:
         if not path.exists():
             raise Unreadable(f"{path}: there is no such file")
     if len(paths) > 1:
-        return _of_files(paths)
+        return of_files(paths)
     if paths[0].is_dir():
-        found = sorted(path for path in paths[0].iterdir() if path.suffix.lower() in SUFFIXES)
-        return _of_files(found)
+        return of_files(in_folder(paths[0]))
     if paths[0].suffix.lower() in SUFFIXES:
         raise Unreadable(f"{paths[0]}: one picture has nothing to be compared with")
-    return _of_video(paths[0])
+    return of_video(paths[0])

@@ -4,16 +4,16 @@ import argparse
 import sys
 
 
-def arguments():
-    parser = argparse.ArgumentParser(prog="python -m xcorr.fleet", description="Follows cameras until they end.")
+def arguments(given, program):
+    parser = argparse.ArgumentParser(prog=program, description="Follows cameras until they end.")
     parser.add_argument("file", help="the cameras, in YAML")
     parser.add_argument("--address", help="of a Ray cluster; by default one of this machine")
     parser.add_argument("--workers", type=int, help="of a cluster of this machine; by default one a core")
-    return parser.parse_args()
+    return parser.parse_args(given)
 
 
-def main():
-    options = arguments()
+def main(given=None, program="python -m xcorr.fleet"):
+    options = arguments(given, program)
     failed = []
 
     def tell(camera, reason):

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The command `xcorr`, by its functions and once as a program."""
+import csv
+import io
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+import xcorr
+from conftest import noise
+from xcorr.command import track
+from xcorr.command.main import main
+
+Image = pytest.importorskip("PIL.Image")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two pictures, of which the first has the template at 30, 10, and what is none."""
+    picture = noise((60, 80), 1)
+    Image.fromarray(picture).save(tmp_path / "first.png")
+    Image.fromarray(noise((60, 80), 2)).save(tmp_path / "second.png")
+    Image.fromarray(picture[10:22, 30:45]).save(tmp_path / "part.tga")
+    (tmp_path / "notes.txt").write_text("none")
+    return tmp_path
+
+
+def run(capsys, *words):
+    status = main([str(word) for word in words])
+    return status, *capsys.readouterr()
+
+
+def find(capsys, folder, *words):
+    return run(capsys, "find", *words, "-t", folder / "part.tga", "--device", "cpu")
+
+
+def test_a_folder_as_json(folder, capsys):
+    status, out, err = find(capsys, folder, folder, "--format", "json")
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert (status, err) == (0, "") and [line["picture"] for line in lines] == ["first.png", "second.png"]
+    match, = lines[0]["matches"]
+    assert (match["template"], match["x"], match["y"], match["width"], match["height"]) == ("part", 30, 10, 15, 12)
+    assert match["score"] == 1 and match["corners"][0] == [29.5, 9.5] and match["corners"][2] == [44.5, 21.5]
+    assert lines[1]["matches"] == []
+
+
+def test_tables(folder, capsys):
+    status, out, _ = find(capsys, folder, folder / "first.png", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert status == 0 and len(rows) == 1 and (rows[0]["picture"], float(rows[0]["x"])) == ("first.png", 30)
+    status, out, _ = find(capsys, folder, folder / "first.png")
+    heading, line = out.splitlines()
+    assert heading.split()[:4] == ["picture", "template", "x", "y"] and line.split()[:4] == ["first.png", "part", "30.00",
+                                                                                          "10.00"]
+    assert find(capsys, folder, folder / "first.png", "-o", folder / "found.csv", "--format", "csv")[1] == ""
+    assert len((folder / "found.csv").read_text().splitlines()) == 2
+
+
+def test_the_status_is_greps(folder, capsys):
+    assert find(capsys, folder, folder / "second.png")[0] == 1
+    status, out, err = find(capsys, folder, folder / "first.png", folder / "none.png")
+    assert status == 2 and "first.png" in out and err == f"xcorr: {folder}/none.png: there is no such file\n"
+    (folder / "second.png").write_bytes(b"broken")
+    status, out, err = find(capsys, folder, folder)
+    assert status == 2 and "first.png" in out and "second.png" in err
+
+
+def test_angles_and_sizes(folder, capsys):
+    cv2 = pytest.importorskip("cv2")
+    part = cv2.GaussianBlur(noise((48, 48), 3), (0, 0), 2)
+    part = cv2.normalize(part, None, 0, 255, cv2.NORM_MINMAX)
+    scene = numpy.full((200, 200), 90, "u1")
+    turn = cv2.getRotationMatrix2D((23.5, 23.5), 33, 1.25)
+    turn[:, 2] += (80, 60)
+    cv2.warpAffine(part, turn, (200, 200), scene, borderMode=cv2.BORDER_TRANSPARENT)
+    Image.fromarray(part).save(folder / "turned.png")
+    Image.fromarray(scene).save(folder / "scene.png")
+    status, out, _ = run(capsys, "find", folder / "scene.png", "-t", folder / "turned.png", "--angles", "any", "--scales",
+                         "0.8,1.4", "--device", "cpu", "--format", "json", "--save", folder / "boxes.png")
+    match, = json.loads(out)["matches"]
+    assert status == 0 and abs(match["angle"] - 33) < 0.5 and abs(match["scale"] - 1.25) < 0.02
+    expected = turn @ [-0.5, -0.5, 1]
+    assert numpy.abs(numpy.array(match["corners"][0]) - expected).max() < 1
+    boxes = numpy.asarray(Image.open(folder / "boxes.png"))
+    x, y = numpy.mean(match["corners"][:2], axis=0).round().astype(int)
+    assert boxes.shape == (200, 200, 3) and (boxes[y - 2:y + 3, x - 2:x + 3] == (255, 60, 30)).all(axis=2).any()
+
+
+def test_transparent_pixels_do_not_count(folder, capsys):
+    part = numpy.dstack([noise((60, 80), 1)[10:22, 30:45]] * 3 + [numpy.full((12, 15), 255, "u1")])
+    part[:6, :7] = (0, 200, 10, 0)
+    Image.fromarray(part).save(folder / "part.tga")
+    _, out, _ = find(capsys, folder, folder / "first.png", "--format", "json")
+    assert json.loads(out)["matches"][0]["score"] == 1
+    part[..., 3] = 0
+    Image.fromarray(part).save(folder / "part.tga")
+    status, _, err = find(capsys, folder, folder / "first.png")
+    assert status == 2 and "transparent everywhere" in err
+
+
+def test_pictures_with_boxes_of_a_folder(folder, capsys):
+    assert find(capsys, folder, folder, "--save", folder / "boxes")[0] == 0
+    assert sorted(path.name for path in (folder / "boxes").iterdir()) == ["first.png", "second.png"]
+
+
+def test_a_video(folder, capsys):
+    cv2 = pytest.importorskip("cv2")
+    video = cv2.VideoWriter(str(folder / "clip.avi"), cv2.VideoWriter_fourcc(*"MJPG"), 25, (80, 60))
+    if not video.isOpened():
+        pytest.skip("this OpenCV writes no MJPEG")
+    smooth = cv2.GaussianBlur(noise((60, 80), 1), (0, 0), 3)
+    for shift in range(4):
+        video.write(cv2.cvtColor(numpy.roll(smooth, shift, 1), cv2.COLOR_GRAY2BGR))
+    video.release()
+    Image.fromarray(smooth[10:40, 30:60]).save(folder / "part.tga")
+    status, out, err = find(capsys, folder, folder / "clip.avi", "--format", "csv")
+    assert (status, err) == (0, "")
+    assert [round(float(row["x"])) for row in csv.DictReader(io.StringIO(out))] == [30, 31, 32, 33]
+
+
+@pytest.mark.parametrize("words, text", [
+    (["find", "{}/first.png"], "-t/--template"), (["find"], "INPUT"), ([], "COMMAND"), (["seek"], "invalid choice"),
+    (["find", "{}/first.png", "-t", "x.png", "--angles", "10"], "angles are FIRST,LAST in degrees, or any, not '10'"),
+    (["find", "{}/first.png", "-t", "x.png", "--method", "best"], "invalid choice: 'best'"),
+    (["cut", "{}/first.png", "1,2,3", "-o", "x.png"], "a box is x,y,width,height in whole pixels, not '1,2,3'"),
+    (["cut", "{}/first.png", "1,2,0,3", "-o", "x.png"], "a box lies in the picture and has pixels"),
+])
+def test_command_lines_that_cannot_be_understood(folder, capsys, words, text):
+    with pytest.raises(SystemExit) as ended:
+        main([word.format(folder) for word in words])
+    assert ended.value.code == 2 and text in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words, text", [
+    (["find", "{}/first.png", "-t", "{}/none.png"], "none.png: No such file"),
+    (["find", "{}/first.png", "-t", "{}/notes.txt"], "cannot identify image file"),
+    (["find", "{}/first.png", "-t", "{}/part.tga", "--threshold", "2"], r"threshold must be in [-1, 1], not 2.0"),
+    (["find", "{}/first.png", "-t", "{}/part.tga", "--device", "gpu"], "no such device: 'gpu'"),
+    (["find", "{}/empty", "-t", "{}/part.tga"], "a folder without pictures; they end with"),
+    (["find", "{}/notes.txt", "-t", "{}/part.tga"], "no picture, and no video that OpenCV can read"),
+    (["find", "{}/first.png", "-t", "{}/part.tga", "-o", "{}/none/x.csv"], "No such file"),
+    (["cut", "{}/first.png", "70,50,20,20", "-o", "{}/x.png"], "it has 80x60 pixels, and the box of 20x20 at 70,50"),
+    (["cut", "{}/first.png", "7,5,20,20", "-o", "{}/x.what"], "x.what"),
+    (["track", "{}/clip.mp4"], "what is followed?"),
+])
+def test_what_goes_wrong_is_said(folder, capsys, words, text):
+    pytest.importorskip("cv2")
+    (folder / "empty").mkdir()
+    status, out, err = run(capsys, *(word.format(folder) for word in words))
+    assert status == 2 and err.startswith("xcorr: ") and text in err and "Traceback" not in err
+    assert not [line for line in out.splitlines() if not line.startswith("picture")]
+
+
+def test_templates_that_do_not_fit_are_not_found(folder, capsys):
+    Image.fromarray(noise((70, 9), 1)).save(folder / "part.tga")
+    assert find(capsys, folder, folder / "first.png")[0] == 1
+
+
+def test_cut_and_find(folder, capsys):
+    assert run(capsys, "cut", folder / "first.png", "5,6,20,15", "-o", folder / "cut.png")[0] == 0
+    assert (numpy.asarray(Image.open(folder / "cut.png")) == noise((60, 80), 1)[6:21, 5:25]).all()
+
+
+def test_doctor(capsys):
+    status, out, _ = run(capsys, "doctor")
+    assert status == 0 and f"ok  xcorr              {xcorr.__version__}" in out and "device cpu" in out
+    found = json.loads(run(capsys, "doctor", "--json")[1])
+    assert found["numpy"] == {"found": numpy.__version__, "advice": None}
+    assert all(bool(each["found"]) != bool(each["advice"]) for each in found.values())
+    assert ("gst-inspect-1.0" in str(shutil.which("gst-inspect-1.0"))) == bool(found["GStreamer"]["found"])
+
+
+def test_pipelines(folder, capsys):
+    (folder / "a clip").mkdir()
+    words = ["pipeline", folder / "a clip/one.mp4", "-t", folder / "part.tga", "--angles", "-10,20", "--scales", "0.5,2",
+             "--device", "cuda:1", "--track"]
+    line = shlex.split(run(capsys, *words)[1])
+    assert line[:2] == ["gst-launch-1.0", "-q"] and f"location={folder}/a clip/one.mp4" in line
+    assert {f"template={folder}/part.tga", "angle-start=-10", "angle-extent=30", "scale-min=0.5", "scale-max=2", "track=true",
+            "backend=cuda", "cuda-device-id=1", "threshold=0.7", "max-peaks=1"} <= set(line)
+    assert line[-3:] == ["xcorrjson", "!", "fakesink"]
+    line = shlex.split(run(capsys, "pipeline", "rtsp://one/two", "-t", "a.png", "-t", "b.png", "--show")[1])
+    assert "uri=rtsp://one/two" in line and line[-1] == "autovideosink" and "track=true" not in line
+    assert any(word.startswith('templates=<"/') and word.endswith('/b.png">') for word in line)
+    assert "device=/dev/video3" in run(capsys, "pipeline", "3", "-t", "a.png")[1]
+
+
+def test_tracks(tmp_path, capsys):
+    if not shutil.which("gst-inspect-1.0") or subprocess.run(["gst-inspect-1.0", "--exists", "cudaxcorr"]).returncode:
+        pytest.skip("no GStreamer, or not its element cudaxcorr")
+    videos = pytest.importorskip("videos")
+    video = videos.make_video(tmp_path / "one.mp4", 1, 12)
+    template = videos.make_template(tmp_path / "target.png")
+    status, out, err = run(capsys, "track", video, "-t", template, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert status == 0 and len(rows) >= 8, err
+    for row in rows[:8]:
+        x, y = videos.place(1, int(row["frame"]))
+        assert abs(float(row["x"]) - x) < 1 and abs(float(row["y"]) - y) < 1 and row["id"] == rows[0]["id"]
+    x, y = videos.place(1, 0)
+    status, out, err = run(capsys, "track", video, "--box", f"{x},{y},{videos.SIZE},{videos.SIZE}")
+    assert status == 0 and len(out.splitlines()) > 8, err
+
+
+def test_tracks_without_gstreamer(monkeypatch, capsys):
+    monkeypatch.setenv("PATH", "/nowhere")
+    status, _, err = run(capsys, "track", "one.mp4", "-t", "a.png")
+    assert status == 2 and "gst-launch-1.0 is missing (Debian: gstreamer1.0-tools)" in err
+    found = json.loads(run(capsys, "doctor", "--json")[1])
+    assert not found["GStreamer"]["found"] and "apt-get install" in found["GStreamer"]["advice"]
+
+
+def test_lines_of_the_element_as_rows():
+    line = json.dumps({"pts": 0, "peaks": [{"id": 3, "label": "a", "x": 1.5, "y": 2, "width": 4, "height": 5, "score": 0.5, "confidence": 1}]})
+    assert list(track.rows(line, 7)) == [[7, 3, "a", "", 1.5, 2, 4, 5, 0.5, 1]]
+
+
+def test_commands_of_their_own(series, capsys):
+    status, out, _ = run(capsys, "field", series / "0.png", series / "2.png", "--search-range", "8", "--device", "cpu")
+    assert status == 0 and out.startswith("1: dx -")
+    for name in ("field", "archive", "fleet"):
+        with pytest.raises(SystemExit) as ended:
+            main([name, "--help"])
+        assert ended.value.code == 0 and f"usage: xcorr {name}" in capsys.readouterr().out
+
+
+def test_as_a_program_in_a_pipe(folder):
+    program = [sys.executable, "-m", "xcorr"]
+    version = subprocess.run([*program, "--version"], text=True, stdout=subprocess.PIPE, check=True).stdout
+    assert version == f"xcorr {xcorr.__version__}\n"
+    done = subprocess.run(f"{shlex.join(program)} find {'first.png ' * 2000} -q --device cpu -t part.tga | head -n 2",
+                          shell=True, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert len(done.stdout.splitlines()) == 2 and "Traceback" not in done.stderr and "Broken" not in done.stderr
+
+
+def test_the_page_has_every_command_and_its_transcript(tmp_path):
+    import pathlib
+    import re
+
+    from xcorr.command.main import parser
+    source = pathlib.Path(__file__).parents[2]
+    page = (source / "docs/python.md").read_text(encoding="utf-8")
+    commands = next(each for each in parser()._actions if each.dest == "command").choices
+    for name in commands:
+        assert f"`xcorr {name}" in page, name
+    transcript = re.search(r"^```\n(\$ xcorr cut.*?)^```$", page, re.MULTILINE | re.DOTALL)[1]
+    expected = "".join(line for line in transcript.splitlines(True) if not line.startswith("$"))
+    words = [shlex.split(line[2:]) for line in transcript.splitlines() if line.startswith("$")]
+    out = ""
+    for command in words:
+        there = [str(source / word) if word.startswith("docs/") else word for word in command[1:]]
+        out += subprocess.run([sys.executable, "-m", "xcorr", *there], cwd=tmp_path, text=True, stdout=subprocess.PIPE,
+                              check=True).stdout
+    assert out == expected

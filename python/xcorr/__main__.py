@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+import sys
+
+from .command.main import main
+
+sys.exit(main())

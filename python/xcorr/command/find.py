@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""`xcorr find`: where templates are in pictures, folders, videos and what cameras show."""
+from __future__ import annotations
+
+import argparse
+import math
+import pathlib
+from typing import Any, Iterator
+
+import numpy as np
+
+from .._matcher import Matcher
+from ..field.command import Progress
+from ..field.pictures import SUFFIXES, Series, Unreadable, in_folder, library, named, of_files, of_video, read_picture, say
+from .options import Output, add_output, add_search, settings
+
+_EPILOG = """
+Examples:
+  xcorr find board.png -t part.png
+  xcorr find photos/ -t part.png --angles any --scales 0.8,1.25 --format csv > found.csv
+  xcorr find 0 -t part.png --format json | head -n 100
+
+Pixels that are not opaque in a template do not count. x and y are the upper left corner of an upright match, and of a
+turned one that of its upright bounds; angles are degrees, counter-clockwise. As grep, it ends with 0 where something was
+found, with 1 where nothing was, with 2 where a picture could not be read.
+"""
+
+
+def add_to(commands: Any) -> None:
+    parser = commands.add_parser("find", help="where templates are in pictures, folders, videos and what cameras show",
+                                 epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="a picture, a folder of pictures, a video, or the number "
+                        "of a camera")
+    add_search(parser)
+    add_output(parser)
+    parser.add_argument("--save", metavar="FILE", help="the picture with boxes; of several pictures, a folder for them")
+    parser.add_argument("--show", action="store_true", help="show the picture with boxes")
+    parser.set_defaults(run=run)
+
+
+def series_of(text: str) -> Series:
+    """Of one input. Raises Unreadable."""
+    if text.isdigit() and not pathlib.Path(text).exists():
+        return of_video(int(text))
+    path = pathlib.Path(text)
+    if not path.exists():
+        raise Unreadable(f"{path}: there is no such file")
+    if path.is_dir():
+        files = in_folder(path)
+        if not files:
+            raise Unreadable(f"{path}: a folder without pictures; they end with {', '.join(sorted(SUFFIXES))}")
+        return of_files(files)
+    return of_files([path]) if path.suffix.lower() in SUFFIXES else of_video(path)
+
+
+def read_template(path: pathlib.Path) -> tuple[np.ndarray, np.ndarray | None]:
+    """Its luma, and which pixels count where some are transparent. Raises Unreadable."""
+    gray = read_picture(path)
+    image = library("PIL.Image", "reading pictures", "pillow")
+    try:
+        with image.open(path) as picture:
+            if picture.mode not in ("LA", "RGBA", "PA") and "transparency" not in picture.info:
+                return gray, None
+            mask = np.asarray(picture.convert("RGBA"))[..., 3] >= 128
+    except Exception as error:  # decoders raise all kinds of them for damaged files
+        raise Unreadable(named(path, error)) from None
+    if not mask.any():
+        raise Unreadable(f"{path}: it is transparent everywhere, so no pixel counts")
+    return gray, None if mask.all() else mask
+
+
+def described(peak: Any, labels: list[str]) -> dict[str, Any]:
+    pose = peak["pose"]
+    return {"template": labels[int(peak["template_index"])], "x": round(float(peak["x"]), 3),
+            "y": round(float(peak["y"]), 3), "width": int(peak["width"]), "height": int(peak["height"]),
+            "score": float(peak["score"]), "angle": round(float(pose["angle"]), 3), "scale": round(float(pose["scale"]), 5),
+            "corners": [[round(each, 3) for each in corner] for corner in corners(pose)]}
+
+
+def corners(pose: Any) -> list[tuple[float, float]]:
+    """Upper left, upper right, lower right and lower left one, as the template lies there."""
+    turn = math.radians(float(pose["angle"]))
+    cos, sin = math.cos(turn), math.sin(turn)
+    half = float(pose["width"]) / 2, float(pose["height"]) / 2
+    return [(float(pose["center_x"]) + across * half[0] * cos + down * half[1] * sin,
+             float(pose["center_y"]) - across * half[0] * sin + down * half[1] * cos)
+            for across, down in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+
+
+def with_boxes(picture: np.ndarray, matches: list[dict[str, Any]]) -> Any:
+    """A picture of Pillow's."""
+    draw = library("PIL.ImageDraw", "drawing boxes", "pillow")
+    image = library("PIL.Image", "drawing boxes", "pillow")
+    top = {1: 255, 2: 65535}.get(picture.dtype.itemsize, float(picture.max()) or 1.0)
+    drawn = image.fromarray((picture * (255 / top)).astype("u1") if top != 255 else picture).convert("RGB")
+    pen = draw.Draw(drawn)
+    for match in matches:
+        outline = [tuple(corner) for corner in match["corners"]]
+        pen.line([*outline, outline[0]], fill=(255, 60, 30), width=2)
+        pen.text((outline[0][0] + 3, outline[0][1] + 3), f"{match['template']} {match['score']:.2f}", fill=(255, 60, 30))
+    return drawn
+
+
+class _Pictures:
+    """All inputs' pictures; what cannot be read is named and left out."""
+
+    def __init__(self, inputs: list[str]) -> None:
+        self.broken = 0
+        self._series = []
+        for each in inputs:
+            try:
+                self._series.append(series_of(each))
+            except Unreadable as error:
+                self.fail(error)
+        counts = [each.count for each in self._series]
+        self.count = None if None in counts else sum(filter(None, counts))
+
+    def fail(self, what: object) -> None:
+        self.broken += 1
+        say(what, "xcorr")
+
+    def __iter__(self) -> Iterator[tuple[str, np.ndarray]]:
+        for series in self._series:
+            for name, picture in series:
+                if isinstance(picture, Unreadable):
+                    self.fail(picture)
+                else:
+                    yield name, picture
+
+
+def _save(path: pathlib.Path, several: bool, name: str, picture: Any) -> None:
+    if several:
+        path.mkdir(parents=True, exist_ok=True)
+        path = path / f"{pathlib.Path(name).stem if '.' in name.split(' ')[0] else name}.png".replace(" ", "-")
+    picture.save(path)
+
+
+def run(options: argparse.Namespace) -> int:
+    templates, masks = zip(*(read_template(pathlib.Path(each)) for each in options.template))
+    labels = [pathlib.Path(each).stem for each in options.template]
+    matcher = Matcher(templates, masks if any(mask is not None for mask in masks) else None, device=options.device,
+                      settings=settings(options))
+    pictures = _Pictures(options.inputs)
+    progress = Progress(pictures.count, options.quiet or pictures.count == 1)
+    with Output(options) as results:
+        for number, (name, picture) in enumerate(pictures):
+            try:
+                matches = [described(peak, labels) for peak in matcher.match(picture)]
+            except (ValueError, TypeError) as error:
+                pictures.fail(f"{name}: {error}")
+                continue
+            results.write(name, matches)
+            if options.save or options.show:
+                drawn = with_boxes(picture, matches)
+                if options.save:
+                    _save(pathlib.Path(options.save), pictures.count != 1, name, drawn)
+                if options.show:
+                    drawn.show(title=name)
+            progress.show(number + 1)
+        progress.end()
+    return 2 if pictures.broken else 0 if results.count else 1

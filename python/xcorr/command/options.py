@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What several subcommands have: templates, how they are searched, and how results are written."""
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from typing import Any, Sequence, TextIO
+
+from .._settings import METHODS, Poses, Settings
+
+FORMATS = ("table", "json", "csv")
+COLUMNS = ("picture", "template", "x", "y", "width", "height", "score", "angle", "scale")
+
+
+def numbers(count: int, text: str, what: str, kind: Any = int) -> tuple[Any, ...]:
+    """Of an argument with commas between."""
+    try:
+        found = tuple(kind(each) for each in text.split(","))
+    except ValueError:
+        found = ()
+    if len(found) != count:
+        raise argparse.ArgumentTypeError(f"{what}, not {text!r}")
+    return found
+
+
+def box(text: str) -> tuple[int, int, int, int]:
+    x, y, width, height = numbers(4, text, "a box is x,y,width,height in whole pixels")
+    if x < 0 or y < 0 or width < 1 or height < 1:
+        raise argparse.ArgumentTypeError(f"a box lies in the picture and has pixels, not {text!r}")
+    return x, y, width, height
+
+
+def angles(text: str) -> tuple[float, float]:
+    """The first one and how far they go."""
+    first, last = (0.0, 360.0) if text == "any" else numbers(2, text, "angles are FIRST,LAST in degrees, or any", float)
+    if not 0 <= last - first <= 360:
+        raise argparse.ArgumentTypeError(f"angles go counter-clockwise from the first to the last, by 360 degrees at most, "
+                                         f"not {text!r}")
+    return first, last - first
+
+
+def scales(text: str) -> tuple[float, float]:
+    return numbers(2, text, "scales are LEAST,GREATEST as factors", float)  # type: ignore[return-value]
+
+
+def add_search(parser: argparse.ArgumentParser, template_required: bool = True) -> None:
+    """Options of the library's and the element's, which have the same meaning for both."""
+    group = parser.add_argument_group("what is searched, and how")
+    group.add_argument("-t", "--template", action="append", default=[], required=template_required, metavar="FILE",
+                       help="a picture to look for; where it is transparent it does not count; may be repeated")
+    group.add_argument("--method", choices=METHODS, default="ccoeff-normed", help="how it is scored (%(default)s)")
+    group.add_argument("--threshold", type=float, default=0.7, metavar="SHARE",
+                       help="how close a match must be, -1 to 1 (%(default)s)")
+    group.add_argument("--max-peaks", type=int, default=1, metavar="N", help="matches of a template in a picture (1)")
+    group.add_argument("--angles", type=angles, metavar="FIRST,LAST", help="degrees, counter-clockwise, or any (upright)")
+    group.add_argument("--scales", type=scales, metavar="LEAST,GREATEST", help="as factors, such as 0.8,1.25 (1,1)")
+    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (auto)")
+
+
+def settings(options: argparse.Namespace) -> Settings:
+    poses = None
+    if options.angles or options.scales:
+        start, extent = options.angles or (0.0, 0.0)
+        least, greatest = options.scales or (1.0, 1.0)
+        poses = Poses(angle_start=start, angle_extent=extent, scale_min=least, scale_max=greatest)
+    return Settings(method=options.method, threshold=options.threshold, max_peaks=options.max_peaks, poses=poses)
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what is written")
+    group.add_argument("-f", "--format", choices=FORMATS, default="table",
+                       help="a line for each match, or with json for each picture (%(default)s)")
+    group.add_argument("-o", "--output", metavar="FILE", help="where to (standard output)")
+    group.add_argument("-q", "--quiet", action="store_true", help="no progress")
+
+
+class Results:
+    """Writes the matches of pictures, one after another, as soon as they are there."""
+
+    def __init__(self, form: str, file: TextIO) -> None:
+        self._form, self._file = form, file
+        self._csv: Any = csv.writer(file) if form == "csv" else None
+        self.count = 0
+        if form == "csv":
+            self._csv.writerow(COLUMNS)
+        elif form == "table":
+            self._line(COLUMNS)
+
+    def write(self, picture: str, matches: Sequence[dict[str, Any]]) -> None:
+        """Matches have the columns but `picture`."""
+        self.count += len(matches)
+        if self._form == "json":
+            print(json.dumps({"picture": picture, "matches": matches}), file=self._file)
+        for match in matches if self._form != "json" else ():
+            row = [picture, *(match[column] for column in COLUMNS[1:])]
+            if self._form == "csv":
+                self._csv.writerow(row)
+            else:
+                self._line([f"{cell:.4g}" if column in ("score", "scale") else f"{cell:.2f}" if isinstance(cell, float)
+                            else cell for column, cell in zip(COLUMNS, row)])
+        self._file.flush()
+
+    def _line(self, cells: Sequence[Any]) -> None:
+        print(f"{cells[0]!s:<24} {cells[1]!s:<16} " + " ".join(f"{cell!s:>8}" for cell in cells[2:]), file=self._file)
+
+
+class Output:
+    """The results' file, or standard output, closed at the end."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._path, self._form = options.output, options.format
+
+    def __enter__(self) -> Results:
+        self._file = open(self._path, "w", newline="", encoding="utf-8") if self._path else sys.stdout
+        return Results(self._form, self._file)
+
+    def __exit__(self, *_: Any) -> None:
+        if self._path:
+            self._file.close()
