@@ -65,7 +65,7 @@ def gray(width, height):
 
 
 def write(images, line):
-    """Pictures through a pipeline that begins with `source`."""
+    """Images through a pipeline that begins with `source`."""
     with running(line + ' async=false') as pipeline:
         pipeline.set_state(Gst.State.PLAYING)
         source = pipeline.get_by_name('source')

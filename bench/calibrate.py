@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Whether confidence is what it says it is: of the places with a confidence of p, is a share of p right?
 
-    GST_PLUGIN_PATH_1_0=build/plugin bench/calibrate.py --made=build/bench/made_sequences PHOTOGRAPH PHOTOGRAPH...
+    GST_PLUGIN_PATH_1_0=build/plugin bench/calibrate.py --made=build/bench/synthetic_sequences PHOTOGRAPH PHOTOGRAPH...
 
 Sequences are made of parts of the photographs, see bench/tracking/photographed.cpp. cudaxcorr follows the target
 in each with min-confidence=0, so that every place is seen. What is counted, and what the figures mean, is in
@@ -31,8 +31,8 @@ BINS = 10  # of confidence, for the CSV
 
 def write_pgm(path, photograph):
     """As luma."""
-    picture = next(iter(sequences.decoded(f'filesrc location="{photograph}" ! decodebin')))
-    luma = np.rint(picture @ [0.114, 0.587, 0.299]).astype(np.uint8)
+    image = next(iter(sequences.decoded(f'filesrc location="{photograph}" ! decodebin')))
+    luma = np.rint(image @ [0.114, 0.587, 0.299]).astype(np.uint8)
     path.write_bytes(b'P5\n%d %d\n255\n' % luma.shape[::-1] + luma.tobytes())
 
 
@@ -110,7 +110,7 @@ def make(program, count, photographs, folder):
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('photographs', nargs='+', metavar='PHOTOGRAPH', help='two or more, 320 x 240 or larger')
-    parser.add_argument('--made', required=True, metavar='PROGRAM', help='made_sequences')
+    parser.add_argument('--made', required=True, metavar='PROGRAM', help='synthetic_sequences')
     parser.add_argument('--count', type=int, default=100, help='of sequences, default 100')
     parser.add_argument('--csv', default=os.devnull, metavar='FILE', help='write there how confidence is distributed')
     return parser.parse_args()

@@ -5,7 +5,7 @@
     compare.py --match-bench build/bench/match_bench --output bench/results/GPU-compare.csv
 
 Three sweeps, over the template's size, the number of templates and the frame's size, in frames of
-photographs; and the same with other contents (see pictures.py), where match() is alone: what the others
+photographs; and the same with other contents (see images.py), where match() is alone: what the others
 do does not depend on it. The other ways are those of peers/ whose library is here; of the rest a line says why not. Results are checked (see
 peers/check.py): who is wrong gets no time in the CSV, and the exit status is 1.
 """
@@ -22,7 +22,7 @@ import sys
 import tempfile
 
 import peers
-import pictures
+import images
 from peers import check, timing
 from peers.problem import Problem
 
@@ -55,10 +55,10 @@ def problems(options):
 def ours(options, problem, folder, *more):
     """(the line of match_bench, what is wrong with its peaks). `more`: arguments of it."""
     frame, peaks = folder / 'frame.pgm', folder / 'peaks.csv'
-    pictures.write_pgm(frame, problem.frame)
+    images.write_pgm(frame, problem.frame)
     files = [folder / f'template{i}.pgm' for i in range(problem.count)]
     for path, template in zip(files, problem.templates):
-        pictures.write_pgm(path, template)
+        images.write_pgm(path, template)
     done = subprocess.run([options.match_bench, f'--backend={options.backend}', f'--kernel={options.kernel}',
                            f'--seconds={options.seconds}', f'--frame={frame}', f'--peaks={peaks}',
                            *(f'--template={path}' for path in files), *more],
@@ -185,7 +185,7 @@ def parse(arguments=None):
 
     def contents(text):
         for name in text.split(','):
-            if name not in pictures.CONTENTS:
+            if name not in images.CONTENTS:
                 raise argparse.ArgumentTypeError(f'no content is called {name!r}')
         return text.split(',')
 
@@ -198,8 +198,8 @@ def parse(arguments=None):
     add('--kernel', default='auto', help="match()'s correlate variant")
     add('--seconds', type=float, default=0.2, help='time for each figure, default 0.2')
     add('--peers', help='only these, a list with commas; default all')
-    add('--contents', type=contents, default=list(pictures.CONTENTS),
-        help=f'of the frames, with commas; default {",".join(pictures.CONTENTS)}; the others run on the first one only')
+    add('--contents', type=contents, default=list(images.CONTENTS),
+        help=f'of the frames, with commas; default {",".join(images.CONTENTS)}; the others run on the first one only')
     add('--frame', type=size, default=(1920, 1080), help='WIDTHxHEIGHT where it is not swept')
     add('--side', type=int, default=64, help="the template's width and height where they are not swept")
     add('--sides', type=numbers, default=[16, 32, 64, 128, 256], help='swept, with commas')

@@ -22,7 +22,7 @@
 
 #include <xcorr/multi_matcher.hpp>
 
-#include "match_pictures.hpp"
+#include "match_images.hpp"
 
 namespace {
 
@@ -32,7 +32,7 @@ using Clock = std::chrono::steady_clock;
 struct Options {
   Backend backend = Backend::cuda;
   std::vector<int> devices;
-  Picture picture;
+  Image image;
   std::string content = "random bytes";
   std::vector<int> streams = {8, 16};
   int templates = 256, side = 64;
@@ -49,13 +49,13 @@ class Lane {
  public:
   Lane(const Options& options, const std::vector<Device>& devices, Memory memory,
        std::span<const MatrixView> templates, int in_flight)
-      : frame_(upload(devices.front(), options.picture, memory)) {
+      : frame_(upload(devices.front(), options.image, memory)) {
     MatchSettings settings;
     settings.kernel = options.kernel;
     for (int i = 0; i < in_flight; ++i) {
       matchers_.push_back(require(MultiMatcher::create(devices)));
       require(matchers_.back().set_templates(templates));
-      require(matchers_.back().prepare(ElementType::u8, options.picture.size, settings));
+      require(matchers_.back().prepare(ElementType::u8, options.image.size, settings));
       require(matchers_.back().enqueue(frame_.view));
     }
   }
@@ -81,7 +81,7 @@ class Lane {
 /// Of all streams together.
 double frames_per_second(const Options& options, const std::vector<Device>& devices, Memory memory,
                          int streams) {
-  const auto templates = cut(options.picture, options.side, streams);
+  const auto templates = cut(options.image, options.side, streams);
   std::atomic<int> ready = 0;
   std::atomic<bool> begun = false, ended = false;
   std::atomic<std::int64_t> frames = 0;
@@ -113,7 +113,7 @@ double frames_per_second(const Options& options, const std::vector<Device>& devi
 double bank_frames_per_second(const Options& options, const std::vector<Device>& devices,
                               Memory memory, int in_flight, std::vector<Peak>& found) {
   require(make_current(devices.front()));
-  Lane lane(options, devices, memory, cut(options.picture, options.side, options.templates),
+  Lane lane(options, devices, memory, cut(options.image, options.side, options.templates),
             in_flight);
   for (int n = 0; n < 3; ++n) found = lane.next();
   const auto start = Clock::now();
@@ -131,7 +131,7 @@ bool same(const std::vector<Peak>& a, const std::vector<Peak>& b) {
 void print(const Options& options, const char* what, int count, Memory memory, double one,
            double all) {
   std::printf("%s,%d,%d,%dx%d,%s,%s,%zu,%.1f,%.1f,%.3f\n", what, count, options.side,
-              options.picture.size.width, options.picture.size.height, options.content.c_str(),
+              options.image.size.width, options.image.size.height, options.content.c_str(),
               memory == Memory::device ? "device" : "pinned", options.devices.size(), one, all,
               all / one);
   std::fflush(stdout);
@@ -202,7 +202,7 @@ Options parse(int argc, char** argv) {
       fail({Code::invalid_argument, "unknown argument " + arg});
   }
   if (options.devices.empty()) fail({Code::invalid_argument, "--devices is missing"});
-  options.picture = frame.empty() ? random_picture(size) : require(read_pgm(frame));
+  options.image = frame.empty() ? random_image(size) : require(read_pgm(frame));
   if (!frame.empty()) options.content = frame;
   return options;
 }

@@ -6,12 +6,12 @@
 // Accuracy: for each case and each way the error's root of the mean square and its greatest mean
 // over the displacements, both of a component in pixels, without those that are off by more than a
 // pixel, whose share is named; and how many of those that have a sigma are off by less than twice
-// of it. Speed: the least time of a field, pictures in the device's memory,
+// of it. Speed: the least time of a field, images in the device's memory,
 // and of all threads together, which is what remains of it on a busy machine; with several
 // matchers, which have a field under way each, that of as many fields, divided by their number.
 // Write: the cases' pairs into a folder that exists, for other programs: CASE-N-before.pgm,
 // CASE-N-after.pgm and CASE-N-truth.f32, the displacement to the right of each pixel of the first
-// picture, then those downwards.
+// image, then those downwards.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -104,7 +104,7 @@ struct Case {
   std::vector<fields::Pair> (*make)();
 };
 
-constexpr Size picture{512, 512};
+constexpr Size image{512, 512};
 
 /// Displacements whose parts of a pixel go from 0 to 1.
 template <class Draw>
@@ -118,8 +118,7 @@ std::vector<fields::Pair> sweep(const Draw& draw) {
 std::vector<fields::Pair> vortices(double speed, double diameter) {
   std::vector<fields::Pair> pairs;
   for (unsigned i = 0; i < 2; ++i)
-    pairs.push_back(
-        fields::particles(picture, fields::vortices(speed, diameter), {.lost = 0.05}, i));
+    pairs.push_back(fields::particles(image, fields::vortices(speed, diameter), {.lost = 0.05}, i));
   return pairs;
 }
 
@@ -127,13 +126,13 @@ const Case cases[] = {
     {"particles",
      [] {
        return sweep([](const auto& motion, unsigned seed) {
-         return fields::particles(picture, motion, {}, seed);
+         return fields::particles(image, motion, {}, seed);
        });
      }},
     {"particles of 1.5 px",
      [] {
        return sweep([](const auto& motion, unsigned seed) {
-         return fields::particles(picture, motion, {.diameter = 1.5}, seed);
+         return fields::particles(image, motion, {.diameter = 1.5}, seed);
        });
      }},
     {"vortices, mild", [] { return vortices(4, 256); }},
@@ -141,7 +140,7 @@ const Case cases[] = {
     {"speckles",
      [] {
        return sweep([](const auto& motion, unsigned seed) {
-         return fields::speckles(picture, motion, {}, seed);
+         return fields::speckles(image, motion, {}, seed);
        });
      }},
     {"speckles, stretched",
@@ -149,7 +148,7 @@ const Case cases[] = {
        std::vector<fields::Pair> pairs;
        for (unsigned i = 0; i < 2; ++i)
          pairs.push_back(fields::speckles(
-             picture, fields::stretch({picture.width / 2.0, picture.height / 2.0}), {}, i));
+             image, fields::stretch({image.width / 2.0, image.height / 2.0}), {}, i));
        return pairs;
      }},
 };
@@ -164,8 +163,8 @@ struct Errors {
     long good = 0;
     for (const FieldVector& v : vectors) {
       constexpr float margin = 48;
-      if (!(v.x > margin && v.y > margin && v.x < picture.width - margin &&
-            v.y < picture.height - margin))
+      if (!(v.x > margin && v.y > margin && v.x < image.width - margin &&
+            v.y < image.height - margin))
         continue;
       const fields::Point truth = pair.truth({v.x, v.y});
       const double x = v.dx - truth.x, y = v.dy - truth.y;
@@ -202,7 +201,7 @@ void measure_accuracy(const Options& options, const Device& device) {
         is_wanted(options, one.name) ? one.make() : std::vector<fields::Pair>();
     for (const Way& way : ways()) {
       if (pairs.empty()) break;
-      auto matcher = require(FieldMatcher::make(device, picture, way.settings));
+      auto matcher = require(FieldMatcher::make(device, image, way.settings));
       Errors errors;
       std::vector<FieldVector> vectors;
       for (const fields::Pair& pair : pairs) {
@@ -236,18 +235,18 @@ void write_file(const std::string& path, const std::string& head,
 
 void write_pairs(const Options& options) {
   const std::string head =
-      "P5\n" + std::to_string(picture.width) + ' ' + std::to_string(picture.height) + "\n255\n";
+      "P5\n" + std::to_string(image.width) + ' ' + std::to_string(image.height) + "\n255\n";
   for (const Case& one : cases) {
     if (!is_wanted(options, one.name)) continue;
     int number = 0;
     for (const fields::Pair& pair : one.make()) {
-      std::vector<float> truth(static_cast<std::size_t>(2 * picture.area()));
-      for (int y = 0; y < picture.height; ++y)
-        for (int x = 0; x < picture.width; ++x) {
+      std::vector<float> truth(static_cast<std::size_t>(2 * image.area()));
+      for (int y = 0; y < image.height; ++y)
+        for (int x = 0; x < image.width; ++x) {
           const fields::Point moved = pair.truth({double(x), double(y)});
-          const std::size_t at = std::size_t(y) * picture.width + x;
+          const std::size_t at = std::size_t(y) * image.width + x;
           truth[at] = static_cast<float>(moved.x);
-          truth[at + static_cast<std::size_t>(picture.area())] = static_cast<float>(moved.y);
+          truth[at + static_cast<std::size_t>(image.area())] = static_cast<float>(moved.y);
         }
       const std::string path =
           options.folder + '/' + one.name + '-' + std::to_string(number++) + '-';
@@ -312,8 +311,8 @@ void measure_speed(const Options& options, const Device& device) {
     std::vector<FieldMatcher> matchers;
     while (matchers.size() < options.matchers)
       matchers.push_back(require(FieldMatcher::make(device, size, row.settings)));
-    // In the device's memory, as decoders leave pictures.
-    const auto upload = [&](const fields::Picture& from) {
+    // In the device's memory, as decoders leave images.
+    const auto upload = [&](const fields::GrayImage& from) {
       const std::vector<std::byte> pixels = pixels_as(row.settings.type, from.pixels);
       Block block = require(Block::make(device.backend, pixels.size()));
       require(runtime(device.backend)

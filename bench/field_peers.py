@@ -34,7 +34,7 @@ from compare import machine
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """Of windows, in pixels; vectors nearer to the picture's edge than `margin` are left out."""
+    """Of windows, in pixels; vectors nearer to the image's edge than `margin` are left out."""
 
     window: int
     spacing: int
@@ -83,7 +83,7 @@ def openpiv_search(before, after, layout, _):
 
 
 def corners(shape, layout):
-    """Of windows whose whole range is inside the picture."""
+    """Of windows whose whole range is inside the image."""
     reach = layout.search_range
     return np.meshgrid(*(np.arange(reach, length - layout.window - reach, layout.spacing) for length in shape[::-1]))
 
@@ -149,8 +149,8 @@ PROGRAMS = {  # what it needs, f(before, after, layout, device) -> x, y, dx, dy,
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """Two pictures, the displacement of what they show as two planes, and whether that is given for the middle of the
-    way or for the place in the first picture."""
+    """Two images, the displacement of what they show as two planes, and whether that is given for the middle of the
+    way or for the place in the first image."""
 
     case: str
     before: np.ndarray

@@ -9,8 +9,8 @@
 //               [--max-peaks=N] [--threshold=SCORE] [--bits=N] [--matchers=N]
 //
 // GLOB picks cases, which are called FRAME/SIDE/COUNT, such as 1920x1080/64/32. They are made of
-// random bytes, of several sizes, or of the picture --frame, such as a photograph (matches.py goes
-// through several); templates are cut from it. With --template the pictures in the files are the
+// random bytes, of several sizes, or of the image --frame, such as a photograph (matches.py goes
+// through several); templates are cut from it. With --template the images in the files are the
 // only case; its `side` is the first template's width. --mask=disc: what counts of a template is
 // the inscribed ellipse. --peaks writes what the last case found, as CSV. --bits, 9 to 16: pixels
 // of so many bits in words of 16, the bytes with random bits below them. --angles (degrees),
@@ -31,7 +31,7 @@
 
 #include <xcorr/match.hpp>
 
-#include "match_pictures.hpp"
+#include "match_images.hpp"
 #include "median_time.hpp"
 
 namespace {
@@ -54,11 +54,11 @@ struct Options {
 };
 
 /// The inscribed ellipse of each template.
-std::vector<Picture> discs_of(std::span<const MatrixView> templates) {
-  std::vector<Picture> masks;
+std::vector<Image> discs_of(std::span<const MatrixView> templates) {
+  std::vector<Image> masks;
   for (const MatrixView& t : templates) {
     const auto [width, height] = t.size;
-    Picture mask{{width, height}, {}, ElementType::u8};
+    Image mask{{width, height}, {}, ElementType::u8};
     for (int y = 0; y < height; ++y)
       for (int x = 0; x < width; ++x) {
         const double u = (2 * x + 1.0) / width - 1, v = (2 * y + 1.0) / height - 1;
@@ -81,14 +81,14 @@ void write_peaks(const std::string& path, const std::vector<Peak>& peaks) {
 }
 
 void bench(const Device& device, const Options& options, const std::string& kernel,
-           const Picture& picture, std::span<const MatrixView> templates) {
-  const Size size = picture.size;
+           const Image& image, std::span<const MatrixView> templates) {
+  const Size size = image.size;
   const int side = templates.front().size.width;
-  const UploadedFrame frame = upload(device, picture);
-  std::vector<Picture> discs;
+  const UploadedFrame frame = upload(device, image);
+  std::vector<Image> discs;
   std::vector<MatrixView> masks;
   if (options.disc) discs = discs_of(templates);
-  for (const Picture& mask : discs) masks.push_back(mask.view());
+  for (const Image& mask : discs) masks.push_back(mask.view());
   MatchSettings settings;
   settings.kernel = kernel;
   settings.poses = options.poses;
@@ -98,7 +98,7 @@ void bench(const Device& device, const Options& options, const std::string& kern
   for (int i = 0; i < options.matchers; ++i) {
     matchers.push_back(require(Matcher::create(device)));
     require(matchers.back().set_templates(templates, masks));
-    if (const Status s = matchers.back().prepare(picture.type, size, settings); !s.ok()) {
+    if (const Status s = matchers.back().prepare(image.type, size, settings); !s.ok()) {
       std::fprintf(stderr, "match_bench: %s %dx%d: %s\n", kernel.c_str(), side, side,
                    s.message().c_str());
       return;
@@ -127,11 +127,11 @@ void bench(const Device& device, const Options& options, const std::string& kern
 }
 
 void bench_files(const Device& device, const Options& options, const std::string& kernel) {
-  std::vector<Picture> pictures;
+  std::vector<Image> images;
   std::vector<MatrixView> views;
   for (const std::string& path : options.templates) {
-    pictures.push_back(deepened(require(read_pgm(path)), options.bits));
-    views.push_back(pictures.back().view());
+    images.push_back(deepened(require(read_pgm(path)), options.bits));
+    views.push_back(images.back().view());
   }
   bench(device, options, kernel, deepened(require(read_pgm(options.frame)), options.bits), views);
 }
@@ -197,18 +197,18 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-/// Templates that are cut from the picture.
-void bench_picture(const Device& device, const Options& options, const std::string& kernel,
-                   const Picture& picture) {
+/// Templates that are cut from the image.
+void bench_image(const Device& device, const Options& options, const std::string& kernel,
+                 const Image& image) {
   for (const int side : {16, 32, 64, 128})
     for (const int count : {1, 32})
-      if (fnmatch(options.filter.c_str(), name_of(picture.size, side, count).c_str(), 0) == 0)
-        bench(device, options, kernel, picture, cut(picture, side, count));
+      if (fnmatch(options.filter.c_str(), name_of(image.size, side, count).c_str(), 0) == 0)
+        bench(device, options, kernel, image, cut(image, side, count));
 }
 
 void bench_random(const Device& device, const Options& options, const std::string& kernel) {
   for (const Size size : {Size{192, 192}, Size{640, 480}, Size{1920, 1080}, Size{3840, 2160}})
-    bench_picture(device, options, kernel, deepened(random_picture(size), options.bits));
+    bench_image(device, options, kernel, deepened(random_image(size), options.bits));
 }
 
 }  // namespace
@@ -223,8 +223,8 @@ int main(int argc, char** argv) {
     if (options.frame.empty())
       bench_random(device, options, kernel);
     else if (options.templates.empty())
-      bench_picture(device, options, kernel,
-                    deepened(require(read_pgm(options.frame)), options.bits));
+      bench_image(device, options, kernel,
+                  deepened(require(read_pgm(options.frame)), options.bits));
     else
       bench_files(device, options, kernel);
 }

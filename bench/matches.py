@@ -5,7 +5,7 @@
     matches.py --match-bench build/bench/match_bench --output bench/results/GPU-match.csv
 
 Templates of 16x16 to 128x128, one and 32 of them, in frames of 1920x1080 of photographs, video and noise (see
-pictures.py), without masks and masked by discs; one of 64x64 in a window of 192x192 and in 3840x2160. Each
+images.py), without masks and masked by discs; one of 64x64 in a window of 192x192 and in 3840x2160. Each
 template's best peak has to be where it was cut out: results that are wrong get no line, and the exit status is 1.
 """
 import argparse
@@ -16,7 +16,7 @@ import pathlib
 import sys
 import tempfile
 
-import pictures
+import images
 from compare import machine, ours, say
 from peers.problem import Problem
 
@@ -48,7 +48,7 @@ def parse(arguments=None):
         help='cuda or cpu; default: cuda where there is a driver')
     add('--kernel', default='auto', help="match()'s correlate variant")
     add('--seconds', type=float, default=0.1, help='time for each figure, default 0.1')
-    add('--contents', default=','.join(pictures.CONTENTS), help=f'default {",".join(pictures.CONTENTS)}')
+    add('--contents', default=','.join(images.CONTENTS), help=f'default {",".join(images.CONTENTS)}')
     add('--frame', type=size, default=FRAME, help='WIDTHxHEIGHT, default 1920x1080')
     add('--other-frames', type=lambda text: [size(part) for part in text.split(',')], default=OTHER_FRAMES,
         help='with commas, default 192x192,3840x2160')

@@ -21,7 +21,7 @@ import numpy as np
 import xcorr
 
 from compare import machine
-from posing import pictures, scenes, shifts
+from posing import images, scenes, shifts
 from posing.judge import Judge
 
 KINDS = (scenes.Kind(64), scenes.Kind(64, 'disc'), scenes.Kind(128), scenes.Kind(128, 'disc'), scenes.Kind(96, 'bar'),
@@ -55,7 +55,7 @@ def search(kind, photographs, options):
 
 
 def scene_rows(options):
-    photographs = list(pictures.photographs().values())
+    photographs = list(images.photographs().values())
     for kind in KINDS:
         if fnmatch.fnmatch(kind.name, options.filter):
             yield search(kind, photographs, options)
@@ -90,7 +90,7 @@ def shift_rows(options):
         print(f'left out: {why}', file=sys.stderr)
     errors = {name: [] for name in ways}
     random = np.random.default_rng(1)
-    for photograph in pictures.photographs().values():
+    for photograph in images.photographs().values():
         for template, frame, true in shifts.pairs(photograph, options.side, options.noise, random):
             found = {name: np.hypot(*np.subtract(way(template, frame), true)) for name, way in ways.items()}
             if found['none'] < 1:  # else another place looks more like it

@@ -7,7 +7,7 @@
 On a photograph (scikit-image's `retina`, gray, tiled where it is too small), 8-bit, by ccoeff-normed. On a GPU the
 arrays are CuPy's or PyTorch's, whichever are installed, and a time ends when the stream is idle. Programs take turns,
 call by call, so that what else the machine does concerns them alike. `library` is the same work by the module's
-functions with the pictures prepared and the result's memory there. `overhead_us` is the median of what match_template
+functions with the images prepared and the result's memory there. `overhead_us` is the median of what match_template
 takes outside of the library's calls, by a timer inside; `layer_us` the same where the library does nothing, so that
 all of Python is in the caches.
 CuPy's own correlation, which is not normalised, stands beside the normalised ones.
@@ -43,10 +43,10 @@ def library_call(image, template):
     place = _arrays.place_of(image, 'image', None)
     shape = (image.shape[0] - template.shape[0] + 1, image.shape[1] - template.shape[1] + 1)
     out = place.empty(shape, 'f4')
-    pictures = [place.picture(each, 'array', _arrays.MATCHED) for each in (image, template)]
+    prepared = [place.image(each, 'array', _arrays.MATCHED) for each in (image, template)]
     target, method = place.target(out), _settings.method_number('ccoeff-normed')
     scorer = _scores._Scorer(place.device, 'u1', tuple(image.shape), tuple(template.shape), None)
-    return lambda: scorer.score(*pictures, method, target, place.stream)
+    return lambda: scorer.score(*prepared, method, target, place.stream)
 
 
 def in_turn(runs, wait, seconds):

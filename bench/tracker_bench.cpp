@@ -16,7 +16,7 @@
 
 #include <xcorr/tracker.hpp>
 
-#include "match_pictures.hpp"
+#include "match_images.hpp"
 #include "median_time.hpp"
 
 namespace {
@@ -27,7 +27,7 @@ constexpr Size frame_size{1920, 1080};
 constexpr int side = 64;
 
 void bench(const Device& device, const TrackerSettings& settings, double seconds, int count) {
-  const UploadedFrame frame = upload(device, random_picture(frame_size));
+  const UploadedFrame frame = upload(device, random_image(frame_size));
   std::vector<TargetBox> targets, beside, away;
   for (int i = 0; i < count; ++i) {
     const double x = 150.0 + (401 * i) % (frame_size.width - 364);
@@ -40,13 +40,13 @@ void bench(const Device& device, const TrackerSettings& settings, double seconds
   Tracker tracker = require(Tracker::create(device, settings));
   const double train_ms =
       median_time(seconds, [&] { require(tracker.train(frame.view, targets)); });
-  std::vector<Sight> sights;
+  std::vector<FilterDetection> filter_detections;
   const double again_ms =
-      median_time(seconds, [&] { require(tracker.locate(frame.view, away, sights)); });
+      median_time(seconds, [&] { require(tracker.locate(frame.view, away, filter_detections)); });
   const double locate_ms =
-      median_time(seconds, [&] { require(tracker.locate(frame.view, beside, sights)); });
+      median_time(seconds, [&] { require(tracker.locate(frame.view, beside, filter_detections)); });
   for (int i = 0; i < count; ++i) {
-    const Box &found = sights[i].box, &right = targets[i].box;
+    const Box &found = filter_detections[i].box, &right = targets[i].box;
     const double x = found.x + found.width / 2 - right.x - side / 2.0;
     const double y = found.y + found.height / 2 - right.y - side / 2.0;
     if (std::hypot(x, y) > 2)

@@ -4,9 +4,9 @@
 
     GST_PLUGIN_PATH_1_0=build/plugin bench/tracks.py FOLDER...
     bench/tracks.py --element= --element='template-update=0.1' --opencv=CSRT,KCF --csv=tracks.csv FOLDER...
-    bench/tracks.py --made=build/bench/made_sequences
+    bench/tracks.py --made=build/bench/synthetic_sequences
 
-A FOLDER is a sequence: pictures or a video, and groundtruth_rect.txt, groundtruth.txt or gt.txt, in it or below.
+A FOLDER is a sequence: images or a video, and groundtruth_rect.txt, groundtruth.txt or gt.txt, in it or below.
 Every tracker is shown the target in the same frames, and followed from there to the end. What is counted:
 docs/evaluation.md.
 """
@@ -117,7 +117,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add('folders', nargs='*', metavar='FOLDER', help='a sequence')
-    add('--made', metavar='PROGRAM', help='made_sequences: the sequences that it draws instead, each from its first frame')
+    add('--made', metavar='PROGRAM', help='synthetic_sequences: the sequences that it draws instead, each from its first frame')
     add('--element', action='append', metavar='PROPERTIES',
         help="cudaxcorr with these, such as 'threshold=0.6 max-peaks=2'; several times: as many rows. Default: none")
     add('--opencv', metavar='NAMES', help='its trackers: all, or some of CSRT, KCF, MOSSE, MIL with commas')

@@ -7,10 +7,10 @@
 //   window_bench [--backend=cpu|cuda] [--seconds=S] [--host] [--max-peaks=N] [--windows=N]
 //                [--frame=PGM [--poses]]
 //
-// The frame is 1920x1080 random bytes or the picture, windows are 192x192 with a target of 64x64 in
+// The frame is 1920x1080 random bytes or the image, windows are 192x192 with a target of 64x64 in
 // the middle, all of them different or with copies of one; up to --windows of them. --host: the
 // frame is in the host's memory, pinned. --poses: each target is searched within 15 degrees and
-// 10 % of its last pose, as tracks do while it turns and grows; a picture, since of random bytes no
+// 10 % of its last pose, as tracks do while it turns and grows; an image, since of random bytes no
 // level above full size shows anything.
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@
 
 #include <xcorr/window_matcher.hpp>
 
-#include "match_pictures.hpp"
+#include "match_images.hpp"
 #include "median_time.hpp"
 
 namespace {
@@ -41,11 +41,11 @@ struct Options {
 };
 
 /// Gray levels.
-double deviation(const Picture& picture, const Rect& part) {
+double deviation(const Image& image, const Rect& part) {
   double sum = 0, squares = 0;
   for (int y = part.y; y < part.y + part.height; ++y)
     for (int x = part.x; x < part.x + part.width; ++x) {
-      const double pixel = picture.pixels[std::size_t(y) * picture.size.width + x];
+      const double pixel = image.pixels[std::size_t(y) * image.size.width + x];
       sum += pixel;
       squares += pixel * pixel;
     }
@@ -53,15 +53,15 @@ double deviation(const Picture& picture, const Rect& part) {
   return std::sqrt(std::max(0.0, squares / n - sum * sum / n / n));
 }
 
-/// The middles of windows, where the picture shows something.
-std::vector<Rect> targets_in(const Picture& picture, int count) {
+/// The middles of windows, where the image shows something.
+std::vector<Rect> targets_in(const Image& image, int count) {
   constexpr double least_deviation = 20;
   std::vector<Rect> targets;
   for (int i = 0; std::ssize(targets) < count; ++i) {
     const Rect place{margin + (5 + 401 * i) % (frame_size.width - window_side),
                      margin + (11 + 173 * i) % (frame_size.height - window_side), side, side};
-    if (deviation(picture, place) >= least_deviation) targets.push_back(place);
-    if (i > 100 * count) fail({Code::invalid_argument, "the picture shows too little"});
+    if (deviation(image, place) >= least_deviation) targets.push_back(place);
+    if (i > 100 * count) fail({Code::invalid_argument, "the image shows too little"});
   }
   return targets;
 }
@@ -76,32 +76,31 @@ PoseRange near_upright() {
   return poses;
 }
 
-MatrixView part_of(const Picture& picture, const Rect& part) {
-  MatrixView view = picture.view();
-  view.data = picture.pixels.data() + part.y * view.pitch + part.x;
+MatrixView part_of(const Image& image, const Rect& part) {
+  MatrixView view = image.view();
+  view.data = image.pixels.data() + part.y * view.pitch + part.x;
   view.size = part.size();
   return view;
 }
 
 /// The first target is copied to the places of the others.
-void make_same(Picture& picture, std::span<const Rect> targets) {
+void make_same(Image& image, std::span<const Rect> targets) {
   const auto row = [&](const Rect& part, int y) {
-    return picture.pixels.begin() + (part.y + y) * frame_size.width + part.x;
+    return image.pixels.begin() + (part.y + y) * frame_size.width + part.x;
   };
   for (const Rect& target : targets.subspan(1))
     for (int y = 0; y < side; ++y) std::copy_n(row(targets[0], y), side, row(target, y));
 }
 
 void bench(const Device& device, const Options& options, int count, bool same) {
-  Picture picture =
-      options.frame.empty() ? random_picture(frame_size) : require(read_pgm(options.frame));
-  if (picture.size != frame_size)
+  Image image = options.frame.empty() ? random_image(frame_size) : require(read_pgm(options.frame));
+  if (image.size != frame_size)
     fail({Code::invalid_argument, options.frame + " is not of 1920x1080 pixels"});
-  const std::vector<Rect> targets = targets_in(picture, count);
-  if (same) make_same(picture, targets);
-  const UploadedFrame frame = upload(device, picture, options.memory);
+  const std::vector<Rect> targets = targets_in(image, count);
+  if (same) make_same(image, targets);
+  const UploadedFrame frame = upload(device, image, options.memory);
   std::vector<MatrixView> templates;
-  for (int i = 0; i < (same ? 1 : count); ++i) templates.push_back(part_of(picture, targets[i]));
+  for (int i = 0; i < (same ? 1 : count); ++i) templates.push_back(part_of(image, targets[i]));
   MatchSettings settings;
   settings.max_peaks = options.max_peaks;
   settings.threshold = 0.2;

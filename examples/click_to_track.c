@@ -3,7 +3,7 @@
  * Shows a video in a window; drag a box in it, or click, and what is there is followed. The video
  * sink sends mouse events upstream as GstNavigation events. At cudaxcorr the box becomes the
  * template, by `capture-template`. A new box replaces it, another mouse button removes it. Keys, of
- * which the picture has a list: space pauses and goes on, a full stop shows the next frame, + and -
+ * which the image has a list: space pauses and goes on, a full stop shows the next frame, + and -
  * change the threshold, s saves the patch, h hides the list, q ends.
  *
  *   click-to-track --loop clip.mp4
@@ -96,12 +96,12 @@ static GstSample* converted(GstSample* sample, const char* to, GError** error) {
   return result;
 }
 
-/* A part of a picture of RGB. NULL if its pixels cannot be read. */
-static GstSample* cropped(GstSample* picture, const GstVideoRectangle* box) {
+/* A part of an image of RGB. NULL if its pixels cannot be read. */
+static GstSample* cropped(GstSample* image, const GstVideoRectangle* box) {
   GstVideoInfo info;
   GstVideoFrame from, to;
-  gst_video_info_from_caps(&info, gst_sample_get_caps(picture));
-  if (!gst_video_frame_map(&from, &info, gst_sample_get_buffer(picture), GST_MAP_READ)) return NULL;
+  gst_video_info_from_caps(&info, gst_sample_get_caps(image));
+  if (!gst_video_frame_map(&from, &info, gst_sample_get_buffer(image), GST_MAP_READ)) return NULL;
   gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, (guint)box->w, (guint)box->h);
   GstBuffer* buffer = gst_buffer_new_allocate(NULL, GST_VIDEO_INFO_SIZE(&info), NULL);
   gst_video_frame_map(&to, &info, buffer, GST_MAP_WRITE);
@@ -130,8 +130,8 @@ static void save_patch(App* app) {
     g_printerr("click-to-track: there is no patch to save yet\n");
     return;
   }
-  GstSample* picture = converted(captured, "video/x-raw,format=RGB", &error);
-  GstSample* patch = picture != NULL ? cropped(picture, &box) : NULL;
+  GstSample* image = converted(captured, "video/x-raw,format=RGB", &error);
+  GstSample* patch = image != NULL ? cropped(image, &box) : NULL;
   GstSample* png = patch != NULL ? converted(patch, "image/png", &error) : NULL;
   if (png != NULL && gst_buffer_map(gst_sample_get_buffer(png), &map, GST_MAP_READ)) {
     if (g_file_set_contents(app->options->save, (const char*)map.data, (gssize)map.size, &error))
@@ -141,7 +141,7 @@ static void save_patch(App* app) {
   if (error != NULL) g_printerr("click-to-track: %s\n", error->message);
   g_clear_error(&error);
   gst_sample_unref(captured);
-  if (picture != NULL) gst_sample_unref(picture);
+  if (image != NULL) gst_sample_unref(image);
   if (patch != NULL) gst_sample_unref(patch);
   if (png != NULL) gst_sample_unref(png);
 }

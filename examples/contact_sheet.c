@@ -109,13 +109,13 @@ int contact_sheet_write(const char* clip, int frames, const char* file) {
   if (pipeline == NULL) return EXIT_WRONG;
 
   Sheet sheet = {g_malloc0(SHEET_BYTES), frames, 0};
-  Pictures picture = {SHEET_WIDTH, SHEET_HEIGHT, 1, draw, &sheet};
+  Images image = {SHEET_WIDTH, SHEET_HEIGHT, 1, draw, &sheet};
   pipeline_set_location(pipeline, "source", clip);
   pipeline_add_probe(pipeline, "sink", "sink", on_frame, &sheet);
   int result = pipeline_run(pipeline);
   if (result == EXIT_RIGHT) {
     label(&sheet);
-    result = pipeline_encode(&picture, 1, "pngenc", file);
+    result = pipeline_encode(&image, 1, "pngenc", file);
   }
   g_free(sheet.pixels);
   return result;

@@ -150,8 +150,8 @@ static int annotate_clip(const Files* files, const Options* options) {
 static int make_clip(const Files* files, const Options* options) {
   Scene* scene = scene_new();
   if (scene == NULL) return EXIT_WRONG;
-  Pictures clip = {SCENE_WIDTH, SCENE_HEIGHT, options->frames, scene_draw_frame, scene};
-  Pictures patch = {TARGET_WIDTH, TARGET_HEIGHT, 1, scene_draw_target, scene};
+  Images clip = {SCENE_WIDTH, SCENE_HEIGHT, options->frames, scene_draw_frame, scene};
+  Images patch = {TARGET_WIDTH, TARGET_HEIGHT, 1, scene_draw_target, scene};
   int result = pipeline_encode(&clip, SCENE_FPS, VIDEO_ENCODER, files->clip);
   if (result == EXIT_RIGHT) result = pipeline_encode(&patch, SCENE_FPS, "pngenc", files->patch);
   if (result == EXIT_RIGHT && !write_truth(options->frames, files->truth)) result = EXIT_WRONG;

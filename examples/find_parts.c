@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Finds parts at any angle in a picture, prints where they are and draws them: all that is needed
+ * Finds parts at any angle in an image, prints where they are and draws them: all that is needed
  * of cudaxcorr for that. What is transparent in the template does not count.
  *
- *   find-parts --output=found.png picture.jpg part.png
- *   find-parts --scales=0.8,1.25 --max-peaks=3 picture.jpg part.png
+ *   find-parts --output=found.png image.jpg part.png
+ *   find-parts --scales=0.8,1.25 --max-peaks=3 image.jpg part.png
  */
 #include <gst/gst.h>
 
@@ -16,7 +16,7 @@ typedef struct {
   double threshold; /* the least score */
   int max_peaks;    /* parts at most */
   char* scales;     /* "least,most"; NULL: the template's size */
-  char** operands;  /* picture and template */
+  char** operands;  /* image and template */
 } Options;
 
 static GstPadProbeReturn print_parts(GstPad* pad, GstPadProbeInfo* info, gpointer user_data) {
@@ -69,20 +69,20 @@ static GstElement* make_pipeline(const Options* options, GError** error) {
 static gboolean parse_options(int argc, char** argv, Options* options, GError** error) {
   GOptionEntry entries[] = {
       {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options->output,
-       "Write the picture there, as PNG, with what was found drawn", "FILE"},
+       "Write the image there, as PNG, with what was found drawn", "FILE"},
       {"threshold", 't', 0, G_OPTION_ARG_DOUBLE, &options->threshold, "The least score (0.7)", "S"},
       {"max-peaks", 'n', 0, G_OPTION_ARG_INT, &options->max_peaks, "Parts at most (32)", "N"},
       {"scales", 's', 0, G_OPTION_ARG_STRING, &options->scales, "Sizes as factors (1,1)",
        "LEAST,MOST"},
       {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->operands, NULL,
-       "PICTURE TEMPLATE"},
+       "IMAGE TEMPLATE"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
-  if (!play_parse_options(entries, "PICTURE is a file or a URI, TEMPLATE an image file.", argc,
-                          argv, error))
+  if (!play_parse_options(entries, "IMAGE is a file or a URI, TEMPLATE an image file.", argc, argv,
+                          error))
     return FALSE;
   if (options->operands == NULL || g_strv_length(options->operands) != 2) {
     g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
-                        "needs a picture and a template; see --help");
+                        "needs an image and a template; see --help");
     return FALSE;
   }
   return TRUE;

@@ -58,23 +58,23 @@ void pipeline_add_probe(GstElement* pipeline, const char* name, const char* pad,
   gst_object_unref(element);
 }
 
-/* The pictures for an appsrc, one each time that it needs data. */
+/* The images for an appsrc, one each time that it needs data. */
 typedef struct {
-  const Pictures* pictures;
+  const Images* images;
   int fps, next;
 } Supply;
 
 static void on_need_data(GstAppSrc* source, guint length, gpointer user_data) {
   Supply* supply = user_data;
-  const Pictures* pictures = supply->pictures;
+  const Images* images = supply->images;
   (void)length;
-  if (supply->next == pictures->count) {
+  if (supply->next == images->count) {
     gst_app_src_end_of_stream(source);
     return;
   }
-  gsize bytes = (gsize)4 * pictures->width * pictures->height;
+  gsize bytes = (gsize)4 * images->width * images->height;
   guint8* pixels = g_malloc(bytes);
-  pictures->draw(pictures->data, supply->next, pixels);
+  images->draw(images->data, supply->next, pixels);
   GstBuffer* buffer = gst_buffer_new_wrapped(pixels, bytes);
   GST_BUFFER_PTS(buffer) = gst_util_uint64_scale(supply->next, GST_SECOND, supply->fps);
   GST_BUFFER_DURATION(buffer) = GST_SECOND / supply->fps;
@@ -82,16 +82,16 @@ static void on_need_data(GstAppSrc* source, guint length, gpointer user_data) {
   gst_app_src_push_buffer(source, buffer);
 }
 
-int pipeline_encode(const Pictures* pictures, int fps, const char* encoder, const char* file) {
+int pipeline_encode(const Images* images, int fps, const char* encoder, const char* file) {
   char* description = g_strdup_printf(
       "appsrc name=source format=time caps=video/x-raw,format=RGBx,width=%d,height=%d,"
       "framerate=%d/1 ! videoconvert ! %s ! filesink name=sink",
-      pictures->width, pictures->height, fps, encoder);
+      images->width, images->height, fps, encoder);
   GstElement* pipeline = pipeline_parse(description);
   g_free(description);
   if (pipeline == NULL) return EXIT_WRONG;
 
-  Supply supply = {pictures, fps, 0};
+  Supply supply = {images, fps, 0};
   GstElement* source = gst_bin_get_by_name(GST_BIN(pipeline), "source");
   GstAppSrcCallbacks callbacks = {.need_data = on_need_data};
   gst_app_src_set_callbacks(GST_APP_SRC(source), &callbacks, &supply, NULL);
@@ -105,7 +105,7 @@ typedef struct {
   guint8* pixels;
 } Photograph;
 
-static GstPadProbeReturn on_picture(GstPad* pad, GstPadProbeInfo* info, gpointer user_data) {
+static GstPadProbeReturn on_image(GstPad* pad, GstPadProbeInfo* info, gpointer user_data) {
   Photograph* photograph = user_data;
   (void)pad;
   g_free(photograph->pixels);
@@ -123,7 +123,7 @@ guint8* pipeline_decode(const char* photograph, int width, int height) {
   g_free(description);
   if (pipeline == NULL) return NULL;
   Photograph decoded = {(gsize)4 * width * height, NULL};
-  pipeline_add_probe(pipeline, "sink", "sink", on_picture, &decoded);
+  pipeline_add_probe(pipeline, "sink", "sink", on_image, &decoded);
   if (pipeline_run(pipeline) != EXIT_RIGHT) g_clear_pointer(&decoded.pixels, g_free);
   return decoded.pixels;
 }

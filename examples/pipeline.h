@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The demo's pipelines: making one from a launch line, running it to its end, encoding generated
- * pictures into a file, decoding a photograph. Errors are reported in one line on stderr.
+ * images into a file, decoding a photograph. Errors are reported in one line on stderr.
  */
 #pragma once
 
@@ -16,13 +16,13 @@ G_BEGIN_DECLS
  * a skipped test). */
 enum { EXIT_RIGHT = 0, EXIT_WRONG = 1, EXIT_USAGE = 2, EXIT_NO_DEVICE = 77 };
 
-/* A picture, or a row of them: `draw` fills width x height pixels of 4 bytes, R G B and an unused
+/* An image, or a row of them: `draw` fills width x height pixels of 4 bytes, R G B and an unused
  * one. */
 typedef struct {
   int width, height, count;
   void (*draw)(gconstpointer data, int index, guint8* rgbx);
   gconstpointer data;
-} Pictures;
+} Images;
 
 /* NULL if it cannot be made. */
 GstElement* pipeline_parse(const char* description);
@@ -37,8 +37,8 @@ void pipeline_set_location(GstElement* pipeline, const char* name, const char* f
 void pipeline_add_probe(GstElement* pipeline, const char* name, const char* pad,
                         GstPadProbeCallback probe, gpointer user_data);
 
-/* Writes the pictures into a file through the elements of the launch line `encoder`. */
-int pipeline_encode(const Pictures* pictures, int fps, const char* encoder, const char* file);
+/* Writes the images into a file through the elements of the launch line `encoder`. */
+int pipeline_encode(const Images* images, int fps, const char* encoder, const char* file);
 
 /* The pixels of one of the program's own photographs, which has that size: width x height of 4
  * bytes, R G B and an unused one. NULL if it cannot be decoded. Free with g_free(). */

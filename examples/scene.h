@@ -2,7 +2,7 @@
  *
  * The demo's scene, made of photographs: gravel seen by a camera that pans, shakes and changes its
  * exposure, and a face that moves over it on its own path. For a second, in frames 85 to 114, it is
- * hidden behind a brick wall at the picture's left edge, on which hangs its mirror image. The
+ * hidden behind a brick wall at the image's left edge, on which hangs its mirror image. The
  * target's true position is known exactly.
  */
 #pragma once

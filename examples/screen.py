@@ -35,7 +35,7 @@ class Screen:
         """xdotool's commands, such as "mousemove", x, y, "mousedown", 1."""
         subprocess.run(["xdotool", *map(str, actions)], check=True, env=self.environment)
 
-    def picture(self, file, x, y, width, height):
+    def image(self, file, x, y, width, height):
         """Writes a part of the screen as PNG and gives its pixels, 3 bytes each, R G B. The width is
         a multiple of 4."""
         raw = file.with_suffix(".rgb")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Holds the picture of a shaking camera still: each frame is moved back by what the median window
- * of its displacement field has moved since the first frame. What moves in the picture by itself
+ * Holds the image of a shaking camera still: each frame is moved back by what the median window
+ * of its displacement field has moved since the first frame. What moves in the image by itself
  * does not matter as long as it is less than half of it.
  *
  *   stabilise shaky.mp4
@@ -22,7 +22,7 @@ typedef struct {
   char** operands; /* what is left of the command line */
 } Options;
 
-/* How far the picture has moved since the first frame, or the first after a cut. */
+/* How far the image has moved since the first frame, or the first after a cut. */
 typedef struct {
   GstElement* box;
   double x, y;

@@ -49,7 +49,7 @@ def make_clip(programs, folder, backend="cpu", frames=FRAMES):
 
 
 def gray_frames(clip, width, height):
-    """The frames of a clip or a picture, each the bytes of its luma."""
+    """The frames of a clip or an image, each the bytes of its luma."""
     raw = clip.with_suffix(".gray")
     run(["gst-launch-1.0", "-q", "filesrc", f"location={clip}", "!", "decodebin", "!",
          "videoconvert", "!", "video/x-raw,format=GRAY8", "!", "filesink", f"location={raw}"])
@@ -76,10 +76,10 @@ def check_annotated(folder, truth):
 
 def check_sheet(sheet):
     """Tiles have their numbers, white on black, in their lower left corners; below them is the legend."""
-    picture = sheet.read_bytes()
-    assert picture.startswith(b"\x89PNG"), sheet
+    image = sheet.read_bytes()
+    assert image.startswith(b"\x89PNG"), sheet
     width, height, row = 1280, 752, 180
-    assert struct.unpack(">II", picture[16:24]) == (width, height)
+    assert struct.unpack(">II", image[16:24]) == (width, height)
     (pixels,) = gray_frames(sheet, width, height)
     for left, bottom in [(left, row + top) for left in range(0, width, 320) for top in range(0, 4 * row, row)]:
         number = b"".join(pixels[y * width + left:y * width + left + 12] for y in range(bottom - 18, bottom - 3))
@@ -131,7 +131,7 @@ def test_follow(programs, source, folder):
 
 
 def test_follow_source(programs, source, folder):
-    """From a source given as text: the patch is not in its picture."""
+    """From a source given as text: the patch is not in its image."""
     make_clip(programs, folder)
     printed = run([programs / "follow", "--source=videotestsrc num-buffers=3 pattern=black",
                    folder / "patch.png"])
@@ -145,7 +145,7 @@ def test_follow_missing_template(programs, source, folder):
 
 
 def test_find_parts(programs, source, folder):
-    """Its picture is that of the page; docs/images/parts.py knows where the parts are."""
+    """Its image is that of the page; docs/images/parts.py knows where the parts are."""
     images = source / "docs/images"
     printed = run([programs / "find-parts", "--threshold=0.8", "--max-peaks=20", "--scales=1,1",
                    f"--output={folder}/found.png", images / "parts.jpg", images / "part.png"])
@@ -158,7 +158,7 @@ def test_find_parts(programs, source, folder):
 
 def test_find_parts_fails(programs, source, folder):
     part = source / "docs/images/part.png"
-    for operands, reason in ((["no such.jpg", part], "no such.jpg"), (["one"], "needs a picture"),
+    for operands, reason in ((["no such.jpg", part], "no such.jpg"), (["one"], "needs an image"),
                              ([part, "no such.png"], "no such.png")):
         done = subprocess.run([str(programs / "find-parts"), *operands], cwd=folder,
                               text=True, capture_output=True)
@@ -185,7 +185,7 @@ def need_screen():
 
 def test_click_to_track(programs, source, folder):
     """A box is dragged round the target, which is followed till the clip's end, also through the
-    second in which it hides. XCORR_SCREENSHOT=FILE keeps a picture of the screen."""
+    second in which it hides. XCORR_SCREENSHOT=FILE keeps an image of the screen."""
     need_screen()
     truth, _ = make_clip(programs, folder, frames=150)
     slow, shown = 25, 50  # where the target moves slowly, and later
@@ -203,7 +203,7 @@ def test_click_to_track(programs, source, folder):
             elif len(frames) == slow - 3 and not boxes:
                 screen.mouse("mousemove", left + 62, top + 50, "mouseup", 1)
             elif len(frames) == shown:
-                pixels = screen.picture(folder / "screen.png", 360, 70, 280, 220)
+                pixels = screen.image(folder / "screen.png", 360, 70, 280, 220)
     assert program.returncode == 0 and len(frames) == len(truth), frames
     assert boxes == [f"template 1: 62x50 at {left},{top}\n"], boxes
 
@@ -245,7 +245,7 @@ def test_click_to_track_keys(programs, source, folder):
 
         def white_pixels():
             """Where the hint is."""
-            return sum(min(pixel) > 200 for pixel in screen.picture(folder / "hint.png", 0, 316, 320, 44))
+            return sum(min(pixel) > 200 for pixel in screen.image(folder / "hint.png", 0, 316, 320, 44))
 
         def rest():
             """The lines that are there when no more come."""

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "select/select.hpp"
-#include "stages/filter.hpp"
+#include "stages/image/filter.hpp"
 
 namespace xcorr {
 namespace {
@@ -14,11 +14,11 @@ Status bad(const char* what) { return {Code::invalid_argument, what}; }
 
 Status check_problem(const FilterProblem& p) {
   const auto element = static_cast<std::int64_t>(size_of(p.type));
-  if (p.size.empty() || p.region.empty()) return bad("the picture or the region is empty");
-  if (p.count < 1) return bad("there must be at least one picture");
+  if (p.size.empty() || p.region.empty()) return bad("the image or the region is empty");
+  if (p.count < 1) return bad("there must be at least one image");
   if (p.region.x < 0 || p.region.y < 0 || p.region.x > p.size.width - p.region.width ||
       p.region.y > p.size.height - p.region.height)
-    return bad("the region reaches over the picture's edge");
+    return bad("the region reaches over the image's edge");
   if (p.pitch < p.size.width * element) return bad("the pitch is shorter than a row");
   if (p.pitch % element || p.stride % element)
     return bad("the pitch or the stride is not a whole number of elements");
@@ -75,9 +75,9 @@ std::size_t Filter::workspace_bytes() const {
   return impl_->variant->workspace_bytes(impl_->problem, impl_->device);
 }
 
-Status Filter::run(const void* pictures, void* filtered, void* workspace, Stream stream) try {
-  if (!pictures || !filtered || (!workspace && workspace_bytes())) return bad("a null pointer");
-  const stage::Filter::Buffers buffers{{workspace, stream}, pictures, filtered};
+Status Filter::run(const void* images, void* filtered, void* workspace, Stream stream) try {
+  if (!images || !filtered || (!workspace && workspace_bytes())) return bad("a null pointer");
+  const stage::Filter::Buffers buffers{{workspace, stream}, images, filtered};
   return impl_->variant->launch(impl_->problem, impl_->device, buffers, nullptr);
 } catch (const std::exception& thrown) {
   return status_of(thrown);

@@ -195,7 +195,7 @@ static inline void gst_cuda_xcorr_peak_rescale(GstCudaXCorrPeak* peak, gint widt
   const gdouble down = peak->nheight * height / peak->height;
   guint i;
 
-  /* Edges, which lie half a pixel before the centres of pixels, scale with the picture. */
+  /* Edges, which lie half a pixel before the centres of pixels, scale with the image. */
   peak->center_x = (peak->center_x + 0.5) * across - 0.5;
   peak->center_y = (peak->center_y + 0.5) * down - 0.5;
   for (i = 0; i < 8; i++)

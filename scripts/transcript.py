@@ -77,17 +77,17 @@ def install(shell):
 
 
 def functions(shell):
-    shell.section("Functions", "A part of a picture is found again, with the arguments of scikit-image's, OpenCV's and "
+    shell.section("Functions", "A part of an image is found again, with the arguments of scikit-image's, OpenCV's and "
                   "SciPy's functions.")
     shell.program("""\
 import numpy, xcorr
-picture = numpy.random.default_rng(0).integers(0, 256, (480, 640), "u1")
-part = picture[100:164, 200:264]
-scores = xcorr.match_template(picture, part)
+image = numpy.random.default_rng(0).integers(0, 256, (480, 640), "u1")
+part = image[100:164, 200:264]
+scores = xcorr.match_template(image, part)
 print(scores.shape, scores.dtype, numpy.unravel_index(scores.argmax(), scores.shape), scores.max())
-squares = xcorr.matchTemplate(picture, part, xcorr.TM_SQDIFF)
+squares = xcorr.matchTemplate(image, part, xcorr.TM_SQDIFF)
 print(numpy.unravel_index(squares.argmin(), squares.shape), squares.min())
-sums = xcorr.correlate2d(picture, part, "full")
+sums = xcorr.correlate2d(image, part, "full")
 print(sums.shape, sums.dtype, sums.max())
 """)
     shell.end()

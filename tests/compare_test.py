@@ -142,15 +142,15 @@ class Compare(unittest.TestCase):
             results = f'{folder}/results.csv'
             done = self.run_it(MATCH_BENCH, results)
             self.assertEqual(done.returncode, 0, done.stderr)
-            pictures = []
+            images = []
             for turn in ('first', 'second'):
                 subprocess.run([sys.executable, FOLDER / 'plot_compare.py', results, f'--output={folder}/{turn}'],
                                check=True)
-                pictures.append({path.name: path.read_text(encoding='utf-8')
+                images.append({path.name: path.read_text(encoding='utf-8')
                                  for path in sorted(pathlib.Path(folder, turn).iterdir())})
-        self.assertEqual(list(pictures[0]), ['comparison.svg', 'speed.svg'])
-        self.assertEqual(pictures[0], pictures[1])
-        for text in pictures[0].values():
+        self.assertEqual(list(images[0]), ['comparison.svg', 'speed.svg'])
+        self.assertEqual(images[0], images[1])
+        for text in images[0].values():
             self.assertIn('#e8590c', text)  # a line of ours
             self.assertIn('>cudaxcorr: scores and peaks<', text)  # its name, as text
             self.assertNotIn('dc:date', text)
@@ -183,20 +183,20 @@ class Matches(unittest.TestCase):
         self.assertEqual(len(done.stdout.splitlines()), 2)  # what ran, and the columns
 
 
-class Pictures(unittest.TestCase):
+class Images(unittest.TestCase):
     def test_sizes(self):
-        for content in pictures.CONTENTS:
+        for content in images.CONTENTS:
             for width, height in ((64, 48), (1000, 300), (4000, 1500)):
-                frame = pictures.CONTENTS[content](width, height)
+                frame = images.CONTENTS[content](width, height)
                 self.assertEqual((frame.shape, frame.dtype), ((height, width), np.uint8), content)
                 self.assertGreater(frame.std(), 15, content)
-                self.assertTrue(np.array_equal(frame, pictures.CONTENTS[content](width, height)), content)
+                self.assertTrue(np.array_equal(frame, images.CONTENTS[content](width, height)), content)
 
     def test_files(self):
         """Benchmarks read them, and what is on them is found at poses near the last one."""
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([sys.executable, FOLDER / 'pictures.py', folder], check=True)
-            self.assertEqual(sorted(path.stem for path in pathlib.Path(folder).iterdir()), sorted(pictures.CONTENTS))
+            subprocess.run([sys.executable, FOLDER / 'images.py', folder], check=True)
+            self.assertEqual(sorted(path.stem for path in pathlib.Path(folder).iterdir()), sorted(images.CONTENTS))
             done = subprocess.run([WINDOW_BENCH, '--backend=cpu', '--seconds=0', '--windows=1', '--max-peaks=1',
                                    f'--frame={folder}/photographs.pgm', '--poses'],
                                   check=True, text=True, stdout=subprocess.PIPE)
@@ -204,7 +204,7 @@ class Pictures(unittest.TestCase):
         self.assertEqual(rows, [('1', 'photographs.pgm', '15 degrees and 10 %')] * 2)
 
     def test_nothing_is_there_twice(self):
-        frame = pictures.collage(1920, 1080)
+        frame = images.collage(1920, 1080)
         parts = {frame[y:y + 45, x:x + 45].tobytes() for y in range(0, 1080, 45) for x in range(0, 1920, 45)}
         self.assertEqual(len(parts), len(range(0, 1080, 45)) * len(range(0, 1920, 45)))
 
@@ -217,7 +217,7 @@ if __name__ == '__main__':
     import numpy as np
     import compare
     import peers
-    import pictures
+    import images
     result = unittest.main(argv=sys.argv[:1], exit=False, verbosity=2).result
     bad, skipped = len(result.failures) + len(result.errors), len(result.skipped)
     print(f'{max(0, result.testsRun - bad - skipped)} passed, {bad} failed, {skipped} skipped')

@@ -66,8 +66,8 @@ class Counting(unittest.TestCase):
     @staticmethod
     def pair(of_middle):
         y, x = np.mgrid[:100, :120]
-        picture = np.zeros((100, 120), np.uint8)
-        return field_peers.Pair('', picture, picture, np.stack([0.05 * x, 0.02 * y]), of_middle)
+        image = np.zeros((100, 120), np.uint8)
+        return field_peers.Pair('', image, image, np.stack([0.05 * x, 0.02 * y]), of_middle)
 
     def test_truth(self):
         x, y = np.array([50, 60.25]), np.array([50, 40.5])

@@ -88,9 +88,9 @@ class Shifts(unittest.TestCase):
             np.testing.assert_allclose(there, still + 3 * right + 5 * down)
 
     def test_templates_lie_where_they_are_said_to(self):
-        picture = np.repeat(np.repeat(photograph(8), 4, 0), 4, 1)
+        image = np.repeat(np.repeat(photograph(8), 4, 0), 4, 1)
         found = 0
-        for template, frame, (x, y) in shifts.pairs(picture, 16, 0, np.random.default_rng(1)):
+        for template, frame, (x, y) in shifts.pairs(image, 16, 0, np.random.default_rng(1)):
             left, top = int(np.ceil(x)), int(np.ceil(y))
             if (left - x, top - y) == (0.25, 0):
                 window = 0.75 * frame[top:top + 16, left - 1:left + 15] + 0.25 * frame[top:top + 16, left:left + 16]
@@ -132,7 +132,7 @@ class Program(unittest.TestCase):
         import poses
         said = io.StringIO()
         photographs = {str(seed): photograph(seed, 400, 400) for seed in range(3)}
-        with mock.patch('posing.pictures.photographs', lambda: photographs), contextlib.redirect_stdout(said), \
+        with mock.patch('posing.images.photographs', lambda: photographs), contextlib.redirect_stdout(said), \
                 mock.patch('sys.argv', ['poses.py', *arguments, '--device=cpu']):
             poses.main()
         return [line.split('  ') for line in said.getvalue().splitlines()]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """No archives, objects or other blobs in git: tracked_files_test.py SOURCE
 
-A tracked file is text or a picture, and none that .gitignore names; none but pictures and results that a page names is
+A tracked file is text or an image, and none that .gitignore names; none but images and results that a page names is
 larger than 1 MiB.
 Skipped where there is no git or no checkout, as in a source archive.
 """
@@ -13,7 +13,7 @@ import sys
 SOURCE = pathlib.Path(sys.argv[1])
 SKIPPED = 77
 LARGEST = 1 << 20
-PICTURES = {'.png', '.jpg', '.svg'}
+IMAGES = {'.png', '.jpg', '.svg'}
 
 
 def tracked(*options):
@@ -34,10 +34,10 @@ def is_text(data):
 
 def fault(data, suffix, named_in_page):
     """What is wrong with a file of these bytes, or nothing."""
-    if len(data) > LARGEST and suffix not in PICTURES and not named_in_page:
+    if len(data) > LARGEST and suffix not in IMAGES and not named_in_page:
         return f'has {len(data)} bytes, and no page names it'
-    if suffix not in PICTURES and not is_text(data):
-        return 'is neither text nor a picture'
+    if suffix not in IMAGES and not is_text(data):
+        return 'is neither text nor an image'
     return ''
 
 
@@ -50,5 +50,5 @@ pages = ''.join(path.read_text(encoding='utf-8') for path in files if path.suffi
 faults = [f'{path.relative_to(SOURCE)} {said}' for path in files
           if (said := fault(path.read_bytes(), path.suffix, path.name in pages))]
 faults += [f'{path.relative_to(SOURCE)} is ignored' for path in tracked('-c', '-i', '--exclude-standard')]
-print('\n'.join(faults) or f'{len(files)} tracked files, each text or a picture')
+print('\n'.join(faults) or f'{len(files)} tracked files, each text or an image')
 sys.exit(1 if faults or not files else 0)

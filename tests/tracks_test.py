@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """bench/tracks.py counts right, reads what it says and names what it cannot use: tracks_test.py BENCH_FOLDER MADE
 
-On drawn sequences, which MADE writes. Without NumPy or GStreamer's Python bindings everything is skipped, without
+On synthetic sequences, which MADE writes. Without NumPy or GStreamer's Python bindings everything is skipped, without
 OpenCV or Matplotlib what needs them.
 """
 import csv
@@ -18,8 +18,8 @@ NAN = float('nan')
 ABSENT = [NAN] * 4
 
 
-def picture_files(folder, numbers, encoder, kind):
-    """Pictures with these numbers in their names, 32 x 16, each as bright as its number says."""
+def image_files(folder, numbers, encoder, kind):
+    """Images with these numbers in their names, 32 x 16, each as bright as its number says."""
     for number in numbers:
         subprocess.run(['gst-launch-1.0', '-q', 'videotestsrc', 'num-buffers=1', 'pattern=solid-color',
                         f'foreground-color={0xff000000 + number * 0x010101}', '!', 'video/x-raw,width=32,height=16',
@@ -83,10 +83,10 @@ class Sequences(unittest.TestCase):
             with self.subTest(text), self.assertRaisesRegex(sequences.Unusable, said):
                 self.truth(text)
 
-    def test_pictures_in_the_order_of_their_numbers(self):
+    def test_images_in_the_order_of_their_numbers(self):
         for encoder, kind in ('pngenc', 'png'), ('jpegenc', 'jpg'):
             with self.subTest(kind), tempfile.TemporaryDirectory() as folder:
-                picture_files(folder, [9, 10, 100], encoder, kind)
+                image_files(folder, [9, 10, 100], encoder, kind)
                 pathlib.Path(folder, 'groundtruth.txt').write_text(3 * '9 1 8 8\n', encoding='utf-8')
                 frames = sequences.read(folder).frames
                 self.assertEqual([frame.shape for frame in frames], 3 * [(16, 32, 3)])
@@ -104,12 +104,12 @@ class Sequences(unittest.TestCase):
         with self.assertRaisesRegex(sequences.Unusable, '0 files of ground truth'):
             sequences.read(self.folder)
         self.truth('9 1 8 8\n')
-        with self.assertRaisesRegex(sequences.Unusable, '0 videos and 0 pictures'):
+        with self.assertRaisesRegex(sequences.Unusable, '0 videos and 0 images'):
             sequences.read(self.folder)
-        picture_files(self.folder, [1, 2], 'pngenc', 'png')
+        image_files(self.folder, [1, 2], 'pngenc', 'png')
         with self.assertRaisesRegex(sequences.Unusable, '1 boxes for 2 frames'):
             sequences.read(self.folder)
-        (self.folder / '2.png').write_bytes(b'no picture')
+        (self.folder / '2.png').write_bytes(b'no image')
         with self.assertRaises(sequences.Unusable):
             sequences.read(self.folder)
 
@@ -216,10 +216,10 @@ class Calibration(unittest.TestCase):
     def test_program(self):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([MADE, folder], check=True)
-            pictures = [f'{folder}/moves-{look}/0000.pgm' for look in ('clouds', 'pieces')]
+            images = [f'{folder}/moves-{look}/0000.pgm' for look in ('clouds', 'pieces')]
             program = [sys.executable, FOLDER / 'calibrate.py', '--made', MADE, '--count=3']
             table = pathlib.Path(folder, 'confidence.csv')
-            done = subprocess.run([*program, f'--csv={table}', *pictures], capture_output=True, text=True, check=True)
+            done = subprocess.run([*program, f'--csv={table}', *images], capture_output=True, text=True, check=True)
             for line, name in zip(done.stdout.splitlines(), ('template', 'filter'), strict=True):
                 self.assertRegex(line, rf'^{name}: \d+ places, 0\.\d+ right; slope ')
                 places = int(line.split()[1])
@@ -231,7 +231,7 @@ class Calibration(unittest.TestCase):
                 self.assertIn('tracker=filter', plot.read_text(encoding='utf-8'))
             small = pathlib.Path(folder, 'small.pgm')
             small.write_bytes(b'P5\n16 16\n255\n' + bytes(256))
-            for said, *photographs in (('smaller than 320x240', small, small), ('usage', pictures[0])):
+            for said, *photographs in (('smaller than 320x240', small, small), ('usage', images[0])):
                 done = subprocess.run([*program, *photographs], capture_output=True, text=True, check=False)
                 self.assertEqual(done.returncode, 1)
                 self.assertIn(said, done.stderr)

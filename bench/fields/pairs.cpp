@@ -34,8 +34,8 @@ struct Canvas {
   Canvas(xcorr::Size s, double value) : size(s), values(s.area(), value) {}
   double& at(int x, int y) { return values[std::size_t(y) * size.width + x]; }
 
-  Picture picture(double noise, Random& random) const {
-    Picture made{size, {}};
+  GrayImage image(double noise, Random& random) const {
+    GrayImage made{size, {}};
     for (const double value : values)
       made.pixels.push_back(static_cast<std::uint8_t>(
           std::clamp(std::rint(value + noise * random.normal()), 0.0, 255.0)));
@@ -152,7 +152,7 @@ Pair particles(xcorr::Size size, const Motion& motion, const Particles& looks, u
     first.add_spot({place.x - way.x / 2, place.y - way.y / 2}, bright, looks.diameter / 4);
     second.add_spot(after, bright, looks.diameter / 4);
   }
-  Pair pair{first.picture(looks.noise, random), second.picture(looks.noise, random), {}};
+  Pair pair{first.image(looks.noise, random), second.image(looks.noise, random), {}};
   pair.truth = [motion](Point seen) {
     const auto half_before = [&](Point p) {
       const Point way = motion(p);
@@ -176,14 +176,14 @@ Pair speckles(xcorr::Size size, const Motion& motion, const Speckles& looks, uns
           sum += texture.at(from(Point{x + (i % 3 - 1) / 3.0, y + (i / 3 - 1) / 3.0}));
         canvas.at(x, y) += scale * sum / 9;
       }
-    return canvas.picture(looks.noise, random);
+    return canvas.image(looks.noise, random);
   };
   const auto moved = [&](Point p) {
     const Point way = motion(p);
     return Point{p.x + way.x, p.y + way.y};
   };
-  Picture first = draw([](Point p) { return p; });
-  Picture second = draw([&](Point p) { return inverse(moved, p); });
+  GrayImage first = draw([](Point p) { return p; });
+  GrayImage second = draw([&](Point p) { return inverse(moved, p); });
   return {std::move(first), std::move(second), motion};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pairs of pictures whose displacements are known exactly: particles as in particle image
-// velocimetry, speckles as in digital image correlation. Nothing is interpolated: both pictures of
+// Pairs of images whose displacements are known exactly: particles as in particle image
+// velocimetry, speckles as in digital image correlation. Nothing is interpolated: both images of
 // a pair are drawn from the same places.
 #pragma once
 
@@ -26,7 +26,7 @@ Motion vortices(double speed, double diameter);
 /// Stretched, compressed and sheared about the centre.
 Motion stretch(Point center);
 
-struct Picture {
+struct GrayImage {
   xcorr::Size size;
   std::vector<std::uint8_t> pixels;  ///< dense
 
@@ -36,18 +36,18 @@ struct Picture {
 };
 
 struct Pair {
-  Picture first, second;
+  GrayImage first, second;
   /// The displacement of what the first shows at a place.
   std::function<Point(Point)> truth;
 };
 
 struct Particles {
   double diameter = 2.5;  ///< pixels, to exp(-2) of the peak
-  double lost = 0;        ///< the share that is in one picture only
+  double lost = 0;        ///< the share that is in one image only
   double per_pixel = 0.02;
   double noise = 3;  ///< its deviation, in steps of gray
 };
-/// A particle at a place of the motion is half the way before it in the first picture and half the
+/// A particle at a place of the motion is half the way before it in the first image and half the
 /// way after it in the second.
 Pair particles(xcorr::Size size, const Motion& motion, const Particles& looks, unsigned seed);
 
@@ -57,7 +57,7 @@ struct Speckles {
   double per_pixel = 0.05;
   double noise = 2;
 };
-/// The motion is that of the first picture's places.
+/// The motion is that of the first image's places.
 Pair speckles(xcorr::Size size, const Motion& motion, const Speckles& looks, unsigned seed);
 
 }  // namespace fields

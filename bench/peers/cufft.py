@@ -13,7 +13,7 @@ R2C, C2R = 0x2a, 0x2c
 
 
 class Plan:
-    """A transform of `batch` pictures on the stream that is PyTorch's when it runs."""
+    """A transform of `batch` images on the stream that is PyTorch's when it runs."""
 
     def __init__(self, torch, library, kind, size, batch=1):
         self.torch, self.library = torch, library

@@ -5,7 +5,7 @@ import functools
 
 import numpy as np
 
-import pictures
+import images
 
 LEAST_DEVIATION = 16  # gray levels: a template shows something
 TRIES = 100
@@ -17,7 +17,7 @@ class Problem:
     height: int
     side: int
     count: int
-    content: str = 'photographs'  # one of pictures.CONTENTS
+    content: str = 'photographs'  # one of images.CONTENTS
 
     def __str__(self):
         return f'{self.content}, {self.width}x{self.height}, {self.count} of {self.side}x{self.side}'
@@ -34,12 +34,12 @@ class Problem:
 
     @property
     def frame(self):
-        return pictures.frame(self.content, self.width, self.height)
+        return images.frame(self.content, self.width, self.height)
 
     @functools.cached_property
     def places(self):
         """x, y of each template in the frame, by lot among those that show something."""
-        random = np.random.default_rng(pictures.SEED)
+        random = np.random.default_rng(images.SEED)
         return [self._place(random) for _ in range(self.count)]
 
     def _place(self, random):

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int reach = 128;  ///< how far the background scrolls
 
-/// Noise with some likeness of neighbours, as pictures have.
+/// Noise with some likeness of neighbours, as images have.
 std::vector<std::uint8_t> texture(int width, int height, unsigned seed) {
   std::minstd_rand random(seed);
   std::vector<std::uint8_t> pixels(std::size_t(width) * height);

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Frames in which parts of a photograph lie at known poses, on a clutter of other photographs.
 
-Template and frame are made alike: a pixel is the mean of the scene over its area, so no way to turn or to shift a
-picture is the true one.
+Template and frame are made alike: a pixel is the mean of the scene over its area, so no way to turn or to shift an
+image is the true one.
 """
 import dataclasses
 
 import numpy as np
 
-from .pictures import at, samples, seen_from, to_bytes
+from .images import at, samples, seen_from, to_bytes
 
 ACROSS = 6  # samples along a side of a pixel
 PART = 107  # pixels of the photograph along a side of a part, whatever its size in the frame
@@ -55,7 +55,7 @@ class Part:
         return u * u + v * v <= across * down if self.shape == 'disc' else (abs(u) <= across) & (abs(v) <= down)
 
     def drawn_on(self, ground, pose, across=ACROSS):
-        """The picture `ground` with the part on it."""
+        """The image `ground` with the part on it."""
         height, width = ground.shape
         drawn = np.zeros_like(ground)
         for x, y in samples(width, height, across):

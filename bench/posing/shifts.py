@@ -3,7 +3,7 @@
 pixels in turn."""
 import numpy as np
 
-from .pictures import to_bytes
+from .images import to_bytes
 
 QUARTERS = 4
 FLATTEST = 8  # standard deviation of a template
@@ -21,8 +21,8 @@ def moved(photograph, right, down):
 def pairs(photograph, side, noise, random):
     """Yields (template, frame, place): every shift but none, with templates all over the first frame."""
     def taken(right, down):
-        picture = moved(photograph, right, down)
-        return to_bytes(picture + random.normal(0, noise, picture.shape))
+        image = moved(photograph, right, down)
+        return to_bytes(image + random.normal(0, noise, image.shape))
 
     still = taken(0, 0)
     height, width = still.shape

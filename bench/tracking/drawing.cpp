@@ -45,7 +45,7 @@ double cloud(std::uint32_t seed, int step, int x, int y) {
 
 /// Noise of several sizes, the widest strongest.
 Grey clouds(int width, int height, std::uint32_t seed) {
-  Grey picture(width, height);
+  Grey image(width, height);
   for (int y = 0; y < height; ++y)
     for (int x = 0; x < width; ++x) {
       double sum = 0, strength = 1, total = 0;
@@ -53,14 +53,14 @@ Grey clouds(int width, int height, std::uint32_t seed) {
         sum += strength * cloud(seed + static_cast<std::uint32_t>(step), step, x, y);
         total += strength;
       }
-      picture.at(x, y) = grey(128 + (sum / total - 0.5) * 500);
+      image.at(x, y) = grey(128 + (sum / total - 0.5) * 500);
     }
-  return picture;
+  return image;
 }
 
 /// Rectangles and discs, one over the other until they hide what was there first.
 Grey pieces(int width, int height, std::uint32_t seed) {
-  Grey picture(width, height);
+  Grey image(width, height);
   const int count = width * height / 40;
   for (int i = 0; i < count; ++i) {
     const auto random = [&](int what) { return random_at(seed, i, what); };
@@ -72,9 +72,9 @@ Grey pieces(int width, int height, std::uint32_t seed) {
       for (int column = std::max(0, static_cast<int>(x - half_width));
            column < std::min<double>(width, x + half_width); ++column)
         if (!disc || std::hypot((column - x) / half_width, (row - y) / half_height) < 1)
-          picture.at(column, row) = grey(value);
+          image.at(column, row) = grey(value);
   }
-  return picture;
+  return image;
 }
 
 struct Canvas {
@@ -157,10 +157,10 @@ Grey texture(Look look, int width, int height, std::uint32_t seed) {
 }
 
 Grey alike(const Grey& other, double part, Look look, std::uint32_t seed) {
-  Grey picture = texture(look, other.width, other.height, seed);
-  for (std::size_t i = 0; i < picture.pixels.size(); ++i)
-    picture.pixels[i] = grey(std::lerp(picture.pixels[i], other.pixels[i], part));
-  return picture;
+  Grey image = texture(look, other.width, other.height, seed);
+  for (std::size_t i = 0; i < image.pixels.size(); ++i)
+    image.pixels[i] = grey(std::lerp(image.pixels[i], other.pixels[i], part));
+  return image;
 }
 
 MadeFrame draw(const Scene& scene, int number) {
@@ -180,7 +180,7 @@ MadeFrame draw(const Scene& scene, int number) {
   MadeFrame frame{Grey(scene.width, scene.height), {}};
   for (int y = 0; y < scene.height; ++y)
     for (int x = 0; x < scene.width; ++x)
-      frame.picture.at(x, y) =
+      frame.image.at(x, y) =
           grey(scene.gain * canvas.values[static_cast<std::size_t>(y) * scene.width + x] +
                scene.offset + noise(number, x, y));
   std::vector<int> seen(scene.targets.size());

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "made.hpp"
+#include "synthetic.hpp"
 
 namespace bench {
 

@@ -15,15 +15,15 @@ AHEAD = 4  # frames that wait for the element
 ALWAYS = 'track=true post-messages=false attach-roi-meta=false'
 
 
-def caps_of(picture):
-    height, width, _ = picture.shape
+def caps_of(image):
+    height, width, _ = image.shape
     return Gst.Caps.from_string(f'video/x-raw,format=BGR,width={width},height={height},framerate=25/1')
 
 
-def buffer_of(picture, index=0):
-    height, width, _ = picture.shape
+def buffer_of(image, index=0):
+    height, width, _ = image.shape
     rows = np.zeros((height, -(-3 * width // 4) * 4), np.uint8)  # GStreamer's rows begin at multiples of 4
-    rows[:, :3 * width] = picture.reshape(height, 3 * width)
+    rows[:, :3 * width] = image.reshape(height, 3 * width)
     buffer = Gst.Buffer.new_wrapped(rows.tobytes())
     buffer.pts, buffer.duration = index * FRAME_NS, FRAME_NS
     return buffer

@@ -41,13 +41,13 @@ Grey part_of(const Grey& photograph, int x, int y, int w, int h) {
   return part;
 }
 
-double deviation(const Grey& picture) {
+double deviation(const Grey& image) {
   double sum = 0, squares = 0;
-  for (const double value : picture.pixels) {
+  for (const double value : image.pixels) {
     sum += value;
     squares += value * value;
   }
-  const auto count = static_cast<double>(picture.pixels.size());
+  const auto count = static_cast<double>(image.pixels.size());
   return std::sqrt(std::max(0.0, squares / count - sum * sum / count / count));
 }
 
@@ -183,7 +183,7 @@ MadeFrame Story::frame(int t) const {
 
 }  // namespace
 
-MadeSequence photographed_sequence(const std::vector<Grey>& photographs, std::uint32_t seed) {
+SyntheticSequence photographed_sequence(const std::vector<Grey>& photographs, std::uint32_t seed) {
   Lot lot(seed);
   const auto story = std::make_shared<const Story>(photographs, lot);
   return {"photographed-" + std::to_string(seed), frames, story->target,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Sequences with ground truth: folders of numbered pictures, or a video, with a text file of boxes.
+"""Sequences with ground truth: folders of numbered images, or a video, with a text file of boxes.
 
 A row of that file is a frame. Numbers are separated by commas, semicolons or white space; four are
 x, y, width, height or the corners x1, y1, x2, y2; six the frame's number, x, y, width, height and 1 where the target
@@ -22,7 +22,7 @@ from gi.repository import GLib, Gst, GstApp, GstVideo  # noqa: E402,F401  # GstA
 Gst.init(None)
 
 TRUTHS = ('groundtruth_rect.txt', 'groundtruth.txt', 'gt.txt')
-PICTURES = {'.jpg': 'image/jpeg,framerate=25/1 ! jpegparse ! avdec_mjpeg', '.png': 'image/png,framerate=25/1 ! pngdec',
+IMAGES = {'.jpg': 'image/jpeg,framerate=25/1 ! jpegparse ! avdec_mjpeg', '.png': 'image/png,framerate=25/1 ! pngdec',
             '.bmp': 'image/bmp,framerate=25/1 ! avdec_bmp', '.pgm': 'image/x-portable-graymap,framerate=25/1 ! pnmdec'}
 VIDEOS = ('.mpg', '.mpeg', '.avi', '.mp4', '.mkv', '.mov', '.webm')
 FORMATS = ('xywh', 'corners')  # of rows of four numbers
@@ -128,14 +128,14 @@ def pixels_of(sample):
         buffer.unmap(memory)
 
 
-def pictures(paths):
-    """The frames of picture files of one kind, in the order of the numbers in their names."""
+def images(paths):
+    """The frames of image files of one kind, in the order of the numbers in their names."""
     paths = sorted(paths, key=lambda path: [int(number) for number in re.findall(r'\d+', path.stem)])
-    caps = PICTURES[paths[0].suffix.lower()]
+    caps = IMAGES[paths[0].suffix.lower()]
     frames = list(decoded(f'appsrc name=source max-bytes=0 format=time caps={caps}',
                           [path.read_bytes() for path in paths]))
     if len(frames) != len(paths):
-        raise Unusable(f'{paths[0].parent}: {len(frames)} of {len(paths)} pictures could be decoded')
+        raise Unusable(f'{paths[0].parent}: {len(frames)} of {len(paths)} images could be decoded')
     return frames
 
 
@@ -143,18 +143,18 @@ def pictures(paths):
 
 
 def read(folder, form=None):
-    """The sequence in a folder: one file of TRUTHS in it or below, and one video or pictures of one kind."""
+    """The sequence in a folder: one file of TRUTHS in it or below, and one video or images of one kind."""
     folder = pathlib.Path(folder)
     files = sorted(path for path in folder.rglob('*') if path.is_file())
     truths = [path for path in files if path.name in TRUTHS]
     if len(truths) != 1:
         raise Unusable(f'{folder}: {len(truths)} files of ground truth ({", ".join(TRUTHS)}) instead of one')
     videos = [path for path in files if path.suffix.lower() in VIDEOS]
-    stills = [path for path in files if path.suffix.lower() in PICTURES]
+    stills = [path for path in files if path.suffix.lower() in IMAGES]
     if len(videos) + bool(stills) != 1 or len({path.suffix for path in stills}) > 1:
-        raise Unusable(f'{folder}: {len(videos)} videos and {len(stills)} pictures; there is to be one video, or '
-                       'pictures of one kind')
-    frames = pictures(stills) if stills else list(decoded(f'filesrc location="{videos[0]}" ! decodebin'))
+        raise Unusable(f'{folder}: {len(videos)} videos and {len(stills)} images; there is to be one video, or '
+                       'images of one kind')
+    frames = images(stills) if stills else list(decoded(f'filesrc location="{videos[0]}" ! decodebin'))
     if not frames:
         raise Unusable(f'{folder}: no frame could be decoded')
     if len({frame.shape for frame in frames}) > 1:

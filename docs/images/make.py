@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Pictures of the pages, from the photograph beside this file: make.py FOLDER
+"""Images of the pages, from the photograph beside this file: make.py FOLDER
 
     found.jpg      two frames of a clip in which the rocket's nose is followed, with the template in a corner
     response.jpg   a frame, the response of the template, and what of it reaches the thresholds 0.5 and 0.7
@@ -41,10 +41,10 @@ def raw_video(name, size):
     return f'filesrc location={name} ! rawvideoparse format=rgb width={size[0]} height={size[1]} ! videoconvert'
 
 
-def write_picture(pixels, path, encoder, folder):
+def write_image(pixels, path, encoder, folder):
     height, width, _ = pixels.shape
-    np.ascontiguousarray(pixels).tofile(folder / 'picture.rgb')
-    launch(f"{raw_video('picture.rgb', (width, height))} ! {encoder} ! filesink location='{path.resolve()}'", folder)
+    np.ascontiguousarray(pixels).tofile(folder / 'image.rgb')
+    launch(f"{raw_video('image.rgb', (width, height))} ! {encoder} ! filesink location='{path.resolve()}'", folder)
 
 
 def cut(pixels, x, y, width, height):
@@ -83,7 +83,7 @@ def found(template, frames, truth, path, folder):
     first[-height - 8:-4, 4:width + 8] = 255
     first[-height - 6:-6, 6:width + 6] = template
     gap = np.full((VIEW[1], 8, 3), 255, np.uint8)
-    write_picture(np.hstack([first, gap, second]), path, 'jpegenc quality=75', folder)
+    write_image(np.hstack([first, gap, second]), path, 'jpegenc quality=75', folder)
 
 
 def response(frame, path, folder):
@@ -94,7 +94,7 @@ def response(frame, path, folder):
     reached = [np.where(scores >= 255 * threshold, 255, 0).astype(np.uint8) for threshold in THRESHOLDS]
     across, down = (np.full((VIEW[1], 8, 3), 128, np.uint8), np.full((8, 2 * VIEW[0] + 8, 3), 128, np.uint8))
     rows = [np.hstack([frame, across, scores]), down, np.hstack([reached[0], across, reached[1]])]
-    write_picture(np.vstack(rows), path, 'jpegenc quality=75', folder)
+    write_image(np.vstack(rows), path, 'jpegenc quality=75', folder)
 
 
 def main():
@@ -103,7 +103,7 @@ def main():
         folder = pathlib.Path(name)
         photo = photograph(PHOTO, PHOTO_SIZE, folder)
         template = cut(photo, *NOSE)
-        write_picture(template, folder / 'nose.png', 'pngenc', folder)
+        write_image(template, folder / 'nose.png', 'pngenc', folder)
         frames, truth = pan(photo)
         found(template, frames, truth, output / 'found.jpg', folder)
         response(frames[0], output / 'response.jpg', folder)

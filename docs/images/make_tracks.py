@@ -13,14 +13,14 @@ import tempfile
 
 import numpy as np
 
-from make import PHOTO, PHOTO_SIZE, VIEW, cut, launch, photograph, raw_video, write_picture
+from make import PHOTO, PHOTO_SIZE, VIEW, cut, launch, photograph, raw_video, write_image
 
 ASTRONAUT, ASTRONAUT_SIZE = PHOTO.with_name('astronaut.jpg'), (256, 256)
 HEAD = (78, 6, 68, 72)  # x, y, width, height in that photograph
 POST = (282, 96, 84, 288)  # in PHOTO: what the target hides behind
 POST_LEFT = 170  # in the view
 FRAMES = 130
-SHOWN = (0, 16, 27, 42, 62, 84, 100, 126)  # what happens there is said below the picture in docs/tracking.md
+SHOWN = (0, 16, 27, 42, 62, 84, 100, 126)  # what happens there is said below the image in docs/tracking.md
 COLUMNS = 4
 TOLERANCE = 6  # pixels, of the middle
 LEAST_FOUND = 0.8  # of the frames that show it whole
@@ -33,9 +33,9 @@ def pose(frame):
     return x, y, 15 * np.sin(frame / 17.5), 1 + 0.15 * np.sin(frame / 17.5)
 
 
-def put(view, picture, x, y, degrees, scale):
-    """Draws the picture with its middle there, bilinearly."""
-    height, width, _ = picture.shape
+def put(view, image, x, y, degrees, scale):
+    """Draws the image with its middle there, bilinearly."""
+    height, width, _ = image.shape
     rows, columns = np.mgrid[:view.shape[0], :view.shape[1]]
     turn = np.exp(1j * np.radians(degrees)) / scale
     place = ((columns - x) + 1j * (rows - y)) * turn + ((width - 1) + 1j * (height - 1)) / 2
@@ -43,8 +43,8 @@ def put(view, picture, x, y, degrees, scale):
     place = place[inside]
     left, top = place.real.astype(int), place.imag.astype(int)
     across, down = (place.real - left)[:, None], (place.imag - top)[:, None]
-    view[inside] = ((1 - down) * ((1 - across) * picture[top, left] + across * picture[top, left + 1]) +
-                    down * ((1 - across) * picture[top + 1, left] + across * picture[top + 1, left + 1]))
+    view[inside] = ((1 - down) * ((1 - across) * image[top, left] + across * image[top, left + 1]) +
+                    down * ((1 - across) * image[top + 1, left] + across * image[top + 1, left + 1]))
 
 
 def share_in_view(frame):
@@ -85,7 +85,7 @@ def check(lines):
 def sheet(drawn, path, folder):
     tiles = [np.pad(drawn[frame], ((2, 2), (2, 2), (0, 0)), constant_values=255) for frame in SHOWN]
     rows = [np.hstack(tiles[at:at + COLUMNS]) for at in range(0, len(tiles), COLUMNS)]
-    write_picture(np.vstack(rows), path, 'jpegenc quality=60', folder)
+    write_image(np.vstack(rows), path, 'jpegenc quality=60', folder)
 
 
 def main():
@@ -94,7 +94,7 @@ def main():
         folder = pathlib.Path(name)
         photo = photograph(PHOTO, PHOTO_SIZE, folder)
         head = cut(photograph(ASTRONAUT, ASTRONAUT_SIZE, folder), *HEAD)
-        write_picture(head, folder / 'head.png', 'pngenc', folder)
+        write_image(head, folder / 'head.png', 'pngenc', folder)
         frames = clip(photo, head)
         frames.tofile(folder / 'clip.rgb')
         launch(f"{raw_video('clip.rgb', VIEW)} ! cudaxcorr template=head.png track=true tracker=filter "

@@ -3,7 +3,7 @@
 """A tray of parts, as a camera above it sees it, for docs/poses.md: parts.py FOLDER FIND_PARTS
 
     parts.jpg        clamps at any angle, their mirror images, washers
-    part.png         a clamp from another picture, transparent but for it and a rim of the ground, which is darker
+    part.png         a clamp from another image, transparent but for it and a rim of the ground, which is darker
     parts-found.jpg  what the example FIND_PARTS finds; ends with status 1 unless that is every clamp and nothing else
 
 Everything is drawn here. Light comes from one side, so a clamp that is turned looks different from one that is not.
@@ -18,7 +18,7 @@ import tempfile
 
 import numpy as np
 
-from make import launch, write_picture
+from make import launch, write_image
 
 ACROSS = 4  # samples along a side of a pixel
 SIZE = (960, 600)
@@ -54,13 +54,13 @@ def washer(u, v):
 
 def ground(width, height):
     """Worn sheet metal: scratches, stains, noise."""
-    def blurred(picture, radius):
+    def blurred(image, radius):
         for axis in (0, 1):
             rims = [(radius, radius) if axis == each else (0, 0) for each in (0, 1)]
-            sums = np.cumsum(np.pad(picture, rims, 'wrap'), axis)
-            picture = (np.take(sums, range(2 * radius, sums.shape[axis]), axis) -
+            sums = np.cumsum(np.pad(image, rims, 'wrap'), axis)
+            image = (np.take(sums, range(2 * radius, sums.shape[axis]), axis) -
                        np.take(sums, range(sums.shape[axis] - 2 * radius), axis)) / (2 * radius)
-        return picture
+        return image
 
     stains = sum(weight * blurred(blurred(RANDOM.normal(0, radius, (height, width)), radius), radius)
                  for radius, weight in ((4, 4), (16, 8), (48, 14)))
@@ -80,9 +80,9 @@ def means(samples):
     return samples.reshape(height, ACROSS, width, ACROSS).mean((1, 3))
 
 
-def put(picture, shape, x, y, angle, mirrored=False):
+def put(image, shape, x, y, angle, mirrored=False):
     """Draws one and its shadow."""
-    height, width = picture.shape
+    height, width = image.shape
     right, down = places(width, height)
     cosine, sine = np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))
 
@@ -98,38 +98,38 @@ def put(picture, shape, x, y, angle, mirrored=False):
     facing = np.tensordot(LIGHT, normal / np.linalg.norm(normal, axis=0), 1)
     covers = means((inside > 0).astype(float))
     shadow = means(np.clip(depth(1.5, 2) / 4 + 0.4, 0, 1))
-    picture *= 1 - 0.5 * shadow * (1 - covers)
+    image *= 1 - 0.5 * shadow * (1 - covers)
     bright = means(np.where(inside > 0, 135 + 70 * np.clip(facing, 0, 1), 0))
-    picture[:] = (1 - covers) * picture + bright + covers * RANDOM.normal(0, 3, picture.shape)
+    image[:] = (1 - covers) * image + bright + covers * RANDOM.normal(0, 3, image.shape)
 
 
-def window(picture, x, y, reach=60):
+def window(image, x, y, reach=60):
     """A part of it round a place, and that place in it."""
     left, top = max(int(x) - reach, 0), max(int(y) - reach, 0)
-    return picture[top:int(y) + reach, left:int(x) + reach], x - left, y - top
+    return image[top:int(y) + reach, left:int(x) + reach], x - left, y - top
 
 
 def tray():
-    picture = ground(*SIZE)
+    image = ground(*SIZE)
     for shape, poses, mirrored in ((washer, [(*place, 0) for place in WASHERS], False), (clamp, MIRRORED, True),
                                    (clamp, CLAMPS, False)):
         for x, y, angle in poses:
-            part, u, v = window(picture, x, y)
+            part, u, v = window(image, x, y)
             put(part, shape, u, v, angle, mirrored)
-    return picture + RANDOM.normal(0, 1.5, picture.shape)
+    return image + RANDOM.normal(0, 1.5, image.shape)
 
 
-def to_rgb(picture):
-    return np.repeat(np.clip(np.rint(picture), 0, 255).astype(np.uint8)[..., None], 3, 2)
+def to_rgb(image):
+    return np.repeat(np.clip(np.rint(image), 0, 255).astype(np.uint8)[..., None], 3, 2)
 
 
 def write_part(path, folder):
     """With alpha, as an image editor would leave it."""
-    picture = ground(PART, PART)
+    image = ground(PART, PART)
     middle = (PART - 1) / 2
-    put(picture, clamp, middle, middle, 0)
+    put(image, clamp, middle, middle, 0)
     y, x = np.mgrid[-middle:middle + 1, -middle:middle + 1]
-    pixels = np.dstack([to_rgb(picture), np.where(clamp(x, y) > -RIM, 255, 0).astype(np.uint8)])
+    pixels = np.dstack([to_rgb(image), np.where(clamp(x, y) > -RIM, 255, 0).astype(np.uint8)])
     pixels.tofile(folder / 'part.rgba')
     launch(f"filesrc location=part.rgba ! rawvideoparse format=rgba width={PART} height={PART} ! pngenc ! "
            f"filesink location='{path.resolve()}'", folder)
@@ -145,9 +145,9 @@ def check(printed, parts, reach):
     assert len(found) == len(parts), printed
 
 
-def draw_found(find_parts, picture, part, parts, reach, found, encoder, folder):
-    """What the example finds, checked, as a picture."""
-    check(subprocess.run([find_parts.resolve(), f'--output={folder}/found.png', picture, part],
+def draw_found(find_parts, image, part, parts, reach, found, encoder, folder):
+    """What the example finds, checked, as an image."""
+    check(subprocess.run([find_parts.resolve(), f'--output={folder}/found.png', image, part],
                          check=True, text=True, stdout=subprocess.PIPE).stdout, parts, reach)
     launch(f"filesrc location=found.png ! decodebin ! videoconvert ! {encoder} ! filesink location='{found.resolve()}'",
            folder)
@@ -157,7 +157,7 @@ def main():
     output, find_parts = map(pathlib.Path, sys.argv[1:])
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        write_picture(to_rgb(tray()), output / 'parts.jpg', 'jpegenc quality=75', folder)
+        write_image(to_rgb(tray()), output / 'parts.jpg', 'jpegenc quality=75', folder)
         write_part(output / 'part.png', folder)
         draw_found(find_parts, output / 'parts.jpg', output / 'part.png',
                    CLAMPS, 2,  # light and shadows come from one side whatever the angle

@@ -14,7 +14,7 @@ import tempfile
 
 import numpy as np
 
-from make import launch, photograph, write_picture
+from make import launch, photograph, write_image
 from parts import ACROSS, RANDOM, draw_found, places
 
 IMAGES = pathlib.Path(__file__).resolve().parent
@@ -45,7 +45,7 @@ def read(pixels, u, v):
     return np.where(inside[..., None], (1 - down) * upper + down * lower, 0)
 
 
-def put(picture, pixels, x, y, angle, mirrored=False):
+def put(image, pixels, x, y, angle, mirrored=False):
     reach = PATCH * 3 // 4
     left, top = x - reach, y - reach
     right, down = places(2 * reach, 2 * reach)
@@ -59,26 +59,26 @@ def put(picture, pixels, x, y, angle, mirrored=False):
     rows, columns = (slice(max(0, -first), min(2 * reach, length - first))
                      for first, length in ((top, SIZE[1]), (left, SIZE[0])))
     means = means[rows, columns]
-    under = picture[top + rows.start:top + rows.stop, left + columns.start:left + columns.stop]
+    under = image[top + rows.start:top + rows.stop, left + columns.start:left + columns.stop]
     under *= 1 - means[..., 3:]
     under += means[..., :3]
 
 
 def scene(folder):
-    picture = photograph(IMAGES / 'gravel.jpg', (512, 512), folder)[:SIZE[1]].astype(float)
+    image = photograph(IMAGES / 'gravel.jpg', (512, 512), folder)[:SIZE[1]].astype(float)
     pixels = patch(folder)
     for x, y, angle in PATCHES:
-        put(picture, pixels, x, y, angle)
+        put(image, pixels, x, y, angle)
     for x, y, angle in MIRRORED:
-        put(picture, pixels, x, y, angle, mirrored=True)
-    return np.clip(np.rint(picture + RANDOM.normal(0, 3, picture.shape)), 0, 255).astype(np.uint8)
+        put(image, pixels, x, y, angle, mirrored=True)
+    return np.clip(np.rint(image + RANDOM.normal(0, 3, image.shape)), 0, 255).astype(np.uint8)
 
 
 def main():
     output, find_parts = map(pathlib.Path, sys.argv[1:])
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        write_picture(scene(folder), output / 'patches.jpg', 'jpegenc quality=80', folder)
+        write_image(scene(folder), output / 'patches.jpg', 'jpegenc quality=80', folder)
         draw_found(find_parts, output / 'patches.jpg', IMAGES / 'patch.png', PATCHES, 0.2, output / 'patches-found.jpg',
                    'jpegenc quality=75', folder)
 

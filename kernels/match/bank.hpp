@@ -30,7 +30,7 @@ struct BankTemplate {
   std::vector<std::byte> pixels;  ///< dense; empty: they are in `source`
   std::shared_ptr<const LiveTemplate> live;
   std::shared_ptr<const LivePixels> source = {};  ///< of a live template, or others on the device
-  std::vector<std::uint8_t> mask = {};            ///< see stages/mask.hpp; empty: all pixels count
+  std::vector<std::uint8_t> mask = {};  ///< see stages/match/mask.hpp; empty: all pixels count
 };
 
 /// Copies the views and the masks, see Matcher::set_templates(). Errors: invalid_argument.

@@ -6,7 +6,7 @@
 
 #include "device/runtime.hpp"
 #include "match/staging.hpp"
-#include "stages/luma.hpp"
+#include "stages/image/luma.hpp"
 
 namespace xcorr {
 

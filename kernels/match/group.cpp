@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "match/group.hpp"
 
-#include "stages/score.hpp"
+#include "stages/match/score.hpp"
 
 namespace xcorr {
 namespace {
@@ -52,8 +52,8 @@ Result<TemplateGroup> TemplateGroup::make(const Device& device,
 Status TemplateGroup::choose(const std::string& kernel) {
   MatchProblem& p = problem_;
   auto chosen = select_matching(p, device_, kernel);
-  if (!chosen.ok() && p.surveyed) {  // the kernel asked for is one that leaves no products
-    p.surveyed = false;
+  if (!chosen.ok() && p.is_coarse) {  // the kernel asked for is one that leaves no products
+    p.is_coarse = false;
     chosen = select_matching(p, device_, kernel);
   }
   if (!chosen.ok()) return chosen.status();
@@ -74,11 +74,12 @@ Status TemplateGroup::choose(const std::string& kernel) {
   if (Status s = choose_into(window_sums_, p.window_sums(), device_); !s.ok()) return s;
   if (Status s = choose_into(sums_of_templates_, p.template_sums(), device_); !s.ok()) return s;
   if (Status s = choose_into(refine_, p.refinement(), device_); !s.ok()) return s;
-  if (Status s = choose_into(locate_, p.locating(), device_); !s.ok()) return s;
+  if (Status s = choose_into(subpixel_refine_, p.subpixel_refining(), device_); !s.ok()) return s;
   if (kernel_.search) return {};
   if (Status s = choose_into(normalise_, p.normalisation(), device_); !s.ok()) return s;
   if (p.contrast)
-    if (Status s = choose_into(judge_, p.judging(), device_); !s.ok()) return s;
+    if (Status s = choose_into(contrast_filter_, p.contrast_filtering(), device_); !s.ok())
+      return s;
   return choose_into(peaks_, p.peaks(), device_);
 }
 
@@ -105,30 +106,30 @@ Status TemplateGroup::allocate() {
   auto refine_state = refine_->make_plan(p.refinement(), device_);
   if (!refine_state.ok()) return refine_state.status();
   refine_state_ = std::move(refine_state.value());
-  auto locate_state = locate_->make_plan(p.locating(), device_);
-  if (!locate_state.ok()) return locate_state.status();
-  locate_state_ = std::move(locate_state.value());
+  auto subpixel_refine_state = subpixel_refine_->make_plan(p.subpixel_refining(), device_);
+  if (!subpixel_refine_state.ok()) return subpixel_refine_state.status();
+  subpixel_refine_state_ = std::move(subpixel_refine_state.value());
   return {};
 }
 
-bool TemplateGroup::can_be_surveyed(int first) const {
-  return problem_.surveyed &&
-         select_variant<stage::Survey>(problem_.surveying(first), device_).ok();
+bool TemplateGroup::can_search_coarsely(int first) const {
+  return problem_.is_coarse &&
+         select_variant<stage::CoarseSearch>(problem_.coarse_searching(first), device_).ok();
 }
 
-Status TemplateGroup::prepare_survey(int first, bool one_kernel) {
-  first_picture_ = first;
-  const auto cells = select_variant<stage::SearchCells>(surveying_by_one_kernel(), device_);
+Status TemplateGroup::prepare_coarse_search(int first, bool one_kernel) {
+  first_image_ = first;
+  const auto cells = select_variant<stage::FusedCoarseSearch>(fused_coarse_searching(), device_);
   if (!one_kernel || !cells.ok())
-    return choose_into(survey_, problem_.surveying(first), device_);
+    return choose_into(coarse_search_, problem_.coarse_searching(first), device_);
   cells_ = cells.value();
-  auto state = cells_->make_plan(surveying_by_one_kernel(), device_);
+  auto state = cells_->make_plan(fused_coarse_searching(), device_);
   if (state.ok()) state_ = std::move(state.value());
   return state.status();
 }
 
-stage::SearchCells::Problem TemplateGroup::surveying_by_one_kernel() const {
-  stage::SearchCells::Problem problem = problem_.surveying(first_picture_);
+stage::FusedCoarseSearch::Problem TemplateGroup::fused_coarse_searching() const {
+  stage::FusedCoarseSearch::Problem problem = problem_.coarse_searching(first_image_);
   problem.product_pitch = problem.product_stride = 0;  // it has none
   return problem;
 }
@@ -141,17 +142,18 @@ void TemplateGroup::add_needs(MatchScratchSizes& sizes) const {
   grow(sizes.window_squares, window_squares_of(p.correlate).bytes);
   grow(sizes.side_workspace, window_sums_->workspace_bytes(p.window_sums(), device_));
   grow(sizes.workspace, refine_->workspace_bytes(p.refinement(), device_));
-  grow(sizes.workspace, locate_->workspace_bytes(p.locating(), device_));
+  grow(sizes.workspace, subpixel_refine_->workspace_bytes(p.subpixel_refining(), device_));
   if (kernel_.search) return grow(sizes.workspace, kernel_.search->workspace_bytes(p, device_));
   if (cells_)
-    return grow(sizes.workspace, cells_->workspace_bytes(surveying_by_one_kernel(), device_));
+    return grow(sizes.workspace, cells_->workspace_bytes(fused_coarse_searching(), device_));
   grow(sizes.products, p.batch * p.correlation().products_stride() * size_of(p.products));
   grow(sizes.scores, p.batch * shifts * sizeof(float));
   grow(sizes.workspace, kernel_.correlate->workspace_bytes(p.correlation(), device_));
   grow(sizes.workspace, normalise_->workspace_bytes(p.normalisation(), device_));
   grow(sizes.workspace, peaks_->workspace_bytes(p, device_));
-  if (survey_)
-    grow(sizes.workspace, survey_->workspace_bytes(p.surveying(first_picture_), device_));
+  if (coarse_search_)
+    grow(sizes.workspace,
+         coarse_search_->workspace_bytes(p.coarse_searching(first_image_), device_));
 }
 
 // ---- templates ------------------------------------------------------------------------------
@@ -188,7 +190,7 @@ Status TemplateGroup::refresh(const MatchResults& results, Stream stream) {
 Status TemplateGroup::load_mask(const std::vector<std::uint8_t>& mask, Stream stream) {
   if (!problem_.masking) return {};
   const Runtime& device = runtime(device_.backend);
-  const auto inset = inset_mask(mask, problem_.correlate.right, align_inset);
+  const auto inset = inset_mask(mask, problem_.correlate.right, pose_refine_inset);
   for (const auto& [block, bytes] : {std::pair(&mask_, &mask), std::pair(&inset_, &inset)})
     if (Status s = device.copy(bytes_copy(block->data(), bytes->data(), bytes->size()),
                                Memory::host, Memory::device, stream);
@@ -264,15 +266,16 @@ Status TemplateGroup::run(const MatchFrame& frame, const MatchScratch& scratch,
                           const MatchResults& results, SideStream& side, Stream stream) {
   if (searched_.empty()) return {};
   adopt(frame);
-  if (results.best) return survey(frame, scratch, results, side, stream);
+  if (results.best) return coarse_search(frame, scratch, results, side, stream);
   if (Status s = kernel_.search ? search(frame, scratch, results, stream)
                                 : search_in_stages(frame, scratch, results, side, stream);
       !s.ok())
     return s;
   if (!kernel_refines())
     if (Status s = refine(frame, scratch, results, stream); !s.ok()) return s;
-  return frame.subpixel == Subpixel::least_squares ? locate(frame, scratch, results, stream)
-                                                   : Status();
+  return frame.subpixel == Subpixel::least_squares
+             ? subpixel_refine(frame, scratch, results, stream)
+             : Status();
 }
 
 Status TemplateGroup::score(const MatchFrame& frame, const MatchScratch& scratch, float* scores,
@@ -341,24 +344,24 @@ Status TemplateGroup::correlate_batches(const MatchFrame& frame, const MatchScra
   });
 }
 
-Status TemplateGroup::survey(const MatchFrame& frame, const MatchScratch& scratch,
-                             const MatchResults& results, SideStream& side, Stream stream) {
-  const stage::Survey::Problem problem = problem_.surveying(first_picture_);
+Status TemplateGroup::coarse_search(const MatchFrame& frame, const MatchScratch& scratch,
+                                    const MatchResults& results, SideStream& side, Stream stream) {
+  const stage::CoarseSearch::Problem problem = problem_.coarse_searching(first_image_);
   if (cells_) {
     if (Status s = sum_windows(frame, scratch, stream); !s.ok()) return s;
-    stage::SearchCells::Buffers buffers{{{scratch.workspace.data(), stream}},
-                                        frame.data,
-                                        operands(),
-                                        scratch.window_sums.data(),
-                                        scratch.window_squares.data(),
-                                        template_sums_.as<TemplateSums>(),
-                                        results.best};
+    stage::FusedCoarseSearch::Buffers buffers{{{scratch.workspace.data(), stream}},
+                                              frame.data,
+                                              operands(),
+                                              scratch.window_sums.data(),
+                                              scratch.window_squares.data(),
+                                              template_sums_.as<TemplateSums>(),
+                                              results.best};
     return for_batches(buffers, [&] {
-      return cells_->launch(surveying_by_one_kernel(), device_, buffers, state_.get());
+      return cells_->launch(fused_coarse_searching(), device_, buffers, state_.get());
     });
   }
   return correlate_batches(frame, scratch, side, stream, [&](const LaunchOfRights& batch) {
-    return survey_->launch(
+    return coarse_search_->launch(
         problem, device_,
         {batch, scratch.products.data(), scratch.window_sums.data(), scratch.window_squares.data(),
          template_sums_.as<TemplateSums>(), results.best},
@@ -392,9 +395,9 @@ Status TemplateGroup::search_in_stages(const MatchFrame& frame, const MatchScrat
   problem.threshold = relaxed(problem.threshold, problem_.products);
   auto* scores = scratch.scores.as<float>();
   return score_batches(frame, scratch, scores, side, stream, [&](const LaunchOfRights& batch) {
-    if (judge_)
-      if (Status s = judge_->launch(
-              problem_.judging(), device_,
+    if (contrast_filter_)
+      if (Status s = contrast_filter_->launch(
+              problem_.contrast_filtering(), device_,
               {batch, scores, scratch.window_sums.data(), scratch.window_squares.data(), scores},
               nullptr);
           !s.ok())
@@ -414,16 +417,16 @@ Status TemplateGroup::refine(const MatchFrame& frame, const MatchScratch& scratc
   return refine_->launch(problem_.refinement(), device_, buffers, refine_state_.get());
 }
 
-Status TemplateGroup::locate(const MatchFrame& frame, const MatchScratch& scratch,
-                             const MatchResults& results, Stream stream) {
+Status TemplateGroup::subpixel_refine(const MatchFrame& frame, const MatchScratch& scratch,
+                                      const MatchResults& results, Stream stream) {
   const LaunchOfRights all{{scratch.workspace.data(), stream}, 0, searched_end()};
-  return locate_->launch(
-      problem_.locating(), device_,
+  return subpixel_refine_->launch(
+      problem_.subpixel_refining(), device_,
       {all, static_cast<const std::uint8_t*>(frame.data),
        static_cast<const std::uint8_t*>(originals()),
        problem_.masking ? inset_.as<std::uint8_t>() : nullptr, template_sums_.as<TemplateSums>(),
        results.candidates, results.counts, results.fits},
-      locate_state_.get());
+      subpixel_refine_state_.get());
 }
 
 }  // namespace xcorr

@@ -15,7 +15,7 @@
 #include "match/bank.hpp"
 #include "match/prefilter.hpp"
 #include "select/select.hpp"
-#include "stages/search_cells.hpp"
+#include "stages/poses/fused_coarse_search.hpp"
 
 namespace xcorr {
 
@@ -42,7 +42,7 @@ struct MatchResults {
   TemplateSums* template_sums;
   Candidate* candidates;
   std::uint32_t* counts;
-  SurveyKey* best;  ///< null: peaks are wanted
+  CoarseKey* best;  ///< null: peaks are wanted
 };
 
 /// The searched part of a frame, and what may change from frame to frame.
@@ -74,11 +74,11 @@ class TemplateGroup {
   /// Its kernel's name.
   const char* kernel() const { return cells_ ? cells_->name : kernel_->name; }
   const std::vector<Member>& members() const { return members_; }
-  /// Whether it can be surveyed instead of searched for peaks. `first`: the place of its first
-  /// template among all.
-  bool can_be_surveyed(int first) const;
+  /// Whether it can be searched coarsely instead of searched for peaks. `first`: the place of its
+  /// first template among all.
+  bool can_search_coarsely(int first) const;
   /// From now on it is; call before load(). `one_kernel`: by one that does all, if there is one.
-  Status prepare_survey(int first, bool one_kernel);
+  Status prepare_coarse_search(int first, bool one_kernel);
   /// Increases the sizes to what this group needs.
   void add_needs(MatchScratchSizes& sizes) const;
 
@@ -102,7 +102,7 @@ class TemplateGroup {
 
  private:
   Status choose(const std::string& kernel);
-  stage::SearchCells::Problem surveying_by_one_kernel() const;
+  stage::FusedCoarseSearch::Problem fused_coarse_searching() const;
   Status allocate();
   Status load_mask(const std::vector<std::uint8_t>& mask, Stream stream);
   Status load_pixels(int member, const MatrixView& pixels, Stream stream);
@@ -135,16 +135,16 @@ class TemplateGroup {
   template <class Then>
   Status correlate_batches(const MatchFrame& frame, const MatchScratch& scratch, SideStream& side,
                            Stream stream, Then then);
-  Status survey(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
-                SideStream& side, Stream stream);
+  Status coarse_search(const MatchFrame& frame, const MatchScratch& scratch,
+                       const MatchResults& results, SideStream& side, Stream stream);
   /// Correlates and normalises; calls `then` after each batch.
   template <class Then>
   Status score_batches(const MatchFrame& frame, const MatchScratch& scratch, float* scores,
                        SideStream& side, Stream stream, Then then);
   Status refine(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
                 Stream stream);
-  Status locate(const MatchFrame& frame, const MatchScratch& scratch, const MatchResults& results,
-                Stream stream);
+  Status subpixel_refine(const MatchFrame& frame, const MatchScratch& scratch,
+                         const MatchResults& results, Stream stream);
   /// Sets the buffers for each batch of the templates that are searched and calls f.
   template <class F>
   Status for_batches(LaunchOfRights& launch, F f) const {
@@ -163,15 +163,17 @@ class TemplateGroup {
   const Variant<stage::WindowSums>* window_sums_ = nullptr;
   const Variant<stage::TemplateSums>* sums_of_templates_ = nullptr;
   const Variant<stage::Refine>* refine_ = nullptr;
-  const Variant<stage::Locate>* locate_ = nullptr;
+  const Variant<stage::SubpixelRefine>* subpixel_refine_ = nullptr;
   /// Used after a correlate kernel.
   const Variant<stage::Normalise>* normalise_ = nullptr;
   const Variant<stage::Peaks>* peaks_ = nullptr;
-  const Variant<stage::Judge>* judge_ = nullptr;  ///< null where no contrast is asked for
-  const Variant<stage::Survey>* survey_ = nullptr;
-  const Variant<stage::SearchCells>* cells_ = nullptr;  ///< instead of correlate and survey
-  int first_picture_ = 0;                               ///< of a survey
-  std::unique_ptr<PlanState> state_, window_sums_state_, refine_state_, locate_state_;
+  const Variant<stage::ContrastFilter>* contrast_filter_ =
+      nullptr;  ///< null where no contrast is asked for
+  const Variant<stage::CoarseSearch>* coarse_search_ = nullptr;
+  const Variant<stage::FusedCoarseSearch>* cells_ =
+      nullptr;           ///< instead of correlate and coarse_search
+  int first_image_ = 0;  ///< of a coarse search
+  std::unique_ptr<PlanState> state_, window_sums_state_, refine_state_, subpixel_refine_state_;
   std::vector<Member> members_;
   std::vector<std::pair<int, int>> searched_;  ///< of the members: first and past the last
   Block templates_, mask_, inset_, operands_, template_sums_;

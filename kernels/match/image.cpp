@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "select/select.hpp"
-#include "stages/luma.hpp"
+#include "stages/image/luma.hpp"
 
 namespace xcorr {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Checks and copies of the caller's pictures; <xcorr/image.hpp> is also implemented here.
+// Checks and copies of the caller's images; <xcorr/image.hpp> is also implemented here.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace xcorr {
 
-/// Whether pictures of that type can be matched, and a message's list of these.
+/// Whether images of that type can be matched, and a message's list of these.
 constexpr bool is_matched(ElementType type) {
   return type == ElementType::u8 || type == ElementType::u16 || type == ElementType::f32;
 }

@@ -238,7 +238,7 @@ Status Matcher::respond(const MatrixView& frame, std::uint32_t template_index,
   response.values.resize(where.size().area());
   const ScoreMap scores{response.values.data(), where.width * std::ptrdiff_t{sizeof(float)}};
   if (Status status = score(frame, template_index, scores); !status.ok()) return status;
-  impl_->score_plan->to_closeness(response.values);
+  impl_->score_plan->to_similarity(response.values);
   return {};
 } catch (const std::exception& thrown) {
   return status_of(thrown);

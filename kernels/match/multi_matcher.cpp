@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
+#include "match/balance_templates.hpp"
 #include "match/bank.hpp"
 #include "match/device_thread.hpp"
-#include "match/share_out.hpp"
 
 namespace xcorr {
 namespace {
@@ -121,7 +121,7 @@ Status MultiMatcher::Impl::share(const std::vector<BankTemplate>& bank,
                                  std::span<const MatrixView> masks) {
   std::vector<std::int64_t> costs;
   for (const BankTemplate& t : bank) costs.push_back(t.size.area());
-  auto shares = share_out(costs, parts.size());
+  auto shares = balance_templates(costs, parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i) parts[i].templates = std::move(shares[i]);
   Status status = by_each([&](Part& part) {
     std::vector<MatrixView> own, own_masks;

@@ -71,7 +71,8 @@ MatchPlan::MatchPlan(const Device& device, ElementType type, Size frame,
 Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTemplate>& bank,
                                   ElementType type, Size frame, const MatchSettings& settings,
                                   Stream stream, const KernelOfGroup& kernels, Memory memory,
-                                  bool surveyed, const stage::Search::Enough& enough) {
+                                  bool is_coarse,
+                                  const stage::Search::PruningBound& pruning_bound) {
   MatchPlan plan(device, type, frame, settings);
   if (settings.prefilter_sigma > 0 && !plan.region_.empty()) {
     auto filter =
@@ -84,15 +85,15 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
     const auto own = kernels.find(key);
     const int count = static_cast<int>(members.size());
     MatchProblem problem = problem_of_group(type, plan.region_.size(), key, count, settings);
-    problem.surveyed = surveyed;
-    problem.enough = enough;
+    problem.is_coarse = is_coarse;
+    problem.pruning_bound = pruning_bound;
     if (Status s = plan.add_group(bank, members, problem,
                                   own == kernels.end() ? settings.kernel : own->second);
         !s.ok())
       return s;
   }
-  if (surveyed)
-    if (Status s = plan.prepare_survey(stream); !s.ok()) return s;
+  if (is_coarse)
+    if (Status s = plan.prepare_coarse_search(stream); !s.ok()) return s;
   auto reader = FrameReader::make(
       device, type, plan.prefilter_ ? plan.prefilter_->max_read() : plan.region_.size());
   if (!reader.ok()) return reader.status();
@@ -136,17 +137,17 @@ Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
   return {};
 }
 
-Status MatchPlan::prepare_survey(Stream stream) {
+Status MatchPlan::prepare_coarse_search(Stream stream) {
   if (groups_.empty()) return {};
   const auto first_of = [&](std::size_t group) { return static_cast<int>(firsts_[group]); };
   for (std::size_t i = 0; i < groups_.size(); ++i)
-    if (!groups_[i].can_be_surveyed(first_of(i))) return {};
+    if (!groups_[i].can_search_coarsely(first_of(i))) return {};
   const bool one_kernel = is_choice_left(settings_.kernel);
   for (std::size_t i = 0; i < groups_.size(); ++i)
-    if (Status s = groups_[i].prepare_survey(first_of(i), one_kernel); !s.ok()) return s;
-  const std::size_t keys = matched_ * SurveyCells(region_.size()).count();
+    if (Status s = groups_[i].prepare_coarse_search(first_of(i), one_kernel); !s.ok()) return s;
+  const std::size_t keys = matched_ * CoarseCells(region_.size()).count();
   if (Status s =
-          make_blocks(device_.backend, {{&best_, keys * sizeof(SurveyKey)}, {&wanted_, matched_}});
+          make_blocks(device_.backend, {{&best_, keys * sizeof(CoarseKey)}, {&wanted_, matched_}});
       !s.ok())
     return s;
   const std::vector<std::uint8_t> all(matched_, 1);
@@ -205,7 +206,7 @@ MatchResults MatchPlan::results_of(std::size_t group) const {
       sizes_.sums_in(results_) + first,
       candidates_.as<Candidate>() + first_peak,
       counts_.as<std::uint32_t>() + first,
-      best_.data() ? best_.as<SurveyKey>() + first * SurveyCells(region_.size()).count() : nullptr};
+      best_.data() ? best_.as<CoarseKey>() + first * CoarseCells(region_.size()).count() : nullptr};
 }
 
 bool MatchPlan::adopt(const MatchSettings& settings) {
@@ -230,7 +231,7 @@ Status MatchPlan::select(const std::vector<bool>& wanted, Stream stream) {
   bool changed = false;
   for (TemplateGroup& group : groups_) changed |= group.select(wanted);
   if (!changed) return {};
-  if (is_surveyed()) return mark(wanted, stream);
+  if (is_coarse_search()) return mark(wanted, stream);
   const std::vector<std::uint32_t> none(matched_);
   for (std::uint32_t* counts : {counts_.as<std::uint32_t>(), sizes_.counts_in(results_)})
     if (Status s = runtime_->copy(bytes_copy(counts, none.data(), matched_ * sizeof none[0]),
@@ -336,7 +337,7 @@ std::vector<MatchPlan::Slot> MatchPlan::slots() const {
 }
 
 TemplateResults MatchPlan::results() const {
-  return {sizes_.peaks_in(results_), sizes_.counts_in(results_), best_.as<SurveyKey>(),
+  return {sizes_.peaks_in(results_), sizes_.counts_in(results_), best_.as<CoarseKey>(),
           wanted_.as<std::uint8_t>()};
 }
 
@@ -351,11 +352,11 @@ void MatchPlan::collect(std::vector<Peak>& peaks) const {
   });
 }
 
-void MatchPlan::to_closeness(std::vector<float>& scores) const {
+void MatchPlan::to_similarity(std::vector<float>& scores) const {
   if (groups_.empty()) return;
-  const Closeness closeness = closeness_of(0, 0);
+  const Similarity similarity = similarity_of(0, 0);
   for (float& score : scores)
-    score = static_cast<float>(closeness.of(oriented(settings_.polarity, score)));
+    score = static_cast<float>(similarity.of(oriented(settings_.polarity, score)));
 }
 
 bool MatchPlan::fits(std::uint32_t index) const {
@@ -369,7 +370,7 @@ const TemplateSums& MatchPlan::sums_of(std::size_t group, std::size_t member) co
   return results_of(group).template_sums[member];
 }
 
-Closeness MatchPlan::closeness_of(std::size_t group, std::size_t member) const {
+Similarity MatchPlan::similarity_of(std::size_t group, std::size_t member) const {
   return {settings_.method, double(groups_[group].problem().pixels()), sums_of(group, member)};
 }
 
@@ -385,7 +386,7 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
   const double limit =
       score_limit(settings_.method, settings_.threshold, double(groups_[group].problem().pixels()),
                   sums_of(group, member));
-  const Closeness closeness = closeness_of(group, member);
+  const Similarity similarity = similarity_of(group, member);
   const std::size_t first = member * settings_.max_peaks;
   std::vector<RefinedPeak> refined(results.peaks + first,
                                    results.peaks + first + results.peak_counts[member]);
@@ -404,7 +405,7 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
   for (const RefinedPeak& r : refined) {
     const double score = oriented(polarity, r.score);
     if (misses(settings_.method, score, limit)) break;
-    const bool placed = closeness.of(score) >= settings_.subpixel_threshold;
+    const bool placed = similarity.of(score) >= settings_.subpixel_threshold;
     const double x = origin.x + r.x + (placed ? r.dx : 0), y = origin.y + r.y + (placed ? r.dy : 0);
     peaks.push_back({groups_[group].members()[member].index,
                      x,
@@ -412,7 +413,7 @@ void MatchPlan::append_peaks(std::size_t group, std::size_t member,
                      size.width,
                      size.height,
                      score,
-                     closeness.of(score),
+                     similarity.of(score),
                      {x + 0.5 * (size.width - 1), y + 0.5 * (size.height - 1), 0, 1,
                       double(size.width), double(size.height)},
                      is_inverted(polarity, r.score)});

@@ -15,7 +15,7 @@
 #include "match/frame_reader.hpp"
 #include "match/group.hpp"
 #include "match/window_reader.hpp"
-#include "stages/score.hpp"
+#include "stages/match/score.hpp"
 
 namespace xcorr {
 
@@ -30,8 +30,8 @@ MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& gro
 struct TemplateResults {
   const RefinedPeak* peaks;  ///< max_peaks
   const std::uint32_t* peak_counts;
-  // Of a survey instead, see stage::Shortlist; else null.
-  const SurveyKey* best;
+  // Of a coarse search instead, see stage::SelectCandidates; else null.
+  const CoarseKey* best;
   const std::uint8_t* searched;
 };
 
@@ -42,13 +42,13 @@ class MatchPlan {
  public:
   /// Groups that are not in `kernels` use the kernel in the settings.
   /// \param memory  of the results; on the device, only what is enqueued behind reads them
-  /// \param surveyed  not peaks are wanted but what the stage survey makes, if all groups can
-  /// \param enough  of each group's peaks
+  /// \param is_coarse  the best places of cells are wanted, not peaks, if all groups can
+  /// \param pruning_bound  of each group's peaks
   static Result<MatchPlan> make(const Device& device, const std::vector<BankTemplate>& bank,
                                 ElementType type, Size frame, const MatchSettings& settings,
                                 Stream stream, const KernelOfGroup& kernels = {},
-                                Memory memory = Memory::host, bool surveyed = false,
-                                const stage::Search::Enough& enough = {});
+                                Memory memory = Memory::host, bool is_coarse = false,
+                                const stage::Search::PruningBound& pruning_bound = {});
 
   /// For windows of the size of the settings' search region, each with one template of the bank,
   /// which all have one size and mask. Errors: as of make(); unsupported where only windows one by
@@ -71,10 +71,10 @@ class MatchPlan {
   /// peaks. For plans whose results are in device memory.
   Status select(const std::vector<bool>& wanted, Stream stream);
 
-  /// Whether it makes a survey instead of peaks.
-  bool is_surveyed() const { return best_.data(); }
-  /// Of a survey, the same by marks alone, which what reads the survey goes by: all are searched,
-  /// so what is enqueued stays the same.
+  /// Whether it makes a coarse search instead of peaks.
+  bool is_coarse_search() const { return best_.data(); }
+  /// Of a coarse search, the same by marks alone, which what reads the coarse search goes by: all
+  /// are searched, so what is enqueued stays the same.
   Status mark(const std::vector<bool>& wanted, Stream stream);
 
   /// A template in the order of the results.
@@ -92,8 +92,8 @@ class MatchPlan {
   /// template whose kernel is of the correlate stage: others keep no scores. After an error nothing
   /// reads the frame.
   Status score(const MatrixView& frame, const ScoreMap& scores, Stream stream);
-  /// Call after waiting for the stream: converts such scores to closeness.
-  void to_closeness(std::vector<float>& scores) const;
+  /// Call after waiting for the stream: converts such scores to similarity.
+  void to_similarity(std::vector<float>& scores) const;
 
   const MatchSettings& settings() const { return settings_; }
   /// Where a template of that size can lie in the frame.
@@ -113,15 +113,15 @@ class MatchPlan {
   Status finish(const std::vector<BankTemplate>& bank, Stream stream, Memory memory = Memory::host);
   Status allocate(Memory memory);
   Status make_lanes();
-  /// Where all groups can be surveyed, makes the memory for it.
-  Status prepare_survey(Stream stream);
+  /// Where all groups can be searched coarsely, makes the memory for it.
+  Status prepare_coarse_search(Stream stream);
   Status enqueue_groups(const Result<Rows>& rows, Stream stream);
   Status enqueue_scores(const MatrixView& frame, const ScoreMap& scores, Stream stream);
   Status enqueue_lanes(const MatchFrame& frame, Stream stream);
   /// Waits after an error: the device may still be reading the frame.
   Status settled(Status status, Stream stream);
   const TemplateSums& sums_of(std::size_t group, std::size_t member) const;
-  Closeness closeness_of(std::size_t group, std::size_t member) const;
+  Similarity similarity_of(std::size_t group, std::size_t member) const;
   void append_peaks(std::size_t group, std::size_t member, std::vector<Peak>& peaks) const;
   /// The searched part of a frame where kernels read it.
   Result<Rows> read(const MatrixView& frame, Stream stream);
@@ -154,7 +154,8 @@ class MatchPlan {
   std::vector<PartCorner> corners_;      ///< of the windows enqueued
   std::optional<Prefilter> prefilter_;
   Block candidates_, counts_;
-  Block best_, wanted_;  ///< of a survey: the best of cells, and which templates are searched
+  Block best_,
+      wanted_;  ///< of a coarse search: the best of cells, and which templates are searched
   /// In memory that the device writes: peaks and their places by least squares, then sums and
   /// counts of peaks of each template.
   struct Results {

@@ -6,7 +6,7 @@
 
 #include "device/runtime.hpp"
 #include "match/frame_reader.hpp"
-#include "stages/filter.hpp"
+#include "stages/image/filter.hpp"
 
 namespace xcorr {
 
@@ -35,7 +35,7 @@ class Prefilter {
   Device device_;
   Size frame_;
   FilterWeights weights_;
-  stage::Filter::Problem problem_;  ///< its weights, picture and region are set by run()
+  stage::Filter::Problem problem_;  ///< its weights, image and region are set by run()
   const Variant<stage::Filter>* variant_ = nullptr;
   Block filtered_, workspace_;
 };

@@ -61,7 +61,7 @@ std::string key_of(const Device& device, const MatchProblem& p) {
   return key;
 }
 
-/// Noise, which is as expensive to match as any picture: dense, in host memory.
+/// Noise, which is as expensive to match as any image: dense, in host memory.
 std::vector<std::byte> noise(ElementType type, Size size) {
   const std::size_t element = type == ElementType::u16 ? 2 : 1;
   std::vector<std::byte> bytes(element * static_cast<std::size_t>(size.area()));

@@ -33,7 +33,7 @@ Result<WindowReader> WindowReader::make(const Device& device, Size window, int m
   reader.runtime_ = &runtime(device.backend);
   reader.window_ = window;
   const auto variant = select_variant<stage::Luma>(
-      {.size = window, .layout = {}, .parts = most, .picture = window}, device);
+      {.size = window, .layout = {}, .parts = most, .image = window}, device);
   if (!variant.ok()) return variant.status();
   reader.luma_of_pixels_ = variant.value();
   const auto event = reader.runtime_->create_event();

@@ -3,12 +3,12 @@
 // A whole match of one search region with templates of one size, as a problem for each stage.
 #pragma once
 
-#include "stages/judge.hpp"
-#include "stages/locate.hpp"
-#include "stages/peaks.hpp"
-#include "stages/survey.hpp"
-#include "stages/templates.hpp"
-#include "stages/window_sums.hpp"
+#include "stages/match/contrast_filter.hpp"
+#include "stages/match/peaks.hpp"
+#include "stages/match/subpixel_refine.hpp"
+#include "stages/match/templates.hpp"
+#include "stages/match/window_sums.hpp"
+#include "stages/poses/coarse_search.hpp"
 
 namespace xcorr {
 
@@ -17,7 +17,7 @@ struct MatchProblem : stage::Search::Problem {
   ElementType products = ElementType::f32;
   std::int64_t product_pitch = 0, product_stride = 0;
   /// The best places of cells are wanted, not peaks.
-  bool surveyed = false;
+  bool is_coarse = false;
   /// Products may be approximate, see MatchSettings.
   bool approximate = false;
   /// See stage::Refine::Problem.
@@ -30,16 +30,16 @@ struct MatchProblem : stage::Search::Problem {
   constexpr stage::Normalise::Problem normalisation() const {
     return {correlation(), method, masking};
   }
-  constexpr stage::Judge::Problem judging() const {
+  constexpr stage::ContrastFilter::Problem contrast_filtering() const {
     return {{correlate, batch}, method, contrast, masking};
   }
-  constexpr stage::Survey::Problem surveying(int first_picture) const {
-    return {correlation(), method, masking, contrast.polarity, first_picture};
+  constexpr stage::CoarseSearch::Problem coarse_searching(int first_image) const {
+    return {correlation(), method, masking, contrast.polarity, first_image};
   }
   constexpr stage::Refine::Problem refinement() const {
     return {correlate, method, max_peaks, subpixel, subpixel_threshold, masking, contrast.polarity};
   }
-  constexpr stage::Locate::Problem locating() const {
+  constexpr stage::SubpixelRefine::Problem subpixel_refining() const {
     return {correlate, method, max_peaks, subpixel_threshold, masking, contrast.polarity};
   }
   constexpr stage::TemplateSums::Problem template_sums() const {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stages/stage.hpp"
+#include "stages/common/stage.hpp"
 
 namespace xcorr {
 

@@ -82,14 +82,15 @@ std::optional<MatchKernel> matching_choice(const Problem& problem, Backend backe
 std::optional<ElementType> products_by(const MatchKernel& kernel, MatchProblem problem,
                                        const Device& device) {
   if (kernel.search)
-    return !problem.surveyed && kernel.search->able(problem, device)
+    return !problem.is_coarse && kernel.search->able(problem, device)
                ? std::optional(problem.correlate.output_type())
                : std::nullopt;
   for (const ElementType products : {problem.correlate.output_type(), ElementType::f32}) {
     problem.products = products;
     // Approximate products of u8 are of templates less the mean of all their pixels, and what
-    // surveys knows only exact ones.
-    if ((problem.masking || problem.surveyed) && products != problem.correlate.output_type()) break;
+    // coarse searches knows only exact ones.
+    if ((problem.masking || problem.is_coarse) && products != problem.correlate.output_type())
+      break;
     if (kernel.correlate->able(problem.correlation(), device)) return products;
   }
   return std::nullopt;
@@ -157,10 +158,10 @@ Result<MatchKernel> select_matching(MatchProblem& problem, const Device& device,
       "match", requested_name(name), device.backend, matching_kernels(device.backend),
       [&](const MatchKernel& each) { return products_by(each, problem, device).has_value(); },
       [&](const auto& kernels, auto able) {
-        return choose_paying(
+        return choose_preferred(
             able,
             [&](const MatchKernel& each) {
-              return !each.search || pays(*each.search, problem, device);
+              return !each.search || is_preferred(*each.search, problem, device);
             },
             [&](auto admits) {
               return matching_choice(problem.correlate, device.backend, kernels, admits);

@@ -114,16 +114,16 @@ Result<Candidate> select_among(const char* stage, std::string_view name, Backend
 
 /// See Variant::pays.
 template <class Stage>
-bool pays(const Variant<Stage>& variant, const typename Stage::Problem& problem,
-          const Device& device) {
-  return !variant.pays || variant.pays(problem, device);
+bool is_preferred(const Variant<Stage>& variant, const typename Stage::Problem& problem,
+                  const Device& device) {
+  return !variant.is_preferred || variant.is_preferred(problem, device);
 }
 
 /// What `choose` takes of the able candidates that pay, or if there are none, of the able ones.
 /// \param choose  gets what says whether a candidate is one
-template <class Able, class Pays, class Choose>
-auto choose_paying(Able able, Pays pays, Choose choose) {
-  const auto best = choose([&](const auto& each) { return able(each) && pays(each); });
+template <class Able, class IsPreferred, class Choose>
+auto choose_preferred(Able able, IsPreferred is_preferred, Choose choose) {
+  const auto best = choose([&](const auto& each) { return able(each) && is_preferred(each); });
   return best ? best : choose(able);
 }
 
@@ -132,8 +132,9 @@ Result<const Variant<Stage>*> select_variant(const typename Stage::Problem& prob
                                              const Device& device, std::string_view name) {
   const auto able = [&](const Variant<Stage>* variant) { return variant->able(problem, device); };
   const auto choose = [&](const auto& candidates, auto is_able) {
-    return choose_paying(
-        is_able, [&](const Variant<Stage>* variant) { return pays(*variant, problem, device); },
+    return choose_preferred(
+        is_able,
+        [&](const Variant<Stage>* variant) { return is_preferred(*variant, problem, device); },
         [&](auto admits) { return highest_ranked(candidates, admits); });
   };
   return select_among(Stage::name, name, device.backend, variants_on<Stage>(device.backend), able,

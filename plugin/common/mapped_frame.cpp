@@ -99,7 +99,7 @@ const char* fault_of_crop(const GstVideoCropMeta& crop, const GstVideoInfo& info
 }  // namespace
 
 const char* fault_of_frame(const GstVideoInfo& info, GstBuffer* buffer,
-                           GstVideoRectangle& picture) {
+                           GstVideoRectangle& visible) {
   int width = info.width, height = info.height;
   if (const GstVideoMeta* meta = gst_buffer_get_video_meta(buffer)) {
     if (const char* fault = fault_of_meta(*meta, info, buffer)) return fault;
@@ -108,17 +108,17 @@ const char* fault_of_frame(const GstVideoInfo& info, GstBuffer* buffer,
   } else if (gst_buffer_get_size(buffer) < info.size) {
     return "it is too small for its caps";
   }
-  picture = {0, 0, info.width, info.height};
+  visible = {0, 0, info.width, info.height};
   if (const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(buffer)) {
     if (const char* fault = fault_of_crop(*crop, info, width, height)) return fault;
-    picture.x = static_cast<int>(crop->x);
-    picture.y = static_cast<int>(crop->y);
+    visible.x = static_cast<int>(crop->x);
+    visible.y = static_cast<int>(crop->y);
   }
   return nullptr;
 }
 
 MappedFrame::MappedFrame(const GstVideoInfo& info, GstBuffer* buffer, GstMapFlags flags)
-    : fault_(fault_of_frame(info, buffer, picture)) {
+    : fault_(fault_of_frame(info, buffer, visible)) {
   if (!fault_ && !gst_video_frame_map(&frame, &info, buffer, flags))
     fault_ = "its memory cannot be mapped";
 }

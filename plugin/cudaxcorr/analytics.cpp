@@ -51,7 +51,7 @@ std::vector<gint> attach_analytics(GstBuffer* buffer, const FrameResult& result,
     GstAnalyticsODMtd detection;
     if (target.id) add_tracking(relations, target, times.of(target.id), tracking);
     if (target.lost) continue;
-    add_detection(relations, target.peak, result.bank[target.peak.template_index].label,
+    add_detection(relations, target.peak, result.template_set[target.peak.template_index].label,
                   static_cast<float>(target.confidence), detection);
     detections.push_back(static_cast<gint>(detection.id));
     if (target.id)

@@ -17,28 +17,28 @@ gint64 time_of_next_try() {
   return g_get_monotonic_time() + seconds_between_tries * G_USEC_PER_SEC;
 }
 
-xcorr::Result<Workplace> open_on(xcorr::Result<Devices> devices, const PipelineContext& context,
-                                 const Settings& settings) {
+xcorr::Result<BackendSession> open_on(xcorr::Result<Devices> devices,
+                                      const PipelineContext& context, const Settings& settings) {
   if (!devices.ok()) return devices.status();
   auto analyser = Analyser::open(std::move(devices.value()), settings.search.match, context);
   if (!analyser.ok()) return analyser.status();
-  return Workplace{context, std::make_unique<Analyser>(std::move(analyser.value()))};
+  return BackendSession{context, std::make_unique<Analyser>(std::move(analyser.value()))};
 }
 
-xcorr::Result<Workplace> open_cpu(const Settings& settings) {
+xcorr::Result<BackendSession> open_cpu(const Settings& settings) {
   auto cpu = xcorr::open_devices(xcorr::Backend::cpu);
   if (!cpu.ok()) return cpu.status();
   return open_on(Devices(std::move(cpu.value())), {}, settings);
 }
 
 /// With a kernel of its own: the one in the settings may be a GPU's.
-xcorr::Result<Workplace> open_stand_in(Settings settings) {
+xcorr::Result<BackendSession> open_cpu_fallback(Settings settings) {
   settings.search.match.kernel = "auto";
   return open_cpu(settings);
 }
 
 /// In a context of its own: that of the pipeline may be lost.
-xcorr::Result<Workplace> open_new_gpu(const Settings& settings) {
+xcorr::Result<BackendSession> open_new_gpu(const Settings& settings) {
   PipelineContext context;
   auto gpus = find_gpus_anew(context, settings.device);
   return open_on(std::move(gpus), context, settings);
@@ -63,12 +63,12 @@ void hand_over(const Element& element, Analyser& to) {
   to.keep_tracks_of(*element.analyser);
 }
 
-void adopt(GstCudaXCorr* self, Workplace workplace) {
-  exchange(self, std::move(workplace));
+void adopt(GstCudaXCorr* self, BackendSession session) {
+  exchange(self, std::move(session));
   announce(self);
 }
 
-void warn_of_stand_in(GstCudaXCorr* self, const xcorr::Status& failure) {
+void warn_of_cpu_fallback(GstCudaXCorr* self, const xcorr::Status& failure) {
   post_warning(self,
                {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED,
                 "The CPU works in the place of the GPU until that does again; it has failed: " +
@@ -107,7 +107,7 @@ xcorr::Status open_backend(GstCudaXCorr* self, const Settings& settings) {
   }
   const bool absent = !found.ok() && is_absent(found);
   if (!absent && !is_failure_of_device(gpu.status())) return gpu.status();
-  auto cpu = absent ? open_cpu(settings) : open_stand_in(settings);
+  auto cpu = absent ? open_cpu(settings) : open_cpu_fallback(settings);
   if (!cpu.ok()) return cpu.status();
   adopt(self, std::move(cpu.value()));
   if (absent && names_gpus) {
@@ -115,14 +115,14 @@ xcorr::Status open_backend(GstCudaXCorr* self, const Settings& settings) {
   } else if (absent) {
     GST_INFO_OBJECT(self, "working on the CPU: %s", gpu.status().message().c_str());
   } else {
-    self->element->stand_in.emplace(StandIn{time_of_next_try(), {}});
-    warn_of_stand_in(self, gpu.status());
+    self->element->cpu_fallback.emplace(CpuFallback{time_of_next_try(), {}});
+    warn_of_cpu_fallback(self, gpu.status());
   }
   return {};
 }
 
 void close_backend(GstCudaXCorr* self) {
-  self->element->stand_in.reset();  // waits for what is being opened
+  self->element->cpu_fallback.reset();  // waits for what is being opened
   exchange(self, {});
   set_active_backend(self, BackendChoice::automatic);
 }
@@ -138,42 +138,42 @@ xcorr::Status work_in(GstCudaXCorr* self, const PipelineContext& context,
   return {};
 }
 
-bool may_stand_in_for_gpu(const GstCudaXCorr* self, const Settings& settings,
+bool may_fall_back_to_cpu(const GstCudaXCorr* self, const Settings& settings,
                           const xcorr::Status& failure) {
   return settings.device.backend == BackendChoice::automatic && is_failure_of_device(failure) &&
          self->element->analyser->device().backend == xcorr::Backend::cuda;
 }
 
-bool stand_in_for_gpu(GstCudaXCorr* self, const Settings& settings, const xcorr::Status& failure) {
+bool fall_back_to_cpu(GstCudaXCorr* self, const Settings& settings, const xcorr::Status& failure) {
   Element& element = *self->element;
-  if (!may_stand_in_for_gpu(self, settings, failure)) return false;
-  auto cpu = open_stand_in(settings);
+  if (!may_fall_back_to_cpu(self, settings, failure)) return false;
+  auto cpu = open_cpu_fallback(settings);
   if (!cpu.ok()) return false;
   hand_over(element, *cpu.value().analyser);
-  element.stand_in.emplace(StandIn{time_of_next_try(), {}});
+  element.cpu_fallback.emplace(CpuFallback{time_of_next_try(), {}});
   adopt(self, std::move(cpu.value()));
-  warn_of_stand_in(self, failure);
+  warn_of_cpu_fallback(self, failure);
   return true;
 }
 
-bool is_standing_in(const GstCudaXCorr* self) {
+bool is_on_cpu_fallback(const GstCudaXCorr* self) {
   const Element& element = *self->element;
-  return element.stand_in && element.analyser->device().backend == xcorr::Backend::cpu;
+  return element.cpu_fallback && element.analyser->device().backend == xcorr::Backend::cpu;
 }
 
-std::optional<Workplace> gpu_to_try(GstCudaXCorr* self, const Settings& settings) {
+std::optional<BackendSession> gpu_to_try(GstCudaXCorr* self, const Settings& settings) {
   Element& element = *self->element;
-  if (!element.stand_in) return std::nullopt;
-  StandIn& stand_in = *element.stand_in;
-  if (!stand_in.opening.valid()) {
-    if (g_get_monotonic_time() >= stand_in.next_try)
-      stand_in.opening = std::async(std::launch::async, open_new_gpu, settings);
+  if (!element.cpu_fallback) return std::nullopt;
+  CpuFallback& cpu_fallback = *element.cpu_fallback;
+  if (!cpu_fallback.opening.valid()) {
+    if (g_get_monotonic_time() >= cpu_fallback.next_try)
+      cpu_fallback.opening = std::async(std::launch::async, open_new_gpu, settings);
     return std::nullopt;
   }
-  if (stand_in.opening.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+  if (cpu_fallback.opening.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
     return std::nullopt;
-  stand_in.next_try = time_of_next_try();
-  auto gpu = stand_in.opening.get();
+  cpu_fallback.next_try = time_of_next_try();
+  auto gpu = cpu_fallback.opening.get();
   if (!gpu.ok()) {
     GST_INFO_OBJECT(self, "the GPU still fails: %s", gpu.status().message().c_str());
     return std::nullopt;
@@ -182,18 +182,18 @@ std::optional<Workplace> gpu_to_try(GstCudaXCorr* self, const Settings& settings
   return std::move(gpu.value());
 }
 
-Workplace exchange(GstCudaXCorr* self, Workplace workplace) {
+BackendSession exchange(GstCudaXCorr* self, BackendSession session) {
   Element& element = *self->element;
   const StreamLock streaming(self);
-  std::swap(element.analyser, workplace.analyser);
+  std::swap(element.analyser, session.analyser);
   const ObjectLock lock(self);
-  std::swap(element.context, workplace.context);
-  return workplace;
+  std::swap(element.context, session.context);
+  return session;
 }
 
-void end_standing_in(GstCudaXCorr* self) {
+void end_cpu_fallback(GstCudaXCorr* self) {
   GST_INFO_OBJECT(self, "the GPU works again");
-  self->element->stand_in.reset();
+  self->element->cpu_fallback.reset();
   announce(self);
 }
 

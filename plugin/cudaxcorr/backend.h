@@ -17,15 +17,15 @@
 namespace cudaxcorr {
 
 /// An analyser and the pipeline's context that it works in, if any.
-struct Workplace {
+struct BackendSession {
   PipelineContext context;
   std::unique_ptr<Analyser> analyser;
 };
 
 /// The CPU works in the GPU's place.
-struct StandIn {
+struct CpuFallback {
   gint64 next_try;  ///< of the GPU, by g_get_monotonic_time()
-  std::future<xcorr::Result<Workplace>> opening;
+  std::future<xcorr::Result<BackendSession>> opening;
 };
 
 /// At the start: opens the backend of the settings.
@@ -37,18 +37,18 @@ void close_backend(GstCudaXCorr* self);
 xcorr::Status work_in(GstCudaXCorr* self, const PipelineContext& context, const Settings& settings);
 
 /// Whether an analysis failed for a reason that the CPU need not have, which may then stand in.
-bool may_stand_in_for_gpu(const GstCudaXCorr* self, const Settings& settings,
+bool may_fall_back_to_cpu(const GstCudaXCorr* self, const Settings& settings,
                           const xcorr::Status& failure);
 /// After a failed analysis: whether the CPU has taken over, so that it can be repeated.
-bool stand_in_for_gpu(GstCudaXCorr* self, const Settings& settings, const xcorr::Status& failure);
+bool fall_back_to_cpu(GstCudaXCorr* self, const Settings& settings, const xcorr::Status& failure);
 /// Whether it has.
-bool is_standing_in(const GstCudaXCorr* self);
+bool is_on_cpu_fallback(const GstCudaXCorr* self);
 
 /// While the CPU stands in: a GPU to be tried with the next frame, if its time has come.
-std::optional<Workplace> gpu_to_try(GstCudaXCorr* self, const Settings& settings);
+std::optional<BackendSession> gpu_to_try(GstCudaXCorr* self, const Settings& settings);
 /// Puts it in the analyser's place; what was there is returned, to be put back if that fails.
-Workplace exchange(GstCudaXCorr* self, Workplace workplace);
+BackendSession exchange(GstCudaXCorr* self, BackendSession session);
 /// The GPU works again.
-void end_standing_in(GstCudaXCorr* self);
+void end_cpu_fallback(GstCudaXCorr* self);
 
 }  // namespace cudaxcorr

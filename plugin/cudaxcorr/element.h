@@ -3,8 +3,8 @@
 // The element's state, which its files share: gstcudaxcorr.cpp answers GStreamer and the
 // application, template_changes.cpp the signals, process.cpp does the streaming thread's work on
 // frames, backend.cpp knows where they are analysed, latency.cpp how long they are held. Settings,
-// Report, Latency and the bank of templates pass between threads and are guarded by the object
-// lock.
+// Report, Latency and the template set of templates pass between threads and are guarded by the
+// object lock.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 #include <gst/video/video.h>
 
+#include "common/deferred_warnings.h"
 #include "common/fault.h"
 #include "common/object_lock.h"
-#include "common/refusals.h"
 #include "cudaxcorr/backend.h"
 #include "cudaxcorr/frame_in_flight.h"
 #include "cudaxcorr/gstcudaxcorr.h"
+#include "cudaxcorr/lateness_detector.h"
 #include "cudaxcorr/properties.h"
-#include "cudaxcorr/punctuality.h"
 #include "cudaxcorr/response.h"
 #include "cudaxcorr/track_times.h"
 #include "matching/analyser.h"
@@ -38,7 +38,7 @@ struct Latency {
 };
 
 struct Element {
-  Refusals refusals;
+  DeferredWarnings deferred_warnings;
   // Under the object lock.
   Snapshot shared;
   Report report;
@@ -51,10 +51,10 @@ struct Element {
   GstVideoInfo format{};
   PipelineContext context;  ///< changed under the object lock: neighbours query it
   std::unique_ptr<Analyser> analyser;
-  std::optional<StandIn> stand_in;
+  std::optional<CpuFallback> cpu_fallback;
   Task working;  ///< the last that frames passed with, at first what the element started with
   std::deque<FrameInFlight> frames;  ///< oldest first
-  Punctuality punctuality;
+  LatenessDetector lateness;
   TrackTimes times;
   bool warned_of_no_templates = false;
   bool warned_of_bad_frame = false;  ///< since the start or the last caps

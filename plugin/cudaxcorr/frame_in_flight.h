@@ -24,9 +24,9 @@ namespace cudaxcorr {
 /// The properties at one moment.
 struct Snapshot {
   Settings settings;
-  std::shared_ptr<const Bank> bank;  ///< null while the element is stopped
+  std::shared_ptr<const TemplateSet> template_set;  ///< null while the element is stopped
 
-  bool has_templates() const { return bank && bank->size() > 0; }
+  bool has_templates() const { return template_set && template_set->size() > 0; }
 };
 
 using BufferPointer = std::unique_ptr<GstBuffer, decltype(&gst_buffer_unref)>;
@@ -43,8 +43,8 @@ struct FrameInFlight {
   xcorr::Backend backend = xcorr::Backend::cpu;  ///< where it was analysed last, or the one before
   std::string kernel;
   std::vector<xcorr::Target> targets;
-  std::vector<xcorr::TargetEvent> events;            ///< of targets, since the frame before
-  BufferPointer picture{nullptr, gst_buffer_unref};  ///< for the pad `response`
+  std::vector<xcorr::TargetEvent> events;          ///< of targets, since the frame before
+  BufferPointer image{nullptr, gst_buffer_unref};  ///< for the pad `response`
 };
 
 }  // namespace cudaxcorr

@@ -7,7 +7,7 @@
  * SECTION:element-cudaxcorr
  * @title: cudaxcorr
  *
- * Finds one or more templates (small pictures) in every frame by two-dimensional cross-correlation,
+ * Finds one or more templates (small images) in every frame by two-dimensional cross-correlation,
  * on an NVIDIA GPU or on the CPU. The frames themselves pass through unchanged.
  *
  * Positions and scores leave the element in three ways: as a custom meta `GstCudaXCorrMeta` on the
@@ -45,7 +45,7 @@
  * gst-launch-1.0 -m v4l2src ! videoconvert ! \
  *   cudaxcorr templates="<left.png,right.png>" max-peaks=3 threshold=0.7 ! \
  *   videoconvert ! autovideosink
- * ]| Look for two templates in a camera's picture, each at up to three places.
+ * ]| Look for two templates in a camera's image, each at up to three places.
  * |[
  * gst-launch-1.0 -m videotestsrc ! \
  *   cudaxcorr template=patch.png search-region="<0,0,160,120>" interval=5 backend=cpu ! fakesink
@@ -99,8 +99,8 @@ void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
   GstCudaXCorr* self = GST_CUDA_XCORR(object);
   const Property& property = properties()[id - 1];
   const auto fault =
-      property.pictures ? set_templates(self, property, value) : set_value(self, property, value);
-  if (fault) self->element->refusals.warn(self, *fault);
+      property.images ? set_templates(self, property, value) : set_value(self, property, value);
+  if (fault) self->element->deferred_warnings.warn(self, *fault);
 }
 
 void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
@@ -114,7 +114,7 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
 gboolean start(GstBaseTransform* base) {
   GstCudaXCorr* self = GST_CUDA_XCORR(base);
   Element& element = *self->element;
-  element.refusals.post(self);
+  element.deferred_warnings.post(self);
   Settings settings;
   {
     const ObjectLock lock(self);
@@ -130,19 +130,19 @@ gboolean start(GstBaseTransform* base) {
     post_error(self, *fault);
     return FALSE;
   }
-  std::shared_ptr<const Bank> bank;
+  std::shared_ptr<const TemplateSet> template_set;
   {
     const ObjectLock lock(self);
-    bank = element.shared.bank;
+    template_set = element.shared.template_set;
   }
   {
     const StreamLock streaming(base);
-    element.working = {std::move(bank), settings.search};
+    element.working = {std::move(template_set), settings.search};
     element.working.search.match.poses = {};  // of others the first frame tells
     element.warned_of_no_templates = false;
     element.warned_of_bad_frame = false;
     element.waited = G_MAXUINT;
-    element.punctuality = {};
+    element.lateness = {};
     element.times = {};
     element.response.restart();
   }
@@ -160,7 +160,7 @@ gboolean stop(GstBaseTransform* base) {
   Sample frame;  // released outside the lock
   {
     const ObjectLock lock(self);
-    element.shared.bank.reset();
+    element.shared.template_set.reset();
     frame = std::exchange(element.last_frame, nullptr);
   }
   return TRUE;
@@ -235,12 +235,12 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
     discard(self);
     element.waited = G_MAXUINT;
-    element.punctuality = {};
+    element.lateness = {};
     if (element.analyser) element.analyser->interrupt();  // else it has stopped meanwhile
   } else if (GST_EVENT_IS_SERIALIZED(event)) {
     drain(self);  // the event must not overtake earlier frames
   }
-  if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT) element.punctuality = {};
+  if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT) element.lateness = {};
   element.response.handle_event(event);
   return GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_parent_class)->sink_event(base, event);
 }

@@ -57,7 +57,7 @@ bool is_late(GstCudaXCorr* self, const FrameInFlight& frame) {
       running_time_of(GST_BASE_TRANSFORM(self)->segment, GST_BUFFER_PTS(frame.buffer.get()));
   const GstClockTime now = gst_element_get_current_running_time(GST_ELEMENT(self));
   return GST_CLOCK_TIME_IS_VALID(running_time) && GST_CLOCK_TIME_IS_VALID(now) &&
-         element.punctuality.is_late(running_time, now, max_lateness);
+         element.lateness.is_late(running_time, now, max_lateness);
 }
 
 }  // namespace cudaxcorr

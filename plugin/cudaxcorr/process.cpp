@@ -42,14 +42,14 @@ xcorr::Status settle(Element& element) {
   return first;
 }
 
-/// The bank that worked, without the templates that have been removed by their ids since.
-std::shared_ptr<const Bank> still_wanted(const std::shared_ptr<const Bank>& working,
-                                         const Bank& refused) {
-  auto bank = std::make_shared<Bank>(*working);
-  const auto removed = [&](const SharedPicture& picture) {
-    return std::ranges::find(refused.added, picture->id, &Picture::id) == refused.added.end();
+/// The template set that worked, without the templates that have been removed by their ids since.
+std::shared_ptr<const TemplateSet> still_wanted(const std::shared_ptr<const TemplateSet>& working,
+                                                const TemplateSet& refused) {
+  auto template_set = std::make_shared<TemplateSet>(*working);
+  const auto removed = [&](const SharedImage& image) {
+    return std::ranges::find(refused.added, image->id, &LoadedImage::id) == refused.added.end();
   };
-  return std::erase_if(bank->added, removed) > 0 ? bank : working;
+  return std::erase_if(template_set->added, removed) > 0 ? template_set : working;
 }
 
 /// Those of settings that may turn out not to work, and of what goes with them.
@@ -78,9 +78,9 @@ void refuse(GstCudaXCorr* self, const Task& refused, const Task& working) {
   {
     const ObjectLock lock(self);
     reset(shared.settings.search, refused.search, working.search);
-    if (shared.bank == refused.bank) {
-      shared.bank = working.bank;
-      shared.settings.templates = settings_of(*working.bank);
+    if (shared.template_set == refused.template_set) {
+      shared.template_set = working.template_set;
+      shared.settings.templates = settings_of(*working.template_set);
     }
   }
   for (const char* name : refusable_properties) g_object_notify(G_OBJECT(self), name);
@@ -94,8 +94,8 @@ void post_warnings(GstCudaXCorr* self) {
 }
 
 Task task_of(GstCudaXCorr* self, const Snapshot& requested) {
-  Task task{requested.bank, requested.settings.search};
-  if (is_standing_in(self)) task.search.match.kernel = "auto";  // the other may be a GPU's
+  Task task{requested.template_set, requested.settings.search};
+  if (is_on_cpu_fallback(self)) task.search.match.kernel = "auto";  // the other may be a GPU's
   return task;
 }
 
@@ -109,34 +109,35 @@ xcorr::Status configure(GstCudaXCorr* self, Snapshot& requested) {
   xcorr::Status status = element.analyser->configure(task);
   // After an error of the device no other settings would work either; another may take these.
   const bool refusable = !status.ok() && status.code() != xcorr::Code::device_error &&
-                         !may_stand_in_for_gpu(self, requested.settings, status);
-  const Task asked{requested.bank, search};
+                         !may_fall_back_to_cpu(self, requested.settings, status);
+  const Task asked{requested.template_set, search};
   if (refusable && element.working != asked) {
-    const Task working{still_wanted(element.working.bank, *asked.bank), element.working.search};
+    const Task working{still_wanted(element.working.template_set, *asked.template_set),
+                       element.working.search};
     post_warning(self, fault_of(status));
     refuse(self, asked, working);
-    requested.bank = working.bank;
+    requested.template_set = working.template_set;
     reset(search, asked.search, working.search);
     task = task_of(self, requested);
     status = requested.has_templates() ? element.analyser->configure(task) : xcorr::Status();
   }
-  if (status.ok()) element.working = {requested.bank, search};
+  if (status.ok()) element.working = {requested.template_set, search};
   post_warnings(self);
   if (const std::string text = element.analyser->take_tuning(); !text.empty())
     GST_INFO_OBJECT(self, "kernel=tune: %s", text.c_str());
   return status;
 }
 
-/// Computes the picture for the pad `response`, if there is that pad and that template.
+/// Computes the image for the pad `response`, if there is that pad and that template.
 void respond(GstCudaXCorr* self, FrameInFlight& frame, xcorr::Memory memory) {
   Element& element = *self->element;
   const unsigned index = frame.requested.settings.response_template;
-  if (!element.response.exists() || index >= frame.requested.bank->size()) return;
+  if (!element.response.exists() || index >= frame.requested.template_set->size()) return;
   xcorr::Response response;
   if (element.analyser->respond(*frame.mapped, memory, index, response)) {
-    frame.picture.reset(element.response.draw(response, frame.buffer.get()));
-    if (!frame.picture)
-      element.analyser->warn("The pad 'response' has no picture: there is no memory for it");
+    frame.image.reset(element.response.draw(response, frame.buffer.get()));
+    if (!frame.image)
+      element.analyser->warn("The pad 'response' has no image: there is no memory for it");
   }
   post_warnings(self);
 }
@@ -206,10 +207,10 @@ xcorr::Status analyse_again(GstCudaXCorr* self) {
 bool analyse_by_gpu_again(GstCudaXCorr* self, FrameInFlight& frame) {
   auto gpu = gpu_to_try(self, frame.requested.settings);
   if (!gpu || !settle(*self->element).ok()) return false;
-  Workplace cpu = exchange(self, std::move(*gpu));
+  BackendSession cpu = exchange(self, std::move(*gpu));
   const auto status = analyse(self, frame);
   if (status.ok() && frame.due) {  // else it was a frame that tells nothing
-    end_standing_in(self);
+    end_cpu_fallback(self);
     return true;
   }
   GST_INFO_OBJECT(self, "the GPU still fails: %s", status.message().c_str());
@@ -222,7 +223,7 @@ bool analyse_by_gpu_again(GstCudaXCorr* self, FrameInFlight& frame) {
 xcorr::Status begin_on_any_backend(GstCudaXCorr* self, FrameInFlight& frame) {
   if (analyse_by_gpu_again(self, frame)) return {};
   const auto status = begin_analysis(self, frame);
-  if (status.ok() || !stand_in_for_gpu(self, frame.requested.settings, status)) return status;
+  if (status.ok() || !fall_back_to_cpu(self, frame.requested.settings, status)) return status;
   frame.mapped.reset();
   if (auto again = analyse_again(self); !again.ok()) return again;
   return begin_analysis(self, frame);
@@ -233,7 +234,7 @@ xcorr::Status finish_on_any_backend(GstCudaXCorr* self) {
   Element& element = *self->element;
   FrameInFlight& oldest = element.frames.front();
   const auto status = wait_for(element, oldest);
-  if (status.ok() || !stand_in_for_gpu(self, oldest.requested.settings, status)) return status;
+  if (status.ok() || !fall_back_to_cpu(self, oldest.requested.settings, status)) return status;
   return analyse_again(self);
 }
 
@@ -266,7 +267,7 @@ void publish(GstCudaXCorr* self, const FrameInFlight& frame) {
                            frame.backend,
                            frame.kernel,
                            frame.due,
-                           *frame.requested.bank,
+                           *frame.requested.template_set,
                            frame.targets};
   GST_LOG_OBJECT(self, "%" G_GSIZE_FORMAT " peaks in %" GST_TIME_FORMAT, frame.targets.size(),
                  GST_TIME_ARGS(frame.processing_ns));
@@ -332,8 +333,8 @@ GstBuffer* take_oldest(GstCudaXCorr* self) {
     return nullptr;
   }
   if (frame.requested.has_templates()) publish(self, frame);
-  // Before the frame itself is pushed: that may block in a sink that waits for this picture's.
-  element.response.push(frame.buffer.get(), frame.picture.release());
+  // Before the frame itself is pushed: that may block in a sink that waits for this image's.
+  element.response.push(frame.buffer.get(), frame.image.release());
   hold(self, frame);
   return frame.buffer.release();
 }
@@ -364,7 +365,7 @@ GstFlowReturn begin(GstCudaXCorr* self, FrameInFlight frame) {
       return GST_FLOW_ERROR;
     }
   } else {
-    element.working = {frame.requested.bank, frame.requested.settings.search};
+    element.working = {frame.requested.template_set, frame.requested.settings.search};
     warn_of_no_templates(self, frame.requested.settings);
   }
   element.frames.push_back(std::move(frame));

@@ -110,13 +110,14 @@ GstStructure* stats(const Report& report) {
 
 /// A row whose value is the field that `Access` returns.
 template <class Access>
-Property row(GParamSpec* spec, Access, std::optional<Pictures Bank::*> pictures = std::nullopt) {
+Property row(GParamSpec* spec, Access,
+             std::optional<LoadedImages TemplateSet::*> images = std::nullopt) {
   return {spec,
           [](Settings& settings, const GValue* value) { return assign(Access{}(settings), value); },
           [](const Settings& settings, const Report&, GValue* value) {
             put(Access{}(settings), value);
           },
-          pictures};
+          images};
 }
 
 std::vector<Property> make_table() {
@@ -126,17 +127,17 @@ std::vector<Property> make_table() {
           g_param_spec_string("template", "Template",
                               "Image file with the template to search for (none: frames pass)",
                               nullptr, playing),
-          [](auto& s) -> auto& { return s.templates.file; }, &Bank::single),
+          [](auto& s) -> auto& { return s.templates.file; }, &TemplateSet::single),
       row(
           array_of("templates", "Templates",
                    "Image files with further templates, after the one of 'template'",
                    g_param_spec_string("file", "File", "Image file", nullptr, basic)),
-          [](auto& s) -> auto& { return s.templates.files; }, &Bank::several),
+          [](auto& s) -> auto& { return s.templates.files; }, &TemplateSet::several),
       row(
           g_param_spec_boxed("template-sample", "Template sample",
                              "A further template as a GstSample of raw video, after those of files",
                              GST_TYPE_SAMPLE, playing),
-          [](auto& s) -> auto& { return s.templates.sample; }, &Bank::sampled),
+          [](auto& s) -> auto& { return s.templates.sample; }, &TemplateSet::sampled),
       row(
           g_param_spec_enum("mask", "Mask", "Which pixels of a template count", mask_type(),
                             static_cast<int>(initial.templates.mask.kind), playing),
@@ -151,10 +152,10 @@ std::vector<Property> make_table() {
                               "Image file of the templates' size; pixels count where it is not "
                               "black, whatever 'mask' says (none: 'mask' says it)",
                               nullptr, playing),
-          [](auto& s) -> auto& { return s.templates.mask.file; }, &Bank::mask_file),
+          [](auto& s) -> auto& { return s.templates.mask.file; }, &TemplateSet::mask_file),
       row(
           g_param_spec_uint("max-template-pixels", "Maximum template pixels",
-                            "Largest number of pixels of a template; a larger picture is refused "
+                            "Largest number of pixels of a template; a larger image is refused "
                             "before it is decoded",
                             1, xcorr::max_template_pixels, initial.max_template_pixels, playing),
           [](auto& s) -> auto& { return s.max_template_pixels; }),

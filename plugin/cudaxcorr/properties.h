@@ -46,8 +46,8 @@ struct Property {
   /// Null if read-only. Returns false if the value is malformed, and then changes nothing.
   bool (*set)(Settings& settings, const GValue* value);
   void (*get)(const Settings& settings, const Report& report, GValue* value);
-  /// Of a property of templates: the list of pictures that is loaded anew when it is set, or null.
-  std::optional<Pictures Bank::*> pictures = std::nullopt;
+  /// Of a property of templates: the list of images that is loaded anew when it is set, or null.
+  std::optional<LoadedImages TemplateSet::*> images = std::nullopt;
 };
 
 /// The table; a property's id is its index plus one.

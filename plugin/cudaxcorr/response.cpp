@@ -16,8 +16,8 @@ std::uint8_t brightness(float value) {
   return static_cast<std::uint8_t>(std::clamp(value, 0.0f, 1.0f) * 255 + 0.5f);
 }
 
-bool draw_into(GstBuffer* picture, const GstVideoInfo& format, const xcorr::Response& response) {
-  const MappedFrame mapped(format, picture, GST_MAP_WRITE);
+bool draw_into(GstBuffer* image, const GstVideoInfo& format, const xcorr::Response& response) {
+  const MappedFrame mapped(format, image, GST_MAP_WRITE);
   if (!mapped) return false;
   const GstVideoFrame& frame = mapped.frame;
   auto* row = static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0));
@@ -33,7 +33,7 @@ bool draw_into(GstBuffer* picture, const GstVideoInfo& format, const xcorr::Resp
   return true;
 }
 
-/// Pictures are held as long as their frames, so the latency is the main stream's.
+/// Images are held as long as their frames, so the latency is the main stream's.
 gboolean query(GstPad* pad, GstObject* parent, GstQuery* query) {
   if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY)
     return gst_pad_query(static_cast<GstPad*>(gst_pad_get_element_private(pad)), query);
@@ -78,7 +78,7 @@ void ResponsePad::remove(GstElement* element, GstPad* pad) {
     pad_ = nullptr;
     gst_flow_combiner_remove_pad(combiner_, pad);
   }
-  // Before it is deactivated, which takes its sticky events away: a picture that is being sent now
+  // Before it is deactivated, which takes its sticky events away: an image that is being sent now
   // may not arrive without them.
   if (GstPad* peer = gst_pad_get_peer(pad)) {
     gst_pad_unlink(pad, peer);
@@ -185,28 +185,28 @@ void ResponsePad::handle_event(GstEvent* event) {
   }
 }
 
-// ---- pictures -----------------------------------------------------------------------------------
+// ---- images -----------------------------------------------------------------------------------
 
 GstBuffer* ResponsePad::draw(const xcorr::Response& response, GstBuffer* frame) const {
-  GstBuffer* picture = new_buffer(format_.size);
-  if (!picture) return nullptr;
+  GstBuffer* image = new_buffer(format_.size);
+  if (!image) return nullptr;
   constexpr auto copied =
       static_cast<GstBufferCopyFlags>(GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS);
-  gst_buffer_copy_into(picture, frame, copied, 0, -1);
-  if (!draw_into(picture, format_, response)) gst_clear_buffer(&picture);
-  return picture;
+  gst_buffer_copy_into(image, frame, copied, 0, -1);
+  if (!draw_into(image, format_, response)) gst_clear_buffer(&image);
+  return image;
 }
 
-void ResponsePad::push(GstBuffer* frame, GstBuffer* picture) {
+void ResponsePad::push(GstBuffer* frame, GstBuffer* image) {
   if (GstPad* to = pad()) {
     const bool is_there = announce(to);
-    if (is_there && picture)
-      note_flow(to, gst_pad_push(to, std::exchange(picture, nullptr)));
+    if (is_there && image)
+      note_flow(to, gst_pad_push(to, std::exchange(image, nullptr)));
     else if (is_there && GST_BUFFER_PTS_IS_VALID(frame))
       gst_pad_push_event(to, gst_event_new_gap(GST_BUFFER_PTS(frame), GST_BUFFER_DURATION(frame)));
     gst_object_unref(to);
   }
-  gst_clear_buffer(&picture);
+  gst_clear_buffer(&image);
 }
 
 void ResponsePad::note_flow(GstPad* pad, GstFlowReturn flow) {

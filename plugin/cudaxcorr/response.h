@@ -32,7 +32,7 @@ class ResponsePad {
   /// Null if the pad exists already.
   GstPad* add(GstElement* element, GstPadTemplate* pad_template);
   void remove(GstElement* element, GstPad* pad);
-  /// Whether the pad exists, and so whether pictures are worth computing.
+  /// Whether the pad exists, and so whether images are worth computing.
   bool exists();
 
   // ---- the streaming thread, but for flushes ------------------------------------------------
@@ -42,12 +42,12 @@ class ResponsePad {
   void set_format(const GstVideoInfo& frames);
   /// Forwards what concerns this pad of an event at the sink pad.
   void handle_event(GstEvent* event);
-  /// The picture for that frame, owned by the caller; null if it cannot be drawn. Pixel (x, y) is
+  /// The image for that frame, owned by the caller; null if it cannot be drawn. Pixel (x, y) is
   /// the score of a match with its top-left corner there: 255 times the highest threshold that it
   /// reaches, 0 below and where no match fits.
   GstBuffer* draw(const xcorr::Response& response, GstBuffer* frame) const;
-  /// Pushes the picture, taking ownership; without one a gap event for the frame's time.
-  void push(GstBuffer* frame, GstBuffer* picture);
+  /// Pushes the image, taking ownership; without one a gap event for the frame's time.
+  void push(GstBuffer* frame, GstBuffer* image);
   /// Combines the main stream's flow with this pad's.
   GstFlowReturn combine(GstFlowReturn flow);
 
@@ -67,7 +67,7 @@ class ResponsePad {
   GstPad* pad_ = nullptr;
   GstFlowCombiner* combiner_ = gst_flow_combiner_new();
   Pending pending_;
-  GstVideoInfo format_{};  ///< of the pictures
+  GstVideoInfo format_{};  ///< of the images
 };
 
 }  // namespace cudaxcorr

@@ -33,15 +33,15 @@ GValue corners_value(const xcorr::Pose& pose) {
 GstStructure* describe(const char* name, const FrameResult& result, const xcorr::Target& target) {
   const xcorr::Peak& peak = target.peak;
   const double width = result.frame.width, height = result.frame.height;
-  static const Picture gone{};  // what a target was of that ended with its template
-  const bool is_there = peak.template_index < result.bank.size();
-  const Picture& picture = is_there ? result.bank[peak.template_index] : gone;
+  static const LoadedImage gone{};  // what a target was of that ended with its template
+  const bool is_there = peak.template_index < result.template_set.size();
+  const LoadedImage& image = is_there ? result.template_set[peak.template_index] : gone;
   const xcorr::Pose& pose = peak.pose;
   GstStructure* made =
       gst_structure_new(name,                                                       //
                         "template", G_TYPE_UINT, peak.template_index,               //
-                        "template-id", G_TYPE_UINT, picture.id,                     //
-                        "label", G_TYPE_STRING, picture.label.c_str(),              //
+                        "template-id", G_TYPE_UINT, image.id,                       //
+                        "label", G_TYPE_STRING, image.label.c_str(),                //
                         "id", G_TYPE_UINT64, guint64{target.id},                    //
                         "x", G_TYPE_DOUBLE, peak.x,                                 //
                         "y", G_TYPE_DOUBLE, peak.y,                                 //
@@ -112,13 +112,13 @@ GstStructure* detection_of(const FrameResult& result, const xcorr::Target& targe
     return std::clamp(position / extent, 0.0, 1.0);
   };
   return gst_structure_new(
-      "detection",                                                             //
-      "label_id", G_TYPE_INT, static_cast<gint>(peak.template_index),          //
-      "label", G_TYPE_STRING, result.bank[peak.template_index].label.c_str(),  //
-      "confidence", G_TYPE_DOUBLE, target.confidence,                          //
-      "x_min", G_TYPE_DOUBLE, share(peak.x, result.frame.width),               //
-      "x_max", G_TYPE_DOUBLE, share(peak.x + peak.width, result.frame.width),  //
-      "y_min", G_TYPE_DOUBLE, share(peak.y, result.frame.height),              //
+      "detection",                                                                     //
+      "label_id", G_TYPE_INT, static_cast<gint>(peak.template_index),                  //
+      "label", G_TYPE_STRING, result.template_set[peak.template_index].label.c_str(),  //
+      "confidence", G_TYPE_DOUBLE, target.confidence,                                  //
+      "x_min", G_TYPE_DOUBLE, share(peak.x, result.frame.width),                       //
+      "x_max", G_TYPE_DOUBLE, share(peak.x + peak.width, result.frame.width),          //
+      "y_min", G_TYPE_DOUBLE, share(peak.y, result.frame.height),                      //
       "y_max", G_TYPE_DOUBLE, share(peak.y + peak.height, result.frame.height), nullptr);
 }
 
@@ -146,7 +146,7 @@ void attach_roi_metas(GstBuffer* buffer, const FrameResult& result,
     if (target.lost) continue;
     const xcorr::Peak& peak = target.peak;
     GstVideoRegionOfInterestMeta* roi = gst_buffer_add_video_region_of_interest_meta(
-        buffer, result.bank[peak.template_index].label.c_str(),
+        buffer, result.template_set[peak.template_index].label.c_str(),
         clamp_corner(peak.x, peak.width, result.frame.width),
         clamp_corner(peak.y, peak.height, result.frame.height), static_cast<guint>(peak.width),
         static_cast<guint>(peak.height));

@@ -27,7 +27,7 @@ struct FrameResult {
   xcorr::Backend backend;
   std::string kernel;
   bool analysed;
-  const Bank& bank;
+  const TemplateSet& template_set;
   std::span<const xcorr::Target> targets;
 };
 

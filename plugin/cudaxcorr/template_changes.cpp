@@ -18,18 +18,18 @@ Fault unusable(const std::string& text, Where where = Where::here()) {
   return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, text, where};
 }
 
-/// Masks the templates of the bank and those of signals, which are in the settings.
-std::optional<Fault> mask_all(Bank& bank, Settings& settings) {
+/// Masks the templates of the template set and those of signals, which are in the settings.
+std::optional<Fault> mask_all(TemplateSet& template_set, Settings& settings) {
   Fault fault;
-  bank.added = settings.templates.added;
-  if (!mask_templates(bank, settings.templates.mask, settings.search.match.method, fault))
+  template_set.added = settings.templates.added;
+  if (!mask_templates(template_set, settings.templates.mask, settings.search.match.method, fault))
     return fault;
-  settings.templates.added = bank.added;
+  settings.templates.added = template_set.added;
   return std::nullopt;
 }
 
-/// Changes settings and bank (null while stopped) together, unless `change` returns a fault or a
-/// template cannot have its mask.
+/// Changes settings and template set (null while stopped) together, unless `change` returns a fault
+/// or a template cannot have its mask.
 template <class Change>
 std::optional<Fault> change_templates(GstCudaXCorr* self, Change change) {
   Element& element = *self->element;
@@ -39,35 +39,38 @@ std::optional<Fault> change_templates(GstCudaXCorr* self, Change change) {
     const ObjectLock lock(self);
     changed = element.shared;
   }
-  const auto bank = changed.bank ? std::make_shared<Bank>(*changed.bank) : nullptr;
+  const auto template_set =
+      changed.template_set ? std::make_shared<TemplateSet>(*changed.template_set) : nullptr;
   try {
-    if (const auto fault = change(changed.settings, bank.get())) return fault;
-    if (bank)
-      if (const auto fault = mask_all(*bank, changed.settings)) return fault;
+    if (const auto fault = change(changed.settings, template_set.get())) return fault;
+    if (template_set)
+      if (const auto fault = mask_all(*template_set, changed.settings)) return fault;
   } catch (const std::exception& thrown) {
     return fault_of(xcorr::status_of(thrown));
   }
   const ObjectLock lock(self);  // what is replaced is released outside of it
   std::swap(element.shared.settings.templates, changed.settings.templates);
-  if (element.shared.bank) changed.bank = std::exchange(element.shared.bank, bank);
+  if (element.shared.template_set)
+    changed.template_set = std::exchange(element.shared.template_set, template_set);
   return std::nullopt;
 }
 
-/// Adds the picture that `make(max_pixels, id, fault)` returns. Gives its id, or 0 after a warning.
+/// Adds the image that `make(max_pixels, id, fault)` returns. Gives its id, or 0 after a warning.
 template <class Make>
 guint add(GstCudaXCorr* self, Make make) {
   guint id = 0;
-  const auto fault = change_templates(self, [&](Settings& settings, Bank*) -> std::optional<Fault> {
-    Fault fault;
-    SharedPicture picture =
-        make(settings.max_template_pixels, self->element->last_template_id + 1, fault);
-    if (!picture) return fault;
-    id = self->element->last_template_id = picture->id;
-    settings.templates.added.push_back(std::move(picture));
-    return std::nullopt;
-  });
+  const auto fault =
+      change_templates(self, [&](Settings& settings, TemplateSet*) -> std::optional<Fault> {
+        Fault fault;
+        SharedImage image =
+            make(settings.max_template_pixels, self->element->last_template_id + 1, fault);
+        if (!image) return fault;
+        id = self->element->last_template_id = image->id;
+        settings.templates.added.push_back(std::move(image));
+        return std::nullopt;
+      });
   if (!fault) return id;
-  self->element->refusals.warn(self, *fault);
+  self->element->deferred_warnings.warn(self, *fault);
   return 0;
 }
 
@@ -91,7 +94,7 @@ guint capture_template(GstCudaXCorr* self, gint x, gint y, gint width, gint heig
     const ObjectLock lock(self);
     frame = self->element->last_frame;
   }
-  return add(self, [&](unsigned max_pixels, guint id, Fault& fault) -> SharedPicture {
+  return add(self, [&](unsigned max_pixels, guint id, Fault& fault) -> SharedImage {
     if (!frame) {
       fault = unusable("Cannot capture a template: no frame has passed with 'enable-capture'");
       return nullptr;
@@ -102,15 +105,15 @@ guint capture_template(GstCudaXCorr* self, gint x, gint y, gint width, gint heig
 }
 
 gboolean remove_template(GstCudaXCorr* self, guint id) {
-  const auto fault =
-      change_templates(self, [&](Settings& settings, Bank* bank) -> std::optional<Fault> {
+  const auto fault = change_templates(
+      self, [&](Settings& settings, TemplateSet* template_set) -> std::optional<Fault> {
         bool found = false;
-        const auto erase_from = [&](Pictures& list) {
-          found |= std::erase_if(list, [id](const auto& picture) { return picture->id == id; }) > 0;
+        const auto erase_from = [&](LoadedImages& list) {
+          found |= std::erase_if(list, [id](const auto& image) { return image->id == id; }) > 0;
         };
-        if (bank) {
-          for (const auto list : Bank::lists) erase_from(bank->*list);
-          settings.templates = settings_of(*bank);
+        if (template_set) {
+          for (const auto list : TemplateSet::lists) erase_from(template_set->*list);
+          settings.templates = settings_of(*template_set);
         } else {
           erase_from(settings.templates.added);
         }
@@ -118,7 +121,7 @@ gboolean remove_template(GstCudaXCorr* self, guint id) {
         return unusable("There is no template of the id " + std::to_string(id));
       });
   if (fault)
-    self->element->refusals.warn(self, *fault);
+    self->element->deferred_warnings.warn(self, *fault);
   else
     notify_templates(self);
   return !fault;
@@ -139,7 +142,7 @@ void install_template_signals(GstElementClass* klass) {
   };
   /**
    * GstCudaXCorr::add-template:
-   * @sample: a picture: raw video with caps
+   * @sample: an image: raw video with caps
    * @label: (nullable): its label, %NULL: `sample`
    *
    * Returns: the template's id, or 0 after a warning message
@@ -188,16 +191,17 @@ void install_template_signals(GstElementClass* klass) {
 
 std::optional<Fault> set_templates(GstCudaXCorr* self, const Property& property,
                                    const GValue* value) {
-  return change_templates(self, [&](Settings& settings, Bank* bank) -> std::optional<Fault> {
-    Fault fault;
-    if (!property.set(settings, value)) return malformed(property.spec, value);
-    const auto list = *property.pictures;
-    if (!bank || !list ||
-        load(*bank, list, settings.templates, settings.max_template_pixels,
-             self->element->last_template_id, fault))
-      return std::nullopt;
-    return fault;
-  });
+  return change_templates(
+      self, [&](Settings& settings, TemplateSet* template_set) -> std::optional<Fault> {
+        Fault fault;
+        if (!property.set(settings, value)) return malformed(property.spec, value);
+        const auto list = *property.images;
+        if (!template_set || !list ||
+            load(*template_set, list, settings.templates, settings.max_template_pixels,
+                 self->element->last_template_id, fault))
+          return std::nullopt;
+        return fault;
+      });
 }
 
 std::optional<Fault> load_templates(GstCudaXCorr* self) {
@@ -208,22 +212,23 @@ std::optional<Fault> load_templates(GstCudaXCorr* self) {
     const ObjectLock lock(self);
     settings = element.shared.settings;
   }
-  auto bank = std::make_shared<Bank>();
+  auto template_set = std::make_shared<TemplateSet>();
   Fault fault;
-  for (const auto list : {&Bank::single, &Bank::several, &Bank::sampled, &Bank::mask_file})
-    if (!load(*bank, list, settings.templates, settings.max_template_pixels,
+  for (const auto list : {&TemplateSet::single, &TemplateSet::several, &TemplateSet::sampled,
+                          &TemplateSet::mask_file})
+    if (!load(*template_set, list, settings.templates, settings.max_template_pixels,
               element.last_template_id, fault))
       return fault;
-  if (const auto fault = mask_all(*bank, settings)) return fault;
+  if (const auto fault = mask_all(*template_set, settings)) return fault;
   const ObjectLock lock(self);
-  element.shared.settings.templates.added = bank->added;
-  element.shared.bank = std::move(bank);
+  element.shared.settings.templates.added = template_set->added;
+  element.shared.template_set = std::move(template_set);
   return std::nullopt;
 }
 
 void notify_templates(GstCudaXCorr* self) {
   for (const Property& property : properties())
-    if (property.pictures) g_object_notify_by_pspec(G_OBJECT(self), property.spec);
+    if (property.images) g_object_notify_by_pspec(G_OBJECT(self), property.spec);
 }
 
 }  // namespace cudaxcorr

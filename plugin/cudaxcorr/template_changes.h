@@ -2,8 +2,8 @@
 //
 // Changes of the templates, from any thread and in any state: by the properties that name them and
 // by the signals add-template, add-template-file, capture-template and remove-template. A change is
-// made to a copy of the bank, which then replaces it; the streaming thread takes the present bank
-// with each frame. A change that fails leaves everything as it was.
+// made to a copy of the template set, which then replaces it; the streaming thread takes the
+// present template set with each frame. A change that fails leaves everything as it was.
 #pragma once
 
 #include <optional>
@@ -16,11 +16,11 @@ namespace cudaxcorr {
 
 void install_template_signals(GstElementClass* klass);
 
-/// Sets a property that has `pictures`. While the element is started, files are read at once.
+/// Sets a property that has `images`. While the element is started, files are read at once.
 std::optional<Fault> set_templates(GstCudaXCorr* self, const Property& property,
                                    const GValue* value);
 
-/// At the start: loads the bank from the settings.
+/// At the start: loads the template set from the settings.
 std::optional<Fault> load_templates(GstCudaXCorr* self);
 
 /// Emits `notify` for the properties of templates.

@@ -20,18 +20,19 @@ void set_active_backend(GstCudaXCorrField* self, BackendChoice backend) {
 }
 
 /// In the place of what was there.
-void adopt(GstCudaXCorrField* self, std::unique_ptr<Meter> meter, PipelineContext context) {
+void adopt(GstCudaXCorrField* self, std::unique_ptr<FieldEstimator> estimator,
+           PipelineContext context) {
   Element& element = *self->element;
   const StreamLock streaming(self);
-  std::swap(element.meter, meter);
+  std::swap(element.estimator, estimator);
   const ObjectLock lock(self);
   std::swap(element.context, context);
 }
 
 void work_on(GstCudaXCorrField* self, Devices device, const PipelineContext& context) {
-  auto meter = std::make_unique<Meter>(std::move(device), context);
-  meter->set_format(self->element->format);
-  adopt(self, std::move(meter), context);
+  auto estimator = std::make_unique<FieldEstimator>(std::move(device), context);
+  estimator->set_format(self->element->format);
+  adopt(self, std::move(estimator), context);
 }
 
 xcorr::Status work_on_cpu(GstCudaXCorrField* self) {
@@ -52,7 +53,7 @@ xcorr::Result<Devices> open_gpu(GstCudaXCorrField* self, PipelineContext& contex
   return gpu;
 }
 
-void warn_of_stand_in(GstCudaXCorrField* self, const xcorr::Status& failure) {
+void warn_of_cpu_fallback(GstCudaXCorrField* self, const xcorr::Status& failure) {
   post_warning(self, {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED,
                       "The CPU works in the place of the GPU from now on; it has failed: " +
                           failure.message()});
@@ -76,7 +77,7 @@ xcorr::Status open_backend(GstCudaXCorrField* self, const DeviceSettings& settin
   if (is_absent(gpu.status()))
     GST_INFO_OBJECT(self, "working on the CPU: %s", gpu.status().message().c_str());
   else
-    warn_of_stand_in(self, gpu.status());
+    warn_of_cpu_fallback(self, gpu.status());
   return work_on_cpu(self);
 }
 
@@ -86,20 +87,20 @@ void close_backend(GstCudaXCorrField* self) {
 }
 
 xcorr::Status work_in(GstCudaXCorrField* self, const PipelineContext& context) {
-  auto device = devices_for(context, {self->element->meter->device()});
+  auto device = devices_for(context, {self->element->estimator->device()});
   if (!device.ok()) return device.status();
   GST_INFO_OBJECT(self, "working in the CUDA context of the frames");
   work_on(self, std::move(device.value()), context);
   return {};
 }
 
-bool stand_in_for_gpu(GstCudaXCorrField* self, const DeviceSettings& settings,
+bool fall_back_to_cpu(GstCudaXCorrField* self, const DeviceSettings& settings,
                       const xcorr::Status& failure) {
   if (settings.backend != BackendChoice::automatic || !is_failure_of_device(failure) ||
-      self->element->meter->device().backend != xcorr::Backend::cuda)
+      self->element->estimator->device().backend != xcorr::Backend::cuda)
     return false;
   if (!work_on_cpu(self).ok()) return false;
-  warn_of_stand_in(self, failure);
+  warn_of_cpu_fallback(self, failure);
   return true;
 }
 

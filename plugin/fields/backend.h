@@ -16,7 +16,7 @@ void close_backend(GstCudaXCorrField* self);
 /// Goes on in another CUDA context of the pipeline, without what was prepared.
 xcorr::Status work_in(GstCudaXCorrField* self, const PipelineContext& context);
 /// After a failure: whether the CPU has taken over, so that the frame can be measured again.
-bool stand_in_for_gpu(GstCudaXCorrField* self, const DeviceSettings& settings,
+bool fall_back_to_cpu(GstCudaXCorrField* self, const DeviceSettings& settings,
                       const xcorr::Status& failure);
 
 }  // namespace cudaxcorr::fields

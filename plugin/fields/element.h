@@ -11,10 +11,10 @@
 
 #include <gst/video/video.h>
 
+#include "common/deferred_warnings.h"
 #include "common/object_lock.h"
-#include "common/refusals.h"
+#include "fields/field_estimator.h"
 #include "fields/gstcudaxcorrfield.h"
-#include "fields/meter.h"
 #include "fields/properties.h"
 #include "matching/luma_image.h"
 
@@ -24,7 +24,7 @@ GST_DEBUG_CATEGORY_EXTERN(gst_cuda_xcorr_field_debug);
 namespace cudaxcorr::fields {
 
 struct Element {
-  Refusals refusals;
+  DeferredWarnings deferred_warnings;
   // Under the object lock.
   State state;
   std::optional<Files> files;  ///< those of the settings; none while stopped
@@ -34,7 +34,7 @@ struct Element {
   // Of the streaming thread.
   GstVideoInfo format{};
   PipelineContext context;  ///< changed under the object lock: neighbours query it
-  std::unique_ptr<Meter> meter;
+  std::unique_ptr<FieldEstimator> estimator;
   Task working;                ///< the last that was possible, at first the defaults
   std::optional<Task> unable;  ///< what is known to be impossible with these caps
   /// The frame that stays the reference, if one does.

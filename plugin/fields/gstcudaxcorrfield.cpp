@@ -8,7 +8,7 @@
  * @title: cudaxcorrfield
  *
  * Measures displacement fields: lays windows, a grid of them or some at the places of a file, over
- * a reference, which is the frame before, the first one, a picture or the frame after a signal, and
+ * a reference, which is the frame before, the first one, an image or the frame after a signal, and
  * finds each window again in every frame, on an NVIDIA GPU or on the CPU. For particle image
  * velocimetry, digital image correlation and stabilisation. The frames themselves pass through
  * unchanged.
@@ -37,8 +37,8 @@
 #include "fields/element.h"
 #include "fields/process.h"
 #include "fields/results.h"
+#include "matching/image_size.h"
 #include "matching/pad_templates.h"
-#include "matching/picture_size.h"
 #include "matching/pinned_pool.h"
 
 GST_DEBUG_CATEGORY(gst_cuda_xcorr_field_debug);
@@ -66,12 +66,12 @@ std::optional<Fault> refresh(std::shared_ptr<const Read>& read, const std::strin
   return std::nullopt;
 }
 
-SharedPicture read_reference_file(const std::string& file, Fault& fault) {
-  return read_picture("Cannot read the reference file", file, "", max_frame_pixels, 0, fault);
+SharedImage read_reference_file(const std::string& file, Fault& fault) {
+  return read_image("Cannot read the reference file", file, "", max_frame_pixels, 0, fault);
 }
 
-SharedPicture read_mask_file(const std::string& file, Fault& fault) {
-  return read_picture("Cannot read the mask file", file, "", max_frame_pixels, 0, fault);
+SharedImage read_mask_file(const std::string& file, Fault& fault) {
+  return read_image("Cannot read the mask file", file, "", max_frame_pixels, 0, fault);
 }
 
 std::optional<Fault> read_files(const Settings& settings, Files& files) {
@@ -105,7 +105,7 @@ std::optional<Fault> change(GstCudaXCorrField* self, const FieldProperty<State>&
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
   GstCudaXCorrField* self = GST_CUDA_XCORR_FIELD(object);
   if (const auto fault = change(self, properties()[id - 1], value))
-    self->element->refusals.warn(self, *fault);
+    self->element->deferred_warnings.warn(self, *fault);
 }
 
 void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
@@ -122,7 +122,7 @@ void ask_for_reference(GstCudaXCorrField* self) {
     self->element->asked_for_reference = useful;
   }
   if (!useful)
-    self->element->refusals.warn(
+    self->element->deferred_warnings.warn(
         self, {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
                "'take-reference' has no effect unless 'reference' is first or signal"});
 }
@@ -150,7 +150,7 @@ void drop_files(GstCudaXCorrField* self) {
 gboolean start(GstBaseTransform* base) {
   GstCudaXCorrField* self = GST_CUDA_XCORR_FIELD(base);
   Element& element = *self->element;
-  element.refusals.post(self);
+  element.deferred_warnings.post(self);
   element.working = {};
   element.unable.reset();
   element.kept.reset();
@@ -214,14 +214,14 @@ gboolean propose_allocation(GstBaseTransform* base, GstQuery* decided, GstQuery*
   if (gst_query_get_n_allocation_pools(query) > 0) return proposed;
   // A query may come when the element has stopped.
   const bool pinned =
-      element.meter && propose_pinned_pool(query, element.meter->device(), element.context);
+      element.estimator && propose_pinned_pool(query, element.estimator->device(), element.context);
   return pinned || proposed;
 }
 
 gboolean set_caps(GstBaseTransform* base, GstCaps* caps, GstCaps*) {
   Element& element = *GST_CUDA_XCORR_FIELD(base)->element;
   if (!gst_video_info_from_caps(&element.format, caps)) return FALSE;
-  element.meter->set_format(element.format);
+  element.estimator->set_format(element.format);
   // Another size or another luma: what was kept cannot be compared.
   element.kept.reset();
   element.unable.reset();
@@ -283,7 +283,7 @@ static void gst_cuda_xcorr_field_class_init(GstCudaXCorrFieldClass* klass) {
   add_pad_templates(element_class);
   gst_element_class_set_static_metadata(
       element_class, "CUDA displacement fields", "Filter/Analyzer/Video",
-      "Measures how each part of the picture has moved, by 2-D cross-correlation, on the GPU or "
+      "Measures how each part of the image has moved, by 2-D cross-correlation, on the GPU or "
       "the CPU",
       "The cudaxcorr authors");
   gst_element_class_add_static_metadata(element_class, GST_ELEMENT_METADATA_DOC_URI,

@@ -57,19 +57,19 @@ bool is_refusable(const xcorr::Status& status) {
 
 /// Prepares the meter; the frame that stays the reference is its reference again.
 xcorr::Status prepare(Element& element, const Task& task) {
-  if (auto status = element.meter->configure(task); !status.ok()) return status;
+  if (auto status = element.estimator->configure(task); !status.ok()) return status;
   if (!task.keeps_a_frame()) element.kept.reset();
-  return element.kept ? element.meter->set_reference(element.kept->view()) : xcorr::Status();
+  return element.kept ? element.estimator->set_reference(element.kept->view()) : xcorr::Status();
 }
 
 /// Prepares for the task or, with a warning, for the one that worked before. What neither permits
 /// is in `unable` then.
 xcorr::Status configure(GstCudaXCorrField* self, Task& task) {
   Element& element = *self->element;
-  if (element.meter->is_ready_for(task) || element.unable == task) return {};
+  if (element.estimator->is_ready_for(task) || element.unable == task) return {};
   auto status = prepare(element, task);
   if (is_refusable(status) && element.working != task) {
-    const auto before = element.meter->is_ready_for(element.working)
+    const auto before = element.estimator->is_ready_for(element.working)
                             ? xcorr::Status()
                             : prepare(element, element.working);
     if (before.ok()) {
@@ -95,13 +95,13 @@ xcorr::Status keep_reference(Element& element, GstBuffer* buffer) {
   const MappedFrame mapped(element.format, buffer, GST_MAP_READ);
   if (!mapped) return {xcorr::Code::device_error, mapped.fault()};
   element.kept = luma_of(luma_view(mapped));
-  return element.meter->set_reference(element.kept->view());
+  return element.estimator->set_reference(element.kept->view());
 }
 
 bool becomes_reference(const Element& element, const Request& request) {
   switch (request.task.reference) {
     case Reference::previous:
-      return !element.meter->has_reference();
+      return !element.estimator->has_reference();
     case Reference::first:
       return request.new_reference || !element.kept;
     case Reference::signal:
@@ -121,30 +121,30 @@ struct Frame {
 xcorr::Status take_reference(Element& element, const Task& task, const Frame& frame) {
   element.reference_pts = GST_BUFFER_PTS(frame.buffer);
   return task.keeps_a_frame() ? keep_reference(element, frame.buffer)
-                              : element.meter->set_reference(frame.luma);
+                              : element.estimator->set_reference(frame.luma);
 }
 
 xcorr::Status compare(Element& element, const Request& request, const Frame& frame,
                       FieldResult& result) {
-  Meter& meter = *element.meter;
+  FieldEstimator& estimator = *element.estimator;
   if (becomes_reference(element, request)) {
     result.state = FieldState::reference;
     return take_reference(element, request.task, frame);
   }
-  if (!meter.has_reference()) {
+  if (!estimator.has_reference()) {
     result.state = FieldState::no_reference;
     return {};
   }
-  if (auto status = meter.measure(frame.luma, result.vectors); !status.ok()) return status;
+  if (auto status = estimator.measure(frame.luma, result.vectors); !status.ok()) return status;
   const bool resembles = median_score(result.vectors) >= request.settings.cut_score;
   result.state = resembles ? FieldState::measured : FieldState::cut;
-  result.grid = meter.grid();
+  result.grid = estimator.grid();
   result.window = request.task.field.windows.back();
   result.spacing = request.task.files.places ? 0 : request.task.field.spacing;
   if (request.task.reference != Reference::file) result.reference_pts = element.reference_pts;
   if (request.task.reference != Reference::previous) return {};
   element.reference_pts = GST_BUFFER_PTS(frame.buffer);
-  return meter.advance();
+  return estimator.advance();
 }
 
 /// Frames in CUDA memory are read in place, in the context that they belong to; all others in host
@@ -153,7 +153,8 @@ xcorr::Status measure(GstCudaXCorrField* self, GstBuffer* buffer, Request& reque
                       FieldResult& result) {
   Element& element = *self->element;
   const PipelineContext context = PipelineContext::of(buffer);
-  const bool on_gpu = context.exists() && element.meter->device().backend == xcorr::Backend::cuda;
+  const bool on_gpu =
+      context.exists() && element.estimator->device().backend == xcorr::Backend::cuda;
   const MappedFrame mapped(element.format, buffer, on_gpu ? flags_to_read_on_gpu() : GST_MAP_READ);
   if (!mapped) {
     if (!std::exchange(element.warned_of_bad_frame, true))
@@ -167,7 +168,7 @@ xcorr::Status measure(GstCudaXCorrField* self, GstBuffer* buffer, Request& reque
   if (element.unable == request.task) return {};
   if (on_gpu) wait_for_writers(buffer);
   result.in_gpu_memory = on_gpu;
-  result.backend = element.meter->device().backend;
+  result.backend = element.estimator->device().backend;
   const auto memory = on_gpu ? xcorr::Memory::device : xcorr::Memory::host;
   return compare(element, request, {buffer, luma_view(mapped, memory)}, result);
 }
@@ -206,10 +207,10 @@ GstFlowReturn process(GstCudaXCorrField* self, GstBuffer* buffer) {
   FieldResult result;
   result.frame = {element.format.width, element.format.height};
   result.pts = GST_BUFFER_PTS(buffer);
-  result.backend = element.meter->device().backend;
+  result.backend = element.estimator->device().backend;
   const GstClockTime begin = gst_util_get_timestamp();
   auto status = measure(self, buffer, request, result);
-  if (stand_in_for_gpu(self, request.settings.device, status))
+  if (fall_back_to_cpu(self, request.settings.device, status))
     status = measure(self, buffer, request, result);
   if (!status.ok()) {
     post_error(self, fault_of(status));
@@ -222,8 +223,8 @@ GstFlowReturn process(GstCudaXCorrField* self, GstBuffer* buffer) {
 
 void interrupt(GstCudaXCorrField* self) {
   Element& element = *self->element;
-  if (element.meter && element.working.reference == Reference::previous)
-    element.meter->forget_reference();
+  if (element.estimator && element.working.reference == Reference::previous)
+    element.estimator->forget_reference();
 }
 
 void check_end(GstCudaXCorrField* self) {

@@ -14,7 +14,7 @@ GType reference_type() {
         {static_cast<int>(Reference::previous), "The frame before", "previous"},
         {static_cast<int>(Reference::first), "The first frame, or the one after 'take-reference'",
          "first"},
-        {static_cast<int>(Reference::file), "The picture of 'reference-file'", "file"},
+        {static_cast<int>(Reference::file), "The image of 'reference-file'", "file"},
         {static_cast<int>(Reference::signal), "The frame after 'take-reference'", "signal"},
         {0, nullptr, nullptr}};
     return g_enum_register_static("GstCudaXCorrFieldReference", values);
@@ -137,7 +137,7 @@ FieldProperties<State> make_table() {
           [](auto& s) -> auto& { return s.settings.field.smoothing; }),
       field<State>(
           g_param_spec_double("prefilter-sigma", "Prefilter sigma",
-                              "Pixels: both pictures are smoothed first by a Gauss bell of that "
+                              "Pixels: both images are smoothed first by a Gauss bell of that "
                               "standard deviation (0: not at all)",
                               0, 10, initial.field.prefilter_sigma, playing),
           [](auto& s) -> auto& { return s.settings.field.prefilter_sigma; }),

@@ -15,7 +15,7 @@ enum class Reference { previous, first, file, signal };
 
 /// What files have; null: none.
 struct Files {
-  SharedPicture reference, mask;
+  SharedImage reference, mask;
   SharedPlaces places;
 
   bool operator==(const Files&) const = default;

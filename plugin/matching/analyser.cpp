@@ -9,7 +9,7 @@
 
 #include "matching/current_context.h"
 #include "matching/frame.h"
-#include "matching/picture_size.h"
+#include "matching/image_size.h"
 
 namespace cudaxcorr {
 namespace {
@@ -47,9 +47,10 @@ std::string at_least_of(const xcorr::PoseRange& poses) {
   return text.str();
 }
 
-std::string files_of(const Bank& bank) {
+std::string files_of(const TemplateSet& template_set) {
   std::string text;
-  for (std::size_t i = 0; i < bank.size(); ++i) text += (i ? ", '" : "'") + bank[i].name() + "'";
+  for (std::size_t i = 0; i < template_set.size(); ++i)
+    text += (i ? ", '" : "'") + template_set[i].name() + "'";
   return text;
 }
 
@@ -122,7 +123,7 @@ xcorr::Status Analyser::configure(const Task& asked) try {
     filters_ = std::make_shared<xcorr::Tracker>(std::move(filters.value()));
     of_filters_ = filters_for;
   }
-  if (task.bank != loaded_ || live() != shall_be_live(task))
+  if (task.template_set != loaded_ || live() != shall_be_live(task))
     if (auto status = load(task); !status.ok()) return status;
   if (auto status = prepare(task); !status.ok()) return status;
   keep_tracks();
@@ -188,18 +189,19 @@ bool Analyser::shall_be_live(const Task& task) const {
 }
 
 xcorr::Status Analyser::load(const Task& task) {
-  const auto& bank = task.bank;
+  const auto& template_set = task.template_set;
   std::vector<LumaImage> images;
-  for (std::size_t i = 0; i < bank->size(); ++i) {
-    auto image = luma_in(format_, (*bank)[i]);
+  for (std::size_t i = 0; i < template_set->size(); ++i) {
+    auto image = luma_in(format_, (*template_set)[i]);
     if (!image)
-      return {xcorr::Code::invalid_argument,
-              "Cannot convert the template '" + (*bank)[i].name() + "' to the frames' format"};
+      return {
+          xcorr::Code::invalid_argument,
+          "Cannot convert the template '" + (*template_set)[i].name() + "' to the frames' format"};
     images.push_back(std::move(*image));
   }
   const auto told = [&](const xcorr::Status& status) {
     return xcorr::Status(status.code(),
-                         status.message() + " (the templates are " + files_of(*bank) + ")");
+                         status.message() + " (the templates are " + files_of(*template_set) + ")");
   };
   LiveTemplates live(images.size());
   if (shall_be_live(task)) {
@@ -210,13 +212,14 @@ xcorr::Status Analyser::load(const Task& task) {
   for (xcorr::MultiMatcher& matcher : matchers_) {
     const auto status = set_templates_of(matcher, images, live);
     if (status.ok()) continue;
-    if (&matcher != &matchers_.front()) loaded_.reset();  // the first ones have the new bank
+    if (&matcher != &matchers_.front())
+      loaded_.reset();  // the first ones have the new template set
     return told(status);
   }
   images_ = std::make_shared<std::vector<LumaImage>>(std::move(images));
   live_ = std::move(live);
   windows_->set_templates(images_, live_);
-  loaded_ = bank;
+  loaded_ = template_set;
   told_.clear();
   return {};
 }
@@ -231,7 +234,7 @@ void Analyser::check(const Task& task) {
           .size();
   for (std::size_t i = 0; i < images_->size(); ++i) {
     const LumaImage& image = (*images_)[i];
-    const std::string name = "The template '" + (*task.bank)[i].name() + "'";
+    const std::string name = "The template '" + (*task.template_set)[i].name() + "'";
     if (!may_fit(image.size, area, task.search.match.poses))
       warn(name + " of " + text_of(image.size) + " pixels" + at_least_of(task.search.match.poses) +
            " is larger than the " + text_of(area) + " that are searched: it cannot match");
@@ -290,7 +293,7 @@ xcorr::Status Analyser::finish_search(xcorr::MultiMatcher& matcher,
   if (auto status = matcher.collect(peaks_); !status.ok()) return status;
   for (const xcorr::Peak& peak : peaks_)
     targets.push_back(
-        {peak, 0, xcorr::TrackState::none, false, std::clamp(peak.closeness, 0.0, 1.0)});
+        {peak, 0, xcorr::TrackState::none, false, std::clamp(peak.similarity, 0.0, 1.0)});
   kernel_ = matcher.kernel();
   return {};
 }
@@ -301,7 +304,7 @@ bool Analyser::respond(const MappedFrame& frame, xcorr::Memory memory, std::uint
   const auto status = current.status().ok() ? matchers_.front().respond(luma_view(frame, memory),
                                                                         template_index, response)
                                             : current.status();
-  if (!status.ok()) warn("The pad 'response' has no picture: " + status.message());
+  if (!status.ok()) warn("The pad 'response' has no image: " + status.message());
   return status.ok();
 }
 
@@ -323,13 +326,14 @@ xcorr::Status Analyser::finish_following(xcorr::MultiMatcher& matcher,
 
   const bool by_filter = task_->search.tracking.by_filter();
   std::vector<xcorr::TargetBox> places;
-  std::vector<xcorr::Sight> sights;
+  std::vector<xcorr::FilterDetection> filter_detections;
   if (by_filter) {
     places = follower_.places_for_filters(number_, peaks_);
-    if (auto status = filters_->locate(frame_, places, sights); !status.ok()) return status;
+    if (auto status = filters_->locate(frame_, places, filter_detections); !status.ok())
+      return status;
   }
   const auto before = live() || by_filter ? std::optional(follower_) : std::nullopt;
-  follower_.update(number_, peaks_, places, sights);
+  follower_.update(number_, peaks_, places, filter_detections);
   if (auto status = by_filter ? teach_filters() : update_templates(); !status.ok()) {
     follower_ = *before;  // so that the frame can be analysed again
     return status;
@@ -342,11 +346,11 @@ xcorr::Status Analyser::finish_following(xcorr::MultiMatcher& matcher,
   return {};
 }
 
-/// How close what was seen there is to the picture that the template started from; nothing where
+/// How close what was seen there is to the image that the template started from; nothing where
 /// part of it is beyond the frame. At a pose that is cut out, and frame and place become the
 /// patch's.
-xcorr::Result<std::optional<double>> Analyser::closeness_of_picture(xcorr::TemplatePlace& place,
-                                                                    xcorr::MatrixView& frame) {
+xcorr::Result<std::optional<double>> Analyser::similarity_of_image(xcorr::TemplatePlace& place,
+                                                                   xcorr::MatrixView& frame) {
   if (task_->search.match.poses.any()) {
     xcorr::LiveTemplate& live = *live_[place.template_index];
     const auto patch = live.cut(frame, place.seen.pose);
@@ -357,9 +361,9 @@ xcorr::Result<std::optional<double>> Analyser::closeness_of_picture(xcorr::Templ
     frame = patch.value();
     place.x = place.y = 0;
   }
-  const auto closeness = windows_->closeness_of_picture(frame, place);
-  if (!closeness.ok()) return closeness.status();
-  return std::optional(closeness.value());
+  const auto similarity = windows_->similarity_of_image(frame, place);
+  if (!similarity.ok()) return similarity.status();
+  return std::optional(similarity.value());
 }
 
 /// A template that has changed may find what it has changed to, and not what the target was.
@@ -369,15 +373,16 @@ xcorr::Status Analyser::check_returns() {
     if (live_[seen.template_index]->version() == 0) continue;
     xcorr::TemplatePlace place = seen;
     xcorr::MatrixView frame = frame_;
-    const auto closeness = closeness_of_picture(place, frame);
-    if (!closeness.ok()) return closeness.status();
-    if (closeness.value() && *closeness.value() < least_share * task_->search.tracking.update_score)
+    const auto similarity = similarity_of_image(place, frame);
+    if (!similarity.ok()) return similarity.status();
+    if (similarity.value() &&
+        *similarity.value() < least_share * task_->search.tracking.update_score)
       follower_.refuse(seen);
   }
   return {};
 }
 
-/// A template takes up only what its picture still resembles, so that it cannot drift away for
+/// A template takes up only what its image still resembles, so that it cannot drift away for
 /// good. The frame is no longer needed when this returns.
 xcorr::Status Analyser::update_templates() {
   if (!live()) return {};
@@ -385,9 +390,9 @@ xcorr::Status Analyser::update_templates() {
   const std::vector<xcorr::TemplatePlace> updates = follower_.template_updates();
   for (xcorr::TemplatePlace update : updates) {
     xcorr::MatrixView frame = frame_;
-    const auto closeness = closeness_of_picture(update, frame);
-    if (!closeness.ok()) return closeness.status();
-    if (!closeness.value() || *closeness.value() < task_->search.tracking.update_score) continue;
+    const auto similarity = similarity_of_image(update, frame);
+    if (!similarity.ok()) return similarity.status();
+    if (!similarity.value() || *similarity.value() < task_->search.tracking.update_score) continue;
     if (auto status = live_[update.template_index]->blend(
             frame, static_cast<int>(std::lround(update.x)), static_cast<int>(std::lround(update.y)),
             task_->search.tracking.update);
@@ -400,7 +405,7 @@ xcorr::Status Analyser::update_templates() {
 }
 
 xcorr::Status Analyser::teach_filters() {
-  auto status = filters_->train(frame_, follower_.lessons());
+  auto status = filters_->train(frame_, follower_.training_samples());
   // Else the frame is analysed again, with the targets that there were before.
   if (status.ok()) filters_->keep_only(follower_.ids());
   return status;

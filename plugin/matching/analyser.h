@@ -28,7 +28,7 @@ namespace cudaxcorr {
 
 /// What to search for, and how.
 struct Task {
-  std::shared_ptr<const Bank> bank;
+  std::shared_ptr<const TemplateSet> template_set;
   SearchSettings search;
 
   bool operator==(const Task&) const = default;
@@ -63,7 +63,7 @@ class Analyser {
   xcorr::Status configure(const Task& task);
 
   /// New warnings about the task: templates that cannot match, settings without effect. Each is
-  /// given once per bank and format.
+  /// given once per template set and format.
   std::vector<std::string> take_warnings();
   /// Adds one.
   void warn(std::string text);
@@ -84,8 +84,8 @@ class Analyser {
   /// Waits for the oldest frame in flight, which must exist.
   xcorr::Status finish(std::vector<xcorr::Target>& targets);
 
-  /// The scores of one template of the bank at every place of a frame that was begun. False if that
-  /// fails; a warning says why.
+  /// The scores of one template of the template set at every place of a frame that was begun. False
+  /// if that fails; a warning says why.
   bool respond(const MappedFrame& frame, xcorr::Memory memory, std::uint32_t template_index,
                xcorr::Response& response);
 
@@ -104,8 +104,8 @@ class Analyser {
   xcorr::Status begin_to_follow(const xcorr::MatrixView& frame, std::uint64_t number);
   xcorr::Status finish_search(xcorr::MultiMatcher& matcher, std::vector<xcorr::Target>& targets);
   xcorr::Status finish_following(xcorr::MultiMatcher& matcher, std::vector<xcorr::Target>& targets);
-  xcorr::Result<std::optional<double>> closeness_of_picture(xcorr::TemplatePlace& place,
-                                                            xcorr::MatrixView& frame);
+  xcorr::Result<std::optional<double>> similarity_of_image(xcorr::TemplatePlace& place,
+                                                           xcorr::MatrixView& frame);
   xcorr::Status check_returns();
   xcorr::Status update_templates();
   xcorr::Status teach_filters();
@@ -121,7 +121,7 @@ class Analyser {
   std::uint64_t number_ = 0;  ///< of the frame in flight, with tracks
   xcorr::MatrixView frame_;   ///< that frame
   GstVideoInfo format_;
-  std::shared_ptr<const Bank> loaded_;  ///< the bank whose luma the matchers hold
+  std::shared_ptr<const TemplateSet> loaded_;  ///< the template set whose luma the matchers hold
   Images images_;
   LiveTemplates live_;  ///< of the images
   Images followed_;     ///< those that the follower's tracks are of

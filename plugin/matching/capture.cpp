@@ -19,7 +19,7 @@ std::string text_of(const xcorr::Rect& rect) {
          std::to_string(rect.x) + "," + std::to_string(rect.y);
 }
 
-/// For YUV frames the gray picture takes over range and matrix, so that its luma means the same.
+/// For YUV frames the gray image takes over range and matrix, so that its luma means the same.
 /// The luma of RGB frames has full range, as gray has by default.
 Sample gray_sample(const xcorr::MatrixView& patch, const GstVideoInfo& frame) {
   GstVideoInfo info;
@@ -33,7 +33,7 @@ Sample gray_sample(const xcorr::MatrixView& patch, const GstVideoInfo& frame) {
     auto* const to = static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&mapped.frame, 0));
     const int pitch = GST_VIDEO_FRAME_PLANE_STRIDE(&mapped.frame, 0);
     write_luma(patch, to, pitch);
-    // Words of 10 bits may be low ones; those of the picture are of 16.
+    // Words of 10 bits may be low ones; those of the image are of 16.
     for (int y = 0; deep && y < patch.size.height; ++y)
       for (int x = 0; x < patch.size.width; ++x) {
         auto& word = reinterpret_cast<std::uint16_t*>(to + y * pitch)[x];

@@ -11,7 +11,7 @@
 
 namespace cudaxcorr {
 
-/// The patch as a gray picture of the frame's luma. Null with `fault` (LIBRARY/SETTINGS) if it is
+/// The patch as a gray image of the frame's luma. Null with `fault` (LIBRARY/SETTINGS) if it is
 /// not wholly inside the frame, or is flat.
 Sample capture(GstSample* frame, const xcorr::Rect& patch, Fault& fault);
 

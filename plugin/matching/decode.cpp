@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "matching/file_contents.h"
-#include "matching/picture_pipeline.h"
+#include "matching/image_pipeline.h"
 
 namespace cudaxcorr {
 namespace {

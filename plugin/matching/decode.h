@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pictures from files that a stranger may have made. Reading and decoding are done in a thread of
+// Images from files that a stranger may have made. Reading and decoding are done in a thread of
 // their own, since neither a file system nor a plugin can be trusted to come to an end: a thread
 // that does not is left alone.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace cudaxcorr {
 
-/// The file's first picture, as raw video. Null with the reason if there is none, if it is not
+/// The file's first image, as raw video. Null with the reason if there is none, if it is not
 /// complete or if it has more pixels. Blocks for ten seconds at most.
 Sample decode(const std::string& file, unsigned max_pixels, std::string& reason);
 

@@ -38,12 +38,12 @@ xcorr::MatrixView luma_view(const MappedFrame& mapped, xcorr::Memory memory) {
   const GstVideoFrame& frame = mapped.frame;
   xcorr::MatrixView view{GST_VIDEO_FRAME_PLANE_DATA(&frame, 0),
                          luma_type(frame.info),
-                         {mapped.picture.w, mapped.picture.h},
+                         {mapped.visible.w, mapped.visible.h},
                          GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0),
                          memory,
                          layout_of(frame.info)};
-  view.data = static_cast<const std::uint8_t*>(view.data) + mapped.picture.y * view.pitch +
-              mapped.picture.x * view.element_bytes();
+  view.data = static_cast<const std::uint8_t*>(view.data) + mapped.visible.y * view.pitch +
+              mapped.visible.x * view.element_bytes();
   return view;
 }
 

@@ -37,7 +37,7 @@ int levels_of_gray(const GstVideoInfo& info);
 /// odd addresses, or rows lie from the last to the first.
 const char* fault_of_luma(const MappedFrame& mapped);
 
-/// The picture of a frame, of one of these formats, that is mapped in that memory; the view is
+/// The image of a frame, of one of these formats, that is mapped in that memory; the view is
 /// valid while it is.
 xcorr::MatrixView luma_view(const MappedFrame& mapped, xcorr::Memory memory = xcorr::Memory::host);
 

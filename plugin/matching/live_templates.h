@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Templates that adapt to what is found (`template-update`), alongside the pictures that they
+// Templates that adapt to what is found (`template-update`), alongside the images that they
 // started from. A live template is kept on the device, shared by all matchers that use it, for as
-// long as its picture is in the bank.
+// long as its image is in the template set.
 #pragma once
 
 #include <memory>
@@ -15,17 +15,17 @@
 
 namespace cudaxcorr {
 
-/// One entry per picture. Either all pictures have a live template, or all entries are null.
+/// One entry per image. Either all images have a live template, or all entries are null.
 using LiveTemplates = std::vector<std::shared_ptr<xcorr::LiveTemplate>>;
 
-/// Live templates for `images`. Those of pictures that are unchanged are carried over from `before`
-/// with what they have learnt; the others start from their pictures.
+/// Live templates for `images`. Those of images that are unchanged are carried over from `before`
+/// with what they have learnt; the others start from their images.
 xcorr::Result<LiveTemplates> live_templates(const xcorr::Device& device,
                                             const std::vector<LumaImage>& images,
                                             const std::vector<LumaImage>& images_before,
                                             const LiveTemplates& before);
 
-/// Gives a matcher the live templates or, where there are none, the pictures; with their masks.
+/// Gives a matcher the live templates or, where there are none, the images; with their masks.
 xcorr::Status set_templates_of(auto& matcher, std::span<const LumaImage> images,
                                std::span<const std::shared_ptr<xcorr::LiveTemplate>> live) {
   std::vector<xcorr::MatrixView> views, masks;

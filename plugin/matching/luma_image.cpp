@@ -14,24 +14,24 @@
 namespace cudaxcorr {
 namespace {
 
-/// The pipeline's format at the picture's size.
-GstVideoInfo converted_info(const GstVideoInfo& format, const GstVideoInfo& picture) {
+/// The pipeline's format at the image's size.
+GstVideoInfo converted_info(const GstVideoInfo& format, const GstVideoInfo& image) {
   GstVideoInfo info;
-  gst_video_info_set_format(&info, GST_VIDEO_INFO_FORMAT(&format), picture.width, picture.height);
+  gst_video_info_set_format(&info, GST_VIDEO_INFO_FORMAT(&format), image.width, image.height);
   info.colorimetry = format.colorimetry;
   info.chroma_site = format.chroma_site;
-  info.fps_n = picture.fps_n;  // the converter refuses to change the rate
-  info.fps_d = picture.fps_d;
+  info.fps_n = image.fps_n;  // the converter refuses to change the rate
+  info.fps_d = image.fps_d;
   return info;
 }
 
 bool convert(const MappedFrame& from, MappedFrame& to) {
-  GstStructure* picture = gst_structure_new(  //
-      "picture", GST_VIDEO_CONVERTER_OPT_SRC_X, G_TYPE_INT, from.picture.x,
-      GST_VIDEO_CONVERTER_OPT_SRC_Y, G_TYPE_INT, from.picture.y, GST_VIDEO_CONVERTER_OPT_SRC_WIDTH,
-      G_TYPE_INT, from.picture.w, GST_VIDEO_CONVERTER_OPT_SRC_HEIGHT, G_TYPE_INT, from.picture.h,
+  GstStructure* image = gst_structure_new(  //
+      "image", GST_VIDEO_CONVERTER_OPT_SRC_X, G_TYPE_INT, from.visible.x,
+      GST_VIDEO_CONVERTER_OPT_SRC_Y, G_TYPE_INT, from.visible.y, GST_VIDEO_CONVERTER_OPT_SRC_WIDTH,
+      G_TYPE_INT, from.visible.w, GST_VIDEO_CONVERTER_OPT_SRC_HEIGHT, G_TYPE_INT, from.visible.h,
       nullptr);
-  GstVideoConverter* converter = gst_video_converter_new(&from.frame.info, &to.frame.info, picture);
+  GstVideoConverter* converter = gst_video_converter_new(&from.frame.info, &to.frame.info, image);
   if (!converter) return false;
   gst_video_converter_frame(converter, &from.frame, &to.frame);
   gst_video_converter_free(converter);
@@ -48,7 +48,7 @@ bool convert_upside_down(const MappedFrame& from, MappedFrame& to) {
   {
     MappedFrame upright(info, buffer, GST_MAP_READWRITE);
     converted = upright && gst_video_frame_copy(&upright.frame, &from.frame);
-    upright.picture = from.picture;
+    upright.visible = from.visible;
     converted = converted && convert(upright, to);
   }
   gst_buffer_unref(buffer);
@@ -83,9 +83,9 @@ void write_luma(const xcorr::MatrixView& view, std::uint8_t* to, std::ptrdiff_t 
 
 LumaImage luma_of(const xcorr::MatrixView& view) {
   const std::ptrdiff_t row = view.size.width * static_cast<std::ptrdiff_t>(size_of(view.type));
-  LumaImage image{view.size, std::vector<std::uint8_t>(row * view.size.height), view.type};
-  write_luma(view, image.pixels.data(), row);
-  return image;
+  LumaImage luma{view.size, std::vector<std::uint8_t>(row * view.size.height), view.type};
+  write_luma(view, luma.pixels.data(), row);
+  return luma;
 }
 
 std::vector<std::optional<std::size_t>> origins_of(const std::vector<LumaImage>& after,
@@ -107,23 +107,23 @@ std::vector<std::optional<std::size_t>> origins_of(const std::vector<LumaImage>&
   return origins;
 }
 
-std::optional<LumaImage> luma_in(const GstVideoInfo& format, const Picture& picture) {
-  const GstVideoInfo info = picture.info();
+std::optional<LumaImage> luma_in(const GstVideoInfo& format, const LoadedImage& image) {
+  const GstVideoInfo info = image.info();
   const GstVideoInfo target = converted_info(format, info);
-  const MappedFrame decoded(info, gst_sample_get_buffer(picture.sample.get()), GST_MAP_READ);
+  const MappedFrame decoded(info, gst_sample_get_buffer(image.sample.get()), GST_MAP_READ);
   if (!decoded) return std::nullopt;
 
   GstBuffer* buffer = new_buffer(target.size);
   if (!buffer) return std::nullopt;
-  std::optional<LumaImage> image;
+  std::optional<LumaImage> luma;
   {
     MappedFrame converted(target, buffer, GST_MAP_READWRITE);
     const auto conversion = is_upside_down(decoded.frame) ? convert_upside_down : convert;
-    if (converted && conversion(decoded, converted)) image = luma_of(luma_view(converted));
+    if (converted && conversion(decoded, converted)) luma = luma_of(luma_view(converted));
   }
   gst_buffer_unref(buffer);
-  if (image) image->mask = picture.mask;
-  return image;
+  if (luma) luma->mask = image.mask;
+  return luma;
 }
 
 }  // namespace cudaxcorr

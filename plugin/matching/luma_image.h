@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is matched of a template. Its picture is converted to the pipeline's format and colorimetry,
+// What is matched of a template. Its image is converted to the pipeline's format and colorimetry,
 // and its luma then computed as the frames' is: an exact copy scores 1 in every format.
 #pragma once
 
@@ -56,8 +56,8 @@ LumaImage luma_of(const xcorr::MatrixView& view);
 std::vector<std::optional<std::size_t>> origins_of(const std::vector<LumaImage>& after,
                                                    const std::vector<LumaImage>& before);
 
-/// The picture's luma, as a pipeline of that format has it, and mask. Empty if it cannot be
+/// The image's luma, as a pipeline of that format has it, and mask. Empty if it cannot be
 /// converted.
-std::optional<LumaImage> luma_in(const GstVideoInfo& format, const Picture& picture);
+std::optional<LumaImage> luma_in(const GstVideoInfo& format, const LoadedImage& image);
 
 }  // namespace cudaxcorr

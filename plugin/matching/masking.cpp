@@ -3,14 +3,13 @@
 
 #include <algorithm>
 
+#include "matching/image_size.h"
 #include "matching/luma_image.h"
-#include "matching/picture_size.h"
 
 namespace cudaxcorr {
 
-Mask read_mask(const Picture& picture, Mask (*pixels)(const MappedFrame&), std::string& reason) {
-  const MappedFrame mapped(picture.info(), gst_sample_get_buffer(picture.sample.get()),
-                           GST_MAP_READ);
+Mask read_mask(const LoadedImage& image, Mask (*pixels)(const MappedFrame&), std::string& reason) {
+  const MappedFrame mapped(image.info(), gst_sample_get_buffer(image.sample.get()), GST_MAP_READ);
   if (mapped) return pixels(mapped);
   reason = mapped.fault();
   return {};
@@ -24,9 +23,9 @@ std::string name_of(const Masking& masking) {
   return "a disc with a 'mask-inset' of " + std::to_string(masking.inset);
 }
 
-Mask make_mask(const Picture& picture, const Masking& masking, std::string& reason) {
+Mask make_mask(const LoadedImage& image, const Masking& masking, std::string& reason) {
   if (masking.file) {
-    const xcorr::Size size = picture.size(), size_of_mask = masking.file->size();
+    const xcorr::Size size = image.size(), size_of_mask = masking.file->size();
     if (size == size_of_mask) return read_mask(*masking.file, bright_pixels, reason);
     reason = name_of(masking) + " has " + text_of(size_of_mask) + " pixels, the template " +
              text_of(size);
@@ -36,32 +35,32 @@ Mask make_mask(const Picture& picture, const Masking& masking, std::string& reas
     case MaskKind::none:
       return {};
     case MaskKind::alpha:
-      return read_mask(picture, opaque_pixels, reason);
+      return read_mask(image, opaque_pixels, reason);
     case MaskKind::disc:
-      return disc(picture.size(), masking.inset);
+      return disc(image.size(), masking.inset);
   }
   return {};
 }
 
 /// Whether the mask takes all contrast away.
-bool flattens(const Picture& masked) {
-  const GstVideoInfo picture = masked.info();
+bool flattens(const LoadedImage& masked) {
+  const GstVideoInfo image = masked.info();
   GstVideoInfo gray;
-  const bool deep = GST_VIDEO_INFO_COMP_DEPTH(&picture, 0) > 8;
+  const bool deep = GST_VIDEO_INFO_COMP_DEPTH(&image, 0) > 8;
   gst_video_info_set_format(&gray, deep ? GST_VIDEO_FORMAT_GRAY16_LE : GST_VIDEO_FORMAT_GRAY8, 1,
                             1);
-  auto image = luma_in(gray, masked);
-  if (!image || !image->is_flat()) return false;
-  image->mask.clear();
-  return !image->is_flat();
+  auto luma = luma_in(gray, masked);
+  if (!luma || !luma->is_flat()) return false;
+  luma->mask.clear();
+  return !luma->is_flat();
 }
 
 /// Null with the reason.
-SharedPicture masked(const Picture& picture, const Masking& masking, xcorr::Method method,
-                     std::string& reason) {
-  auto changed = std::make_shared<Picture>(picture);
+SharedImage masked(const LoadedImage& image, const Masking& masking, xcorr::Method method,
+                   std::string& reason) {
+  auto changed = std::make_shared<LoadedImage>(image);
   changed->masking = masking;
-  Mask& mask = changed->mask = make_mask(picture, masking, reason);
+  Mask& mask = changed->mask = make_mask(image, masking, reason);
   if (!reason.empty()) return nullptr;
   const auto counted = std::ranges::count(mask, 1);
   if (counted == std::ssize(mask)) {
@@ -79,21 +78,22 @@ SharedPicture masked(const Picture& picture, const Masking& masking, xcorr::Meth
 
 }  // namespace
 
-bool mask_templates(Bank& bank, const MaskSettings& settings, xcorr::Method method, Fault& fault) {
-  bank.mask = settings;
+bool mask_templates(TemplateSet& template_set, const MaskSettings& settings, xcorr::Method method,
+                    Fault& fault) {
+  template_set.mask = settings;
   const Masking masking{settings.kind, settings.inset,
-                        bank.mask_file.empty() ? nullptr : bank.mask_file.front()};
-  for (const auto list : Bank::lists)
-    for (SharedPicture& picture : bank.*list) {
-      if (picture->masking == masking) continue;
+                        template_set.mask_file.empty() ? nullptr : template_set.mask_file.front()};
+  for (const auto list : TemplateSet::lists)
+    for (SharedImage& image : template_set.*list) {
+      if (image->masking == masking) continue;
       std::string reason;
-      SharedPicture changed = masked(*picture, masking, method, reason);
+      SharedImage changed = masked(*image, masking, method, reason);
       if (!changed) {
         fault = {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-                 "Cannot mask the template '" + picture->name() + "': " + reason};
+                 "Cannot mask the template '" + image->name() + "': " + reason};
         return false;
       }
-      picture = std::move(changed);
+      image = std::move(changed);
     }
   return true;
 }

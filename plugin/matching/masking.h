@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Masks for the templates of a bank, however they came.
+// Masks for the templates of a template set, however they came.
 #pragma once
 
 #include <xcorr/methods.hpp>
@@ -10,14 +10,15 @@
 
 namespace cudaxcorr {
 
-/// Which pixels of a picture count, in the way of `pixels`; empty with the reason if it cannot be
+/// Which pixels of an image count, in the way of `pixels`; empty with the reason if it cannot be
 /// mapped.
-Mask read_mask(const Picture& picture, Mask (*pixels)(const MappedFrame&), std::string& reason);
+Mask read_mask(const LoadedImage& image, Mask (*pixels)(const MappedFrame&), std::string& reason);
 
-/// Gives every template the mask that the settings and the bank's `mask_file` make. If one cannot
-/// have that mask, sets `fault` (LIBRARY/SETTINGS) and returns false: the file has another size, no
-/// pixel would count, or those that would are flat where the rest is not, and the method needs
-/// contrast.
-bool mask_templates(Bank& bank, const MaskSettings& settings, xcorr::Method method, Fault& fault);
+/// Gives every template the mask that the settings and the template set's `mask_file` make. If one
+/// cannot have that mask, sets `fault` (LIBRARY/SETTINGS) and returns false: the file has another
+/// size, no pixel would count, or those that would are flat where the rest is not, and the method
+/// needs contrast.
+bool mask_templates(TemplateSet& template_set, const MaskSettings& settings, xcorr::Method method,
+                    Fault& fault);
 
 }  // namespace cudaxcorr

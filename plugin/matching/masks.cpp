@@ -8,31 +8,31 @@ namespace cudaxcorr {
 namespace {
 
 template <class Component, class Counts>
-Mask mask_of(const MappedFrame& picture, const Counts& counts) {
-  const GstVideoFrame& frame = picture.frame;
+Mask mask_of(const MappedFrame& image, const Counts& counts) {
+  const GstVideoFrame& frame = image.frame;
   const GstVideoFormatInfo* format = frame.info.finfo;
   const int width = GST_VIDEO_FRAME_WIDTH(&frame);
   std::vector<Component> row(static_cast<std::size_t>(width) * 4);
   Mask mask;
-  mask.reserve(static_cast<std::size_t>(picture.picture.w) * picture.picture.h);
-  for (int y = 0; y < picture.picture.h; ++y) {
+  mask.reserve(static_cast<std::size_t>(image.visible.w) * image.visible.h);
+  for (int y = 0; y < image.visible.h; ++y) {
     format->unpack_func(format, GST_VIDEO_PACK_FLAG_NONE, row.data(), frame.data, frame.info.stride,
-                        0, picture.picture.y + y, width);
-    for (int x = 0; x < picture.picture.w; ++x)
-      mask.push_back(counts(&row[static_cast<std::size_t>(picture.picture.x + x) * 4]));
+                        0, image.visible.y + y, width);
+    for (int x = 0; x < image.visible.w; ++x)
+      mask.push_back(counts(&row[static_cast<std::size_t>(image.visible.x + x) * 4]));
   }
   return mask;
 }
 
-const GstVideoFormatInfo* unpacked_format(const MappedFrame& picture) {
-  return gst_video_format_get_info(picture.frame.info.finfo->unpack_format);
+const GstVideoFormatInfo* unpacked_format(const MappedFrame& image) {
+  return gst_video_format_get_info(image.frame.info.finfo->unpack_format);
 }
 
 template <class Counts>
-Mask mask_of(const MappedFrame& picture, const Counts& counts) {
-  return GST_VIDEO_FORMAT_INFO_BITS(unpacked_format(picture)) == 8
-             ? mask_of<std::uint8_t>(picture, counts)
-             : mask_of<std::uint16_t>(picture, counts);
+Mask mask_of(const MappedFrame& image, const Counts& counts) {
+  return GST_VIDEO_FORMAT_INFO_BITS(unpacked_format(image)) == 8
+             ? mask_of<std::uint8_t>(image, counts)
+             : mask_of<std::uint16_t>(image, counts);
 }
 
 /// Of an unpacked pixel: the upper half of what its type holds.
@@ -43,17 +43,17 @@ bool is_opaque(const Component* pixel) {
 
 }  // namespace
 
-Mask opaque_pixels(const MappedFrame& picture) {
-  if (!GST_VIDEO_INFO_HAS_ALPHA(&picture.frame.info)) return {};
-  return mask_of(picture, [](const auto* pixel) { return is_opaque(pixel); });
+Mask opaque_pixels(const MappedFrame& image) {
+  if (!GST_VIDEO_INFO_HAS_ALPHA(&image.frame.info)) return {};
+  return mask_of(image, [](const auto* pixel) { return is_opaque(pixel); });
 }
 
-Mask bright_pixels(const MappedFrame& picture) {
-  const GstVideoInfo& info = picture.frame.info;
+Mask bright_pixels(const MappedFrame& image) {
+  const GstVideoInfo& info = image.frame.info;
   int black[GST_VIDEO_MAX_COMPONENTS], range[GST_VIDEO_MAX_COMPONENTS];
-  gst_video_color_range_offsets(info.colorimetry.range, unpacked_format(picture), black, range);
+  gst_video_color_range_offsets(info.colorimetry.range, unpacked_format(image), black, range);
   const int colours = GST_VIDEO_INFO_IS_RGB(&info) ? 3 : 1;  // or luma
-  return mask_of(picture, [&](const auto* pixel) {
+  return mask_of(image, [&](const auto* pixel) {
     const auto is_brighter = [&](int i) { return pixel[1 + i] > black[i]; };
     bool bright = false;
     for (int i = 0; i < colours; ++i) bright |= is_brighter(i);

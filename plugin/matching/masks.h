@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which pixels of a template count: those that the alpha of its picture says, that another picture
+// Which pixels of a template count: those that the alpha of its image says, that another image
 // does, or that lie in a disc.
 #pragma once
 
@@ -19,12 +19,12 @@ using Mask = std::vector<std::uint8_t>;
 enum class MaskKind { none, alpha, disc };
 
 /// Where the alpha of raw video in host memory is at least 128 of 255; without alpha everywhere.
-Mask opaque_pixels(const MappedFrame& picture);
+Mask opaque_pixels(const MappedFrame& image);
 
 /// Where raw video in host memory is neither black nor transparent.
-Mask bright_pixels(const MappedFrame& picture);
+Mask bright_pixels(const MappedFrame& image);
 
-/// The pixels whose centres lie in the ellipse that is as large as the picture, less `inset` pixels
+/// The pixels whose centres lie in the ellipse that is as large as the image, less `inset` pixels
 /// at each edge.
 Mask disc(xcorr::Size size, unsigned inset);
 

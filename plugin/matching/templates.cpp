@@ -8,7 +8,7 @@
 #include "common/new_buffer.h"
 #include "common/utf8.h"
 #include "matching/decode.h"
-#include "matching/picture_size.h"
+#include "matching/image_size.h"
 
 namespace cudaxcorr {
 namespace {
@@ -22,9 +22,9 @@ std::string label_of(const std::string& file) {
 }
 
 /// Names of files, from which labels are made, may be any bytes.
-SharedPicture make_picture(Picture picture) {
-  picture.label = valid_utf8(picture.label);
-  return std::make_shared<const Picture>(std::move(picture));
+SharedImage make_image(LoadedImage image) {
+  image.label = valid_utf8(image.label);
+  return std::make_shared<const LoadedImage>(std::move(image));
 }
 
 /// Why raw video of these caps cannot be a template, or empty.
@@ -34,7 +34,7 @@ std::string unusable(GstCaps* caps, unsigned max_pixels) {
       GST_VIDEO_INFO_FORMAT(&info) == GST_VIDEO_FORMAT_ENCODED || info.width < 1 || info.height < 1)
     return "its caps are not those of raw video";
   if (GST_VIDEO_INFO_INTERLACE_MODE(&info) == GST_VIDEO_INTERLACE_MODE_ALTERNATE)
-    return "it is one field of an interlaced picture";
+    return "it is one field of an interlaced image";
   return excess_of(info.width, info.height, max_pixels);
 }
 
@@ -61,42 +61,42 @@ GstBuffer* copy_of(GstBuffer* buffer) {
 
 }  // namespace
 
-GstVideoInfo Picture::info() const {
+GstVideoInfo LoadedImage::info() const {
   GstVideoInfo info;
   gst_video_info_from_caps(&info, gst_sample_get_caps(sample.get()));
   info.interlace_mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE;
   return info;
 }
 
-xcorr::Size Picture::size() const {
+xcorr::Size LoadedImage::size() const {
   const GstVideoInfo format = info();
   return {format.width, format.height};
 }
 
-std::size_t Bank::size() const {
+std::size_t TemplateSet::size() const {
   std::size_t count = 0;
   for (const auto list : lists) count += (this->*list).size();
   return count;
 }
 
-const Picture& Bank::operator[](std::size_t index) const {
+const LoadedImage& TemplateSet::operator[](std::size_t index) const {
   auto list = std::begin(lists);
   for (; index >= (this->**list).size(); ++list) index -= (this->**list).size();
   return *(this->**list)[index];
 }
 
-TemplateSettings settings_of(const Bank& bank) {
+TemplateSettings settings_of(const TemplateSet& template_set) {
   TemplateSettings settings;
-  if (!bank.single.empty()) settings.file = bank.single.front()->file;
-  for (const auto& picture : bank.several) settings.files.push_back(picture->file);
-  if (!bank.sampled.empty()) settings.sample = bank.sampled.front()->sample;
-  settings.added = bank.added;
-  settings.mask = bank.mask;
+  if (!template_set.single.empty()) settings.file = template_set.single.front()->file;
+  for (const auto& image : template_set.several) settings.files.push_back(image->file);
+  if (!template_set.sampled.empty()) settings.sample = template_set.sampled.front()->sample;
+  settings.added = template_set.added;
+  settings.mask = template_set.mask;
   return settings;
 }
 
-SharedPicture read_picture(const char* failure, const std::string& file, const std::string& label,
-                           unsigned max_pixels, guint id, Fault& fault) {
+SharedImage read_image(const char* failure, const std::string& file, const std::string& label,
+                       unsigned max_pixels, guint id, Fault& fault) {
   std::string reason;
   Sample sample = decode(file, max_pixels, reason);
   if (sample) reason = unusable(gst_sample_get_caps(sample.get()), max_pixels);
@@ -105,16 +105,16 @@ SharedPicture read_picture(const char* failure, const std::string& file, const s
              failure + (" '" + file) + "': " + reason};
     return nullptr;
   }
-  return make_picture({id, file, label.empty() ? label_of(file) : label, std::move(sample)});
+  return make_image({id, file, label.empty() ? label_of(file) : label, std::move(sample)});
 }
 
-SharedPicture load_file(const std::string& file, const std::string& label, unsigned max_pixels,
-                        guint id, Fault& fault) {
-  return read_picture("Cannot read the template file", file, label, max_pixels, id, fault);
+SharedImage load_file(const std::string& file, const std::string& label, unsigned max_pixels,
+                      guint id, Fault& fault) {
+  return read_image("Cannot read the template file", file, label, max_pixels, id, fault);
 }
 
-SharedPicture copy_sample(GstSample* sample, const std::string& label, unsigned max_pixels,
-                          guint id, Fault& fault) {
+SharedImage copy_sample(GstSample* sample, const std::string& label, unsigned max_pixels, guint id,
+                        Fault& fault) {
   const std::string name = label.empty() ? "sample" : label;
   const auto refuse = [&](const std::string& reason) {
     fault = {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
@@ -130,40 +130,40 @@ SharedPicture copy_sample(GstSample* sample, const std::string& label, unsigned 
   const MappedFrame mapped(info, buffer, GST_MAP_READ);
   if (!mapped) return refuse(mapped.fault());
   const auto is_between = [](int place, int shift) { return place % (1 << shift) != 0; };
-  if (is_between(mapped.picture.x, info.finfo->w_sub[1]) ||
-      is_between(mapped.picture.y, info.finfo->h_sub[1]))
+  if (is_between(mapped.visible.x, info.finfo->w_sub[1]) ||
+      is_between(mapped.visible.y, info.finfo->h_sub[1]))
     return refuse("its GstVideoCropMeta begins between two pixels of the chroma");
   // The buffer may belong to a pool that waits for its return.
   GstBuffer* copied = copy_of(buffer);
   if (!copied) return refuse("there is no memory for its copy");
   Sample kept = take_sample(gst_sample_new(copied, caps, nullptr, nullptr));
   gst_buffer_unref(copied);
-  return make_picture({id, "", name, std::move(kept)});
+  return make_image({id, "", name, std::move(kept)});
 }
 
-bool load(Bank& bank, Pictures Bank::*list, const TemplateSettings& settings, unsigned max_pixels,
-          guint& last_id, Fault& fault) {
-  Pictures pictures;
-  const auto keep = [&](SharedPicture picture) {
-    pictures.push_back(std::move(picture));
-    return pictures.back() != nullptr;
+bool load(TemplateSet& template_set, LoadedImages TemplateSet::*list,
+          const TemplateSettings& settings, unsigned max_pixels, guint& last_id, Fault& fault) {
+  LoadedImages images;
+  const auto keep = [&](SharedImage image) {
+    images.push_back(std::move(image));
+    return images.back() != nullptr;
   };
-  if (list == &Bank::sampled) {
+  if (list == &TemplateSet::sampled) {
     if (settings.sample &&
         !keep(copy_sample(settings.sample.get(), "", max_pixels, ++last_id, fault)))
       return false;
-  } else if (list == &Bank::mask_file) {
+  } else if (list == &TemplateSet::mask_file) {
     const std::string& file = settings.mask.file;
     if (!file.empty() &&
-        !keep(read_picture("Cannot read the mask file", file, "", max_pixels, 0, fault)))
+        !keep(read_image("Cannot read the mask file", file, "", max_pixels, 0, fault)))
       return false;
   } else {
     std::vector<std::string> files = settings.files;
-    if (list == &Bank::single) files.assign(settings.file.empty() ? 0 : 1, settings.file);
+    if (list == &TemplateSet::single) files.assign(settings.file.empty() ? 0 : 1, settings.file);
     for (const std::string& file : files)
       if (!keep(load_file(file, "", max_pixels, ++last_id, fault))) return false;
   }
-  bank.*list = std::move(pictures);
+  template_set.*list = std::move(images);
   return true;
 }
 

@@ -30,8 +30,8 @@ void Windows::set_templates(Images images, LiveTemplates live) {
   live_ = std::move(live);
   loaded_ = false;
   poses_.clear();
-  of_pictures_.clear();
-  of_pictures_.resize(images_->size());
+  of_images_.clear();
+  of_images_.resize(images_->size());
   enqueued_.clear();
 }
 
@@ -132,15 +132,14 @@ xcorr::Status Windows::collect(std::vector<xcorr::Peak>& peaks) {
   return {};
 }
 
-xcorr::Result<double> Windows::closeness_of_picture(const xcorr::MatrixView& frame,
-                                                    const xcorr::TemplatePlace& part) {
-  auto& matcher = of_pictures_[part.template_index];
-  const LumaImage& picture = (*images_)[part.template_index];
+xcorr::Result<double> Windows::similarity_of_image(const xcorr::MatrixView& frame,
+                                                   const xcorr::TemplatePlace& part) {
+  auto& matcher = of_images_[part.template_index];
+  const LumaImage& image = (*images_)[part.template_index];
   if (!matcher) {
     auto made = xcorr::Matcher::create(device_);
     if (!made.ok()) return made.status();
-    if (auto status = set_templates_of(made.value(), {&picture, 1}, {}); !status.ok())
-      return status;
+    if (auto status = set_templates_of(made.value(), {&image, 1}, {}); !status.ok()) return status;
     matcher = std::make_unique<xcorr::Matcher>(std::move(made.value()));
   }
   xcorr::MatchSettings settings = settings_;
@@ -149,14 +148,13 @@ xcorr::Result<double> Windows::closeness_of_picture(const xcorr::MatrixView& fra
   settings.max_peaks = 1;
   settings.subpixel = xcorr::Subpixel::none;  // there is one place
   settings.search_region = {static_cast<int>(std::lround(part.x)),
-                            static_cast<int>(std::lround(part.y)), picture.size.width,
-                            picture.size.height};
-  if (auto status = matcher->prepare(picture.type, frame.size, settings); !status.ok())
-    return status;
+                            static_cast<int>(std::lround(part.y)), image.size.width,
+                            image.size.height};
+  if (auto status = matcher->prepare(image.type, frame.size, settings); !status.ok()) return status;
   if (auto status = matcher->enqueue(frame); !status.ok()) return status;
   std::vector<xcorr::Peak> peaks;
   if (auto status = matcher->collect(peaks); !status.ok()) return status;
-  return peaks.empty() ? -1 : peaks.front().closeness;
+  return peaks.empty() ? -1 : peaks.front().similarity;
 }
 
 /// A peak at an edge inside the searched area may be the slope of a larger one beyond it, so its

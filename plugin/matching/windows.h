@@ -44,9 +44,9 @@ class Windows {
   /// Adds the peaks of the windows enqueued.
   xcorr::Status collect(std::vector<xcorr::Peak>& peaks);
 
-  /// How close a part of the frame is to the picture that a template started from, upright.
-  xcorr::Result<double> closeness_of_picture(const xcorr::MatrixView& frame,
-                                             const xcorr::TemplatePlace& part);
+  /// How close a part of the frame is to the image that a template started from, upright.
+  xcorr::Result<double> similarity_of_image(const xcorr::MatrixView& frame,
+                                            const xcorr::TemplatePlace& part);
 
   /// Whether the last enqueue() had any windows, and the kernel of the first of them.
   bool any() const { return !enqueued_.empty(); }
@@ -71,9 +71,9 @@ class Windows {
   xcorr::PoseFollowing following_;
   /// That windows were last searched for, by template and which of its windows.
   std::map<std::pair<std::uint32_t, std::size_t>, xcorr::PoseRange> poses_;
-  std::optional<xcorr::WindowMatcher> matcher_;               ///< made when needed
-  bool loaded_ = false;                                       ///< it has the templates
-  std::vector<std::unique_ptr<xcorr::Matcher>> of_pictures_;  ///< made as needed
+  std::optional<xcorr::WindowMatcher> matcher_;             ///< made when needed
+  bool loaded_ = false;                                     ///< it has the templates
+  std::vector<std::unique_ptr<xcorr::Matcher>> of_images_;  ///< made as needed
   std::vector<xcorr::SearchWindow> enqueued_;
 };
 

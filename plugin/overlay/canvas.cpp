@@ -10,13 +10,13 @@ void set_color(cairo_t* cairo, guint32 argb) {
   cairo_set_source_rgba(cairo, channel(16), channel(8), channel(0), channel(24));
 }
 
-GstVideoOverlayRectangle* make_picture(const Box& part, const std::function<void(cairo_t*)>& draw) {
+GstVideoOverlayRectangle* make_image(const Box& part, const std::function<void(cairo_t*)>& draw) {
   const int width = static_cast<int>(part.width()), height = static_cast<int>(part.height());
   const int stride = cairo_format_stride_for_width(CAIRO_FORMAT_ARGB32, width);
   const gsize size = static_cast<gsize>(stride) * static_cast<gsize>(height);
   GstBuffer* pixels = stride > 0 ? new_buffer(size) : nullptr;
   if (!pixels) {
-    GST_WARNING("no picture of %dx%d pixels", width, height);
+    GST_WARNING("no image of %dx%d pixels", width, height);
     return nullptr;
   }
   gst_buffer_memset(pixels, 0, 0, size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What pictures over a frame are made with: a part of the frame to draw on by Cairo, and text,
+// What images over a frame are made with: a part of the frame to draw on by Cairo, and text,
 // which Pango sets.
 #pragma once
 
@@ -46,9 +46,9 @@ inline Box clip(const Box& box, int width, int height) {
 /// ARGB.
 void set_color(cairo_t* cairo, guint32 argb);
 
-/// A picture of that part of the frame; `draw` uses the frame's coordinates. Null if it is too
+/// An image of that part of the frame; `draw` uses the frame's coordinates. Null if it is too
 /// large for Cairo or for memory.
-GstVideoOverlayRectangle* make_picture(const Box& part, const std::function<void(cairo_t*)>& draw);
+GstVideoOverlayRectangle* make_image(const Box& part, const std::function<void(cairo_t*)>& draw);
 
 /// Lays out one text at a time.
 class Texts {

@@ -178,7 +178,7 @@ GstVideoOverlayRectangle* FieldPainter::paint(const GstStructure* meta, const Fi
                     look.font,
                     width,
                     height};
-  return make_picture({0, 0, double(width), double(height)}, [&](cairo_t* cairo) {
+  return make_image({0, 0, double(width), double(height)}, [&](cairo_t* cairo) {
     if (field.map != FieldMap::none) draw_map(cairo, sheet, texts_);
     if (field.arrows) draw_arrows(cairo, sheet, texts_, look.color ? look.color : arrow_color);
   });

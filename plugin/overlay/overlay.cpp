@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The element xcorroverlay as GStreamer sees it: a bin around GStreamer's own `overlaycomposition`,
-// which finds out whether a sink can blend, attaches the pictures or blends them, and passes frames
+// which finds out whether a sink can blend, attaches the images or blends them, and passes frames
 // on untouched if there is nothing to draw. What is drawn is in marks.cpp, how in painter.cpp.
 
 /**
@@ -16,7 +16,7 @@
  * were replaced, with one of a known length below; and, if asked for, a map of colours with its
  * scale.
  *
- * Where downstream can blend (glimagesink, say) the pictures go along with the frame as a
+ * Where downstream can blend (glimagesink, say) the images go along with the frame as a
  * #GstVideoOverlayCompositionMeta and the frame itself stays as it is; else they are drawn into it,
  * into a copy when others hold the frame too. Frames without results pass untouched. A frame that
  * was not analysed (see #cudaxcorr:interval) has the marks of the last one that was.
@@ -158,7 +158,7 @@ GstStaticPadTemplate src_template =
 
 // ---- frames ---------------------------------------------------------------------------------
 
-/// Takes the picture, if it is one.
+/// Takes the image, if it is one.
 void add(GstVideoOverlayComposition*& all, GstVideoOverlayRectangle* one) {
   if (!one) return;
   if (!all) all = gst_video_overlay_composition_new(nullptr);
@@ -183,9 +183,9 @@ GstVideoOverlayComposition* paint(Element& element, const Settings& settings,
 /// is not looked at here.
 bool is_sound(GstXCorrOverlay* self, GstSample* sample, const GstVideoInfo& info) {
   const GstCapsFeatures* features = gst_caps_get_features(gst_sample_get_caps(sample), 0);
-  GstVideoRectangle picture;
+  GstVideoRectangle image;
   if (!gst_caps_features_is_equal(features, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY)) return true;
-  const char* fault = fault_of_frame(info, gst_sample_get_buffer(sample), picture);
+  const char* fault = fault_of_frame(info, gst_sample_get_buffer(sample), image);
   if (fault && !std::exchange(self->element->warned, true))
     post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
                         std::string("A frame passes without marks: ") + fault});
@@ -216,7 +216,7 @@ GstPadProbeReturn on_event(GstPad*, GstPadProbeInfo* info, gpointer overlay) {
   return GST_PAD_PROBE_OK;
 }
 
-/// Of an answer. `overlaycomposition` would draw beside the picture of a cropped frame.
+/// Of an answer. `overlaycomposition` would draw beside the image of a cropped frame.
 GstPadProbeReturn refuse_crop(GstPad*, GstPadProbeInfo* info, gpointer) {
   GstQuery* query = GST_PAD_PROBE_INFO_QUERY(info);
   guint index;

@@ -171,7 +171,7 @@ GstVideoOverlayRectangle* Painter::paint(const Mark& mark, const Look& look, int
 
   const Box part = clip(drawing.bounds(), width, height);
   if (part.width() <= 0 || part.height() <= 0) return nullptr;
-  return make_picture(part, [&](cairo_t* cairo) {
+  return make_image(part, [&](cairo_t* cairo) {
     draw_trail(cairo, drawing);
     draw_box(cairo, drawing);
     draw_text(cairo, drawing, set);

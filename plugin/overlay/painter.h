@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Renders each mark as a picture no larger than what is drawn, to be blended over the frame. Cairo
+// Renders each mark as an image no larger than what is drawn, to be blended over the frame. Cairo
 // draws, Pango sets the text.
 #pragma once
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Displacement fields of pictures that are drawn with known ones: fields.py FOLDER
+"""Displacement fields of images that are drawn with known ones: fields.py FOLDER
 
     arrows.jpg   particles in a flow of vortices (PIV), with the displacements found
     strain.jpg   speckles on a sheet that is stretched round its middle (DIC), with the strain found
@@ -33,16 +33,16 @@ def stretched(x, y):
 
 
 def draw_particles(x, y):
-    picture = np.zeros((SIZE, SIZE))
+    image = np.zeros((SIZE, SIZE))
     for px, py in zip(x, y):
         left, top = max(int(px) - 4, 0), max(int(py) - 4, 0)
         rows, columns = np.mgrid[top:min(top + 9, SIZE), left:min(left + 9, SIZE)]
-        picture[rows, columns] += 180 * np.exp(-((columns - px) ** 2 + (rows - py) ** 2) / (2 * 1.1 ** 2))
-    return as_bytes(picture + 20)
+        image[rows, columns] += 180 * np.exp(-((columns - px) ** 2 + (rows - py) ** 2) / (2 * 1.1 ** 2))
+    return as_bytes(image + 20)
 
 
-def as_bytes(picture):
-    return np.clip(picture + RANDOM.normal(0, 2, picture.shape) + 0.5, 0, 255).astype(np.uint8)
+def as_bytes(image):
+    return np.clip(image + RANDOM.normal(0, 2, image.shape) + 0.5, 0, 255).astype(np.uint8)
 
 
 def particles():

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Where a part of a photograph is, how sure that is, and the same part turned and scaled.
 
-    find.py PHOTOGRAPH PICTURE
+    find.py PHOTOGRAPH IMAGE
 
-Needs scikit-image and Matplotlib besides xcorr. The picture for docs/python.md is made of docs/images/rocket.jpg.
+Needs scikit-image and Matplotlib besides xcorr. The image for docs/python.md is made of docs/images/rocket.jpg.
 """
 import sys
 
@@ -15,14 +15,14 @@ import skimage.transform
 
 import xcorr
 
-photograph, picture = sys.argv[1:]
+photograph, image = sys.argv[1:]
 
 # Gray, as 8-bit numbers: their scores are exact.
 colour = skimage.io.imread(photograph)
 gray = np.rint(colour @ [0.299, 0.587, 0.114]).astype(np.uint8)
 part = gray[118:178, 308:338]
 
-# ---- one picture, one template: as scikit-image's function ------------------------------------------
+# ---- one image, one template: as scikit-image's function ------------------------------------------
 response = xcorr.match_template(gray, part)
 y, x = np.unravel_index(response.argmax(), response.shape)
 print(f"upright: at {x}, {y}, score {response.max():.4f}")
@@ -49,4 +49,4 @@ axes[2].add_patch(plt.Rectangle((pose["center_x"] - pose["width"] / 2, pose["cen
 axes[2].set_title(f"turned by {pose['angle']:.1f}°, scaled by {pose['scale']:.2f}")
 for axis in axes:
     axis.axis("off")
-figure.savefig(picture, dpi=80)
+figure.savefig(image, dpi=80)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Strain in a crystal from its diffraction patterns in an electron microscope: strain.py PICTURE [PATTERNS]
+"""Strain in a crystal from its diffraction patterns in an electron microscope: strain.py IMAGE [PATTERNS]
 
 Patterns of backscattered electrons are drawn as they would lie on a screen: bands between the pairs of cones by which
 lattice planes reflect, softened and with noise. One is the reference, each of the others (12 if not said) is of the same
@@ -8,7 +8,7 @@ crystal after a small deformation that is known. The displacements of sub-region
 against the same n of each of m patterns, give the deformation by least squares: strains and rotations, but no change of
 volume, which leaves all directions as they are.
 
-Prints the errors beside the least that the noise allows; the picture shows the displacements of one pattern and what was
+Prints the errors beside the least that the noise allows; the image shows the displacements of one pattern and what was
 found against what is true. Needs Matplotlib.
 """
 import itertools

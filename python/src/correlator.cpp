@@ -10,7 +10,7 @@
 
 #include "device.hpp"
 #include "errors.hpp"
-#include "picture.hpp"
+#include "image.hpp"
 
 namespace xcorr::python {
 namespace {
@@ -18,10 +18,10 @@ namespace {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-/// A plan for two pictures.
+/// A plan for two images.
 class CorrelatorOf {
  public:
-  CorrelatorOf(const Device& device, const Picture& left, const Picture& right,
+  CorrelatorOf(const Device& device, const Image& left, const Image& right,
                std::tuple<int, int, int, int> shifts, const std::string& kernel)
       : correlator_(device) {
     const auto [x, y, width, height] = shifts;
@@ -39,7 +39,7 @@ class CorrelatorOf {
   }
 
   /// `out`: dense, of output_type and the shifts' shape; both in the device's memory.
-  void run(const Picture& left, const Picture& right, std::uintptr_t out, std::uintptr_t workspace,
+  void run(const Image& left, const Image& right, std::uintptr_t out, std::uintptr_t workspace,
            std::uintptr_t stream) {
     on_device(correlator_.device(), [&] {
       check(correlator_->set_rights(right.view().data, stream_of(stream)));
@@ -61,7 +61,7 @@ class CorrelatorOf {
 
 void bind_correlator(nb::module_& module) {
   nb::class_<CorrelatorOf>(module, "Correlator")
-      .def(nb::init<const Device&, const Picture&, const Picture&, std::tuple<int, int, int, int>,
+      .def(nb::init<const Device&, const Image&, const Image&, std::tuple<int, int, int, int>,
                     const std::string&>(),
            "device"_a, "left"_a, "right"_a, "shifts"_a, "kernel"_a = "auto")
       .def("run", &CorrelatorOf::run, "left"_a, "right"_a, "out"_a, "workspace"_a, "stream"_a = 0)

@@ -20,7 +20,7 @@
 #include "device.hpp"
 #include "errors.hpp"
 #include "fields_of_struct.hpp"
-#include "picture.hpp"
+#include "image.hpp"
 
 namespace xcorr::python {
 namespace {
@@ -50,12 +50,12 @@ nb::dict vector_fields() {
 class FieldMatcherOf {
  public:
   /// places: x and y of each
-  /// type: as Picture.type
+  /// type: as Image.type
   FieldMatcherOf(const Device& device, const std::string& type, int height, int width,
-                 FieldSettings settings, const std::optional<const Picture*>& mask,
+                 FieldSettings settings, const std::optional<const Image*>& mask,
                  const std::vector<std::pair<float, float>>& places)
       : matcher_(device) {
-    settings.type = element_type(type, "pictures");
+    settings.type = element_type(type, "images");
     std::vector<FieldPlace> centers;
     for (const auto& [x, y] : places) centers.push_back({x, y});
     on_device(device, [&] {
@@ -69,11 +69,11 @@ class FieldMatcherOf {
     return {size.height, size.width};
   }
 
-  void set_reference(const Picture& picture, std::uintptr_t stream) {
-    locked([&] { check(matcher_->set_reference(picture.view(), stream_of(stream))); });
+  void set_reference(const Image& image, std::uintptr_t stream) {
+    locked([&] { check(matcher_->set_reference(image.view(), stream_of(stream))); });
   }
 
-  nb::object match(const Picture& frame, std::uintptr_t stream) {
+  nb::object match(const Image& frame, std::uintptr_t stream) {
     auto vectors = std::make_unique<std::vector<FieldVector>>();
     locked([&] {
       check(matcher_->enqueue(frame.view(), stream_of(stream)));
@@ -82,10 +82,10 @@ class FieldMatcherOf {
     return as_array(std::move(vectors));
   }
 
-  nb::object match_ensemble(const std::vector<std::pair<const Picture*, const Picture*>>& pictures,
+  nb::object match_ensemble(const std::vector<std::pair<const Image*, const Image*>>& images,
                             std::uintptr_t stream) {
     std::vector<FieldPair> pairs;
-    for (const auto& [reference, frame] : pictures)
+    for (const auto& [reference, frame] : images)
       pairs.push_back({reference->view(), frame->view()});
     auto vectors = std::make_unique<std::vector<FieldVector>>();
     locked([&] { check(matcher_->match_ensemble(pairs, *vectors, stream_of(stream))); });
@@ -145,11 +145,11 @@ void bind_field(nb::module_& module) {
       .def_rw("min_counted", &FieldSettings::min_counted);
   nb::class_<FieldMatcherOf>(module, "FieldMatcher")
       .def(nb::init<const Device&, const std::string&, int, int, FieldSettings,
-                    const std::optional<const Picture*>&,
+                    const std::optional<const Image*>&,
                     const std::vector<std::pair<float, float>>&>(),
            "device"_a, "type"_a, "height"_a, "width"_a, "settings"_a, "mask"_a.none(), "places"_a)
       .def_prop_ro("grid", &FieldMatcherOf::grid)
-      .def("set_reference", &FieldMatcherOf::set_reference, "picture"_a, "stream"_a = 0)
+      .def("set_reference", &FieldMatcherOf::set_reference, "image"_a, "stream"_a = 0)
       .def("match", &FieldMatcherOf::match, "frame"_a, "stream"_a = 0)
       .def("match_ensemble", &FieldMatcherOf::match_ensemble, "pairs"_a, "stream"_a = 0)
       .def("advance", &FieldMatcherOf::advance);

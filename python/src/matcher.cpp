@@ -17,7 +17,7 @@
 
 #include "device.hpp"
 #include "errors.hpp"
-#include "picture.hpp"
+#include "image.hpp"
 
 namespace xcorr::python {
 namespace {
@@ -41,11 +41,11 @@ class Locks {
 
 class LiveTemplateOf {
  public:
-  LiveTemplateOf(const Device& device, const Picture& pixels) : template_(device) {
+  LiveTemplateOf(const Device& device, const Image& pixels) : template_(device) {
     on_device(device, [&] { template_.set(take(LiveTemplate::create(device, pixels.view()))); });
   }
 
-  void blend(const Picture& frame, int x, int y, double weight, std::uintptr_t stream) {
+  void blend(const Image& frame, int x, int y, double weight, std::uintptr_t stream) {
     locked([&](LiveTemplate& live) {
       check(live.blend(frame.view(), x, y, weight, stream_of(stream)));
       // The caller's frame may be gone after this call.
@@ -91,18 +91,18 @@ class LiveTemplateOf {
 template <class M>
 class MatcherOf {
  public:
-  void set_templates(const std::vector<const Picture*>& pictures,
-                     const std::vector<std::optional<const Picture*>>& masks) {
+  void set_templates(const std::vector<const Image*>& images,
+                     const std::vector<std::optional<const Image*>>& masks) {
     locked([&] {
       std::vector<MatrixView> templates;
-      for (const Picture* picture : pictures) templates.push_back(picture->view());
+      for (const Image* image : images) templates.push_back(image->view());
       check(matcher_->set_templates(templates, views_of(masks)));
       lock_with({});
     });
   }
 
   void set_live_templates(const std::vector<const LiveTemplateOf*>& live,
-                          const std::vector<std::optional<const Picture*>>& masks) {
+                          const std::vector<std::optional<const Image*>>& masks) {
     locked([&] {
       std::vector<std::shared_ptr<const LiveTemplate>> templates;
       for (const LiveTemplateOf* each : live) templates.push_back(each->get());
@@ -128,7 +128,7 @@ class MatcherOf {
     return nb::ndarray<nb::numpy, std::uint8_t>(data, {bytes}, owner).cast();
   }
 
-  nb::object respond(const Picture& frame, std::uint32_t index) {
+  nb::object respond(const Image& frame, std::uint32_t index) {
     auto response = std::make_unique<Response>();
     locked([&] { check(matcher_->respond(frame.view(), index, *response)); });
     const nb::capsule owner(response.get(),
@@ -168,16 +168,16 @@ class MatcherOf {
 
   /// `enqueue` begins to match a frame.
   template <class Enqueue>
-  void enqueue_by(nb::object picture, const Enqueue& enqueue) {
-    const auto& frame = nb::cast<const Picture&>(picture);
+  void enqueue_by(nb::object image, const Enqueue& enqueue) {
+    const auto& frame = nb::cast<const Image&>(image);
     locked([&] { check(enqueue(frame.view())); });
-    enqueued_ = std::move(picture);
+    enqueued_ = std::move(image);
   }
 
   OnDevice<M>& matcher() { return matcher_; }
 
  private:
-  static std::vector<MatrixView> views_of(const std::vector<std::optional<const Picture*>>& masks) {
+  static std::vector<MatrixView> views_of(const std::vector<std::optional<const Image*>>& masks) {
     std::vector<MatrixView> views;
     for (const auto& mask : masks) views.push_back(mask ? (*mask)->view() : MatrixView{});
     return views;
@@ -192,7 +192,7 @@ class MatcherOf {
     live_ = std::move(all);
   }
 
-  nb::object enqueued_;  ///< a Picture: keeps its memory until it has been matched
+  nb::object enqueued_;  ///< an Image: keeps its memory until it has been matched
   OnDevice<M> matcher_;
   std::mutex mutex_;
   std::vector<Mutex> live_;  ///< of the live templates in the bank
@@ -208,8 +208,8 @@ class OneDevice : public MatcherOf<Matcher> {
     locked([&] { check(matcher()->all_fit()); });
   }
 
-  void enqueue(nb::object picture, std::uintptr_t stream) {
-    enqueue_by(std::move(picture), [&](const MatrixView& frame) {
+  void enqueue(nb::object image, std::uintptr_t stream) {
+    enqueue_by(std::move(image), [&](const MatrixView& frame) {
       return matcher()->enqueue(frame, stream_of(stream));
     });
   }
@@ -220,7 +220,7 @@ class OneDevice : public MatcherOf<Matcher> {
     return {r.x, r.y, r.width, r.height};
   }
 
-  void score(const Picture& frame, std::uint32_t index, const Picture& out, std::uintptr_t stream) {
+  void score(const Image& frame, std::uint32_t index, const Image& out, std::uintptr_t stream) {
     const ScoreMap map = out.scores();
     locked([&] {
       if (matcher()->places(index).size() != out.view().size)
@@ -238,8 +238,8 @@ class SeveralDevices : public MatcherOf<MultiMatcher> {
     on_device(matcher().device(), [&] { matcher().set(take(MultiMatcher::create(devices))); });
   }
 
-  void enqueue(nb::object picture) {
-    enqueue_by(std::move(picture),
+  void enqueue(nb::object image) {
+    enqueue_by(std::move(image),
                [&](const MatrixView& frame) { return matcher()->enqueue(frame); });
   }
 };
@@ -260,7 +260,7 @@ nb::class_<T> bind_matcher_of(nb::module_& module, const char* name) {
 
 void bind_matcher(nb::module_& module) {
   nb::class_<LiveTemplateOf>(module, "LiveTemplate")
-      .def(nb::init<const Device&, const Picture&>(), "device"_a, "pixels"_a)
+      .def(nb::init<const Device&, const Image&>(), "device"_a, "pixels"_a)
       .def("blend", &LiveTemplateOf::blend, "frame"_a, "x"_a, "y"_a, "weight"_a, "stream"_a = 0)
       .def("read", &LiveTemplateOf::read)
       .def_prop_ro("version", &LiveTemplateOf::version);

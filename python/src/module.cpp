@@ -7,13 +7,13 @@
 #include "correlator.hpp"
 #include "device.hpp"
 #include "field.hpp"
+#include "image.hpp"
 #include "matcher.hpp"
-#include "picture.hpp"
 #include "settings.hpp"
 
 NB_MODULE(_xcorr, module) {
   xcorr::python::bind_device(module);
-  xcorr::python::bind_picture(module);
+  xcorr::python::bind_image(module);
   xcorr::python::bind_settings(module);
   xcorr::python::bind_matcher(module);
   xcorr::python::bind_correlator(module);

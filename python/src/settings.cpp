@@ -37,7 +37,7 @@ nb::dict peak_fields() {
       .add("width", "i4", offsetof(Peak, width))
       .add("height", "i4", offsetof(Peak, height))
       .add("score", "f8", offsetof(Peak, score))
-      .add("closeness", "f8", offsetof(Peak, closeness))
+      .add("closeness", "f8", offsetof(Peak, similarity))
       .add("pose", pose, offsetof(Peak, pose))
       .add("inverted", "?", offsetof(Peak, inverted))
       .done();

@@ -23,7 +23,7 @@ def frame():
 
 @pytest.fixture
 def series(tmp_path):
-    """A folder of four pictures, which move by a pixel more from each to the next."""
+    """A folder of four images, which move by a pixel more from each to the next."""
     from PIL import Image
     from test_field import shifted
     folder = tmp_path / "series"

@@ -21,11 +21,11 @@ Image = pytest.importorskip("PIL.Image")
 
 @pytest.fixture
 def folder(tmp_path):
-    """Two pictures, of which the first has the template at 30, 10, and what is none."""
-    picture = noise((60, 80), 1)
-    Image.fromarray(picture).save(tmp_path / "first.png")
+    """Two images, of which the first has the template at 30, 10, and what is none."""
+    image = noise((60, 80), 1)
+    Image.fromarray(image).save(tmp_path / "first.png")
     Image.fromarray(noise((60, 80), 2)).save(tmp_path / "second.png")
-    Image.fromarray(picture[10:22, 30:45]).save(tmp_path / "part.tga")
+    Image.fromarray(image[10:22, 30:45]).save(tmp_path / "part.tga")
     (tmp_path / "notes.txt").write_text("none")
     return tmp_path
 
@@ -42,7 +42,7 @@ def find(capsys, folder, *words):
 def test_a_folder_as_json(folder, capsys):
     status, out, err = find(capsys, folder, folder, "--format", "json")
     lines = [json.loads(line) for line in out.splitlines()]
-    assert (status, err) == (0, "") and [line["picture"] for line in lines] == ["first.png", "second.png"]
+    assert (status, err) == (0, "") and [line["image"] for line in lines] == ["first.png", "second.png"]
     match, = lines[0]["matches"]
     assert (match["template"], match["x"], match["y"], match["width"], match["height"]) == ("part", 30, 10, 15, 12)
     assert match["score"] == 1 and match["corners"][0] == [29.5, 9.5] and match["corners"][2] == [44.5, 21.5]
@@ -52,10 +52,10 @@ def test_a_folder_as_json(folder, capsys):
 def test_tables(folder, capsys):
     status, out, _ = find(capsys, folder, folder / "first.png", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
-    assert status == 0 and len(rows) == 1 and (rows[0]["picture"], float(rows[0]["x"])) == ("first.png", 30)
+    assert status == 0 and len(rows) == 1 and (rows[0]["image"], float(rows[0]["x"])) == ("first.png", 30)
     status, out, _ = find(capsys, folder, folder / "first.png")
     heading, line = out.splitlines()
-    assert heading.split()[:4] == ["picture", "template", "x", "y"] and line.split()[:4] == ["first.png", "part", "30.00",
+    assert heading.split()[:4] == ["image", "template", "x", "y"] and line.split()[:4] == ["first.png", "part", "30.00",
                                                                                           "10.00"]
     assert find(capsys, folder, folder / "first.png", "-o", folder / "found.csv", "--format", "csv")[1] == ""
     assert len((folder / "found.csv").read_text().splitlines()) == 2
@@ -103,7 +103,7 @@ def test_transparent_pixels_do_not_count(folder, capsys):
     assert status == 2 and "transparent everywhere" in err
 
 
-def test_pictures_with_boxes_of_a_folder(folder, capsys):
+def test_images_with_boxes_of_a_folder(folder, capsys):
     assert find(capsys, folder, folder, "--save", folder / "boxes")[0] == 0
     assert sorted(path.name for path in (folder / "boxes").iterdir()) == ["first.png", "second.png"]
 
@@ -128,7 +128,7 @@ def test_a_video(folder, capsys):
     (["find", "{}/first.png", "-t", "x.png", "--angles", "10"], "angles are FIRST,LAST in degrees, or any, not '10'"),
     (["find", "{}/first.png", "-t", "x.png", "--method", "best"], "invalid choice: 'best'"),
     (["cut", "{}/first.png", "1,2,3", "-o", "x.png"], "a box is x,y,width,height in whole pixels, not '1,2,3'"),
-    (["cut", "{}/first.png", "1,2,0,3", "-o", "x.png"], "a box lies in the picture and has pixels"),
+    (["cut", "{}/first.png", "1,2,0,3", "-o", "x.png"], "a box lies in the image and has pixels"),
 ])
 def test_command_lines_that_cannot_be_understood(folder, capsys, words, text):
     with pytest.raises(SystemExit) as ended:
@@ -141,8 +141,8 @@ def test_command_lines_that_cannot_be_understood(folder, capsys, words, text):
     (["find", "{}/first.png", "-t", "{}/notes.txt"], "cannot identify image file"),
     (["find", "{}/first.png", "-t", "{}/part.tga", "--threshold", "2"], r"threshold must be in [-1, 1], not 2.0"),
     (["find", "{}/first.png", "-t", "{}/part.tga", "--device", "gpu"], "no such device: 'gpu'"),
-    (["find", "{}/empty", "-t", "{}/part.tga"], "a folder without pictures; they end with"),
-    (["find", "{}/notes.txt", "-t", "{}/part.tga"], "no picture, and no video that OpenCV can read"),
+    (["find", "{}/empty", "-t", "{}/part.tga"], "a folder without images; they end with"),
+    (["find", "{}/notes.txt", "-t", "{}/part.tga"], "no image, and no video that OpenCV can read"),
     (["find", "{}/first.png", "-t", "{}/part.tga", "-o", "{}/none/x.csv"], "No such file"),
     (["cut", "{}/first.png", "70,50,20,20", "-o", "{}/x.png"], "it has 80x60 pixels, and the box of 20x20 at 70,50"),
     (["cut", "{}/first.png", "7,5,20,20", "-o", "{}/x.what"], "x.what"),
@@ -153,7 +153,7 @@ def test_what_goes_wrong_is_said(folder, capsys, words, text):
     (folder / "empty").mkdir()
     status, out, err = run(capsys, *(word.format(folder) for word in words))
     assert status == 2 and err.startswith("xcorr: ") and text in err and "Traceback" not in err
-    assert not [line for line in out.splitlines() if not line.startswith("picture")]
+    assert not [line for line in out.splitlines() if not line.startswith("image")]
 
 
 def test_templates_that_do_not_fit_are_not_found(folder, capsys):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Displacement fields of pictures whose displacement is known."""
+"""Displacement fields of images whose displacement is known."""
 import numpy
 import pytest
 
@@ -27,9 +27,9 @@ def test_whole_pixels():
 
 
 @pytest.mark.parametrize("kind, scale", [("u2", 200), ("f4", 0.001)])
-def test_deep_pictures(kind, scale):
-    before, after = ((30000 + picture.astype("f8") * scale).astype(kind) if kind == "u2"
-                     else (picture * scale).astype(kind) for picture in (shifted(0, 0), shifted(3, -2)))
+def test_deep_images(kind, scale):
+    before, after = ((30000 + image.astype("f8") * scale).astype(kind) if kind == "u2"
+                     else (image * scale).astype(kind) for image in (shifted(0, 0), shifted(3, -2)))
     vectors = xcorr.FieldMatcher(before, device="cpu", subpixel="none", search_range=8).match(after)
     assert (inner(vectors)["dx"] == -3).all() and (inner(vectors)["dy"] == 2).all()
     assert (inner(vectors)["score"] > 0.999999).all()
@@ -106,7 +106,7 @@ def test_mask():
 
 
 @pytest.mark.parametrize("changes, text", [
-    ({"windows": (256,)}, "windows of 256x256 are larger than the picture of 128x96"),
+    ({"windows": (256,)}, "windows of 256x256 are larger than the image of 128x96"),
     ({"windows": (16, 32)}, "windows must not grow from pass to pass: 32 after 16"),
     ({"spacing": 0}, "the spacing must be at least 1, not 0"),
     ({"subpixel": "cubic"}, "subpixel is one of none, gauss, quadratic, least-squares, not 'cubic'"),
@@ -116,7 +116,7 @@ def test_settings_that_cannot_be(changes, text):
         xcorr.FieldMatcher(shifted(0, 0), device="cpu", **changes)
 
 
-def test_pictures_that_cannot_be():
+def test_images_that_cannot_be():
     matcher = xcorr.FieldMatcher(shifted(0, 0), device="cpu")
     with pytest.raises(ValueError, match="prepared for 128x96"):
         matcher.match(shifted(0, 0, (64, 64)))
@@ -143,7 +143,7 @@ def test_places():
 
 
 @pytest.mark.parametrize("places, text", [
-    ([(10, 40)], "the window at 10.000000, 40.000000 is not inside the picture"),
+    ([(10, 40)], "the window at 10.000000, 40.000000 is not inside the image"),
     ([1, 2, 3], r"of the shape \(n, 2\), not \(3,\)"),
     (numpy.empty((0, 2)), r"of the shape \(n, 2\), not \(0, 2\)"),
 ])

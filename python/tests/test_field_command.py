@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The command xcorr-field, on pictures whose displacement is known."""
+"""The command xcorr-field, on images whose displacement is known."""
 import csv
 import dataclasses
 import io
@@ -20,14 +20,14 @@ WHOLE = ["--subpixel", "none", "--search-range", "8", "--device", "cpu"]
 
 
 def medians(path):
-    """Of dx, by the number of the picture."""
+    """Of dx, by the number of the image."""
     with open(path, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     return {number: numpy.median([float(row["dx"]) for row in rows if row["frame"] == number])
             for number in dict.fromkeys(row["frame"] for row in rows)}
 
 
-def test_two_pictures(series, tmp_path, capsys):
+def test_two_images(series, tmp_path, capsys):
     out = tmp_path / "field.csv"
     assert command.main([str(series / "0.png"), str(series / "2.png"), "-o", str(out), *WHOLE]) == 0
     assert medians(out) == {"1": -3}
@@ -140,7 +140,7 @@ def test_a_cut(series, tmp_path, capsys):
     Image.fromarray(noise((96, 128), 99)).save(series / "2a.png")
     out = tmp_path / "field.csv"
     assert command.main([str(series), "-o", str(out), *WHOLE]) == 0
-    assert list(medians(out)) == ["1", "2", "3", "4"]  # to the other picture and back
+    assert list(medians(out)) == ["1", "2", "3", "4"]  # to the other image and back
     said = capsys.readouterr()
     assert said.err.splitlines() == [f"xcorr-field: {name}: a cut, it seems: half of the windows score less than 0.4"
                                      for name in ("2a.png", "3.png")]
@@ -178,8 +178,8 @@ def test_a_video_that_ends_early(tmp_path, capsys):
                         "that number is an estimate\n", capsys.readouterr().err)
 
 
-def test_broken_pictures_are_named_and_the_rest_goes_on(series, tmp_path, capsys):
-    (series / "1.png").write_bytes(b"no picture")
+def test_broken_images_are_named_and_the_rest_goes_on(series, tmp_path, capsys):
+    (series / "1.png").write_bytes(b"no image")
     Image.fromarray(shifted(0, 0, (40, 50)).copy()).save(series / "2a.png")
     out = tmp_path / "field.csv"
     assert command.main([str(series), "-o", str(out), "-q", *WHOLE]) == 1
@@ -189,7 +189,7 @@ def test_broken_pictures_are_named_and_the_rest_goes_on(series, tmp_path, capsys
 
 
 def test_a_broken_first_of_a_pair(series, tmp_path):
-    (series / "0.png").write_bytes(b"no picture")
+    (series / "0.png").write_bytes(b"no image")
     out = tmp_path / "field.csv"
     assert command.main([str(series), "-o", str(out), "--reference", "pairs", "-q", *WHOLE]) == 1
     assert medians(out) == {"3": -3}
@@ -212,7 +212,7 @@ def test_mask(series, tmp_path):
     (["missing.png", "b.png"], "missing.png: there is no such file"),
     (["0.png", "1.png", "--mask", "missing.png"], "xcorr-field: missing.png: No such file or directory\n"),
     (["0.png", "1.png", "--places", "missing.csv"], "xcorr-field: missing.csv: No such file or directory\n"),
-    (["0.png"], "one picture has nothing to be compared with"),
+    (["0.png"], "one image has nothing to be compared with"),
     (["0.png", "1.png", "-o", "field.doc"], "field.doc: its ending is none of"),
     (["0.png", "1.png", "--windows", "300"], "windows must be of 4 to 256 pixels along a side, not 300"),
     (["0.png", "1.png", "-o", "no/such/folder.csv"], "no/such/folder.csv: there is no such folder"),
@@ -252,10 +252,10 @@ def test_an_interruption(series, tmp_path, monkeypatch):
     """What has been measured is in the files."""
     measured = []
 
-    def match(matcher, picture):
+    def match(matcher, image):
         if len(measured) == 2:
             raise KeyboardInterrupt
-        measured.append(original(matcher, picture))
+        measured.append(original(matcher, image))
         return measured[-1]
 
     original = command.FieldMatcher.match

@@ -127,7 +127,7 @@ def test_poses(kind, gain):
     turn = cv2.getRotationMatrix2D((23.5, 23.5), 33, 1.25)
     turn[:, 2] += (80, 60)
     cv2.warpAffine(part, turn, (200, 200), scene, borderMode=cv2.BORDER_TRANSPARENT)
-    part, scene = ((picture * gain).astype(kind) for picture in (part.astype("f8"), scene.astype("f8")))
+    part, scene = ((image * gain).astype(kind) for image in (part.astype("f8"), scene.astype("f8")))
     matcher = on_cpu([part], poses=xcorr.Poses(angle_extent=360, scale_min=0.8, scale_max=1.4), threshold=0.7)
     peaks = matcher.match(scene)
     assert len(peaks) == 1
@@ -193,12 +193,12 @@ def test_templates_that_do_not_fit(frame):
 
 
 def test_colours():
-    picture = noise((40, 50, 3), 8)
-    luma = ((picture.astype("u4") @ numpy.array([77, 150, 29], "u4") + 128) // 256).astype("u1")
+    image = noise((40, 50, 3), 8)
+    luma = ((image.astype("u4") @ numpy.array([77, 150, 29], "u4") + 128) // 256).astype("u1")
     expected = on_cpu([luma[10:20, 8:20]], threshold=-1.0, max_peaks=3).match(luma)
-    for colours, image in (("rgb", picture), ("bgr", picture[..., ::-1]),
-                           ("rgb", numpy.dstack([picture, picture[..., :1]]))):
-        for frame in (image, numpy.pad(image, ((2, 2), (3, 3), (0, 0)))[2:-2, 3:-3]):
+    for colours, array in (("rgb", image), ("bgr", image[..., ::-1]),
+                           ("rgb", numpy.dstack([image, image[..., :1]]))):
+        for frame in (array, numpy.pad(array, ((2, 2), (3, 3), (0, 0)))[2:-2, 3:-3]):
             matcher = on_cpu([frame[10:20, 8:20]], threshold=-1.0, max_peaks=3, colours=colours)
             numpy.testing.assert_array_equal(matcher.match(frame), expected)
             numpy.testing.assert_array_equal(matcher.match(luma), expected)

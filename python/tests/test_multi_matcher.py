@@ -46,12 +46,12 @@ def test_peaks_are_those_of_one(devices, dtype):
 
 
 def test_colours_live_templates_and_pickles():
-    picture = noise((40, 50, 3), 8)
-    several = xcorr.MultiMatcher([picture[10:20, 8:20]] * 3, devices=("cpu", "cpu"), colours="rgb", subpixel=False)
-    assert list(several.match(picture)["x"]) == [8, 8, 8]
+    image = noise((40, 50, 3), 8)
+    several = xcorr.MultiMatcher([image[10:20, 8:20]] * 3, devices=("cpu", "cpu"), colours="rgb", subpixel=False)
+    assert list(several.match(image)["x"]) == [8, 8, 8]
     copy = pickle.loads(pickle.dumps(several))
     assert copy.devices == ("cpu", "cpu") and copy.settings == several.settings
-    numpy.testing.assert_array_equal(copy.match(picture), several.match(picture))
+    numpy.testing.assert_array_equal(copy.match(image), several.match(image))
     live = xcorr.LiveTemplate(BANK[0], device="cpu")
     several = xcorr.MultiMatcher([live], devices=("cpu", "cpu"), subpixel=False)
     assert several.match(FRAME)["x"][0] == 5

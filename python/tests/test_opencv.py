@@ -19,7 +19,7 @@ TABLE = [case for case in itertools.product(METHODS, DEPTHS, [1, 2, 3, 4], MASKS
          if case[2] > 1 or not (case[3] or "").endswith("each")]
 
 
-def pictures(depth, channels, seed=5, size=(31, 40), part=(9, 7)):
+def images(depth, channels, seed=5, size=(31, 40), part=(9, 7)):
     shape = size if channels == 1 else (*size, channels)
     image = noise(shape, seed, depth)
     templ = image[11:11 + part[0], 20:20 + part[1]].copy()
@@ -53,7 +53,7 @@ def by_definition(image, templ, method, mask=None):
 
 @pytest.mark.parametrize("method, depth, channels, kind", TABLE)
 def test_as_opencv_and_its_formulas(method, depth, channels, kind):
-    image, templ = pictures(depth, channels)
+    image, templ = images(depth, channels)
     mask = mask_of(kind, templ)
     result = xcorr.matchTemplate(image, templ, method, mask=mask)
     truth = by_definition(image, templ, method, mask)
@@ -69,7 +69,7 @@ def test_as_opencv_and_its_formulas(method, depth, channels, kind):
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("part", [(1, 1), (1, 9), (31, 40), (30, 3)])
 def test_templates_of_any_shape(depth, channels, part):
-    image, _ = pictures(depth, channels)
+    image, _ = images(depth, channels)
     templ = noise((*part, channels) if channels > 1 else part, 3, depth)
     image, templ = image + image.dtype.type(1) * (image == 0), templ + templ.dtype.type(1) * (templ == 0)
     for method in (cv2.TM_SQDIFF, cv2.TM_CCORR, cv2.TM_CCORR_NORMED):
@@ -80,7 +80,7 @@ def test_templates_of_any_shape(depth, channels, part):
 
 def test_the_signature_is_opencvs():
     assert list(inspect.signature(xcorr.matchTemplate).parameters) == ["image", "templ", "method", "result", "mask"]
-    image, templ = pictures("u1", 1)
+    image, templ = images("u1", 1)
     mask = mask_of("u1", templ)
     expected = xcorr.matchTemplate(image, templ, cv2.TM_CCORR, None, mask)
     numpy.testing.assert_array_equal(
@@ -95,7 +95,7 @@ def test_the_signature_is_opencvs():
 
 @pytest.mark.parametrize("channels", [1, 3])
 def test_a_copy_scores_exactly(channels):
-    image, _ = pictures("u1", channels)
+    image, _ = images("u1", channels)
     templ = image[11:20, 20:27]
     assert xcorr.matchTemplate(image, templ, cv2.TM_SQDIFF)[11, 20] == 0
     assert xcorr.matchTemplate(image, templ, cv2.TM_SQDIFF_NORMED)[11, 20] == 0
@@ -104,7 +104,7 @@ def test_a_copy_scores_exactly(channels):
 
 
 def test_a_channel_of_one_is_gray():
-    image, templ = pictures("u1", 1)
+    image, templ = images("u1", 1)
     mask = mask_of("f4", templ)
     numpy.testing.assert_array_equal(
         xcorr.matchTemplate(image[..., None], templ[..., None], cv2.TM_CCOEFF, mask=mask[..., None]),
@@ -112,7 +112,7 @@ def test_a_channel_of_one_is_gray():
 
 
 def test_what_opencv_refuses_is_refused():
-    image, templ = pictures("u1", 3)
+    image, templ = images("u1", 3)
     for arguments, error, text in (
             ((image, templ[..., :2], 0), ValueError, "image has 3 channels, templ 2"),
             ((image, templ.astype("f4"), 0), TypeError, "different types of elements: uint8, float32"),

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Archives of image stacks: folders of pictures and TIFF files of many pages."""
+"""Archives of image stacks: folders of images and TIFF files of many pages."""
 import sys
 
 import numpy
 import pytest
 
 pytest.importorskip("pyarrow")
-image = pytest.importorskip("PIL.Image")
+pillow = pytest.importorskip("PIL.Image")
 tifffile = pytest.importorskip("tifffile")
 pytest.importorskip("gi", reason="PyGObject is missing (Debian: python3-gi)")
-from videos import TARGET, picture, place  # noqa: E402
+from videos import TARGET, draw, place  # noqa: E402
 
 from xcorr import _gstreamer  # noqa: E402
 from xcorr.archive import search, stacks, summary, units  # noqa: E402
@@ -23,7 +23,7 @@ FRAMES, WHITE = 30, 4095
 @pytest.fixture
 def wanted(tmp_path):
     template = tmp_path / "part.png"
-    image.fromarray(TARGET).save(template)
+    pillow.fromarray(TARGET).save(template)
     return units.Search((str(template),), (("backend", "cpu"), ("threshold", "0.8")), "search", WHITE)
 
 
@@ -40,13 +40,13 @@ def folder_of(path, name, made):
     """In an order that is not that of the names' letters: 1, 2, ... 10, 11."""
     path.mkdir()
     for number in range(FRAMES):
-        image.fromarray(made(picture(1, number))).save(path / name.format(number + 1))
-    (path / "notes.txt").write_text("no picture")
+        pillow.fromarray(made(draw(1, number))).save(path / name.format(number + 1))
+    (path / "notes.txt").write_text("no image")
     return path
 
 
 def pages_of(path, made, **options):
-    tifffile.imwrite(path, numpy.stack([made(picture(1, number)) for number in range(FRAMES)]), **options)
+    tifffile.imwrite(path, numpy.stack([made(draw(1, number)) for number in range(FRAMES)]), **options)
     return path
 
 
@@ -85,10 +85,10 @@ def test_sixteen_bits_become_eight_by_the_stated_rule():
     assert stacks.to_bytes(numpy.array([[0, 128, 129, 65535]], "u2"), 65535).tolist() == [[0, 0, 1, 255]]
 
 
-def test_a_picture_that_changes_is_searched_again(wanted, tmp_path):
+def test_an_image_that_changes_is_searched_again(wanted, tmp_path):
     stack = folder_of(tmp_path / "stack", "{}.png", lambda pixels: pixels)
     before = units.units_of(stack, wanted, 50)[0].name
-    image.fromarray(picture(2, 5)).resize((50, 50)).save(stack / "5.png")
+    pillow.fromarray(draw(2, 5)).resize((50, 50)).save(stack / "5.png")
     assert units.units_of(stack, wanted, 50)[0].name != before
 
 
@@ -105,11 +105,11 @@ def outcomes(stack, wanted, out):
 
 @pytest.mark.parametrize("spoil, text", [
     (lambda path: path.write_bytes(path.read_bytes()[:500]), "15.png: "),
-    (lambda path: path.write_text("no picture"), "15.png: "),
-    (lambda path: image.fromarray(picture(1, 14)[:, :100]).save(path), "picture 14 has another size"),
-    (lambda path: image.fromarray(coloured(picture(1, 14))).save(path), "size or other channels"),
+    (lambda path: path.write_text("no image"), "15.png: "),
+    (lambda path: pillow.fromarray(draw(1, 14)[:, :100]).save(path), "image 14 has another size"),
+    (lambda path: pillow.fromarray(coloured(draw(1, 14))).save(path), "size or other channels"),
 ])
-def test_a_bad_picture_is_told_and_the_rest_goes_on(spoil, text, wanted, tmp_path):
+def test_a_bad_image_is_told_and_the_rest_goes_on(spoil, text, wanted, tmp_path):
     stack = folder_of(tmp_path / "stack", "{}.png", lambda pixels: pixels)
     spoil(stack / "15.png")
     said, searched = outcomes(stack, wanted, tmp_path)
@@ -124,9 +124,9 @@ def test_a_truncated_tiff(wanted, tmp_path):
 
 
 @pytest.mark.parametrize("make, text", [
-    (lambda path: path.mkdir(), "there are no pictures in it"),
+    (lambda path: path.mkdir(), "there are no images in it"),
     (lambda path: path.write_text("nothing of the kind"), "stack.tif: "),
-    (lambda path: [tifffile.imwrite(path, picture(1, 0)[:, :size], append=size < 100) for size in (100, 90)],
+    (lambda path: [tifffile.imwrite(path, draw(1, 0)[:, :size], append=size < 100) for size in (100, 90)],
      "its pages are not of one shape"),
 ])
 def test_what_is_no_stack(make, text, wanted, tmp_path):
@@ -141,7 +141,7 @@ def test_pixels_of_other_types(wanted, tmp_path):
     assert "float32; uint8 and uint16 are taken" in said[0]
 
 
-def test_a_template_larger_than_the_pictures(wanted, tmp_path):
+def test_a_template_larger_than_the_images(wanted, tmp_path):
     stack = pages_of(tmp_path / "stack.tif", lambda pixels: pixels[:20, :20])
     searched, warnings = search.search_unit(units.units_of(stack, wanted, 50)[0], tmp_path)
     assert searched == FRAMES and len(warnings) == 1

@@ -27,7 +27,7 @@ def place(seed, frame):
     return (7 * seed + 2 * frame) % (WIDTH - SIZE), (11 * seed + frame) % (HEIGHT - SIZE)
 
 
-def picture(seed, frame):
+def draw(seed, frame):
     image = smooth((HEIGHT, WIDTH), seed)
     if at := place(seed, frame):
         image[at[1]:at[1] + SIZE, at[0]:at[0] + SIZE] = TARGET
@@ -55,7 +55,7 @@ def source(width=WIDTH, height=HEIGHT):
 def make_video(path, seed, frames, coder="x264enc qp-min=1 qp-max=8 pass=quant quantizer=4 key-int-max=25 bframes=2",
                muxer="mp4mux"):
     push(Gst.parse_launch(f"{source()} ! {coder} ! {muxer} ! filesink location={path}"),
-         (picture(seed, frame) for frame in range(frames)))
+         (draw(seed, frame) for frame in range(frames)))
     return path
 
 

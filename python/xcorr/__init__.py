@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Template matching and 2-D cross-correlation, exact for 8-bit pictures, on CPUs and NVIDIA GPUs.
+"""Template matching and 2-D cross-correlation, exact for 8-bit images, on CPUs and NVIDIA GPUs.
 
 `match_template`, `matchTemplate`, `correlate2d` and `convolve2d` take the arguments of scikit-image's, OpenCV's and
 SciPy's functions of these names and return their results. `Matcher` searches many frames for many templates, at any

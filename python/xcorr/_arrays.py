@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Arrays of all libraries as pictures of the module's, without copies.
+"""Arrays of all libraries as images of the module's, without copies.
 
 A *place* is where the arrays of a call are: host memory, or a GPU with the stream on which their library
-works now. It makes pictures of arrays and allocates results like them:
+works now. It makes images of arrays and allocates results like them:
 
 =============  ==============================  =======================================  =================
 arrays         are                             run on                                   results
@@ -48,8 +48,8 @@ def check_type(code: str, taken: Iterable[str], name: str) -> None:
     raise TypeError(f"{name} has elements of type {given}; {types} is taken, so convert it first")
 
 
-def check_alike(one: _xcorr.Picture, its_name: str, other: _xcorr.Picture, others_name: str) -> None:
-    """Raise TypeError unless two pictures have elements of one type."""
+def check_alike(one: _xcorr.Image, its_name: str, other: _xcorr.Image, others_name: str) -> None:
+    """Raise TypeError unless two images have elements of one type."""
     if one.type != other.type:
         raise TypeError(f"{its_name} and {others_name} have different types of elements: {np.dtype(one.type)}, "
                         f"{np.dtype(other.type)}")
@@ -86,17 +86,17 @@ class Host:
     def current(self) -> ContextManager[Any]:
         return contextlib.nullcontext()
 
-    def picture(self, array: Any, name: str, taken: Iterable[str], colours: str = "") -> _xcorr.Picture:
-        return host_picture(array, name, taken, colours)
+    def image(self, array: Any, name: str, taken: Iterable[str], colours: str = "") -> _xcorr.Image:
+        return host_image(array, name, taken, colours)
 
-    def target(self, out: Any) -> _xcorr.Picture:
+    def target(self, out: Any) -> _xcorr.Image:
         """Of an array that is written, which is therefore never copied."""
         if not isinstance(out, np.ndarray):
             raise TypeError("out must be an array of NumPy's")
         if not out.flags.writeable:
             raise ValueError("out is read-only")
         _check_target(out.shape, out.strides, out.itemsize)
-        return self.picture(out, "out", ("f4",))
+        return self.image(out, "out", ("f4",))
 
     def empty(self, shape: tuple[int, int], code: str) -> Any:
         return np.empty(shape, code)
@@ -127,23 +127,23 @@ class _Gpu:
         if ordinal != self.ordinal:
             raise ValueError(f"{name} is on cuda:{ordinal}, other arrays are on cuda:{self.ordinal}")
 
-    def picture(self, array: Any, name: str, taken: Iterable[str], colours: str = "") -> _xcorr.Picture:
+    def image(self, array: Any, name: str, taken: Iterable[str], colours: str = "") -> _xcorr.Image:
         kind = kind_of(array)
         if kind is Host:
-            return host_picture(array, name, taken, colours)
+            return host_image(array, name, taken, colours)
         if kind is not type(self):
             raise TypeError(f"{name} is not of the library that the other arrays are of")
-        return self._picture(array, name, taken, colours)
+        return self._image(array, name, taken, colours)
 
-    def _picture(self, array: Any, name: str, taken: Iterable[str], colours: str) -> _xcorr.Picture:
+    def _image(self, array: Any, name: str, taken: Iterable[str], colours: str) -> _xcorr.Image:
         raise NotImplementedError
 
-    def target(self, out: Any) -> _xcorr.Picture:
+    def target(self, out: Any) -> _xcorr.Image:
         """Of an array that is written, which is therefore never copied."""
         if kind_of(out) is not type(self):
             raise TypeError("out must be an array of the image's library, on its GPU")
         _check_target(tuple(out.shape), self._strides(out), 4)
-        return self._picture(out, "out", ("f4",), "")
+        return self._image(out, "out", ("f4",), "")
 
     def _strides(self, array: Any) -> tuple[int, ...]:
         raise NotImplementedError
@@ -179,7 +179,7 @@ class Torch(_Gpu):
         context: ContextManager[Any] = contextlib.nullcontext() if same else self._torch.cuda.device(self.ordinal)
         return context
 
-    def _picture(self, array: Any, name: str, taken: Iterable[str], colours: str) -> _xcorr.Picture:
+    def _image(self, array: Any, name: str, taken: Iterable[str], colours: str) -> _xcorr.Image:
         self._check(array.device.index, name)
         code = self._codes.get(array.dtype, str(array.dtype))
         check_type(code, taken, name)
@@ -187,7 +187,7 @@ class Torch(_Gpu):
         if not _rows_are_dense(shape, strides, array.element_size()):
             array = array.contiguous()
             strides = self._strides(array)
-        return _xcorr.Picture(array, array.data_ptr(), shape, strides[0] if strides else 0, code, self.ordinal, name,
+        return _xcorr.Image(array, array.data_ptr(), shape, strides[0] if strides else 0, code, self.ordinal, name,
                               colours)
 
     def _strides(self, array: Any) -> tuple[int, ...]:
@@ -226,7 +226,7 @@ class CuPy(_Gpu):
         context: ContextManager[Any] = contextlib.nullcontext() if same else self._cupy.cuda.Device(self.ordinal)
         return context
 
-    def _picture(self, array: Any, name: str, taken: Iterable[str], colours: str) -> _xcorr.Picture:
+    def _image(self, array: Any, name: str, taken: Iterable[str], colours: str) -> _xcorr.Image:
         data = array.data
         self._check(data.device_id, name)
         code = _code_of(array.dtype)
@@ -235,7 +235,7 @@ class CuPy(_Gpu):
         if not _rows_are_dense(shape, strides, array.itemsize):
             array = self._cupy.ascontiguousarray(array)
             data, strides = array.data, array.strides
-        return _xcorr.Picture(array, data.ptr, shape, strides[0] if strides else 0, code, self.ordinal, name, colours)
+        return _xcorr.Image(array, data.ptr, shape, strides[0] if strides else 0, code, self.ordinal, name, colours)
 
     def _strides(self, array: Any) -> tuple[int, ...]:
         return tuple(array.strides)
@@ -266,14 +266,14 @@ class OtherGpu(Host):
         says = hasattr(array, "__dlpack_device__")
         super().__init__(f"cuda:{array.__dlpack_device__()[1]}" if says else "cuda")
 
-    def picture(self, array: Any, name: str, taken: Iterable[str], colours: str = "") -> _xcorr.Picture:
+    def image(self, array: Any, name: str, taken: Iterable[str], colours: str = "") -> _xcorr.Image:
         if kind_of(array) is Host:
-            return host_picture(array, name, taken, colours)
+            return host_image(array, name, taken, colours)
         interface = getattr(array, "__cuda_array_interface__", None)
         if interface is None:
-            picture = _xcorr.Picture(array.__dlpack__(stream=self.stream), name, colours)
-            check_type(picture.type, taken, name)
-            return picture
+            image = _xcorr.Image(array.__dlpack__(stream=self.stream), name, colours)
+            check_type(image.type, taken, name)
+            return image
         if interface.get("mask") is not None:
             raise TypeError(f"{name} has a mask of its own")
         code, shape = interface["typestr"][1:], tuple(interface["shape"])
@@ -284,7 +284,7 @@ class OtherGpu(Host):
             strides = tuple(item * int(np.prod(shape[axis + 1:])) for axis in range(len(shape)))
         if not _rows_are_dense(shape, strides, item):
             raise ValueError(f"{name} has rows whose elements are not adjacent; make a dense copy")
-        return _xcorr.Picture(array, interface["data"][0], shape, strides[0], code, self.device.ordinal, name, colours)
+        return _xcorr.Image(array, interface["data"][0], shape, strides[0], code, self.device.ordinal, name, colours)
 
     def wait(self) -> None:
         self.here(None)
@@ -368,10 +368,10 @@ def finite(array: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(array), array, array.dtype.type(0))
 
 
-def host_picture(array: Any, name: str, taken: Iterable[str], colours: str = "") -> _xcorr.Picture:
+def host_image(array: Any, name: str, taken: Iterable[str], colours: str = "") -> _xcorr.Image:
     """Of an array in host memory."""
     array = host_array(array)
     check_type(array.dtype.str[1:], taken, name)
     if not array.dtype.isnative or not _rows_are_dense(array.shape, array.strides, array.itemsize):
         array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
-    return _xcorr.Picture(array, name, colours)
+    return _xcorr.Image(array, name, colours)

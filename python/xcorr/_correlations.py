@@ -30,7 +30,7 @@ _FEW = 2 ** 20  # products, which are made no slower than an FFT, and of floats 
 
 def _run(place: Any, a: Any, b: Any, shifts: Shifts, how: str, exact_by_fft: bool = True) -> Any:
     """By the library, of elements that it takes. Unless an FFT is exact enough it is not used."""
-    left, right = (place.picture(array, name, CORRELATED) for array, name in ((a, "in1"), (b, "in2")))
+    left, right = (place.image(array, name, CORRELATED) for array, name in ((a, "in1"), (b, "in2")))
     check_alike(left, "in1", right, "in2")
     if how == "auto" and not place.device.is_gpu and _count(left, right, shifts) < _FEW:
         how = "direct"
@@ -43,7 +43,7 @@ def _run(place: Any, a: Any, b: Any, shifts: Shifts, how: str, exact_by_fft: boo
     return out
 
 
-def _count(left: _xcorr.Picture, right: _xcorr.Picture, shifts: Shifts) -> int:
+def _count(left: _xcorr.Image, right: _xcorr.Image, shifts: Shifts) -> int:
     """Of products, at most."""
     return shifts[2] * shifts[3] * min(left.height, right.height) * min(left.width, right.width)
 

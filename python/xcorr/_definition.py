@@ -2,7 +2,7 @@
 """Scores by OpenCV's formulas in double precision, of what the library's matchers do not take: float64 and wide
 integers, several channels, volumes, masks that are weights.
 
-Sums of products are the library's correlations. Where the mean does not count, pictures are taken less theirs first,
+Sums of products are the library's correlations. Where the mean does not count, images are taken less theirs first,
 so that little contrast is not lost beside much brightness.
 """
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Displacement fields between pictures."""
+"""Displacement fields between images."""
 from __future__ import annotations
 
 import dataclasses
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Literal, TypedDict
 import numpy as np
 
 from . import _xcorr
-from ._arrays import MASKS, MATCHED, check_alike, host_picture, place_of
+from ._arrays import MASKS, MATCHED, check_alike, host_image, place_of
 from ._devices import name_of, open_device
 from ._matcher import _dtype
 from ._settings import _assign, changed, with_value
@@ -57,7 +57,7 @@ class FieldSettings:
     smoothing : float
         Windows, 0 to 2: width of a Gauss bell by which displacements are averaged after each pass; 0: not at all.
     prefilter_sigma : float
-        Pixels, 0 to 10: both pictures are smoothed first by a Gauss bell of that standard deviation; 0: not at all.
+        Pixels, 0 to 10: both images are smoothed first by a Gauss bell of that standard deviation; 0: not at all.
     deformation : bool
         Passes after the first search in the frame as the field found before deforms it back; of a grid only.
     symmetric : bool
@@ -124,7 +124,7 @@ def _library_settings(settings: FieldSettings) -> _xcorr.FieldSettings:
 
 
 def _check_settings(settings: FieldSettings) -> None:
-    """By the library, for a picture in which all windows fit. Raises TypeError or ValueError, which say what can be."""
+    """By the library, for an image in which all windows fit. Raises TypeError or ValueError, which say what can be."""
     made = _library_settings(settings)
     try:
         _xcorr.FieldMatcher(open_device("cpu"), "u1", 256, 256, made, None, [])
@@ -143,13 +143,13 @@ def _places(places: Any) -> list[tuple[float, float]]:
 
 
 class FieldMatcher:
-    """Measures how each part of a picture has moved in others.
+    """Measures how each part of an image has moved in others.
 
     Parameters
     ----------
     reference : array of uint8, uint16 or float32, optional
         See `set_reference`.
-    mask : array of uint8 or bool of the pictures' shape, optional
+    mask : array of uint8 or bool of the images' shape, optional
         The pixels of the reference where it is 0 do not count.
     places : array of shape (n, 2), optional
         x and y of the centres of windows, in pixels: these instead of a grid. Neighbours are then the up to eight
@@ -172,7 +172,7 @@ class FieldMatcher:
         self._device = open_device(device)
         self._settings = changed(FieldSettings, settings, changes, ("mask", "places", "device", "settings"))
         self._library_settings = _library_settings(self._settings)
-        self._mask = None if mask is None else host_picture(mask, "mask", MASKS)
+        self._mask = None if mask is None else host_image(mask, "mask", MASKS)
         self._places = _places(places)
         self._matcher: _xcorr.FieldMatcher | None = None
         self._prepared_for = ("", 0, 0)
@@ -195,15 +195,15 @@ class FieldMatcher:
         """Where it works: "cpu", "cuda:0", ..."""
         return name_of(self._device)
 
-    def _picture(self, array: Any, name: str) -> tuple[Any, _xcorr.Picture]:
+    def _image(self, array: Any, name: str) -> tuple[Any, _xcorr.Image]:
         place = place_of(array, name, None)
         if place.device.is_gpu and place.device.ordinal != self._device.ordinal:
             raise ValueError(f"{name} is on {name_of(place.device)}, the matcher on {self.device}")
         with place.current():
-            return place, place.picture(array, name, MATCHED)
+            return place, place.image(array, name, MATCHED)
 
     def set_reference(self, reference: Any) -> None:
-        """Take the picture that others are compared with, of any size and type; copied.
+        """Take the image that others are compared with, of any size and type; copied.
 
         Parameters
         ----------
@@ -211,13 +211,13 @@ class FieldMatcher:
             Of NumPy, CuPy, PyTorch or anything with DLPack or ``__cuda_array_interface__``. A float that is not
             finite counts as 0.
         """
-        place, picture = self._picture(reference, "reference")
+        place, image = self._image(reference, "reference")
         with place.current():
-            self._prepared(picture).set_reference(picture, place.stream)
+            self._prepared(image).set_reference(image, place.stream)
 
-    def _prepared(self, picture: _xcorr.Picture) -> _xcorr.FieldMatcher:
-        """The matcher for pictures of that type and size."""
-        asked = picture.type, picture.height, picture.width
+    def _prepared(self, image: _xcorr.Image) -> _xcorr.FieldMatcher:
+        """The matcher for images of that type and size."""
+        asked = image.type, image.height, image.width
         if self._matcher is None or asked != self._prepared_for:
             self._matcher = _xcorr.FieldMatcher(self._device, *asked, self._library_settings, self._mask, self._places)
             self._prepared_for = asked
@@ -237,12 +237,12 @@ class FieldMatcher:
         """
         if self._matcher is None:
             raise ValueError("there is no reference")
-        place, picture = self._picture(frame, "frame")
-        if picture.type != self._prepared_for[0]:
-            raise TypeError(f"frame has elements of type {np.dtype(picture.type)}, the reference of "
+        place, image = self._image(frame, "frame")
+        if image.type != self._prepared_for[0]:
+            raise TypeError(f"frame has elements of type {np.dtype(image.type)}, the reference of "
                             f"{np.dtype(self._prepared_for[0])}")
         with place.current():
-            return self._matcher.match(picture, place.stream).view(VECTOR).reshape(self._matcher.grid)
+            return self._matcher.match(image, place.stream).view(VECTOR).reshape(self._matcher.grid)
 
     def match_ensemble(self, pairs: Iterable[tuple[Any, Any]]) -> np.ndarray:
         """Measure one field of several pairs that show the same motion.
@@ -260,12 +260,12 @@ class FieldMatcher:
         -------
         array of VECTOR of shape (rows, columns)
         """
-        taken = [(self._picture(reference, "reference"), self._picture(frame, "frame")) for reference, frame in pairs]
+        taken = [(self._image(reference, "reference"), self._image(frame, "frame")) for reference, frame in pairs]
         if not taken:
             raise ValueError("an ensemble has at least one pair")
         place, first = taken[0][0]
-        for picture in (picture for pair in taken for _, picture in pair):
-            check_alike(first, "the first reference", picture, "a picture of the pairs")
+        for image in (image for pair in taken for _, image in pair):
+            check_alike(first, "the first reference", image, "an image of the pairs")
         with place.current():
             matcher = self._prepared(first)
             vectors = matcher.match_ensemble([(reference[1], frame[1]) for reference, frame in taken], place.stream)

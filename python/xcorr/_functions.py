@@ -63,7 +63,7 @@ def _layers(image: np.ndarray, template: np.ndarray, mask: np.ndarray | None, ch
 
 
 class _Finite:
-    """Pictures with 0 in place of what is not finite, and the places that this spoils."""
+    """Images with 0 in place of what is not finite, and the places that this spoils."""
 
     def __init__(self, image: np.ndarray, template: np.ndarray, mask: np.ndarray | None, channels: bool) -> None:
         self._spoiled: Any = False
@@ -112,7 +112,7 @@ def _on_host(image: np.ndarray, template: np.ndarray, method: int, mask: np.ndar
     place = Host(device)
     finite = _Finite(image, template, mask, channels)
     if _is_matched(finite.image, finite.template, mask):
-        frame, pattern = place.picture(finite.image, "image", MATCHED), place.picture(finite.template, "template", MATCHED)
+        frame, pattern = place.image(finite.image, "image", MATCHED), place.image(finite.template, "template", MATCHED)
         if out is None:
             out = place.empty((frame.height - pattern.height + 1, frame.width - pattern.width + 1), "f4")
         score(place, frame, pattern, method, mask, place.target(out))
@@ -128,12 +128,12 @@ def _on_host(image: np.ndarray, template: np.ndarray, method: int, mask: np.ndar
 def _on_gpu(image: Any, template: Any, method: int, mask: Any, device: str | None, pad: bool, fill: Any, out: Any) -> Any:
     place = place_of(image, "image", device)
     with place.current():
-        pattern = place.picture(template, "template", MATCHED)
-        frame = place.picture(image, "image", MATCHED)
+        pattern = place.image(template, "template", MATCHED)
+        frame = place.image(image, "image", MATCHED)
         check_alike(frame, "image", pattern, "template")
         _check_shapes((frame.height, frame.width), (pattern.height, pattern.width), (2,))
         if pad:
-            frame = place.picture(_around(place, place.here(image), pattern, fill), "image", MATCHED)
+            frame = place.image(_around(place, place.here(image), pattern, fill), "image", MATCHED)
         if out is None:
             out = place.empty((frame.height - pattern.height + 1, frame.width - pattern.width + 1), "f4")
         score(place, frame, pattern, method, None if mask is None else np.ascontiguousarray(host_array(mask)),
@@ -233,15 +233,15 @@ def match_template(image: Any, template: Any, pad_input: bool = False, mode: Any
         if pad_input and (mode != "constant" or np.ndim(constant_values)):
             raise ValueError("images on a GPU are padded with mode 'constant' and one number for all sides")
         return _on_gpu(image, template, number, mask, device, pad_input, constant_values, out)
-    picture, pattern = _numbers(image, "image"), _numbers(template, "template")
-    _check_shapes(picture.shape, pattern.shape, (2, 3))
-    if mask is not None and picture.ndim == 3:
+    image, pattern = _numbers(image, "image"), _numbers(template, "template")
+    _check_shapes(image.shape, pattern.shape, (2, 3))
+    if mask is not None and image.ndim == 3:
         raise ValueError("volumes are matched without a mask")
     weights = _weights(mask, pattern)
     if pad_input:
-        picture = _padded(picture, pattern.shape, mode, constant_values)
-    type_ = np.dtype("f4") if picture.dtype == np.float32 or _is_matched(picture, pattern, None) else np.dtype("f8")
-    return _on_host(picture, pattern, number, weights, type_, device or "cpu", out, False)
+        image = _padded(image, pattern.shape, mode, constant_values)
+    type_ = np.dtype("f4") if image.dtype == np.float32 or _is_matched(image, pattern, None) else np.dtype("f8")
+    return _on_host(image, pattern, number, weights, type_, device or "cpu", out, False)
 
 
 def _check_flag(pad_input: Any) -> None:
@@ -278,16 +278,16 @@ def matchTemplate(image: Any, templ: Any, method: Method, result: Any = None, ma
     number = method_number(method)
     if kind_of(image) is not Host:
         return _on_gpu(image, templ, number, mask, None, False, 0, result)
-    picture, pattern = _numbers(image, "image"), _numbers(templ, "templ")
-    if picture.dtype != pattern.dtype:
-        raise TypeError(f"image and templ have different types of elements: {picture.dtype}, {pattern.dtype}")
-    _check_shapes(picture.shape, pattern.shape, (2, 3))
-    if picture.shape[2:] != pattern.shape[2:]:
-        raise ValueError(f"image has {picture.shape[2]} channels, templ {pattern.shape[2]}")
-    if picture.shape[2:] == (1,):
-        picture, pattern = picture[..., 0], pattern[..., 0]
+    image, pattern = _numbers(image, "image"), _numbers(templ, "templ")
+    if image.dtype != pattern.dtype:
+        raise TypeError(f"image and templ have different types of elements: {image.dtype}, {pattern.dtype}")
+    _check_shapes(image.shape, pattern.shape, (2, 3))
+    if image.shape[2:] != pattern.shape[2:]:
+        raise ValueError(f"image has {image.shape[2]} channels, templ {pattern.shape[2]}")
+    if image.shape[2:] == (1,):
+        image, pattern = image[..., 0], pattern[..., 0]
         mask = mask[..., 0] if np.ndim(mask) == 3 else mask
     weights = _weights(mask, pattern)
-    shape = (picture.shape[0] - pattern.shape[0] + 1, picture.shape[1] - pattern.shape[1] + 1)
+    shape = (image.shape[0] - pattern.shape[0] + 1, image.shape[1] - pattern.shape[1] + 1)
     usable = type(result) is np.ndarray and result.dtype == np.float32 and result.shape == shape
-    return _on_host(picture, pattern, number, weights, "f4", "cpu", result if usable else None, True)
+    return _on_host(image, pattern, number, weights, "f4", "cpu", result if usable else None, True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _xcorr
-from ._arrays import MATCHED, host_picture, place_of
+from ._arrays import MATCHED, host_image, place_of
 from ._devices import name_of, open_device
 
 
@@ -23,7 +23,7 @@ class LiveTemplate:
 
     def __init__(self, pixels: Any, device: str = "auto") -> None:
         self._device = open_device(device)
-        self._live = _xcorr.LiveTemplate(self._device, host_picture(pixels, "pixels", MATCHED))
+        self._live = _xcorr.LiveTemplate(self._device, host_image(pixels, "pixels", MATCHED))
 
     def blend(self, frame: Any, x: int, y: int, weight: float) -> None:
         """Move each pixel towards the one of a frame: ``(1 - weight) * template + weight * patch``.
@@ -40,7 +40,7 @@ class LiveTemplate:
         if place.device.is_gpu and place.device.ordinal != self._device.ordinal:
             raise ValueError(f"the frame is on {name_of(place.device)}, the template on {name_of(self._device)}")
         with place.current():
-            self._live.blend(place.picture(frame, "frame", MATCHED), x, y, weight, place.stream)
+            self._live.blend(place.image(frame, "frame", MATCHED), x, y, weight, place.stream)
 
     def __repr__(self) -> str:
         height, width = self.read().shape

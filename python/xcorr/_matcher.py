@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Sequence, TypeVar, over
 import numpy as np
 
 from . import _xcorr
-from ._arrays import MASKS, MATCHED, Host, finite, host_array, host_picture, kind_of, place_of
+from ._arrays import MASKS, MATCHED, Host, finite, host_array, host_image, kind_of, place_of
 from ._devices import name_of, open_device
 from ._live_template import LiveTemplate
 from ._settings import Settings, SettingsChanges, changed, check_settings
@@ -72,17 +72,17 @@ class MatcherBase(Generic[_M]):
         """
         templates = list(templates)
         masks = list(masks or ())
-        pictures = [None if mask is None else host_picture(mask, f"the mask of template {i}", MASKS)
+        images = [None if mask is None else host_image(mask, f"the mask of template {i}", MASKS)
                     for i, mask in enumerate(masks)]
         live = [isinstance(each, LiveTemplate) for each in templates]
         if any(live) and not all(live):
             raise TypeError("templates are all live or none is")
         if any(live):
-            self._matcher.set_live_templates([each._live for each in templates], pictures)
+            self._matcher.set_live_templates([each._live for each in templates], images)
         else:
             templates = [np.array(host_array(each)) for each in templates]
-            self._matcher.set_templates([host_picture(each, f"template {i}", MATCHED, self._colours)
-                                         for i, each in enumerate(templates)], pictures)
+            self._matcher.set_templates([host_image(each, f"template {i}", MATCHED, self._colours)
+                                         for i, each in enumerate(templates)], images)
         self._templates = templates
         self._masks = [None if mask is None else np.array(host_array(mask)) for mask in masks]
         self._prepared = None
@@ -116,17 +116,17 @@ class MatcherBase(Generic[_M]):
         self._matcher.prepare(code, height, width, self._library_settings)
         self._prepared = code, height, width
 
-    def _frame(self, frame: Any) -> tuple[Any, _xcorr.Picture]:
-        """Where it is, and as a picture that the matcher is prepared for."""
+    def _frame(self, frame: Any) -> tuple[Any, _xcorr.Image]:
+        """Where it is, and as an image that the matcher is prepared for."""
         place = place_of(frame, "frame", None)
         if place.device.is_gpu and place.device.ordinal != self._device.ordinal:
             raise ValueError(f"the frame is on {name_of(place.device)}, the matcher on {name_of(self._device)}")
         if kind_of(frame) is Host:
             frame = finite(host_array(frame))
         with place.current():
-            picture = place.picture(frame, "frame", MATCHED, self._colours)
-            self._prepare(picture.type, picture.height, picture.width)
-        return place, picture
+            image = place.image(frame, "frame", MATCHED, self._colours)
+            self._prepare(image.type, image.height, image.width)
+        return place, image
 
     def __repr__(self) -> str:
         return described(self, self._templates, self._settings)
@@ -180,10 +180,10 @@ class MatcherBase(Generic[_M]):
 
     def respond(self, frame: Any, template_index: int = 0) -> np.ndarray:
         """As `Matcher.score`, but the closeness (the threshold that is reached), 1 for a copy; in host memory."""
-        place, picture = self._frame(frame)
+        place, image = self._frame(frame)
         with place.current():
             place.wait()  # the library reads it on a stream of its own
-        return self._matcher.respond(picture, template_index)
+        return self._matcher.respond(image, template_index)
 
 
 class Matcher(MatcherBase[_xcorr.Matcher]):
@@ -230,9 +230,9 @@ class Matcher(MatcherBase[_xcorr.Matcher]):
 
         The frame must not be changed until then. Of frames in a row, only the last one can be collected.
         """
-        place, picture = self._frame(frame)
+        place, image = self._frame(frame)
         with place.current():
-            self._matcher.enqueue(picture, place.stream)
+            self._matcher.enqueue(image, place.stream)
 
     def all_fit(self, height: int, width: int) -> None:
         """Raise ValueError, naming the first that does not, unless all templates fit into such frames."""
@@ -265,13 +265,13 @@ class Matcher(MatcherBase[_xcorr.Matcher]):
             Where the template does not fit, an empty one. As for `match_template`, it is on a GPU if the frame
             is. With a search region its first element is that region's first place.
         """
-        place, picture = self._frame(frame)
+        place, image = self._frame(frame)
         with place.current():
             _, _, width, height = self._matcher.places(template_index)
             if out is None:
                 out = place.empty((height, width), "f4")
             if width:
-                self._matcher.score(picture, template_index, place.target(out), place.stream)
+                self._matcher.score(image, template_index, place.target(out), place.stream)
             elif template_index >= len(self._templates):
                 raise ValueError(f"there is no template {template_index}")
         return out

@@ -51,15 +51,15 @@ class MultiMatcher(MatcherBase[_xcorr.MultiMatcher]):
         """Where it works: "cuda:0", "cuda:1", ..."""
         return tuple(name_of(device) for device in self._devices)
 
-    def _frame(self, frame: Any) -> tuple[Any, _xcorr.Picture]:
-        place, picture = super()._frame(frame)
+    def _frame(self, frame: Any) -> tuple[Any, _xcorr.Image]:
+        place, image = super()._frame(frame)
         place.wait()
-        return place, picture
+        return place, image
 
     def enqueue(self, frame: Any) -> None:
         """Begin to match a frame, which must not be changed until `collect` has returned."""
-        _, picture = self._frame(frame)
-        self._matcher.enqueue(picture)
+        _, image = self._frame(frame)
+        self._matcher.enqueue(image)
 
     def __reduce__(self) -> Any:
         """Pickles as what it was made of. Live templates do not."""

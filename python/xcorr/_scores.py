@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _xcorr
-from ._arrays import MASKS, MATCHED, host_picture
+from ._arrays import MASKS, MATCHED, host_image
 
 #: How many sizes of problems are kept ready.
 _KEPT = 4
@@ -21,14 +21,14 @@ class _Scorer:
     def __init__(self, device: _xcorr.Device, code: str, frame: tuple[int, int], template: tuple[int, int],
                  mask: np.ndarray | None) -> None:
         self._code, self._frame = code, frame
-        self._live = _xcorr.LiveTemplate(device, host_picture(np.zeros(template, code), "template", MATCHED))
+        self._live = _xcorr.LiveTemplate(device, host_image(np.zeros(template, code), "template", MATCHED))
         self._matcher = _xcorr.Matcher(device)
-        masks = [] if mask is None else [host_picture(mask, "mask", MASKS)]
+        masks = [] if mask is None else [host_image(mask, "mask", MASKS)]
         self._matcher.set_live_templates([self._live], masks)
         self._settings = _xcorr.MatchSettings()
         self._method = -1
 
-    def score(self, frame: _xcorr.Picture, template: _xcorr.Picture, method: int, out: _xcorr.Picture,
+    def score(self, frame: _xcorr.Image, template: _xcorr.Image, method: int, out: _xcorr.Image,
               stream: int) -> None:
         if method != self._method:
             self._settings.method = method
@@ -68,8 +68,8 @@ def clear_cache() -> None:
     _scorers.clear()
 
 
-def score(place: Any, frame: _xcorr.Picture, pattern: _xcorr.Picture, method: int, mask: np.ndarray | None,
-          target: _xcorr.Picture) -> None:
+def score(place: Any, frame: _xcorr.Image, pattern: _xcorr.Image, method: int, mask: np.ndarray | None,
+          target: _xcorr.Image) -> None:
     """Write what a template scores at every place of a frame, both of one type."""
     key = (place.device.ordinal, place.stream, frame.type, frame.height, frame.width, pattern.height,
            pattern.width, None if mask is None else (mask.shape, mask.dtype.str, mask.tobytes()))

@@ -20,7 +20,7 @@ using Bytes = Image<std::uint8_t>;
 class BankTest : public testing::TestWithParam<std::pair<const char*, Size>> {
  protected:
   /// Waves and a camera's noise; `seed`: of both.
-  Bytes picture(unsigned seed) const {
+  Bytes image(unsigned seed) const {
     std::mt19937 random(seed);
     std::normal_distribution<double> noise(0, 3);
     const double a = 0.05 + 0.01 * (seed % 5), b = 0.02 + 0.006 * (seed % 7);
@@ -104,10 +104,10 @@ class BankTest : public testing::TestWithParam<std::pair<const char*, Size>> {
 };
 
 TEST_P(BankTest, WhatIsThere) {
-  const Bytes first = picture(1);
+  const Bytes first = image(1);
   auto templates = cut(grained(first, 9, 4));
   // One that is not there, one that has no contrast, one that is there twice.
-  templates[2] = crop(picture(3), place(2));
+  templates[2] = crop(image(3), place(2));
   templates[3] = Bytes(side_, 77);
   Bytes twice = first;
   const Rect from = place(5);
@@ -118,7 +118,7 @@ TEST_P(BankTest, WhatIsThere) {
 }
 
 TEST_P(BankTest, Noise) {
-  const Bytes noise = random_image<std::uint8_t>(frame_, 5), shown = picture(1);
+  const Bytes noise = random_image<std::uint8_t>(frame_, 5), shown = image(1);
   auto templates = cut(noise);
   for (int i = 0; i < 3; ++i) templates[i] = crop(shown, place(i));
   expect_same(templates, {noise, shown, noise});
@@ -126,7 +126,7 @@ TEST_P(BankTest, Noise) {
 
 TEST_P(BankTest, FlatGround) {
   Bytes frame(frame_, 200);
-  const Bytes shown = picture(4);
+  const Bytes shown = image(4);
   for (int i = 0; i < 3; ++i) {
     const auto [x, y, width, height] = place(i);
     for (int v = 0; v < height; ++v)
@@ -136,7 +136,7 @@ TEST_P(BankTest, FlatGround) {
 }
 
 TEST_P(BankTest, LowThresholds) {
-  const Bytes frame = picture(2);
+  const Bytes frame = image(2);
   for (const double threshold : {-1.0, 0.0, 0.02, 0.9})
     expect_same(cut(grained(frame, 3, 20)), {frame}, threshold);
 }

@@ -101,7 +101,7 @@ TEST_P(ContrastTest, InvertedCopies) {
       EXPECT_NEAR(peaks[0].x, x, subpixel == Subpixel::quadratic ? 0.3 : 0.01);
       EXPECT_NEAR(peaks[0].y, y, subpixel == Subpixel::quadratic ? 0.3 : 0.01);
       EXPECT_EQ(peaks[0].score, 1);
-      EXPECT_EQ(peaks[0].closeness, 1);
+      EXPECT_EQ(peaks[0].similarity, 1);
       EXPECT_EQ(peaks[0].inverted, inverted);
     }
     const auto both = found(Polarity::either);

@@ -2,7 +2,7 @@
 //
 // The six methods of the oracle and of score.hpp against numbers computed with numpy.
 #include "definition.hpp"
-#include "stages/score.hpp"
+#include "stages/match/score.hpp"
 
 namespace api {
 namespace {

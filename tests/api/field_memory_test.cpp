@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What displacement fields of large pictures take of memory, which is bounded a pixel, and that
+// What displacement fields of large images take of memory, which is bounded a pixel, and that
 // what is made in bands to that end has no seams.
 #include "../address_space.hpp"
 #include "field_test.hpp"
 #include "select/select.hpp"
-#include "stages/displace.hpp"
-#include "stages/spline.hpp"
+#include "stages/fields/spline.hpp"
+#include "stages/fields/window_search.hpp"
 
 namespace api {
 namespace {
@@ -29,7 +29,7 @@ TEST(FieldMemory, OfALargePair) {
   const struct {
     const char* name;
     FieldSettings settings;
-    double most;  ///< bytes a pixel: pictures 1 each, their splines 4, deformed ones 1, and vectors
+    double most;  ///< bytes a pixel: images 1 each, their splines 4, deformed ones 1, and vectors
   } rows[] = {
       {"one pass", passes({}, {32}), 3},
       {"three passes", passes({}, {64, 32, 32}), 4.5},
@@ -56,19 +56,19 @@ TEST(FieldMemory, WorkspacesAreOfBands) {
       return variant.ok() ? variant.value()->workspace_bytes(problem, device) : 0;
     };
     for (const bool grid : {false, true}) {
-      std::size_t displace[2], spline[2];
+      std::size_t window_search[2], spline[2];
       for (const int i : {0, 1}) {
         const Size size{large.width, large.height << i};
-        stage::Displace::Problem p{size, size.width, size.width};
+        stage::WindowSearch::Problem p{size, size.width, size.width};
         p.columns = size.width / 16 - 1;
         p.spacing = grid ? 16 : 0;
         p.count = p.columns * (size.height / 16 - 1);
-        displace[i] = bytes_of.template operator()<stage::Displace>(p);
+        window_search[i] = bytes_of.template operator()<stage::WindowSearch>(p);
         spline[i] = bytes_of.template operator()<stage::Spline>({size, size.width});
       }
-      EXPECT_EQ(displace[0], displace[1]) << name_of(backend);
+      EXPECT_EQ(window_search[0], window_search[1]) << name_of(backend);
       EXPECT_EQ(spline[0], spline[1]) << name_of(backend);
-      EXPECT_LT(displace[0], 5e8) << name_of(backend);
+      EXPECT_LT(window_search[0], 5e8) << name_of(backend);
       EXPECT_LT(spline[0], 3e8) << name_of(backend);
     }
   }
@@ -76,13 +76,13 @@ TEST(FieldMemory, WorkspacesAreOfBands) {
 
 TEST(FieldMemory, BandsOfSplinesHaveNoSeams) {
   const Size size{4200, 4100};  // more than a band
-  const Bytes picture = random_image<std::uint8_t>(size, 3);
+  const Bytes image = random_image<std::uint8_t>(size, 3);
   const auto coefficients_of = [&](int from) {
     const stage::Spline::Problem p{{size.width, size.height - from}, size.width};
     const auto* variant = select_variant<stage::Spline>(p, Device{}).value();
     std::vector<std::byte> workspace(variant->workspace_bytes(p, Device{}));
     std::vector<float> to(static_cast<std::size_t>(p.size.area()));
-    const auto* pixels = picture.data.data() + std::int64_t{from} * size.width;
+    const auto* pixels = image.data.data() + std::int64_t{from} * size.width;
     EXPECT_TRUE(
         variant->launch(p, Device{}, {{workspace.data(), {}}, pixels, to.data()}, nullptr).ok());
     return to;

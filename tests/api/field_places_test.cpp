@@ -8,8 +8,8 @@
 #include <limits>
 #include <random>
 
+#include "fields/neighbours.hpp"
 #include "fields/pairs.hpp"
-#include "match/fields/links.hpp"
 #include "support.hpp"
 
 namespace api {
@@ -181,7 +181,7 @@ TEST_P(FieldPlacesTest, PlacesThatCannotBe) {
     return made.ok() ? "" : made.status().message();
   };
   EXPECT_EQ(said({15.5F, 175.5F}), "");
-  EXPECT_EQ(said({14, 100}), "the window at 14.000000, 100.000000 is not inside the picture");
+  EXPECT_EQ(said({14, 100}), "the window at 14.000000, 100.000000 is not inside the image");
   EXPECT_NE(said({100, 177}), "");
   EXPECT_NE(said({std::numeric_limits<float>::quiet_NaN(), 100}), "");
   EXPECT_NE(said({100, -std::numeric_limits<float>::infinity()}), "");
@@ -195,32 +195,32 @@ TEST_P(FieldPlacesTest, PlacesThatCannotBe) {
 
 // ---- neighbours -----------------------------------------------------------------------------
 
-TEST(FieldLinks, AreToTheNearestAndGiveThePlanesSlopes) {
+TEST(FieldNeighbours, AreToTheNearestAndGiveThePlanesSlopes) {
   for (const bool tall : {false, true}) {
     std::mt19937 random(13);
-    std::vector<FieldWindow> windows;
+    std::vector<InterrogationWindow> windows;
     for (int i = 0; i < 200; ++i) {
       const int a = static_cast<int>(random() % 900), b = static_cast<int>(random() % 300);
-      windows.push_back(tall ? FieldWindow{b, a} : FieldWindow{a, b});
+      windows.push_back(tall ? InterrogationWindow{b, a} : InterrogationWindow{a, b});
     }
     const auto distance = [&](int i, int k) {
       return std::hypot(windows[i].x - windows[k].x, windows[i].y - windows[k].y);
     };
-    const std::vector<FieldLinks> links = links_between(windows);
+    const std::vector<FieldNeighbours> neighbours = neighbours_between(windows);
     for (int i = 0; i < 200; ++i) {
       std::vector<double> nearest;
       for (int k = 0; k < 200; ++k)
         if (k != i) nearest.push_back(distance(i, k));
       std::ranges::sort(nearest);
       double by_x = 0, by_y = 0;
-      for (int k = 0; k < FieldLinks::most; ++k) {
-        const int node = links[i].node[k];
+      for (int k = 0; k < FieldNeighbours::most; ++k) {
+        const int node = neighbours[i].node[k];
         ASSERT_GE(node, 0);
         EXPECT_EQ(distance(i, node), nearest[k]);
         const double change = 0.3 * (windows[node].x - windows[i].x) -  //
                               0.7 * (windows[node].y - windows[i].y);
-        by_x += links[i].by_x[k] * change;
-        by_y += links[i].by_y[k] * change;
+        by_x += neighbours[i].by_x[k] * change;
+        by_y += neighbours[i].by_y[k] * change;
       }
       EXPECT_NEAR(by_x, 0.3, 1e-4);
       EXPECT_NEAR(by_y, -0.7, 1e-4);
@@ -228,11 +228,11 @@ TEST(FieldLinks, AreToTheNearestAndGiveThePlanesSlopes) {
   }
 }
 
-TEST(FieldLinks, OfFewWindows) {
-  const std::vector<FieldWindow> one = {{5, 5}}, line = {{10, 10}, {20, 10}, {30, 10}};
-  const FieldLinks alone = links_between(one)[0];
+TEST(FieldNeighbours, OfFewWindows) {
+  const std::vector<InterrogationWindow> one = {{5, 5}}, line = {{10, 10}, {20, 10}, {30, 10}};
+  const FieldNeighbours alone = neighbours_between(one)[0];
   for (const int node : alone.node) EXPECT_EQ(node, -1);
-  const FieldLinks middle = links_between(line)[1];
+  const FieldNeighbours middle = neighbours_between(line)[1];
   EXPECT_EQ(middle.node[0] + middle.node[1], 2);
   EXPECT_EQ(middle.node[2], -1);
   for (const float weight : middle.by_x) EXPECT_EQ(weight, 0) << "nothing is known across";

@@ -37,14 +37,14 @@ TEST_P(FieldTest, GridIsCentred) {
   settings.subpixel = FieldSubpixel::none;
   FieldMatcher matcher = make(settings, {100, 47});
   EXPECT_EQ(matcher.grid(), (Size{3, 2}));
-  const Bytes picture = random_image<std::uint8_t>({100, 47}, 1);
+  const Bytes image = random_image<std::uint8_t>({100, 47}, 1);
   std::vector<FieldVector> v;
-  ASSERT_TRUE(matcher.match(picture.view(), picture.view(), v).ok());
+  ASSERT_TRUE(matcher.match(image.view(), image.view(), v).ok());
   EXPECT_EQ(v[0].x, 12 + 7.5F);
   EXPECT_EQ(v[0].y, 0 + 7.5F);
   EXPECT_EQ(v[5].x, 72 + 7.5F);
   EXPECT_EQ(v[5].y, 30 + 7.5F);
-  for (const FieldVector& one : v) EXPECT_EQ(one.dx, 0) << "at the picture's edge, too";
+  for (const FieldVector& one : v) EXPECT_EQ(one.dx, 0) << "at the image's edge, too";
 }
 
 TEST_P(FieldTest, PartsOfAPixel) {
@@ -65,7 +65,7 @@ TEST_P(FieldTest, LeastSquaresOfParticles) {
   EXPECT_EQ(stretched.not_ok, 0);
 }
 
-/// What they say of their own errors: also of smoothed pictures, whose noise hangs together.
+/// What they say of their own errors: also of smoothed images, whose noise hangs together.
 TEST_P(FieldTest, SigmaIsHowFarOffTheyAre) {
   FieldSettings settings = least_squares(1);
   for (const Pair& pair : {fields::particles(size, fields::uniform(3.4, -1.7), {}, 2),
@@ -161,7 +161,7 @@ TEST_P(FieldTest, TheMiddleOfTheWay) {
   EXPECT_LT(errors_of(match(pair, settings), motion).rms, 0.05);
 }
 
-TEST_P(FieldTest, DeformedPicturesComeCloser) {
+TEST_P(FieldTest, DeformedImagesComeCloser) {
   const Pair pair = fields::particles(size, fields::vortices(4, 256), {.lost = 0.05}, 3);
   FieldSettings settings;
   settings.windows = {64, 32, 32};
@@ -177,7 +177,7 @@ TEST_P(FieldTest, DeformedPicturesComeCloser) {
   EXPECT_LT(errors(pair, settings).rms, 0.06);
 }
 
-TEST_P(FieldTest, SmoothedPicturesPreferPartsOfAPixelLess) {
+TEST_P(FieldTest, SmoothedImagesPreferPartsOfAPixelLess) {
   FieldSettings settings = least_squares(0);
   settings.spline_degree = 3;
   double rough = 0, smooth = 0;
@@ -192,7 +192,7 @@ TEST_P(FieldTest, SmoothedPicturesPreferPartsOfAPixelLess) {
   EXPECT_LT(smooth, 0.7 * rough);
 }
 
-TEST_P(FieldTest, DeformedPicturesPreferNoPartOfAPixel) {
+TEST_P(FieldTest, DeformedImagesPreferNoPartOfAPixel) {
   FieldSettings settings;
   settings.windows = {32, 32};
   double moved = 0, deformed = 0;
@@ -207,7 +207,7 @@ TEST_P(FieldTest, DeformedPicturesPreferNoPartOfAPixel) {
   EXPECT_LT(deformed, 0.007);
 }
 
-TEST_P(FieldTest, DeformedPicturesUnderAMask) {
+TEST_P(FieldTest, DeformedImagesUnderAMask) {
   Pair pair = fields::particles(size, fields::vortices(3, 256), {}, 9);
   const Bytes noise = random_image<std::uint8_t>(size, 4);
   Bytes mask(size);
@@ -216,8 +216,8 @@ TEST_P(FieldTest, DeformedPicturesUnderAMask) {
     for (int x = 0; x < size.width; ++x) {
       mask.at(x, y) = counts(static_cast<float>(x), static_cast<float>(y));
       // Dirt that stays where it is.
-      for (Picture* picture : {&pair.first, &pair.second})
-        if (!mask.at(x, y)) picture->pixels[std::size_t(y) * size.width + x] = noise.at(x, y);
+      for (GrayImage* image : {&pair.first, &pair.second})
+        if (!mask.at(x, y)) image->pixels[std::size_t(y) * size.width + x] = noise.at(x, y);
     }
   FieldSettings settings;
   settings.windows = {32, 32, 32};
@@ -234,7 +234,7 @@ TEST_P(FieldTest, DeformedPicturesUnderAMask) {
   EXPECT_GT(errors(pair, settings).rms, 0.5) << "what the mask is for";
 }
 
-TEST_P(FieldTest, WhatLeavesADeformedPictureIsNotFound) {
+TEST_P(FieldTest, WhatLeavesADeformedImageIsNotFound) {
   const Pair pair = fields::particles(size, fields::uniform(24, 0), {}, 3);
   FieldSettings settings;
   settings.windows = {32, 16, 16};
@@ -250,7 +250,7 @@ TEST_P(FieldTest, WhatLeavesADeformedPictureIsNotFound) {
   EXPECT_GT(gone, 20);
 }
 
-TEST_P(FieldTest, DeformedPicturesShowTheMiddleOfTheWay) {
+TEST_P(FieldTest, DeformedImagesShowTheMiddleOfTheWay) {
   const fields::Motion motion = [](fields::Point p) { return fields::Point{p.x / 16 - 4, 2}; };
   const Pair pair = fields::particles(size, motion, {}, 7);
   FieldSettings settings;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Displacement fields of pairs whose truth is known because both pictures are drawn from the same
+// Displacement fields of pairs whose truth is known because both images are drawn from the same
 // places (bench/fields/pairs.hpp): what their tests have in common.
 #pragma once
 
@@ -15,8 +15,8 @@
 namespace api {
 
 using Bytes = Image<std::uint8_t>;
+using fields::GrayImage;
 using fields::Pair;
-using fields::Picture;
 
 inline constexpr Size size{256, 192};
 
@@ -28,7 +28,7 @@ inline FieldSettings least_squares(int order, int window = 33) {
   return s;
 }
 
-/// Of the vectors at least `margin` pixels from the picture's edges.
+/// Of the vectors at least `margin` pixels from the image's edges.
 struct Errors {
   double rms = 0, mean_x = 0, mean_y = 0, sigma = 0;
   int count = 0, not_ok = 0;
@@ -40,9 +40,8 @@ class FieldTest : public testing::TestWithParam<Backend> {
  protected:
   void SetUp() override { open(GetParam(), device); }
 
-  FieldMatcher make(const FieldSettings& settings, Size picture = size,
-                    const MatrixView& mask = {}) {
-    auto made = FieldMatcher::make(device, picture, settings, mask);
+  FieldMatcher make(const FieldSettings& settings, Size image = size, const MatrixView& mask = {}) {
+    auto made = FieldMatcher::make(device, image, settings, mask);
     EXPECT_TRUE(made.ok()) << made.status().message();
     return std::move(made.value());
   }
@@ -97,7 +96,7 @@ class FieldTest : public testing::TestWithParam<Backend> {
     return errors_of(match(pair, settings), pair.truth);
   }
 
-  /// The pictures show the same random pixels, (dx, dy) apart.
+  /// The images show the same random pixels, (dx, dy) apart.
   struct Shifted {
     Bytes first, second;
 

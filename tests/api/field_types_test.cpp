@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Displacement fields of pictures of 16 bits and of floats: what pictures of bytes have, and what
+// Displacement fields of images of 16 bits and of floats: what images of bytes have, and what
 // these could not hold.
 #include <limits>
 
@@ -11,14 +11,14 @@ namespace {
 
 class FieldTypesTest : public FieldTest {
  protected:
-  /// The same picture in another type: pixels times a factor, and something added.
+  /// The same image in another type: pixels times a factor, and something added.
   template <class T>
-  static Image<T> as(const Picture& picture, double factor, double offset) {
-    Image<T> image(picture.size);
-    for (int y = 0; y < picture.size.height; ++y)
-      for (int x = 0; x < picture.size.width; ++x)
-        image.at(x, y) = static_cast<T>(
-            offset + factor * picture.pixels[std::size_t(y) * picture.size.width + x]);
+  static Image<T> as(const GrayImage& from, double factor, double offset) {
+    Image<T> image(from.size);
+    for (int y = 0; y < from.size.height; ++y)
+      for (int x = 0; x < from.size.width; ++x)
+        image.at(x, y) =
+            static_cast<T>(offset + factor * from.pixels[std::size_t(y) * from.size.width + x]);
     return image;
   }
 
@@ -32,7 +32,7 @@ class FieldTypesTest : public FieldTest {
     const Image<T> second = as<T>(pair.second, factor, offset);
     const auto made = match(first.view(), second.view(), settings, mask);
     ASSERT_EQ(right.size(), made.size());
-    // Deformed pictures of bytes are rounded more.
+    // Deformed images of bytes are rounded more.
     const double bound = settings.deformation ? 0.05 : 2e-3;
     int differ = 0;
     for (std::size_t i = 0; i < right.size(); ++i) {

@@ -77,7 +77,7 @@ TEST_P(FieldTest, Smoothing) {
       double sum = 0;
       int count = 0;
       for (const FieldVector& v : match(pair, settings)) {
-        // Away from the rim, where windows leave the picture.
+        // Away from the rim, where windows leave the image.
         if (v.x > 190 || v.y < 70 || v.status != FieldStatus::ok) continue;
         sum += (v.dx - 3.4) * (v.dx - 3.4) + (v.dy + 1.7) * (v.dy + 1.7);
         ++count;
@@ -91,7 +91,7 @@ TEST_P(FieldTest, Smoothing) {
 }
 
 /// As by hand, which every device does alike.
-TEST_P(FieldTest, PrefilteredPictures) {
+TEST_P(FieldTest, PrefilteredImages) {
   const Pair pair = fields::particles(size, fields::vortices(3, 200), {}, 4);
   FieldSettings settings = least_squares(1);
   settings.prefilter_sigma = 0.6;
@@ -102,10 +102,9 @@ TEST_P(FieldTest, PrefilteredPictures) {
   auto filter = Filter::create(dense_filter(ElementType::u8, size, weights), cpu);
   ASSERT_TRUE(filter.ok()) << filter.status().message();
   std::vector<std::byte> workspace(filter.value().workspace_bytes() + 1);
-  const auto smoothed = [&](const Picture& picture) {
+  const auto smoothed = [&](const GrayImage& image) {
     Bytes to(size);
-    const Status s =
-        filter.value().run(picture.pixels.data(), to.data.data(), workspace.data(), {});
+    const Status s = filter.value().run(image.pixels.data(), to.data.data(), workspace.data(), {});
     EXPECT_TRUE(s.ok()) << s.message();
     return to;
   };
@@ -260,7 +259,7 @@ TEST_P(FieldTest, SettingsThatCannotBe) {
   refused([](S& s) { s.windows = {3}; }, bad, "4 to 256 pixels along a side, not 3");
   refused([](S& s) { s.windows = {257}; }, bad, "not 257");
   refused([](S& s) { s.windows = {32, 64}; }, bad, "must not grow from pass to pass: 64 after 32");
-  refused([](S& s) { s.windows = {200}; }, bad, "larger than the picture of 256x192");
+  refused([](S& s) { s.windows = {200}; }, bad, "larger than the image of 256x192");
   refused([](S& s) { s.spacing = 0; }, bad, "spacing");
   refused([](S& s) { s.search_range = 0; }, bad, "search_range");
   refused([](S& s) { s.later_range = 65; }, bad, "later_range");
@@ -281,7 +280,7 @@ TEST_P(FieldTest, SettingsThatCannotBe) {
   EXPECT_FALSE(FieldMatcher::make(device, size, {}, floats.view()).ok());
 }
 
-TEST_P(FieldTest, PicturesThatCannotBe) {
+TEST_P(FieldTest, ImagesThatCannotBe) {
   FieldMatcher matcher = make({});
   const Bytes right(size, 1), smaller({size.width - 1, size.height}, 1);
   const Image<float> floats(size);

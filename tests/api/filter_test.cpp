@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The separable filter by itself, through every variant, against literal values; and as the
-// prefilter of matches, which find the same as in pictures smoothed beforehand.
+// prefilter of matches, which find the same as in images smoothed beforehand.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "oracle/oracle.hpp"
-#include "stages/filter.hpp"
+#include "stages/image/filter.hpp"
 #include "support.hpp"
 
 namespace api {
@@ -29,7 +29,7 @@ class FilterTest : public TargetTest {
  protected:
   /// Empty where the variant does not support these weights.
   template <class T>
-  std::vector<T> filter(const FilterProblem& problem, const std::vector<T>& pictures) {
+  std::vector<T> filter(const FilterProblem& problem, const std::vector<T>& images) {
     auto made = Filter::create(problem, device, kernel());
     if (!made.ok()) {
       EXPECT_EQ(made.status().code(), Code::unsupported) << made.status().message();
@@ -39,7 +39,7 @@ class FilterTest : public TargetTest {
     EXPECT_EQ(plan.kernel(), kernel());
     std::vector<T> out(static_cast<std::size_t>(problem.count * problem.region.size().area()));
     const std::size_t bytes = out.size() * sizeof(T);
-    const Block from = upload(device, pictures.data(), pictures.size() * sizeof(T));
+    const Block from = upload(device, images.data(), images.size() * sizeof(T));
     const Block to = upload(device, out.data(), bytes);
     const Block workspace = std::move(Block::make(device.backend, plan.workspace_bytes()).value());
     EXPECT_TRUE(plan.run(from.data(), to.data(), workspace.data()).ok());
@@ -52,10 +52,10 @@ class FilterTest : public TargetTest {
 
   template <class T>
   void expect_filtered(Size size, const AxisWeights& across, const AxisWeights& down,
-                       const std::vector<T>& picture, const std::vector<T>& expected) {
+                       const std::vector<T>& image, const std::vector<T>& expected) {
     FilterProblem problem = dense_filter(element_type<T>, size, across);
     problem.down = down;
-    const auto got = filter(problem, picture);
+    const auto got = filter(problem, image);
     if (got.empty()) return;
     EXPECT_EQ(got, expected);
   }
@@ -108,14 +108,14 @@ TEST_P(FilterTest, WhatIsFlatStaysSo) {
 }
 
 TEST_P(FilterTest, APartIsThatPartOfTheWhole) {
-  const auto picture = random_image<std::uint8_t>({90, 70}, 3);
-  FilterProblem problem = dense_filter(ElementType::u8, picture.size, gaussian_weights(2).value());
-  const auto whole = filter(problem, picture.data);
+  const auto image = random_image<std::uint8_t>({90, 70}, 3);
+  FilterProblem problem = dense_filter(ElementType::u8, image.size, gaussian_weights(2).value());
+  const auto whole = filter(problem, image.data);
   if (whole.empty()) return;
   for (const Rect part : {Rect{0, 0, 9, 11}, Rect{40, 5, 50, 65}, Rect{89, 69, 1, 1}}) {
     problem.region = part;
-    const auto got = filter(problem, picture.data);
-    const Image<std::uint8_t> filtered(picture.size, whole);
+    const auto got = filter(problem, image.data);
+    const Image<std::uint8_t> filtered(image.size, whole);
     EXPECT_EQ(got, crop(filtered, part).data);
   }
 }
@@ -175,16 +175,16 @@ TEST(Filter, MalformedProblemsAreRefused) {
 
 // ---- as a prefilter -------------------------------------------------------------------------
 
-/// The picture smoothed by the oracle.
+/// The image smoothed by the oracle.
 template <class T>
-Image<T> smooth(const Image<T>& picture, double sigma) {
-  Image<T> out(picture.size);
+Image<T> smooth(const Image<T>& image, double sigma) {
+  Image<T> out(image.size);
   const FilterProblem p =
-      dense_filter(element_type<T>, picture.size, gaussian_weights(sigma).value());
+      dense_filter(element_type<T>, image.size, gaussian_weights(sigma).value());
   const FilterWeights weights = filter_weights(p.type, p.across, p.down, p.sums).value();
   const stage::Filter::Problem problem{p.type,   p.size, p.region, p.count, p.pitch,
                                        p.stride, 0,      0,        &weights};
-  const stage::Filter::Buffers buffers{{}, picture.data.data(), out.data.data()};
+  const stage::Filter::Buffers buffers{{}, image.data.data(), out.data.data()};
   const auto oracle = oracle::variant_for<stage::Filter>(problem);
   EXPECT_TRUE(oracle.value()->launch(problem, Device(), buffers, nullptr).ok());
   return out;
@@ -193,7 +193,7 @@ Image<T> smooth(const Image<T>& picture, double sigma) {
 class PrefilterTest : public TargetTest {};
 INSTANTIATE_TEST_SUITE_P(Kernels, PrefilterTest, testing::ValuesIn(targets()), name_of);
 
-TEST_P(PrefilterTest, MatchesSmoothedPictures) {
+TEST_P(PrefilterTest, MatchesSmoothedImages) {
   const auto frame = random_image<std::uint8_t>({110, 80}, 21);
   const std::vector bank{crop(frame, {20, 10, 16, 12}), crop(frame, {60, 40, 9, 15})};
   for (const double sigma : {0.5, 1.0, 2.0}) {

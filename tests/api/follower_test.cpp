@@ -78,22 +78,22 @@ struct Followed : testing::TestWithParam<FollowBy> {
 
   /// The only target after the next frame.
   void see(std::optional<Rect> at) {
-    const Gray picture = frame(at);
+    const Gray image = frame(at);
     ++number;
     std::vector<Peak> peaks;
     if (follower.whole_frame_due()) {
-      ASSERT_TRUE(matcher.enqueue(picture.view()).ok());
+      ASSERT_TRUE(matcher.enqueue(image.view()).ok());
       ASSERT_TRUE(matcher.collect(peaks).ok());
     }
     std::vector<std::vector<Peak>> of_windows;
-    ASSERT_TRUE(windows.enqueue(picture.view(), expected()).ok());
+    ASSERT_TRUE(windows.enqueue(image.view(), expected()).ok());
     ASSERT_TRUE(windows.collect(of_windows).ok());
     for (const auto& more : of_windows) peaks.insert(peaks.end(), more.begin(), more.end());
     const std::vector<TargetBox> places = follower.places_for_filters(number, peaks);
-    std::vector<Sight> sights;
-    ASSERT_TRUE(filters.locate(picture.view(), places, sights).ok());
-    follower.update(number, peaks, places, sights);
-    ASSERT_TRUE(filters.train(picture.view(), follower.lessons()).ok());
+    std::vector<FilterDetection> filter_detections;
+    ASSERT_TRUE(filters.locate(image.view(), places, filter_detections).ok());
+    follower.update(number, peaks, places, filter_detections);
+    ASSERT_TRUE(filters.train(image.view(), follower.training_samples()).ok());
     filters.keep_only(follower.ids());
     for (const TargetEvent& event : follower.take_events()) events.push_back(event.event);
   }

@@ -45,7 +45,7 @@ class LivePosesTest : public testing::TestWithParam<Backend> {
     ASSERT_EQ(got.size(), expected.size());
     for (std::size_t i = 0; i < got.size(); ++i) {
       EXPECT_EQ(got[i].score, expected[i].score);
-      EXPECT_EQ(got[i].closeness, expected[i].closeness);
+      EXPECT_EQ(got[i].similarity, expected[i].similarity);
       EXPECT_EQ(got[i].pose.center_x, expected[i].pose.center_x);
       EXPECT_EQ(got[i].pose.center_y, expected[i].pose.center_y);
       EXPECT_EQ(got[i].pose.angle, expected[i].pose.angle);
@@ -131,7 +131,7 @@ TEST_P(LivePosesTest, AtFullSize) {
   follow(scene_of(1), scene_of(5), settings, nullptr);
 }
 
-/// Only pictures near the pose are made anew: those that are searched later are too, by then.
+/// Only images near the pose are made anew: those that are searched later are too, by then.
 TEST_P(LivePosesTest, OfAVicinityThatMoves) {
   const Scene first = scene_of(1), second = scene_of(5);
   const Bytes pattern = second.pattern(), frame = second.frame({170, 130});

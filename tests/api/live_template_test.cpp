@@ -51,8 +51,8 @@ class LiveTemplateTest : public TargetTest {
     return made.value();
   }
   template <class T>
-  void blend(LiveTemplate& live, const Image<T>& picture, int x, int y, double weight) {
-    const Status status = live.blend(picture.view(), x, y, weight);
+  void blend(LiveTemplate& live, const Image<T>& image, int x, int y, double weight) {
+    const Status status = live.blend(image.view(), x, y, weight);
     ASSERT_TRUE(status.ok()) << status.message();
     ASSERT_TRUE(live.wait().ok());
   }
@@ -70,9 +70,9 @@ class LiveTemplateTest : public TargetTest {
     return std::move(matcher.value());
   }
   template <class T>
-  std::vector<Peak> run(Matcher& matcher, const Image<T>& picture) {
+  std::vector<Peak> run(Matcher& matcher, const Image<T>& image) {
     std::vector<Peak> peaks;
-    const Status status = matcher.enqueue(picture.view());
+    const Status status = matcher.enqueue(image.view());
     EXPECT_TRUE(status.ok()) << status.message();
     EXPECT_TRUE(matcher.collect(peaks).ok());
     return peaks;
@@ -83,17 +83,17 @@ class LiveTemplateTest : public TargetTest {
   /// of these pixels.
   template <class T>
   void follow(MatchSettings s, double tolerance) {
-    const auto picture = random_image<T>({60, 44}, 3), later = random_image<T>({60, 44}, 4);
-    std::vector bank{crop(picture, {5, 6, 11, 9}), crop(picture, {20, 10, 11, 9}),
-                     crop(picture, {41, 30, 7, 12})};
+    const auto image = random_image<T>({60, 44}, 3), later = random_image<T>({60, 44}, 4);
+    std::vector bank{crop(image, {5, 6, 11, 9}), crop(image, {20, 10, 11, 9}),
+                     crop(image, {41, 30, 7, 12})};
     const std::vector live{make(bank[0]), make(bank[1]), make(bank[2])};
     Matcher each = matcher_of({live[0], live[1], live[2]});
     Matcher some = matcher_of({live[1], live[0]});
     Average<T> average(bank[1]);
     s.max_peaks = 2;
     s.threshold = -1;
-    ASSERT_TRUE(prepare(each, element_type<T>, picture.size, s).ok());
-    ASSERT_TRUE(prepare(some, element_type<T>, picture.size, s).ok());
+    ASSERT_TRUE(prepare(each, element_type<T>, image.size, s).ok());
+    ASSERT_TRUE(prepare(some, element_type<T>, image.size, s).ok());
     for (int i = 0; i < 6; ++i) {
       const float weight = i == 3 ? 1 : 0.13f * float(i);
       blend(*live[1], later, 3 * i, 2 * i, weight);
@@ -261,22 +261,22 @@ TEST_P(LiveTemplateTest, BanksThatCannotBeKeepTheOldOne) {
   }
 }
 
-TEST_P(LiveTemplateTest, ClosenessIsTheThresholdReached) {
+TEST_P(LiveTemplateTest, SimilarityIsTheThresholdReached) {
   for (const MethodInfo& method : methods()) {
     MatchSettings s = settings(method.method);
     s.threshold = 0.2;
     const auto found = match(device, pattern, frame, s);
     ASSERT_EQ(found.size(), 1u) << method.name;
-    EXPECT_NEAR(found[0].closeness, 1, 1e-6) << method.name;
+    EXPECT_NEAR(found[0].similarity, 1, 1e-6) << method.name;
     Bytes other = frame;
     for (int i = 0; i < 36; ++i) {  // half the contrast
       std::uint8_t& pixel = other.at(20 + i % 9, 10 + i / 9);
       pixel = static_cast<std::uint8_t>((pixel + 127) / 2);
     }
-    const double closeness = match(device, pattern, other, s).at(0).closeness;
-    s.threshold = closeness - 1e-6;
+    const double similarity = match(device, pattern, other, s).at(0).similarity;
+    s.threshold = similarity - 1e-6;
     EXPECT_EQ(match(device, pattern, other, s).size(), 1u) << method.name;
-    s.threshold = closeness + 1e-6;
+    s.threshold = similarity + 1e-6;
     EXPECT_TRUE(match(device, pattern, other, s).empty()) << method.name;
   }
 }

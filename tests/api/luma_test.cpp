@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Pixels that are more than luma: the conversion against its definition, on every backend and for
-// every alignment of a picture; matches in such frames against those in their luma.
+// every alignment of an image; matches in such frames against those in their luma.
 #include <cmath>
 
 #include <xcorr/image.hpp>
 #include <xcorr/match.hpp>
 
-#include "stages/luma.hpp"
+#include "stages/image/luma.hpp"
 #include "support.hpp"
 
 namespace api {

@@ -28,10 +28,10 @@ Bytes disc(Size size) {
 
 /// Puts the pixels that count into other surroundings: noise everywhere else.
 template <class T>
-Image<T> in_clutter(const Image<T>& picture, const Bytes& mask, unsigned seed) {
-  Image<T> changed = random_image<T>(picture.size, seed);
-  for (std::size_t i = 0; i < picture.data.size(); ++i)
-    if (mask.data[i]) changed.data[i] = picture.data[i];
+Image<T> in_clutter(const Image<T>& image, const Bytes& mask, unsigned seed) {
+  Image<T> changed = random_image<T>(image.size, seed);
+  for (std::size_t i = 0; i < image.data.size(); ++i)
+    if (mask.data[i]) changed.data[i] = image.data[i];
   return changed;
 }
 
@@ -91,7 +91,7 @@ TEST_P(MaskTest, CopiesAreFoundInClutter) {
   EXPECT_EQ(peaks[0].x, 31);
   EXPECT_EQ(peaks[0].y, 17);
   EXPECT_EQ(peaks[0].score, 1);
-  EXPECT_EQ(peaks[0].closeness, 1);
+  EXPECT_EQ(peaks[0].similarity, 1);
 }
 
 /// A window that is flat where pixels count matches nothing, whatever lies elsewhere.

@@ -151,7 +151,7 @@ TEST_P(MatchTest, SuppressedPeaksSuppressNone) {
 
 /// Copies of a pattern side by side, and half of it between them: what matches half is no obstacle
 /// to what matches wholly but less well.
-TEST_P(MatchTest, ManyNearPeaksOfAPicture) {
+TEST_P(MatchTest, ManyNearPeaksOfAnImage) {
   const auto pattern = random_image<std::uint8_t>({20, 18}, 12);
   const auto fine = random_image<std::uint8_t>({40, 30}, 5);
   Bytes frame({160, 120});

@@ -8,7 +8,7 @@
 #include <bit>
 #include <memory>
 
-#include "match/share_out.hpp"
+#include "match/balance_templates.hpp"
 #include "support.hpp"
 
 namespace api {
@@ -18,16 +18,16 @@ using Bytes = Image<std::uint8_t>;
 using Shares = std::vector<std::vector<std::uint32_t>>;
 
 Shares shared(std::vector<std::int64_t> costs, std::size_t shares) {
-  return share_out(costs, shares);
+  return balance_templates(costs, shares);
 }
 
-TEST(ShareOutTest, EqualCostsAreDealtOutInTurn) {
+TEST(BalanceTemplatesTest, EqualCostsAreDealtOutInTurn) {
   EXPECT_EQ(shared({4, 4, 4, 4, 4}, 2), (Shares{{0, 2, 4}, {1, 3}}));
   EXPECT_EQ(shared({4, 4}, 3), (Shares{{0}, {1}, {}}));
   EXPECT_EQ(shared({}, 2), (Shares{{}, {}}));
 }
 
-TEST(ShareOutTest, OneThatCostsMuchIsAlone) {
+TEST(BalanceTemplatesTest, OneThatCostsMuchIsAlone) {
   EXPECT_EQ(shared({1, 2, 10, 1, 3}, 2), (Shares{{2}, {0, 1, 3, 4}}));
 }
 
@@ -35,13 +35,13 @@ const Bytes frame = random_image<std::uint8_t>({120, 96}, 1);
 
 /// Templates of three sizes, mixed, some of them with a mask; each is in the frame.
 struct Templates {
-  std::vector<Bytes> pictures, masks;
+  std::vector<Bytes> images, masks;
 
   explicit Templates(int count, bool masked = false) {
     constexpr Size sizes[] = {{16, 12}, {9, 9}, {31, 20}};
     for (int i = 0; i < count; ++i) {
       const Size size = sizes[i % 3];
-      pictures.push_back(crop(frame, {(i * 13) % 80, (i * 29) % 70, size.width, size.height}));
+      images.push_back(crop(frame, {(i * 13) % 80, (i * 29) % 70, size.width, size.height}));
       masks.emplace_back(size, std::uint8_t{1});
       if (masked && i % 2) masks.back().at(2 + i % 3, 3) = 0;
     }
@@ -52,7 +52,7 @@ struct Templates {
     for (const Bytes& image : images) views.push_back(image.view());
     return views;
   }
-  std::vector<MatrixView> views() const { return views_of(pictures); }
+  std::vector<MatrixView> views() const { return views_of(images); }
   std::vector<MatrixView> mask_views() const { return views_of(masks); }
 };
 
@@ -92,7 +92,7 @@ void expect_identical(const std::vector<Peak>& got, const std::vector<Peak>& exp
     EXPECT_EQ(a.inverted, b.inverted) << i;
     for (const auto& [x, y] :
          {std::pair(a.x, b.x), std::pair(a.y, b.y), std::pair(a.score, b.score),
-          std::pair(a.closeness, b.closeness), std::pair(a.pose.angle, b.pose.angle),
+          std::pair(a.similarity, b.similarity), std::pair(a.pose.angle, b.pose.angle),
           std::pair(a.pose.scale, b.pose.scale), std::pair(a.pose.center_x, b.pose.center_x),
           std::pair(a.pose.center_y, b.pose.center_y)})
       EXPECT_EQ(bits(x), bits(y)) << i << ": " << x << ", " << y;
@@ -133,9 +133,9 @@ TEST(MultiMatcherTest, Poses) {
 TEST(MultiMatcherTest, BestTemplate) {
   Templates templates(0);
   for (int i = 0; i < 6; ++i) {  // of the same place, ever less like it
-    Bytes picture = crop(frame, {40, 30, 16, 12});
-    for (int n = 0; n < 5 * ((i + 3) % 6); ++n) picture.at(n % 16, n / 16) ^= 0x55;
-    templates.pictures.push_back(std::move(picture));
+    Bytes image = crop(frame, {40, 30, 16, 12});
+    for (int n = 0; n < 5 * ((i + 3) % 6); ++n) image.at(n % 16, n / 16) ^= 0x55;
+    templates.images.push_back(std::move(image));
   }
   MatchSettings settings = several();
   settings.best_template = true;

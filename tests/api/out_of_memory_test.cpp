@@ -80,7 +80,7 @@ TEST(OutOfMemory, OfTheHostIsAStatus) {
   EXPECT_EQ(response.values.size(), 601u * 501u);
 }
 
-TEST(OutOfMemory, PicturesAreCheckedWithoutAny) {
+TEST(OutOfMemory, ImagesAreCheckedWithoutAny) {
   const auto large = Image<std::uint8_t>({8000, 8000}, 7);
   const AddressSpace space(1 << 20);
   EXPECT_TRUE(is_flat(large.view()));

@@ -166,7 +166,7 @@ struct Board {
   }
 };
 
-/// Of parts whose details are gone in a small picture almost all are found, by the levels that are
+/// Of parts whose details are gone in a small image almost all are found, by the levels that are
 /// chosen for them.
 TEST_P(PosePlacesTest, FineLines) {
   int parts = 0, hits = 0;

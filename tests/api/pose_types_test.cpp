@@ -12,7 +12,7 @@ const std::vector<Pose> parts = {
     {60.3, 50.7, 0, 1}, {160.25, 60.5, 33.3, 1}, {240, 170, 120, 1}, {70.8, 180.1, -95.6, 1}};
 constexpr Size frame_size{300, 240};
 
-/// What a camera makes of gray levels, see Scene::picture().
+/// What a camera makes of gray levels, see Scene::image().
 struct Camera {
   double gain, offset;
 };
@@ -38,9 +38,9 @@ class PoseTypesTest : public testing::TestWithParam<Backend> {
   template <class T>
   void expect_found(const Scene& scene, Camera camera, const MatchSettings& settings) {
     SCOPED_TRACE(camera.gain);
-    const auto pattern = scene.part_picture<T>(camera.gain, camera.offset);
+    const auto pattern = scene.part_image<T>(camera.gain, camera.offset);
     const Bytes mask = scene.disc();
-    expect_parts(match(device, scene.picture<T>(frame_size, camera.gain, camera.offset), pattern,
+    expect_parts(match(device, scene.image<T>(frame_size, camera.gain, camera.offset), pattern,
                        settings, scene.round ? &mask : nullptr),
                  scene);
   }
@@ -79,8 +79,8 @@ TEST_P(PoseTypesTest, EverythingAtFullSize) {
   expect_found<float>(scene, {0.1, -3}, settings);
 }
 
-/// All sums are of the same whole numbers. Where bytes are surveyed, words have peaks; they lead to
-/// the same places.
+/// All sums are of the same integers. Where bytes are searched coarsely, words have peaks; they
+/// lead to the same places.
 TEST_P(PoseTypesTest, WordsThatAreBytes) {
   const Scene scene{.poses = parts};
   const Bytes frame = scene.frame(frame_size), pattern = scene.pattern();
@@ -131,11 +131,11 @@ TEST_P(PoseTypesTest, PartsOfEitherContrast) {
 
 TEST_P(PoseTypesTest, FlatPlacesAreNoMatch) {
   const Scene scene{.poses = {parts[0], parts[2]}};
-  auto frame = scene.picture<std::uint16_t>(frame_size, 16, 0);
+  auto frame = scene.image<std::uint16_t>(frame_size, 16, 0);
   for (int y = 120; y < frame_size.height; ++y)
     for (int x = 120; x < frame_size.width; ++x)
       frame.at(x, y) = static_cast<std::uint16_t>(2000 + frame.at(x, y) / 8);
-  const auto pattern = scene.part_picture<std::uint16_t>(16, 0);
+  const auto pattern = scene.part_image<std::uint16_t>(16, 0);
   MatchSettings settings = all_round(4);
   EXPECT_EQ(match(device, frame, pattern, settings).size(), 2u);
   settings.min_contrast = 16 * 20;  // there are some 50 gray levels of 8 bits, and 6
@@ -146,8 +146,8 @@ TEST_P(PoseTypesTest, FlatPlacesAreNoMatch) {
 TEST_P(PoseTypesTest, LearntAtAPose) {
   const Scene scene{.poses = {parts[1], parts[2]}};
   const auto learn = [&]<class T>(double gain, double offset) {
-    const auto frame = scene.picture<T>(frame_size, gain, offset);
-    const auto pattern = scene.part_picture<T>(gain, offset);
+    const auto frame = scene.image<T>(frame_size, gain, offset);
+    const auto pattern = scene.part_image<T>(gain, offset);
     const auto live =
         std::move(LiveTemplate::create(device, random_image<T>(scene.part, 3).view()).value());
     Matcher matcher = std::move(Matcher::create(device).value());
@@ -178,7 +178,7 @@ TEST_P(PoseTypesTest, LearntAtAPose) {
 }
 
 /// As large templates of 16 bits are.
-TEST_P(PoseTypesTest, PicturesPastWhatIsExact) {
+TEST_P(PoseTypesTest, ImagesPastWhatIsExact) {
   Matcher matcher = std::move(Matcher::create(device).value());
   const auto pattern = random_image<std::uint16_t>({800, 700}, 4);
   const MatrixView view = pattern.view();
@@ -187,14 +187,14 @@ TEST_P(PoseTypesTest, PicturesPastWhatIsExact) {
   settings.poses.scale_min = settings.poses.scale_max = 2;
   settings.poses.pyramid_levels = 0;
   EXPECT_EQ(matcher.prepare(ElementType::u16, {2000, 1700}, settings).message(),
-            "pictures of 1600x1400 pixels of u16: at most 2097152 are searched, of more as f32 or "
+            "images of 1600x1400 pixels of u16: at most 2097152 are searched, of more as f32 or "
             "halved");
 }
 
 TEST_P(PoseTypesTest, SameAsOnTheCpu) {
   const Scene scene{.poses = parts};
   const auto compare = [&]<class T>(double share) {
-    const auto frame = scene.picture<T>(frame_size, 16, 0), pattern = scene.part_picture<T>(16, 0);
+    const auto frame = scene.image<T>(frame_size, 16, 0), pattern = scene.part_image<T>(16, 0);
     const auto here = match(device, frame, pattern, all_round(8));
     const auto there = match(Device{}, frame, pattern, all_round(8));
     ASSERT_EQ(here.size(), there.size());

@@ -66,7 +66,7 @@ struct Scene {
   }
   /// What a camera makes of it: a gray level of 8 bits is `gain` of its.
   template <class T>
-  Image<T> picture(Size size, double gain, double offset) const {
+  Image<T> image(Size size, double gain, double offset) const {
     Image<T> made(size);
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x) {
@@ -77,17 +77,17 @@ struct Scene {
       }
     return made;
   }
-  Bytes frame(Size size) const { return picture<std::uint8_t>(size, 1, 0); }
+  Bytes frame(Size size) const { return image<std::uint8_t>(size, 1, 0); }
   /// The part alone, upright.
   template <class T>
-  Image<T> part_picture(double gain, double offset) const {
+  Image<T> part_image(double gain, double offset) const {
     Scene alone = *this;
     alone.round = false;
     alone.part = {part.width + 2, part.height + 2};  // its rim shows nothing else
     alone.poses = {{0.5 * (part.width - 1), 0.5 * (part.height - 1)}};
-    return alone.picture<T>(part, gain, offset);
+    return alone.image<T>(part, gain, offset);
   }
-  Bytes pattern() const { return part_picture<std::uint8_t>(1, 0); }
+  Bytes pattern() const { return part_image<std::uint8_t>(1, 0); }
   Bytes disc() const {
     Bytes mask(part);
     for (int y = 0; y < part.height; ++y)
@@ -134,7 +134,7 @@ inline double turn_between(double a, double b) { return std::abs(std::remainder(
 
 /// Each part is one peak, and each peak one part.
 inline void expect_parts(const std::vector<Peak>& peaks, const Scene& scene, double pixels = 0.1,
-                         double degrees = 0.2, double closeness = 0.8) {
+                         double degrees = 0.2, double similarity = 0.8) {
   EXPECT_EQ(peaks.size(), scene.poses.size());
   for (const Pose& part : scene.poses) {
     const auto near = [&](const Peak& peak) {
@@ -147,7 +147,7 @@ inline void expect_parts(const std::vector<Peak>& peaks, const Scene& scene, dou
     EXPECT_NEAR(pose.center_y, part.center_y, pixels);
     EXPECT_LT(turn_between(pose.angle, part.angle), degrees) << pose.angle << " " << part.angle;
     EXPECT_NEAR(pose.scale, part.scale, 0.003);
-    EXPECT_GT(found->closeness, closeness);
+    EXPECT_GT(found->similarity, similarity);
   }
 }
 

@@ -125,7 +125,7 @@ TEST_P(PosesTest, FewerPeaksThanParts) {
   for (std::size_t i = 0; i < two.size(); ++i) EXPECT_EQ(two[i].score, all[i].score);
 }
 
-/// A part of which two templates have a picture is one peak, of the picture that is more like it.
+/// A part of which two templates have an image is one peak, of the image that is more like it.
 TEST_P(PosesTest, OnlyTheBestTemplate) {
   const Scene scene{.poses = five_parts};
   const Bytes frame = scene.frame({300, 240}), good = scene.pattern();
@@ -176,7 +176,7 @@ TEST_P(PosesTest, PartsOfEitherContrast) {
     const auto peaks = match(frame, scene.pattern(), s);
     for (const Peak& peak : peaks) {
       EXPECT_GT(peak.score, 0.9);
-      EXPECT_EQ(peak.closeness, peak.score);
+      EXPECT_EQ(peak.similarity, peak.score);
       EXPECT_EQ(peak.inverted, peak.pose.center_y > 130);
     }
     return peaks;

@@ -115,12 +115,12 @@ class SubpixelTest : public TargetTest {
     const auto placed = match(device, pattern, frame, s);
     ASSERT_EQ(placed.size(), whole.size());
     ASSERT_GT(placed.size(), 20u);
-    s.subpixel_threshold = std::clamp(placed[placed.size() / 2].closeness, -1.0, 1.0);
+    s.subpixel_threshold = std::clamp(placed[placed.size() / 2].similarity, -1.0, 1.0);
     const auto got = match(device, pattern, frame, s);
     ASSERT_EQ(got.size(), placed.size());
     std::size_t close = 0;
     for (std::size_t i = 0; i < got.size(); ++i) {
-      const bool is_close = placed[i].closeness >= s.subpixel_threshold;
+      const bool is_close = placed[i].similarity >= s.subpixel_threshold;
       close += is_close;
       const Peak& expected = is_close ? placed[i] : whole[i];
       EXPECT_EQ(std::tie(got[i].x, got[i].y, got[i].score),
@@ -343,7 +343,7 @@ TEST_P(SubpixelTest, OnlyCloseOnesIfAskedFor) {
                                              Subpixel::least_squares);
 }
 
-/// Whatever the pictures, a place stays within a pixel of where the score is the peak's.
+/// Whatever the images, a place stays within a pixel of where the score is the peak's.
 TEST_P(SubpixelTest, NeverFartherThanAPixel) {
   const auto frame = random_image<std::uint8_t>({90, 80}, 3);
   const auto pattern = random_image<std::uint8_t>({11, 9}, 4);

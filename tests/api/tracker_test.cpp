@@ -63,7 +63,7 @@ class TrackerTest : public testing::TestWithParam<Backend> {
     return frame;
   }
 
-  /// A picture of 1 x 1 stretched into the box, which is turned by so many degrees,
+  /// An image of 1 x 1 stretched into the box, which is turned by so many degrees,
   /// counter-clockwise as seen.
   static void draw(Bytes& frame, const Box& box, unsigned seed = 2, double gain = 1,
                    double angle = 0) {
@@ -94,27 +94,30 @@ class TrackerTest : public testing::TestWithParam<Backend> {
   }
 
   void train(const Bytes& frame, const Box& box, std::uint64_t target = 1) {
-    const TargetBox lesson{target, box};
-    const Status status = tracker_->train(frame.view(), {&lesson, 1});
+    const TargetBox training_sample{target, box};
+    const Status status = tracker_->train(frame.view(), {&training_sample, 1});
     ASSERT_TRUE(status.ok()) << status.message();
   }
-  Sight locate(const MatrixView& frame, const Box& box, std::uint64_t target = 1) {
+  FilterDetection locate(const MatrixView& frame, const Box& box, std::uint64_t target = 1) {
     const TargetBox asked{target, box};
-    std::vector<Sight> sights;
-    const Status status = tracker_->locate(frame, {&asked, 1}, sights);
+    std::vector<FilterDetection> filter_detections;
+    const Status status = tracker_->locate(frame, {&asked, 1}, filter_detections);
     EXPECT_TRUE(status.ok()) << status.message();
-    return sights.empty() ? Sight{} : sights.front();
+    return filter_detections.empty() ? FilterDetection{} : filter_detections.front();
   }
 
   Device device_;
   std::unique_ptr<Tracker> tracker_;
 };
 
-void expect_at(const Sight& sight, const Box& box, double pixels, double share) {
-  EXPECT_NEAR(sight.box.x + sight.box.width / 2, box.x + box.width / 2, pixels);
-  EXPECT_NEAR(sight.box.y + sight.box.height / 2, box.y + box.height / 2, pixels);
-  EXPECT_NEAR(sight.box.width / box.width, 1, share);
-  EXPECT_NEAR(sight.box.height / box.height, 1, share);
+void expect_at(const FilterDetection& filter_detection, const Box& box, double pixels,
+               double share) {
+  EXPECT_NEAR(filter_detection.box.x + filter_detection.box.width / 2, box.x + box.width / 2,
+              pixels);
+  EXPECT_NEAR(filter_detection.box.y + filter_detection.box.height / 2, box.y + box.height / 2,
+              pixels);
+  EXPECT_NEAR(filter_detection.box.width / box.width, 1, share);
+  EXPECT_NEAR(filter_detection.box.height / box.height, 1, share);
 }
 
 TEST_P(TrackerTest, FollowsWhatMoves) {
@@ -123,10 +126,10 @@ TEST_P(TrackerTest, FollowsWhatMoves) {
     Bytes frame = background();
     draw(frame, truth);
     if (i > 0) {
-      const Sight sight = locate(frame.view(), box);
-      expect_at(sight, truth, 2, 0.12);
-      EXPECT_GT(sight.sharpness, 15) << i;
-      box = sight.box;
+      const FilterDetection filter_detection = locate(frame.view(), box);
+      expect_at(filter_detection, truth, 2, 0.12);
+      EXPECT_GT(filter_detection.psr, 15) << i;
+      box = filter_detection.box;
     }
     train(frame, box);
   }
@@ -142,16 +145,16 @@ TEST_P(TrackerTest, FollowsWhatTurns) {
     draw(frame, truth, 2, 1, turned);
     if (i > 0) {
       const TargetBox asked{1, box, angle};
-      std::vector<Sight> sights;
-      ASSERT_TRUE(tracker_->locate(frame.view(), {&asked, 1}, sights).ok());
-      expect_at(sights[0], truth, 2.5, 0.12);
-      EXPECT_GT(sights[0].sharpness, 13) << i;
-      box = sights[0].box;
-      angle = sights[0].angle;
+      std::vector<FilterDetection> filter_detections;
+      ASSERT_TRUE(tracker_->locate(frame.view(), {&asked, 1}, filter_detections).ok());
+      expect_at(filter_detections[0], truth, 2.5, 0.12);
+      EXPECT_GT(filter_detections[0].psr, 13) << i;
+      box = filter_detections[0].box;
+      angle = filter_detections[0].angle;
       worst = std::max(worst, std::abs(angle - turned));
     }
-    const TargetBox lesson{1, box, angle};
-    ASSERT_TRUE(tracker_->train(frame.view(), {&lesson, 1}).ok());
+    const TargetBox training_sample{1, box, angle};
+    ASSERT_TRUE(tracker_->train(frame.view(), {&training_sample, 1}).ok());
     turned += 3 + 1.2 * std::sin(0.1 * i);
     truth.x += 0.5;
   }
@@ -170,11 +173,11 @@ TEST_P(TrackerTest, WhatDoesNotTurnKeepsItsAngle) {
   for (int i = 0; i < 20; ++i) {
     const TargetBox here{1, box, angle};
     ASSERT_TRUE(tracker_->train(frame.view(), {&here, 1}).ok());
-    std::vector<Sight> sights;
-    ASSERT_TRUE(tracker_->locate(frame.view(), {&here, 1}, sights).ok());
-    angle = sights[0].angle;
+    std::vector<FilterDetection> filter_detections;
+    ASSERT_TRUE(tracker_->locate(frame.view(), {&here, 1}, filter_detections).ok());
+    angle = filter_detections[0].angle;
     EXPECT_NEAR(angle, 70, 0.5);
-    expect_at(sights[0], box, 1, 0.03);
+    expect_at(filter_detections[0], box, 1, 0.03);
   }
 }
 
@@ -193,14 +196,14 @@ TEST_P(TrackerTest, AQuarterTurnIsSeenAsUpright) {
                                  std::clamp(from_y, 0, frame_size.height - 1));
     }
   train(frame, box);
-  std::vector<Sight> sights;
+  std::vector<FilterDetection> filter_detections;
   const TargetBox asked[] = {{1, box, 0}, {1, box, 90}};
-  ASSERT_TRUE(tracker_->locate(frame.view(), {&asked[0], 1}, sights).ok());
-  const Sight upright = sights[0];
-  ASSERT_TRUE(tracker_->locate(turned.view(), {&asked[1], 1}, sights).ok());
-  EXPECT_NEAR(sights[0].response, upright.response, 1e-4);
-  EXPECT_NEAR(sights[0].angle, upright.angle + 90, 0.05);
-  expect_at(sights[0], box, 0.5, 0.03);
+  ASSERT_TRUE(tracker_->locate(frame.view(), {&asked[0], 1}, filter_detections).ok());
+  const FilterDetection upright = filter_detections[0];
+  ASSERT_TRUE(tracker_->locate(turned.view(), {&asked[1], 1}, filter_detections).ok());
+  EXPECT_NEAR(filter_detections[0].response, upright.response, 1e-4);
+  EXPECT_NEAR(filter_detections[0].angle, upright.angle + 90, 0.05);
+  expect_at(filter_detections[0], box, 0.5, 0.03);
 }
 
 TEST_P(TrackerTest, FollowsWhatBlursAndDarkens) {
@@ -223,9 +226,9 @@ TEST_P(TrackerTest, IsSharpOnlyWhereTheTargetIs) {
   draw(with, box);
   draw(other, box, 3);
   train(with, box);
-  EXPECT_GT(locate(with.view(), box).sharpness, 40);
-  EXPECT_LT(locate(without.view(), box).sharpness, 15);
-  EXPECT_LT(locate(other.view(), box).sharpness, 15);
+  EXPECT_GT(locate(with.view(), box).psr, 40);
+  EXPECT_LT(locate(without.view(), box).psr, 15);
+  EXPECT_LT(locate(other.view(), box).psr, 15);
 }
 
 TEST_P(TrackerTest, TargetsOfABatchDoNotMix) {
@@ -233,17 +236,17 @@ TEST_P(TrackerTest, TargetsOfABatchDoNotMix) {
   Bytes frame = background();
   draw(frame, boxes[0], 2);
   draw(frame, boxes[1], 3);
-  const TargetBox lessons[] = {{7, boxes[0]}, {9, boxes[1]}};
-  ASSERT_TRUE(tracker_->train(frame.view(), lessons).ok());
+  const TargetBox training_samples[] = {{7, boxes[0]}, {9, boxes[1]}};
+  ASSERT_TRUE(tracker_->train(frame.view(), training_samples).ok());
   const TargetBox asked[] = {{9, boxes[1]}, {7, boxes[0]}};
-  std::vector<Sight> sights;
-  ASSERT_TRUE(tracker_->locate(frame.view(), asked, sights).ok());
-  ASSERT_EQ(sights.size(), 2);
-  expect_at(sights[0], boxes[1], 0.5, 0.03);
-  expect_at(sights[1], boxes[0], 0.5, 0.03);
-  const Sight alone = locate(frame.view(), boxes[0], 7);
-  EXPECT_EQ(alone.response, sights[1].response);
-  EXPECT_EQ(alone.sharpness, sights[1].sharpness);
+  std::vector<FilterDetection> filter_detections;
+  ASSERT_TRUE(tracker_->locate(frame.view(), asked, filter_detections).ok());
+  ASSERT_EQ(filter_detections.size(), 2);
+  expect_at(filter_detections[0], boxes[1], 0.5, 0.03);
+  expect_at(filter_detections[1], boxes[0], 0.5, 0.03);
+  const FilterDetection alone = locate(frame.view(), boxes[0], 7);
+  EXPECT_EQ(alone.response, filter_detections[1].response);
+  EXPECT_EQ(alone.psr, filter_detections[1].psr);
 }
 
 TEST_P(TrackerTest, TakesPackedPixelsAndRowsUpsideDown) {
@@ -251,7 +254,7 @@ TEST_P(TrackerTest, TakesPackedPixelsAndRowsUpsideDown) {
   Bytes frame = background();
   draw(frame, box);
   train(frame, box);
-  const Sight plain = locate(frame.view(), box);
+  const FilterDetection plain = locate(frame.view(), box);
 
   Bytes packed({frame_size.width * 2, frame_size.height});
   for (int y = 0; y < frame_size.height; ++y)
@@ -303,10 +306,11 @@ TEST_P(TrackerTest, FollowsManyTargets) {
     ASSERT_TRUE(tracker_->train(frame.view(), targets).ok());
     const std::uint64_t kept[] = {targets[3].target, targets[65].target};
     asked.assign(targets.rbegin(), targets.rend());
-    std::vector<Sight> sights;
-    ASSERT_TRUE(tracker_->locate(frame.view(), asked, sights).ok());
-    ASSERT_EQ(sights.size(), asked.size());
-    for (std::size_t i = 0; i < asked.size(); ++i) expect_at(sights[i], asked[i].box, 0.5, 0.03);
+    std::vector<FilterDetection> filter_detections;
+    ASSERT_TRUE(tracker_->locate(frame.view(), asked, filter_detections).ok());
+    ASSERT_EQ(filter_detections.size(), asked.size());
+    for (std::size_t i = 0; i < asked.size(); ++i)
+      expect_at(filter_detections[i], asked[i].box, 0.5, 0.03);
     if (turn == 0) tracker_->keep_only(kept);
   }
 }
@@ -321,12 +325,12 @@ TEST_P(TrackerTest, AgreesWithTheCpu) {
     const TargetBox here{1, truth}, beside{1, {truth.x - 4, truth.y + 3, 40, 30}};
     ASSERT_TRUE(other.train(frame.view(), {&here, 1}).ok());
     train(frame, truth);
-    std::vector<Sight> expected;
+    std::vector<FilterDetection> expected;
     ASSERT_TRUE(other.locate(frame.view(), {&beside, 1}, expected).ok());
-    const Sight sight = locate(frame.view(), beside.box);
-    expect_at(sight, expected[0].box, 0.02, 1e-6);
-    EXPECT_NEAR(sight.response, expected[0].response, 0.003);
-    EXPECT_NEAR(sight.sharpness / expected[0].sharpness, 1, 0.01);
+    const FilterDetection filter_detection = locate(frame.view(), beside.box);
+    expect_at(filter_detection, expected[0].box, 0.02, 1e-6);
+    EXPECT_NEAR(filter_detection.response, expected[0].response, 0.003);
+    EXPECT_NEAR(filter_detection.psr / expected[0].psr, 1, 0.01);
   }
 }
 
@@ -337,8 +341,8 @@ TEST_P(TrackerTest, TakesTargetsOfAnySize) {
     draw(frame, box);
     const auto target = static_cast<std::uint64_t>(10 + box.width);
     train(frame, box, target);
-    const Sight sight = locate(frame.view(), box, target);
-    if (box.width >= 4) expect_at(sight, box, std::max(1.0, box.width / 40), 0.05);
+    const FilterDetection filter_detection = locate(frame.view(), box, target);
+    if (box.width >= 4) expect_at(filter_detection, box, std::max(1.0, box.width / 40), 0.05);
   }
 }
 
@@ -347,12 +351,12 @@ TEST_P(TrackerTest, AFlatTargetIsFoundNowhere) {
   const Box box{120, 90, 40, 30};
   const Bytes flat(frame_size, 90);
   train(flat, box, 1);
-  EXPECT_EQ(locate(flat.view(), box, 1).sharpness, 0);
-  EXPECT_EQ(locate(background().view(), box, 1).sharpness, 0);
+  EXPECT_EQ(locate(flat.view(), box, 1).psr, 0);
+  EXPECT_EQ(locate(background().view(), box, 1).psr, 0);
   Bytes frame = background();
   draw(frame, box);
   train(frame, box, 2);
-  EXPECT_EQ(locate(flat.view(), box, 2).sharpness, 0);
+  EXPECT_EQ(locate(flat.view(), box, 2).psr, 0);
 }
 
 TEST_P(TrackerTest, RefusesWhatItCannotLookAt) {
@@ -360,19 +364,20 @@ TEST_P(TrackerTest, RefusesWhatItCannotLookAt) {
   Bytes frame = background();
   draw(frame, good);
   train(frame, good);
-  const Sight before = locate(frame.view(), good);
+  const FilterDetection before = locate(frame.view(), good);
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  std::vector<Sight> sights;
+  std::vector<FilterDetection> filter_detections;
   for (const Box& box :
        {Box{320, 10, 20, 20}, Box{10, -30, 20, 20}, Box{10, 10, 0.5, 20}, Box{10, 10, 20, -3},
         Box{-10, -10, 400, 300}, Box{nan, 10, 20, 20}, Box{10, 10, infinity, 20}}) {
     const TargetBox both[] = {{1, {100, 70, 40, 30}}, {2, box}};
     EXPECT_EQ(tracker_->train(frame.view(), both).code(), Code::invalid_argument);
-    EXPECT_EQ(tracker_->locate(frame.view(), both, sights).code(), Code::invalid_argument);
+    EXPECT_EQ(tracker_->locate(frame.view(), both, filter_detections).code(),
+              Code::invalid_argument);
   }
   const TargetBox known{1, good}, unknown{5, good};
-  const Status status = tracker_->locate(frame.view(), {&unknown, 1}, sights);
+  const Status status = tracker_->locate(frame.view(), {&unknown, 1}, filter_detections);
   EXPECT_EQ(status.code(), Code::invalid_argument);
   EXPECT_NE(status.message().find("target 5"), std::string::npos);
   EXPECT_EQ(tracker_->train({}, {&known, 1}).code(), Code::invalid_argument);
@@ -391,9 +396,9 @@ TEST_P(TrackerTest, ForgetsAllOthers) {
   const std::uint64_t kept = 2;
   tracker_->keep_only({&kept, 1});
   const TargetBox first{1, box}, second{2, box};
-  std::vector<Sight> sights;
-  EXPECT_FALSE(tracker_->locate(frame.view(), {&first, 1}, sights).ok());
-  EXPECT_TRUE(tracker_->locate(frame.view(), {&second, 1}, sights).ok());
+  std::vector<FilterDetection> filter_detections;
+  EXPECT_FALSE(tracker_->locate(frame.view(), {&first, 1}, filter_detections).ok());
+  EXPECT_TRUE(tracker_->locate(frame.view(), {&second, 1}, filter_detections).ok());
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, TrackerTest, testing::Values(Backend::cpu, Backend::cuda),

@@ -33,10 +33,10 @@ std::vector<Target> exact_targets() {
   return exact;
 }
 
-class WordsTest : public TargetTest {};
-INSTANTIATE_TEST_SUITE_P(Kernels, WordsTest, testing::ValuesIn(exact_targets()), name_of);
+class U16Test : public TargetTest {};
+INSTANTIATE_TEST_SUITE_P(Kernels, U16Test, testing::ValuesIn(exact_targets()), name_of);
 
-TEST_P(WordsTest, PeaksAreTheDefinitions) {
+TEST_P(U16Test, PeaksAreTheDefinitions) {
   for (const int bits : {10, 12, 16}) {
     const Words frame = noise({90, 70}, 21, bits);
     const Words pattern = crop(frame, {40, 31, 14, 9});
@@ -57,7 +57,7 @@ TEST_P(WordsTest, PeaksAreTheDefinitions) {
 }
 
 /// Both parts have the same high bytes.
-TEST_P(WordsTest, LowBytesDecide) {
+TEST_P(U16Test, LowBytesDecide) {
   Words frame({64, 48}, 0x5a00);
   const Words low = noise({64, 48}, 22, 8);
   for (std::size_t i = 0; i < frame.data.size(); ++i) frame.data[i] |= low.data[i];
@@ -68,7 +68,7 @@ TEST_P(WordsTest, LowBytesDecide) {
   EXPECT_EQ(peaks[0].score, 1.0);
 }
 
-TEST_P(WordsTest, ProductsAreExact) {
+TEST_P(U16Test, ProductsAreExact) {
   const Words left({80, 70}, 65535), right({61, 53}, 65535);
   const Problem p = dense_problem(ElementType::u16, Form::one_to_one, left.size, right.size, 1, 1,
                                   valid_shifts(left.size, right.size));
@@ -78,7 +78,7 @@ TEST_P(WordsTest, ProductsAreExact) {
 }
 
 /// One level of 65,536 in one pixel of a large template.
-TEST_P(WordsTest, OnePixelOffByOneIsNoCopy) {
+TEST_P(U16Test, OnePixelOffByOneIsNoCopy) {
   const Words frame = noise({120, 100}, 23);
   Words pattern = crop(frame, {10, 20, 80, 70});
   EXPECT_EQ(match(device, pattern, frame, settings(Method::sqdiff)).at(0).score, 0.0);
@@ -86,16 +86,16 @@ TEST_P(WordsTest, OnePixelOffByOneIsNoCopy) {
   EXPECT_EQ(match(device, pattern, frame, settings(Method::sqdiff)).at(0).score, 1.0);
 }
 
-class WordsOnDeviceTest : public TargetTest {
+class U16OnDeviceTest : public TargetTest {
  protected:
   Matcher matcher() { return std::move(Matcher::create(device).value()); }
 };
-INSTANTIATE_TEST_SUITE_P(Auto, WordsOnDeviceTest,
+INSTANTIATE_TEST_SUITE_P(Auto, U16OnDeviceTest,
                          testing::Values(Target{Backend::cpu, "auto"},
                                          Target{Backend::cuda, "auto"}),
                          name_of);
 
-TEST_P(WordsOnDeviceTest, ScoresAreOpenCVs) {
+TEST_P(U16OnDeviceTest, ScoresAreOpenCVs) {
   const Words frame = noise({70, 50}, 24, 12), pattern = crop(frame, {30, 21, 13, 8});
   Matcher made = matcher();
   ASSERT_TRUE(made.set_templates(std::vector{pattern.view()}).ok());
@@ -111,7 +111,7 @@ TEST_P(WordsOnDeviceTest, ScoresAreOpenCVs) {
   }
 }
 
-TEST_P(WordsOnDeviceTest, MasksCount) {
+TEST_P(U16OnDeviceTest, MasksCount) {
   const Words frame = noise({70, 50}, 25);
   Words pattern = crop(frame, {30, 21, 13, 8});
   Image<std::uint8_t> mask(pattern.size, 1);
@@ -132,7 +132,7 @@ TEST_P(WordsOnDeviceTest, MasksCount) {
   EXPECT_EQ(peaks[0].score, 1.0);
 }
 
-TEST_P(WordsOnDeviceTest, PlacesHaveFractions) {
+TEST_P(U16OnDeviceTest, PlacesHaveFractions) {
   const auto hill = [](double x, double y) {
     x -= 43, y -= 32;
     return static_cast<std::uint16_t>(
@@ -152,7 +152,7 @@ TEST_P(WordsOnDeviceTest, PlacesHaveFractions) {
   EXPECT_NEAR(peaks[0].y, 22.4, 0.005);
 }
 
-TEST_P(WordsOnDeviceTest, SmoothingHidesNoise) {
+TEST_P(U16OnDeviceTest, SmoothingHidesNoise) {
   Words frame({100, 80});
   const Words blocks = noise({13, 10}, 32, 11);
   const Words speckle = noise(frame.size, 26, 10), other = noise(frame.size, 27, 10);
@@ -174,7 +174,7 @@ TEST_P(WordsOnDeviceTest, SmoothingHidesNoise) {
   EXPECT_GT(smooth[0].score, rough + 0.1);
 }
 
-TEST_P(WordsOnDeviceTest, TemplatesCanBeBlended) {
+TEST_P(U16OnDeviceTest, TemplatesCanBeBlended) {
   const Words frame = noise({40, 30}, 28), other = noise({40, 30}, 29);
   auto live = LiveTemplate::create(device, crop(frame, {5, 6, 9, 8}).view());
   ASSERT_TRUE(live.ok()) << live.status().message();
@@ -185,7 +185,7 @@ TEST_P(WordsOnDeviceTest, TemplatesCanBeBlended) {
   EXPECT_EQ(now.data, crop(other, {11, 12, 9, 8}).data);
 }
 
-TEST_P(WordsOnDeviceTest, WhatNeedsBytesSaysSo) {
+TEST_P(U16OnDeviceTest, WhatNeedsBytesSaysSo) {
   const Words frame = noise({60, 40}, 30), pattern = crop(frame, {5, 6, 9, 8});
   const auto bytes = random_image<std::uint8_t>({9, 8}, 31);
   Matcher made = matcher();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Which vectors of a field the test between passes rejects, where the truth is known.
-#include "stages/validate.hpp"
+#include "stages/fields/validate.hpp"
 
 #include <gtest/gtest.h>
 

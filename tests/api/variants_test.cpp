@@ -8,21 +8,21 @@
 #include <vector>
 
 #include "select/select.hpp"
-#include "stages/align.hpp"
-#include "stages/answer.hpp"
-#include "stages/crop.hpp"
-#include "stages/deform.hpp"
-#include "stages/displace.hpp"
-#include "stages/filter.hpp"
-#include "stages/fit.hpp"
-#include "stages/halve.hpp"
-#include "stages/luma.hpp"
-#include "stages/predict.hpp"
-#include "stages/probe.hpp"
-#include "stages/search_cells.hpp"
-#include "stages/smooth_field.hpp"
-#include "stages/spline.hpp"
-#include "stages/validate.hpp"
+#include "stages/fields/deform.hpp"
+#include "stages/fields/fit.hpp"
+#include "stages/fields/predict.hpp"
+#include "stages/fields/smooth_field.hpp"
+#include "stages/fields/spline.hpp"
+#include "stages/fields/validate.hpp"
+#include "stages/fields/window_search.hpp"
+#include "stages/image/filter.hpp"
+#include "stages/image/luma.hpp"
+#include "stages/poses/fused_coarse_search.hpp"
+#include "stages/poses/local_rescore.hpp"
+#include "stages/poses/pose_refine.hpp"
+#include "stages/poses/pyramid_down.hpp"
+#include "stages/tracker/crop.hpp"
+#include "stages/tracker/filter_response.hpp"
 
 namespace {
 
@@ -81,11 +81,11 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
       ask_for_more<stage::Correlate>(p.correlation(), tried);
       ask_for_more<stage::WindowSums>(p.window_sums(), tried);
       ask_for_more<stage::Normalise>(p.normalisation(), tried);
-      ask_for_more<stage::Survey>(p.surveying(0), tried);
-      ask_for_more<stage::SearchCells>(p.surveying(0), tried);
+      ask_for_more<stage::CoarseSearch>(p.coarse_searching(0), tried);
+      ask_for_more<stage::FusedCoarseSearch>(p.coarse_searching(0), tried);
       ask_for_more<stage::Peaks>(p.peaks(), tried);
       ask_for_more<stage::Refine>(p.refinement(), tried);
-      ask_for_more<stage::Locate>(p.locating(), tried);
+      ask_for_more<stage::SubpixelRefine>(p.subpixel_refining(), tried);
       ask_for_more<stage::Search>(p.search(), tried);
       ask_for_more<stage::TemplateSums>(p.template_sums(), tried);
     }
@@ -95,19 +95,19 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   many.correlate.rights = 8;
   ask_for_more<stage::Correlate>(many, tried);
   ask_for_more<stage::Blend>({ElementType::u8, {16, 16}, 16, 0.5f}, tried);
-  ask_for_more<stage::Halve>({{16, 16}, 32, 16}, tried);
-  ask_for_more<stage::Turn>({{{16, 16}}, {}, {16, 16}, 1}, tried);
-  ask_for_more<stage::Probe>(
+  ask_for_more<stage::PyramidDown>({{16, 16}, 32, 16}, tried);
+  ask_for_more<stage::WarpTemplate>({{{16, 16}}, {}, {16, 16}, 1}, tried);
+  ask_for_more<stage::LocalRescore>(
       {.frame = {64, 64}, .pitch = 64, .pyramid = {{16, 16}}, .most = {16, 16}}, tried);
-  ask_for_more<stage::Shortlist>({{64, 64}}, tried);
-  ask_for_more<stage::Gather>({}, tried);
-  ask_for_more<stage::Sift>({}, tried);
+  ask_for_more<stage::SelectCandidates>({{64, 64}}, tried);
+  ask_for_more<stage::CollectCandidates>({}, tried);
+  ask_for_more<stage::PruneCandidates>({}, tried);
   ask_for_more<stage::Smooth>({{16, 16}}, tried);
-  ask_for_more<stage::Align>({{64, 64}, 64, {16, 16}, {}, 1}, tried);
-  stage::Displace::Problem displace{{64, 64}, 64, 64};
-  displace.window = 16;
-  displace.range = 8;
-  ask_for_more<stage::Displace>(displace, tried);
+  ask_for_more<stage::PoseRefine>({{64, 64}, 64, {16, 16}, {}, 1}, tried);
+  stage::WindowSearch::Problem window_search{{64, 64}, 64, 64};
+  window_search.window = 16;
+  window_search.range = 8;
+  ask_for_more<stage::WindowSearch>(window_search, tried);
   ask_for_more<stage::Validate>({{8, 8}}, tried);
   ask_for_more<stage::SmoothField>({{8, 8}}, tried);
   ask_for_more<stage::Predict>({{64, 64}, {{3, 3}, 0, 0, 16, 16}, {{3, 3}, 0, 0, 16, 16}}, tried);
@@ -115,11 +115,11 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   ask_for_more<stage::Spline>({{64, 64}, 64}, tried);
   ask_for_more<stage::Fit>({{64, 64}, 64, 16}, tried);
   ask_for_more<stage::Luma>({{16, 16}, packed_rgb(4, 0, 1, 2), 64, 16}, tried);
-  ask_for_more<stage::Channels>({{64, 64}, {0, 0, 64, 64}, 64, {}, 1}, tried);
+  ask_for_more<stage::FeatureMaps>({{64, 64}, {0, 0, 64, 64}, 64, {}, 1}, tried);
   ask_for_more<stage::Crop>({{64, 64}, {0, 0, 64, 64}, 64}, tried);
-  ask_for_more<stage::Spectra>({}, tried);
-  ask_for_more<stage::Learn>({}, tried);
-  ask_for_more<stage::Answer>({}, tried);
+  ask_for_more<stage::FeatureFft>({}, tried);
+  ask_for_more<stage::FilterUpdate>({}, tried);
+  ask_for_more<stage::FilterResponse>({}, tried);
   const auto axis = gaussian_weights(1).value();
   const auto weights = filter_weights(ElementType::u8, axis, axis, ElementType::f32).value();
   ask_for_more<stage::Filter>(

@@ -67,8 +67,8 @@ class WindowMatcherTest : public testing::TestWithParam<Backend> {
       count += expected.size();
       for (std::size_t k = 0; k < expected.size(); ++k) {
         const Peak &a = found[i][k], &b = expected[k];
-        EXPECT_EQ(std::tie(a.template_index, a.x, a.y, a.width, a.height, a.score, a.closeness),
-                  std::tie(b.template_index, b.x, b.y, b.width, b.height, b.score, b.closeness));
+        EXPECT_EQ(std::tie(a.template_index, a.x, a.y, a.width, a.height, a.score, a.similarity),
+                  std::tie(b.template_index, b.x, b.y, b.width, b.height, b.score, b.similarity));
         EXPECT_EQ(std::tie(a.pose.angle, a.pose.scale, a.inverted),
                   std::tie(b.pose.angle, b.pose.scale, b.inverted));
       }

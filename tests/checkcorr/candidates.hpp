@@ -5,7 +5,7 @@
 #pragma once
 
 #include "posed.hpp"
-#include "stages/sift.hpp"
+#include "stages/poses/prune_candidates.hpp"
 
 namespace checkcorr {
 
@@ -37,9 +37,9 @@ inline double score_of(const Case& c, Draws& draw) {
   return (draw(64) - (c.polarity == xcorr::Polarity::same ? 0 : 32)) / 64.0;
 }
 
-/// A picture of the level.
-inline xcorr::stage::Gather::Source draw_source(Draws& draw, const xcorr::PoseGrid& grid,
-                                                int level) {
+/// An image of the level.
+inline xcorr::stage::CollectCandidates::Source draw_source(Draws& draw, const xcorr::PoseGrid& grid,
+                                                           int level) {
   return {{draw(grid.angles(level)), draw(grid.scales(level))}, 5 + draw(3), 6 + draw(2)};
 }
 
@@ -56,7 +56,7 @@ inline void compare_lists(Comparison& comparison, const Values& truth, const Val
              actual = view<xcorr::PoseCandidate>(got, name);
   for (int i = 0; i < kept; ++i) {
     const auto place = [&] { return name + ('[' + std::to_string(i) + ']'); };
-    comparison.value(place, expected[i].closeness, actual[i].closeness, 0);
+    comparison.value(place, expected[i].similarity, actual[i].similarity, 0);
     comparison.value(place, expected[i].score, actual[i].score, 0);
     comparison.value(place, expected[i].twice_x, actual[i].twice_x, 0);
     comparison.value(place, expected[i].twice_y, actual[i].twice_y, 0);
@@ -64,8 +64,8 @@ inline void compare_lists(Comparison& comparison, const Values& truth, const Val
     comparison.value(place, expected[i].pose.scale, actual[i].pose.scale, 0);
   }
   if (level > 0) return;
-  const auto starts = view<xcorr::AlignedPose>(truth, "starts"),
-             begun = view<xcorr::AlignedPose>(got, "starts");
+  const auto starts = view<xcorr::RefinedPose>(truth, "starts"),
+             begun = view<xcorr::RefinedPose>(got, "starts");
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const auto place = [&] { return "starts[" + std::to_string(i) + ']'; };
     comparison.value(place, starts[i].x, begun[i].x, 0);

@@ -9,7 +9,7 @@
 
 #include <xcorr/methods.hpp>
 
-#include "stages/stage.hpp"
+#include "stages/common/stage.hpp"
 
 namespace checkcorr {
 
@@ -20,7 +20,7 @@ using xcorr::Size;
 
 /// What the matrices hold.
 enum class Fill : std::uint8_t {
-  integers,      ///< whole numbers with |v| <= 15: float32 is exact in any order
+  integers,      ///< integers with |v| <= 15: float32 is exact in any order
   reals,         ///< u8, u16: any value; i32: any of 27 bits; f32, f64: uniform in [-1, 1)
   wide,          ///< f32: magnitudes from 2^-10 to 2^10
   binary,        ///< 0 and 1: many equal scores

@@ -51,8 +51,8 @@ class Comparison {
   }
 
   /// Rows of bytes `pitch` apart, exactly.
-  void picture(const char* name, xcorr::Size size, std::int64_t pitch,
-               std::span<const std::uint8_t> expected, std::span<const std::uint8_t> got) {
+  void image(const char* name, xcorr::Size size, std::int64_t pitch,
+             std::span<const std::uint8_t> expected, std::span<const std::uint8_t> got) {
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x) {
         const auto at = static_cast<std::size_t>(y * pitch + x);

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "posed.hpp"
-#include "stages/field.hpp"
-#include "stages/spline.hpp"
+#include "stages/fields/field.hpp"
+#include "stages/fields/spline.hpp"
 
 namespace checkcorr {
 
@@ -38,7 +38,7 @@ inline std::int64_t moved_pitch(const Case& c) {
 }
 
 /// Sets `reference`, and `frame`, in which what leaves it comes in again at the other side.
-inline void set_pictures(Scenario& scenario) {
+inline void set_images(Scenario& scenario) {
   set_frame(scenario);
   const Case& c = scenario.test;
   const std::vector<std::byte> reference = scenario.values["frame"];
@@ -61,11 +61,11 @@ inline xcorr::stage::Spline::Problem spline_problem(const Case& c) {
   return {c.left, moved_pitch(c), c.right.width % 2 ? 3 : 5, c.type};
 }
 inline void set_spline_inputs(Scenario& scenario) {
-  set_pictures(scenario);
+  set_images(scenario);
   scenario.values["pixels"] = scenario.values["frame"];
 }
 
-/// By how much the pixels of a picture are larger than those of bytes.
+/// By how much the pixels of an image are larger than those of bytes.
 inline double scale_of(const Case& c, const Values& values, const char* name) {
   return with_pixels(c.type, [&]<class T>() {
     double largest = 0;
@@ -121,22 +121,22 @@ inline std::vector<xcorr::FieldVector> made_field(Size grid) {
   return vectors;
 }
 
-/// Links of a list of windows to any others, and to none.
-inline std::vector<xcorr::FieldLinks> made_links(std::int64_t count) {
-  std::vector<xcorr::FieldLinks> links(count);
+/// Neighbours of a list of windows to any others, and to none.
+inline std::vector<xcorr::FieldNeighbours> made_neighbours(std::int64_t count) {
+  std::vector<xcorr::FieldNeighbours> neighbours(count);
   for (int i = 0; i < count; ++i)
-    for (int k = 0; k < xcorr::FieldLinks::most; ++k) {
+    for (int k = 0; k < xcorr::FieldNeighbours::most; ++k) {
       const int number = 8 * i + k;
       const auto node = static_cast<int>(scattered(number) * static_cast<float>(count + 2)) - 2;
-      links[i].node[k] = node < 0 || node == i ? -1 : node;
-      links[i].by_x[k] = scattered(number + 1) - 0.5F;
-      links[i].by_y[k] = scattered(number + 2) - 0.5F;
+      neighbours[i].node[k] = node < 0 || node == i ? -1 : node;
+      neighbours[i].by_x[k] = scattered(number + 1) - 0.5F;
+      neighbours[i].by_y[k] = scattered(number + 2) - 0.5F;
     }
-  return links;
+  return neighbours;
 }
 
 /// Whether the windows of a case are a list.
-inline bool is_listed(const Case& c) { return (c.right.width + c.right.height) % 3 == 1; }
+inline bool has_explicit_places(const Case& c) { return (c.right.width + c.right.height) % 3 == 1; }
 
 /// Grids of some columns and rows, different from case to case.
 inline Size field_grid_of(const Case& c) {

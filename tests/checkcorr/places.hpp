@@ -5,7 +5,7 @@
 // fixed bound would be too loose for most peaks and too tight for some.
 #pragma once
 
-#include "stages/score.hpp"
+#include "stages/match/score.hpp"
 
 namespace checkcorr {
 

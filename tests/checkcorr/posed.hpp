@@ -7,7 +7,7 @@
 
 #include "match/poses/grid.hpp"
 #include "stage_test.hpp"
-#include "stages/rows.hpp"
+#include "stages/common/rows.hpp"
 
 namespace checkcorr {
 
@@ -40,10 +40,10 @@ inline xcorr::PoseGrid pose_grid(const Case& c) {
 }
 
 /// Upright, turned, scaled and halved ones.
-inline std::vector<xcorr::TurnMap> turn_maps(const Case& c) {
+inline std::vector<xcorr::WarpMap> warp_template_maps(const Case& c) {
   const xcorr::PoseGrid upright({}, c.right, false, 0, 2, template_pyramid(c).halvings),
       grid = pose_grid(c, false, true), round = pose_grid(c, true, true);
-  std::vector<xcorr::TurnMap> maps{upright.map(0, {}), upright.map(1, {})};
+  std::vector<xcorr::WarpMap> maps{upright.map(0, {}), upright.map(1, {})};
   for (int level = 0; level <= 2; ++level)
     for (int i = 1; i <= 3; ++i)
       maps.push_back((i == 2 ? round : grid)
@@ -52,11 +52,11 @@ inline std::vector<xcorr::TurnMap> turn_maps(const Case& c) {
   return maps;
 }
 
-/// The problem of the stage turn.
-inline xcorr::stage::Turn::Problem turn_problem(const Scenario& scenario) {
-  const std::vector<xcorr::TurnMap> maps = turn_maps(scenario.test);
+/// The problem of the stage warp_template.
+inline xcorr::stage::WarpTemplate::Problem warp_template_problem(const Scenario& scenario) {
+  const std::vector<xcorr::WarpMap> maps = warp_template_maps(scenario.test);
   xcorr::Size most;
-  for (const xcorr::TurnMap& map : maps)
+  for (const xcorr::WarpMap& map : maps)
     most = {std::max(most.width, map.width), std::max(most.height, map.height)};
   const bool shifted = scenario.test.left.width % 2 == 1;
   return {template_pyramid(scenario.test),
@@ -106,14 +106,14 @@ double rounding_of(std::span<const T> pixels) {
 /// The pyramids of the first template and its mask; what their pixels are does not matter.
 inline void set_pyramids(Scenario& scenario) {
   const auto pyramid = template_pyramid(scenario.test);
-  const auto append = [&](auto levels, auto halve) {
+  const auto append = [&](auto levels, auto pyramid_down) {
     for (int level = 1; level <= pyramid.halvings; ++level) {
       const std::int64_t begin = pyramid.begin_of(level - 1);
       const int pitch = pyramid.size_of(level - 1).width;
       const Size half = pyramid.size_of(level);
       for (int i = 0; i < half.area(); ++i) {
         const std::int64_t at = begin + i / half.width * 2 * pitch + i % half.width * 2;
-        levels.push_back(halve(levels[at], levels[at + 1], levels[at + pitch + 1]));
+        levels.push_back(pyramid_down(levels[at], levels[at + 1], levels[at + pitch + 1]));
       }
     }
     return levels;
@@ -130,9 +130,9 @@ inline void set_pyramids(Scenario& scenario) {
              [](int a, int b, int c) { return std::uint8_t(a & b & c); }));
 }
 
-inline void set_turn_inputs(Scenario& scenario) {
+inline void set_warp_template_inputs(Scenario& scenario) {
   set_pyramids(scenario);
-  set(scenario.values, "maps", turn_maps(scenario.test));
+  set(scenario.values, "maps", warp_template_maps(scenario.test));
 }
 
 /// The frame is the first left.

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stages/score.hpp"
-#include "stages/search_cells.hpp"
+#include "stages/match/score.hpp"
+#include "stages/poses/fused_coarse_search.hpp"
 
 namespace checkcorr {
 
@@ -44,8 +44,9 @@ void Scenario::set_method(xcorr::Method method, bool with_error) {
   problem.method = method;
   with_error_ = with_error;
   set_polarity();
-  for (const char* later : {stage::Normalise::name, stage::Judge::name, stage::Peaks::name,
-                            stage::Refine::name, stage::Survey::name, stage::SearchCells::name})
+  for (const char* later :
+       {stage::Normalise::name, stage::ContrastFilter::name, stage::Peaks::name,
+        stage::Refine::name, stage::CoarseSearch::name, stage::FusedCoarseSearch::name})
     made_.erase(later);
 }
 
@@ -60,16 +61,16 @@ Status Scenario::make_scores() {
   return make<stage::Normalise>(problem.normalisation());
 }
 
-Status Scenario::make_judged() {
+Status Scenario::make_contrast_filtered() {
   if (Status s = make_scores(); !s.ok()) return s;
-  return make<stage::Judge>(problem.judging());
+  return make<stage::ContrastFilter>(problem.contrast_filtering());
 }
 
 Status Scenario::make_candidates() {
-  if (Status s = make_judged(); !s.ok()) return s;
+  if (Status s = make_contrast_filtered(); !s.ok()) return s;
   if (!made_.insert(stage::Peaks::name).second) return {};
   Values inputs = values;
-  inputs["scores"] = values["judged"];
+  inputs["scores"] = values["contrast_filtered"];
   return run<stage::Peaks>(problem.peaks(), inputs, values);
 }
 

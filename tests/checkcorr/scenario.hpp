@@ -38,7 +38,7 @@ class Scenario {
   xcorr::Status make_products();
   xcorr::Status make_window_sums();
   xcorr::Status make_scores();
-  xcorr::Status make_judged();
+  xcorr::Status make_contrast_filtered();
   xcorr::Status make_candidates();
   xcorr::Status make_peaks();
 

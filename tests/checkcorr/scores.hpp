@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "stage_test.hpp"
-#include "stages/score.hpp"
+#include "stages/match/score.hpp"
 
 namespace checkcorr {
 

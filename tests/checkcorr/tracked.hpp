@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "posed.hpp"
-#include "stages/answer.hpp"
-#include "stages/crop.hpp"
+#include "stages/tracker/crop.hpp"
+#include "stages/tracker/filter_response.hpp"
 
 namespace checkcorr {
 
@@ -29,7 +29,7 @@ inline bool is_tracked(const Case& c, const Trial& trial) {
 inline constexpr int tracked_windows = 4, tracked_filters = 2;
 
 /// The frame: of every third case two bytes are a pixel.
-inline xcorr::stage::Channels::Problem channels_problem(const Scenario& scenario) {
+inline xcorr::stage::FeatureMaps::Problem feature_maps_problem(const Scenario& scenario) {
   Size frame = scenario.test.left;
   const bool packed = frame.width % 3 == 0 && frame.width >= 48;
   if (packed) frame.width /= 2;
@@ -51,20 +51,20 @@ inline std::vector<xcorr::tracker::Look> tracked_looks(Size frame) {
           {x, y - 0.2 * side, 1.1 * side, 1.1, 0}};
 }
 
-/// The truth of the stages channels and spectra.
+/// The truth of the stages feature_maps and spectra.
 inline xcorr::Status make_spectra(Scenario& scenario) {
-  const auto p = channels_problem(scenario);
+  const auto p = feature_maps_problem(scenario);
   auto& values = scenario.values;
   const auto& lefts = values["lefts"];
   values["pixels"].assign(lefts.begin(), lefts.begin() + (p.frame.height - 1) * p.pitch +
                                              p.frame.width * p.layout.bytes);
   set(values, "looks", tracked_looks(p.frame));
-  if (auto s = scenario.make<xcorr::stage::Channels>(p); !s.ok()) return s;
-  return scenario.make<xcorr::stage::Spectra>({tracked_windows});
+  if (auto s = scenario.make<xcorr::stage::FeatureMaps>(p); !s.ok()) return s;
+  return scenario.make<xcorr::stage::FeatureFft>({tracked_windows});
 }
 
-/// Two lessons: the second filter's first one, of the first window, and one of the third window for
-/// the first filter, which knows the first window.
+/// Two training samples: the second filter's first one, of the first window, and one of the third
+/// window for the first filter, which knows the first window.
 inline xcorr::Status make_filters(Scenario& scenario) {
   if (auto s = make_spectra(scenario); !s.ok()) return s;
   auto& values = scenario.values;
@@ -79,9 +79,9 @@ inline xcorr::Status make_filters(Scenario& scenario) {
   values["means"].clear();
   window(values["means"], 0);
   window(values["means"], 3);  // of which nothing is left
-  set(values, "lessons", std::vector<xcorr::tracker::Lesson>{{1, 1}, {0, 0}});
+  set(values, "training_samples", std::vector<xcorr::tracker::TrainingSample>{{1, 1}, {0, 0}});
   set(values, "shapes", std::vector<xcorr::tracker::FilterShape>{{10, 10}, {7.3, 14.1}});
-  return scenario.make<xcorr::stage::Learn>({2, tracked_filters});
+  return scenario.make<xcorr::stage::FilterUpdate>({2, tracked_filters});
 }
 
 /// Floats that may be off by a share of the largest one. `windows`: those of which there are some

@@ -7,7 +7,7 @@
 #include <random>
 #include <string_view>
 
-#include "stages/score.hpp"
+#include "stages/match/score.hpp"
 
 namespace checkcorr {
 namespace {

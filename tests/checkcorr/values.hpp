@@ -13,7 +13,7 @@
 
 #include "cases.hpp"
 #include "select/match_problem.hpp"
-#include "stages/filter.hpp"
+#include "stages/image/filter.hpp"
 
 namespace checkcorr {
 

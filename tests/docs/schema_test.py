@@ -21,7 +21,7 @@ except ImportError:
 
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
 SCHEMA = json.loads((SOURCE / 'docs/results.schema.json').read_text(encoding='utf-8'))
-PICTURE = SOURCE / 'docs/images/rocket.jpg'
+IMAGE = SOURCE / 'docs/images/rocket.jpg'
 
 
 def sample(page):
@@ -35,7 +35,7 @@ SAMPLE, GAP = sample('meta.md'), sample('fleets.md')
 
 
 def lines(*elements):
-    pipeline = ' '.join(['filesrc', f'location={PICTURE}', '! decodebin ! imagefreeze num-buffers=3 !', *elements,
+    pipeline = ' '.join(['filesrc', f'location={IMAGE}', '! decodebin ! imagefreeze num-buffers=3 !', *elements,
                          '! xcorrjson ! fakesink'])
     out = subprocess.run(['gst-launch-1.0', '-q', *pipeline.split()], check=True, text=True, capture_output=True).stdout
     return [json.loads(line) for line in out.splitlines()]
@@ -75,7 +75,7 @@ class Schema(unittest.TestCase):
         self.assertEqual(set(SAMPLE['peaks'][0]), set(SCHEMA['$defs']['peak']['properties']))
 
     def test_lines(self):
-        find = f'cudaxcorr backend=cpu post-messages=false template={PICTURE}'
+        find = f'cudaxcorr backend=cpu post-messages=false template={IMAGE}'
         kinds = {'no meta': 'identity', 'nothing found': f'videobalance contrast=0 ! {find}',
                  'found': f'{find} camera-id=a', 'method': f'{find} method=sqdiff', 'tracked': f'{find} track=true',
                  'skipped': f'{find} interval=2', 'field': 'cudaxcorrfield backend=cpu windows=<64>'}

@@ -61,7 +61,7 @@ void Tested::restart() {
   gst_element_set_state(harness->element, GST_STATE_PLAYING);
 }
 
-GstBuffer* make_picture(int width, int height) {
+GstBuffer* make_image(int width, int height) {
   GstVideoInfo info;
   gst_video_info_set_format(&info, GST_VIDEO_FORMAT_GRAY8, width, height);
   GstBuffer* buffer = gst_buffer_new_allocate(nullptr, info.size, nullptr);
@@ -74,11 +74,11 @@ GstBuffer* make_picture(int width, int height) {
 }
 
 GstSample* make_sample(int width, int height) {
-  GstBuffer* picture = make_picture(width, height);
+  GstBuffer* image = make_image(width, height);
   GstCaps* caps = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "GRAY8", "width",
                                       G_TYPE_INT, width, "height", G_TYPE_INT, height, nullptr);
-  GstSample* sample = gst_sample_new(picture, caps, nullptr, nullptr);
+  GstSample* sample = gst_sample_new(image, caps, nullptr, nullptr);
   gst_caps_unref(caps);
-  gst_buffer_unref(picture);
+  gst_buffer_unref(image);
   return sample;
 }

@@ -36,6 +36,6 @@ class Tested {
   GstBus* bus_;
 };
 
-/// A gray picture of that size in which every place is different.
-GstBuffer* make_picture(int width, int height);
+/// A gray image of that size in which every place is different.
+GstBuffer* make_image(int width, int height);
 GstSample* make_sample(int width, int height);

@@ -20,7 +20,7 @@ def pixels(channels=1, bits=8):
     return [noise.randbytes(-(-WIDTH * channels * bits // 8)) for _ in range(HEIGHT)]
 
 
-# ---- pictures -------------------------------------------------------------------------------------
+# ---- images -------------------------------------------------------------------------------------
 
 def png_chunk(name, data):
     return struct.pack('>I', len(data)) + name + data + struct.pack('>I', zlib.crc32(name + data))
@@ -77,9 +77,9 @@ def gif(frames=1):
     codes.add(129, 8)
     data = codes.bytes()
     palette = b''.join(bytes([2 * i] * 3) for i in range(128))
-    picture = (b'\x21\xf9\x04\0\0\0\0\0' + struct.pack('<BHHHHB', 0x2c, 0, 0, WIDTH, HEIGHT, 0) + b'\x07' +
+    image = (b'\x21\xf9\x04\0\0\0\0\0' + struct.pack('<BHHHHB', 0x2c, 0, 0, WIDTH, HEIGHT, 0) + b'\x07' +
                bytes([len(data)]) + data + b'\0')
-    return b'GIF89a' + struct.pack('<HHBBB', WIDTH, HEIGHT, 0xf6, 0, 0) + palette + picture * frames + b';'
+    return b'GIF89a' + struct.pack('<HHBBB', WIDTH, HEIGHT, 0xf6, 0, 0) + palette + image * frames + b';'
 
 
 def jpeg_segment(marker, data):
@@ -131,7 +131,7 @@ def webp():
     return b'RIFF' + struct.pack('<I', 4 + len(chunk)) + b'WEBP' + chunk
 
 
-def pictures():
+def images():
     palette = png_chunk(b'PLTE', bytes(range(48)))
     return {
         'gray.png': png(0, 8, 1), 'gray16.png': png(0, 16, 1), 'gray1.png': png(0, 1, 1), 'rgb.png': png(2, 8, 3),
@@ -151,7 +151,7 @@ def pictures():
 # ---- the other targets ------------------------------------------------------------------------
 
 PROPERTIES = {
-    'template': ('', 'picture', '/', 'none.png'), 'templates': ('<>', '<a.png,b.png>'),
+    'template': ('', 'image', '/', 'none.png'), 'templates': ('<>', '<a.png,b.png>'),
     'mask': ('none', 'alpha', 'disc'), 'mask-inset': ('0', '3', '2147483647'), 'mask-file': ('', 'none.png'),
     'method': ('ccoeff-normed', 'sqdiff', 'ccorr', '5'), 'threshold': ('0.9', '-1', 'nan', '1e300'),
     'max-peaks': ('1', '1024'), 'min-peak-distance': ('0', '3', '2147483647'), 'subpixel': ('none', 'true'),
@@ -216,14 +216,14 @@ def write_words(path, words):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    write(folder / 'picture', pictures())
+    write(folder / 'image', images())
     write(folder / 'places', places())
     write(folder / 'property', properties())
     write(folder / 'tune_cache', tuned())
     for target, count, size in (('frame', 60, 300), ('json_text', 40, 300), ('matcher', 40, 60), ('overlay', 40, 400),
                                 ('tracking', 40, 2000)):
         write(folder / target, noise(count, size))
-    write_words(folder / 'picture.dict', [b'\x89PNG\r\n\x1a\n', b'IHDR', b'PLTE', b'tRNS', b'IDAT', b'acTL', b'IEND', b'BM',
+    write_words(folder / 'image.dict', [b'\x89PNG\r\n\x1a\n', b'IHDR', b'PLTE', b'tRNS', b'IDAT', b'acTL', b'IEND', b'BM',
                                           b'GIF89a', b'\x21\xff\x0bNETSCAPE2.0', b'\xff\xd8\xff', b'\xff\xc0', b'\xff\xc2',
                                           b'\xff\xda', b'\xff\xd9', b'JFIF\0', b'Exif\0\0', b'RIFF', b'WEBP', b'VP8 ', b'VP8L',
                                           b'VP8X', b'P1\n', b'P6\n', b'P7\n', b'#EXTM3U\n'])

@@ -16,29 +16,29 @@ namespace {
 using namespace xcorr;
 
 /// Pixels in memory of exactly the size that the view needs.
-struct Picture {
+struct Image {
   std::unique_ptr<std::uint8_t[]> pixels;
   MatrixView view;
 };
 
-Picture take_picture(Bytes& bytes, int max_extent) {
+Image take_image(Bytes& bytes, int max_extent) {
   const Size size{bytes.mostly_between(1, max_extent), bytes.mostly_between(1, max_extent)};
   const int padding = bytes.between(0, 3);
   // What is out of range must be refused before it is read, except that it cannot be known to be
   // too large.
   const bool real = !size.empty() && size.width <= max_extent && size.height <= max_extent;
-  Picture picture;
-  picture.view = {nullptr, ElementType::u8, size, real ? size.width + padding : size.width};
-  if (!real) picture.view.size = {std::min(size.width, 0), std::min(size.height, 0)};
+  Image image;
+  image.view = {nullptr, ElementType::u8, size, real ? size.width + padding : size.width};
+  if (!real) image.view.size = {std::min(size.width, 0), std::min(size.height, 0)};
   const std::size_t count =
-      real ? static_cast<std::size_t>(picture.view.pitch) * size.height - padding : 1;
-  picture.pixels = std::make_unique<std::uint8_t[]>(count);
+      real ? static_cast<std::size_t>(image.view.pitch) * size.height - padding : 1;
+  image.pixels = std::make_unique<std::uint8_t[]>(count);
   const unsigned seed = bytes.number<std::uint8_t>(), flat = bytes.between(0, 7);
   for (std::size_t i = 0; i < count; ++i)
-    picture.pixels[i] =
+    image.pixels[i] =
         static_cast<std::uint8_t>(flat == 0 ? seed : (i * 2654435761u + i * i * seed) >> 11);
-  picture.view.data = picture.pixels.get();
-  return picture;
+  image.view.data = image.pixels.get();
+  return image;
 }
 
 PoseRange take_poses(Bytes& bytes) {
@@ -94,12 +94,11 @@ bool same(const std::vector<Peak>& a, const std::vector<Peak>& b) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Bytes bytes(data, size);
   static const Device device = open_device(Backend::cpu).value();
-  const Picture frame = take_picture(bytes, 64);
-  std::vector<Picture> templates;
-  for (int left = bytes.between(0, 3); left > 0; --left)
-    templates.push_back(take_picture(bytes, 24));
+  const Image frame = take_image(bytes, 64);
+  std::vector<Image> templates;
+  for (int left = bytes.between(0, 3); left > 0; --left) templates.push_back(take_image(bytes, 24));
   std::vector<MatrixView> views;
-  for (const Picture& picture : templates) views.push_back(picture.view);
+  for (const Image& image : templates) views.push_back(image.view);
   MatchSettings settings = take_settings(bytes);
   const std::string other = bytes.text();
 

@@ -71,14 +71,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     marks.update(result, trail);
     gst_structure_free(result);
     for (const Mark& mark : marks.current()) {
-      GstVideoOverlayRectangle* picture = painter.paint(mark, look, width, height);
-      if (!picture) continue;
+      GstVideoOverlayRectangle* image = painter.paint(mark, look, width, height);
+      if (!image) continue;
       gint x, y;
       guint w, h;
-      gst_video_overlay_rectangle_get_render_rectangle(picture, &x, &y, &w, &h);
+      gst_video_overlay_rectangle_get_render_rectangle(image, &x, &y, &w, &h);
       require(x >= 0 && y >= 0 && w > 0 && h > 0 && x + int(w) <= width && y + int(h) <= height,
-              "a picture is inside the frame");
-      gst_video_overlay_rectangle_unref(picture);
+              "an image is inside the frame");
+      gst_video_overlay_rectangle_unref(image);
     }
   }
   return 0;

@@ -47,7 +47,7 @@ void send_caps(Tested& tested) {
 }
 
 void pass_frame(Tested& tested) {
-  const GstFlowReturn flow = gst_harness_push(tested.harness, make_picture(64, 48));
+  const GstFlowReturn flow = gst_harness_push(tested.harness, make_image(64, 48));
   require(flow == GST_FLOW_OK, "frames pass with any properties");
   while (GstBuffer* out = gst_harness_try_pull(tested.harness)) gst_buffer_unref(out);
   require(!tested.failed(), "no property leads to an error");

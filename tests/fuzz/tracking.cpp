@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tracks on any peaks and any sights of filters, with settings, templates and gaps that change in
+// Tracks on any peaks and any detections of filters, with settings, templates and gaps that change in
 // between; and assignments of any costs, compared with the best of all.
 #include <cmath>
 #include <limits>
@@ -11,9 +11,9 @@
 
 #include <xcorr/follower.hpp>
 
-#include "../tracking/told.hpp"
+#include "../tracking/event_ledger.hpp"
 #include "bytes.hpp"
-#include "follow/assignment.hpp"
+#include "tracking/association/assignment.hpp"
 
 namespace {
 
@@ -139,30 +139,30 @@ class Session {
     for (int more = peaks_.empty() ? most : most / 9; more > 0; --more) {
       const auto index = static_cast<std::uint32_t>(bytes.between(0, int(templates_) - 1));
       const double x = place(bytes), y = place(bytes);
-      const double closeness = score(bytes);
-      peaks_.push_back({index, x, y, 24, 10, closeness, closeness});
+      const double similarity = score(bytes);
+      peaks_.push_back({index, x, y, 24, 10, similarity, similarity});
     }
     return peaks_;
   }
 
   /// What filters find where they look.
-  std::vector<Sight> sights(Bytes& bytes, View view, const std::vector<TargetBox>& places) const {
-    std::vector<Sight> found;
+  std::vector<FilterDetection> filter_detections(Bytes& bytes, View view, const std::vector<TargetBox>& places) const {
+    std::vector<FilterDetection> found;
     const std::vector<std::uint64_t> ids = follower_.ids();
     for (auto [id, box, _] : places) {
       require(std::ranges::find(ids, id) != ids.end(), "filters look for targets that are there");
       const double x = box.x + box.width / 2, y = box.y + box.height / 2;
       require(x >= 0 && x < area.width && y >= 0 && y < area.height, "and within what is searched");
       require(box.width >= 1 && box.height >= 1, "for a pixel at least");
-      double response = 0.9, sharpness = view == View::clear ? 18 : 0;
+      double response = 0.9, psr = view == View::clear ? 18 : 0;
       if (view == View::any) {
         const double size = bytes.between(1, 20) / 10.0;
         box = {box.x + bytes.between(-12, 12), box.y + bytes.between(-12, 12),
                std::max(1.0, size * box.width), std::max(1.0, size * box.height)};
         response = bytes.between(-2, 12) / 10.0;
-        sharpness = bytes.between(0, 25);
+        psr = bytes.between(0, 25);
       }
-      found.push_back({box, response, sharpness});
+      found.push_back({box, response, psr});
     }
     return found;
   }
@@ -175,7 +175,7 @@ class Session {
     const std::vector<Peak> peaks = this->peaks(bytes, view);
     std::vector<TargetBox> sought;
     if (settings_.by_filter()) sought = follower_.places_for_filters(frame_, peaks);
-    const std::vector<Sight> seen = sights(bytes, view, sought);
+    const std::vector<FilterDetection> seen = filter_detections(bytes, view, sought);
     if (bytes.between(0, 7) == 0) {  // the GPU fails, and the frame is analysed again
       const Follower before = follower_;
       follower_.update(frame_, peaks, sought, seen);
@@ -188,11 +188,11 @@ class Session {
     for (std::size_t i = 0; i < seen.size(); ++i)
       found[sought[i].target].insert({seen[i].box.x, seen[i].box.y});
     check(places, found);
-    if (settings_.by_filter()) check_lessons();
+    if (settings_.by_filter()) check_training_samples();
   }
 
   void check(const std::set<Place> (&places)[3],
-             const std::map<std::uint64_t, std::set<Place>>& sights) {
+             const std::map<std::uint64_t, std::set<Place>>& filter_detections) {
     std::set<std::uint64_t> ids;
     std::map<std::uint32_t, int> count;
     std::set<std::pair<std::uint32_t, Place>> claimed;
@@ -213,11 +213,11 @@ class Session {
         require(known_.contains(target.id) && known_[target.id] == at,
                 "a lost target stays where it was");
       } else {
-        const auto own = sights.find(target.id);
+        const auto own = filter_detections.find(target.id);
         require(known_.contains(target.id) && settings_.by_filter()
-                    ? own != sights.end() && own->second.contains(at)
+                    ? own != filter_detections.end() && own->second.contains(at)
                     : places[peak.template_index].contains(at),
-                "a detected target has a peak, or a sight of its own");
+                "a detected target has a peak, or a filter_detection of its own");
         require(claimed.insert({peak.template_index, at}).second, "a peak is of one target");
       }
     }
@@ -227,9 +227,9 @@ class Session {
     newest_ = newest;
   }
 
-  void check_lessons() const {
+  void check_training_samples() const {
     std::set<std::uint64_t> taught;
-    for (const auto& [id, box, _] : follower_.lessons()) {
+    for (const auto& [id, box, _] : follower_.training_samples()) {
       require(taught.insert(id).second, "a filter is taught once");
       const auto known = known_.find(id);
       require(known != known_.end() && known->second == Place(box.x, box.y),
@@ -239,8 +239,8 @@ class Session {
   }
 
   void check_balance() {
-    require(told_.take(follower_.take_events()), "what is told of a target is possible");
-    require(told_.agrees_with(follower_.targets()),
+    require(ledger_.take(follower_.take_events()), "what is ledger of a target is possible");
+    require(ledger_.agrees_with(follower_.targets()),
             "all that entered are there, or have left or were dropped");
   }
 
@@ -258,7 +258,7 @@ class Session {
   static constexpr Rect area{0, 0, 60, 50};
 
   Follower follower_;
-  Told told_;
+  EventLedger ledger_;
   TrackSettings settings_;
   MatchSettings match_;
   std::size_t templates_ = 0;

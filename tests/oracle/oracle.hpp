@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stages/stage.hpp"
+#include "stages/common/stage.hpp"
 
 namespace xcorr::oracle {
 

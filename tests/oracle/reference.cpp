@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "oracle/reference_methods.hpp"
-#include "stages/judge.hpp"
-#include "stages/peaks.hpp"
-#include "stages/score.hpp"  // noise_share and Int128 only
+#include "stages/match/contrast_filter.hpp"
+#include "stages/match/peaks.hpp"
+#include "stages/match/score.hpp"  // noise_share and Int128 only
 
 namespace xcorr::cpu {
 namespace {
@@ -111,7 +111,7 @@ Status window_sums(const stage::WindowSums::Problem& problem, const Device&,
 
 // ---- normalise ------------------------------------------------------------------------------
 
-/// From a plain product of whole numbers.
+/// From a plain product of integers.
 template <class SumT, class SquaresT>
 struct IntegerNormaliser {
   using Sum = SumT;
@@ -277,12 +277,13 @@ Status peaks(const stage::Peaks::Problem& problem, const Device&, const stage::P
   return {};
 }
 
-// ---- judge ----------------------------------------------------------------------------------
+// ---- contrast_filter
+// ----------------------------------------------------------------------------------
 
 /// n times the standard deviation of each window.
 template <class Sum, class Squares>
-std::vector<double> deviations(const stage::Judge::Problem& problem,
-                               const stage::Judge::Buffers& b) {
+std::vector<double> deviations(const stage::ContrastFilter::Problem& problem,
+                               const stage::ContrastFilter::Buffers& b) {
   using Exact = std::conditional_t<std::is_integral_v<Sum>, Int128, double>;
   const auto n = static_cast<Exact>(problem.pixels());
   std::vector<double> each(windows_of(problem.correlate));
@@ -294,8 +295,8 @@ std::vector<double> deviations(const stage::Judge::Problem& problem,
   return each;
 }
 
-Status judge(const stage::Judge::Problem& problem, const Device&, const stage::Judge::Buffers& b,
-             PlanState*) {
+Status contrast_filter(const stage::ContrastFilter::Problem& problem, const Device&,
+                       const stage::ContrastFilter::Buffers& b, PlanState*) {
   using u32 = std::uint32_t;
   const Problem& p = problem.correlate;
   const std::vector<double> deviation =
@@ -309,11 +310,12 @@ Status judge(const stage::Judge::Problem& problem, const Device&, const stage::J
     const float score = b.scores[i];
     const auto right = b.first_right + static_cast<std::int64_t>(i / area);
     if (problem.contrast.least > 0 && deviation[first_window(p, right) + i % area] < least)
-      b.judged[i] = info(problem.method).minimum ? HUGE_VALF : -HUGE_VALF;
+      b.contrast_filtered[i] = info(problem.method).minimum ? HUGE_VALF : -HUGE_VALF;
     else if (problem.contrast.polarity == Polarity::inverted)
-      b.judged[i] = -score;
+      b.contrast_filtered[i] = -score;
     else
-      b.judged[i] = problem.contrast.polarity == Polarity::either ? std::abs(score) : score;
+      b.contrast_filtered[i] =
+          problem.contrast.polarity == Polarity::either ? std::abs(score) : score;
   }
   return {};
 }
@@ -408,7 +410,7 @@ constexpr Features surface_features =
 constexpr Variant<stage::Correlate> correlate_table[] = {
     {{"reference", Backend::cpu,
       surface_features |
-          Features(Feature::i32, Feature::f64, Feature::several_pictures, Feature::overhang)},
+          Features(Feature::i32, Feature::f64, Feature::several_images, Feature::partial_overlap)},
      supports_all,
      correlate},
 };
@@ -421,8 +423,8 @@ constexpr Variant<stage::Normalise> normalise_table[] = {
 constexpr Variant<stage::Peaks> peaks_table[] = {
     {{"reference", Backend::cpu, match_features}, supports_all, peaks},
 };
-constexpr Variant<stage::Judge> judge_table[] = {
-    {{"reference", Backend::cpu, match_features}, supports_all, judge},
+constexpr Variant<stage::ContrastFilter> contrast_filter_table[] = {
+    {{"reference", Backend::cpu, match_features}, supports_all, contrast_filter},
 };
 constexpr Variant<stage::Refine> refine_table[] = {
     {{"reference", Backend::cpu, match_features}, supports_all, refine},
@@ -431,8 +433,8 @@ constexpr Variant<stage::Refine> refine_table[] = {
 }  // namespace
 
 Family reference_family() {
-  return Family(correlate_table, window_sums_table, normalise_table, judge_table, peaks_table,
-                refine_table);
+  return Family(correlate_table, window_sums_table, normalise_table, contrast_filter_table,
+                peaks_table, refine_table);
 }
 
 }  // namespace xcorr::cpu

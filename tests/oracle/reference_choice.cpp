@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The oracle of the stages that choose candidates of poses: gather, shortlist and sift, bit for bit
-// as their headers define them.
+// The oracle of the stages that choose candidates of poses: collect_candidates, select_candidates
+// and prune_candidates, bit for bit as their headers define them.
 #include <algorithm>
 #include <functional>
 #include <vector>
 
 #include "oracle/reference_types.hpp"
-#include "stages/survey.hpp"
+#include "stages/poses/coarse_search.hpp"
 
 namespace xcorr::cpu {
 namespace {
 
 /// How close a score is to that of a copy, by its sign.
-double closeness(bool minimum, Polarity polarity, double score) {
+double similarity(bool minimum, Polarity polarity, double score) {
   return minimum ? 1 - score : sign_of(polarity, score) * score;
 }
 
-/// Those that are kept, of the level or the one below, and where they begin to align.
+/// Those that are kept, of the level or the one below, and where they begin to be refined.
 struct Kept {
   PoseCandidate* candidates;
   std::int32_t* count;
-  AlignedPose* starts;
+  RefinedPose* starts;
 };
 
 void choose(const PoseChoice& choice, const PoseSteps& steps, int level,
             std::vector<PoseCandidate> from, const PoseTables& tables, const Kept& to) {
-  std::ranges::stable_sort(from, std::ranges::greater{}, &PoseCandidate::closeness);
+  std::ranges::stable_sort(from, std::ranges::greater{}, &PoseCandidate::similarity);
   std::vector<PoseCandidate> kept, apart;
   double least = choice.least;
   for (const PoseCandidate& one : from) {
-    if (static_cast<int>(kept.size()) == choice.most || one.closeness < least) break;
+    if (static_cast<int>(kept.size()) == choice.most || one.similarity < least) break;
     int near = 0;
     bool adjoins = false;
     for (const PoseCandidate& other : kept) {
@@ -46,24 +46,24 @@ void choose(const PoseChoice& choice, const PoseSteps& steps, int level,
       continue;
     apart.push_back(one);
     if (static_cast<int>(apart.size()) == choice.wanted)
-      least = std::max(least, one.closeness - choice.margin);
+      least = std::max(least, one.similarity - choice.margin);
   }
   *to.count = static_cast<std::int32_t>(kept.size());
   for (std::size_t i = 0; i < kept.size(); ++i)
     to.candidates[i] = level > 0 ? one_level_down(kept[i]) : kept[i];
   if (level > 0) return;
-  std::fill_n(to.starts, choice.most, AlignedPose{});
+  std::fill_n(to.starts, choice.most, RefinedPose{});
   for (std::size_t i = 0; i < kept.size(); ++i) to.starts[i] = start_of(kept[i], tables);
 }
 
-Status gather(const stage::Gather::Problem& p, const Device&, const stage::Gather::Buffers& b,
-              PlanState*) {
+Status collect_candidates(const stage::CollectCandidates::Problem& p, const Device&,
+                          const stage::CollectCandidates::Buffers& b, PlanState*) {
   std::vector<PoseCandidate> all;
-  for (int i = 0; i < p.pictures; ++i)
+  for (int i = 0; i < p.images; ++i)
     for (std::uint32_t k = 0; k < b.peak_counts[i]; ++k) {
       const RefinedPeak& peak = b.peaks[std::int64_t{i} * p.max_peaks + k];
-      const stage::Gather::Source& source = b.sources[i];
-      all.push_back({closeness(p.minimum, p.polarity, peak.score), peak.score,
+      const stage::CollectCandidates::Source& source = b.sources[i];
+      all.push_back({similarity(p.minimum, p.polarity, peak.score), peak.score,
                      2 * peak.x + source.width - 1, 2 * peak.y + source.height - 1, source.pose});
     }
   choose(p.choice, p.steps, p.level, std::move(all), {b.angles, b.inverse_scales},
@@ -71,34 +71,35 @@ Status gather(const stage::Gather::Problem& p, const Device&, const stage::Gathe
   return {};
 }
 
-Status shortlist(const stage::Shortlist::Problem& p, const Device&,
-                 const stage::Shortlist::Buffers& b, PlanState*) {
-  const SurveyCells cells = p.cells();
+Status select_candidates(const stage::SelectCandidates::Problem& p, const Device&,
+                         const stage::SelectCandidates::Buffers& b, PlanState*) {
+  const CoarseCells cells = p.cells();
   std::vector<PoseCandidate> all;
   for (std::int64_t i = 0; i < p.keys(); ++i)
     if (b.best[i] && b.searched[i / cells.count()])
-      all.push_back(stage::Shortlist::candidate_of(b.best[i], cells, b.sources));
+      all.push_back(stage::SelectCandidates::candidate_of(b.best[i], cells, b.sources));
   choose(p.choice, p.steps, p.level, std::move(all), {},
          {b.candidates, b.candidate_count, nullptr});
   return {};
 }
 
 /// Of the tries inside the frame the closest one, of equals the first; null: there is none.
-const ProbedPlace* closest_try(const stage::Sift::Problem& p, const ProbedPlace* tries) {
-  const ProbedPlace* best = nullptr;
-  for (const ProbedPlace* one = tries; one < tries + p.tries(); ++one)
-    if (one->is_inside && (!best || closeness(p.minimum, p.polarity, one->score) >
-                                        closeness(p.minimum, p.polarity, best->score)))
+const RescoredPlace* closest_try(const stage::PruneCandidates::Problem& p,
+                                 const RescoredPlace* tries) {
+  const RescoredPlace* best = nullptr;
+  for (const RescoredPlace* one = tries; one < tries + p.tries(); ++one)
+    if (one->is_inside && (!best || similarity(p.minimum, p.polarity, one->score) >
+                                        similarity(p.minimum, p.polarity, best->score)))
       best = one;
   return best;
 }
 
-Status sift(const stage::Sift::Problem& p, const Device&, const stage::Sift::Buffers& b,
-            PlanState*) {
+Status prune_candidates(const stage::PruneCandidates::Problem& p, const Device&,
+                        const stage::PruneCandidates::Buffers& b, PlanState*) {
   std::vector<PoseCandidate> all;
   for (int i = 0; i < *b.candidate_count; ++i)
-    if (const ProbedPlace* one = closest_try(p, b.found + i * p.tries()))
-      all.push_back({closeness(p.minimum, p.polarity, one->score), one->score, one->twice_x,
+    if (const RescoredPlace* one = closest_try(p, b.found + i * p.tries()))
+      all.push_back({similarity(p.minimum, p.polarity, one->score), one->score, one->twice_x,
                      one->twice_y, one->pose});
   choose(p.choice, p.steps, p.level, std::move(all), {b.angles, b.inverse_scales},
          {b.kept, b.kept_count, b.starts});
@@ -106,18 +107,20 @@ Status sift(const stage::Sift::Problem& p, const Device&, const stage::Sift::Buf
 }
 
 constexpr Features u8 = Feature::u8;
-constexpr Variant<stage::Gather> gather_table[] = {
-    {{"reference", Backend::cpu, u8 | Feature::contrast}, supports_all, gather},
+constexpr Variant<stage::CollectCandidates> collect_candidates_table[] = {
+    {{"reference", Backend::cpu, u8 | Feature::contrast}, supports_all, collect_candidates},
 };
-constexpr Variant<stage::Shortlist> shortlist_table[] = {
-    {{"reference", Backend::cpu, u8}, supports_all, shortlist},
+constexpr Variant<stage::SelectCandidates> select_candidates_table[] = {
+    {{"reference", Backend::cpu, u8}, supports_all, select_candidates},
 };
-constexpr Variant<stage::Sift> sift_table[] = {
-    {{"reference", Backend::cpu, u8 | Feature::contrast}, supports_all, sift},
+constexpr Variant<stage::PruneCandidates> prune_candidates_table[] = {
+    {{"reference", Backend::cpu, u8 | Feature::contrast}, supports_all, prune_candidates},
 };
 
 }  // namespace
 
-Family reference_choice_family() { return Family(gather_table, shortlist_table, sift_table); }
+Family reference_choice_family() {
+  return Family(collect_candidates_table, select_candidates_table, prune_candidates_table);
+}
 
 }  // namespace xcorr::cpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The oracle of the stages of displacement fields, in plain loops: the search in whole numbers with
+// The oracle of the stages of displacement fields, in plain loops: the search in integers with
 // one rounding a score; the rest in long double, by other ways than the stages' own.
 #include <algorithm>
 #include <cmath>
@@ -9,16 +9,17 @@
 #include <utility>
 #include <vector>
 
-#include "stages/displace.hpp"
-#include "stages/smooth_field.hpp"
-#include "stages/validate.hpp"
+#include "stages/fields/smooth_field.hpp"
+#include "stages/fields/validate.hpp"
+#include "stages/fields/window_search.hpp"
 
 namespace xcorr::cpu {
 namespace {
 
 using Wide = long double;
 
-// ---- displace -------------------------------------------------------------------------------
+// ---- window_search
+// -------------------------------------------------------------------------------
 
 /// A pixel; of floating point what is not finite counts as 0.
 template <class T>
@@ -29,8 +30,8 @@ T pixel_of(const std::uint8_t* rows, std::int64_t pitch, std::int64_t x, std::in
 
 /// The score of a window of the reference with one of the frame, or nothing has variance: 0.
 template <class T>
-double score(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
-             const FieldWindow& window, int left, int top, bool* reference_varies) {
+double score(const stage::WindowSearch::Problem& p, const stage::WindowSearch::Buffers& b,
+             const InterrogationWindow& window, int left, int top, bool* reference_varies) {
   using Sum = std::conditional_t<std::is_floating_point_v<T>, Wide, Int128>;
   Sum n = 0, t = 0, tt = 0, f = 0, ff = 0, tf = 0;
   for (int y = 0; y < p.window; ++y)
@@ -83,7 +84,7 @@ std::pair<Wide, Wide> offset_of(FieldSubpixel subpixel, const std::vector<double
   return {whole_x ? curve(subpixel, s, 3, 5) : 0, whole_y ? curve(subpixel, s, 1, 7) : 0};
 }
 
-FieldVector vector_at_node(const FieldWindow& window, int size) {
+FieldVector vector_at_node(const InterrogationWindow& window, int size) {
   FieldVector v;
   v.x = static_cast<float>(window.x + window.node_x + (size - 1) / 2.0L);
   v.y = static_cast<float>(window.y + window.node_y + (size - 1) / 2.0L);
@@ -93,9 +94,9 @@ FieldVector vector_at_node(const FieldWindow& window, int size) {
 }
 
 /// The i-th window's.
-FieldVector displace(const stage::Displace::Problem& p, const stage::Displace::Buffers& b,
-                     int index) {
-  const FieldWindow& window = b.windows[index];
+FieldVector window_search(const stage::WindowSearch::Problem& p,
+                          const stage::WindowSearch::Buffers& b, int index) {
+  const InterrogationWindow& window = b.windows[index];
   FieldVector vector = vector_at_node(window, p.window);
   vector.status = window.status;
   if (window.status != FieldStatus::ok) return vector;
@@ -156,10 +157,10 @@ FieldVector displace(const stage::Displace::Problem& p, const stage::Displace::B
   return vector;
 }
 
-Status displace_all(const stage::Displace::Problem& p, const Device&,
-                    const stage::Displace::Buffers& b, PlanState*) {
+Status window_search_all(const stage::WindowSearch::Problem& p, const Device&,
+                         const stage::WindowSearch::Buffers& b, PlanState*) {
   for (int i = 0; i < p.count; ++i) {
-    const FieldVector vector = displace(p, b, i);
+    const FieldVector vector = window_search(p, b, i);
     if (p.pair == p.pairs - 1) b.vectors[i] = vector;
   }
   return {};
@@ -224,13 +225,13 @@ Status validate(const stage::Validate::Problem& p, const Device&, const stage::V
   };
   for (int i = 0; i < p.grid.area(); ++i) {
     std::vector<int> neighbours;
-    for (int k = 0; k < 9 && !p.listed; ++k) {
+    for (int k = 0; k < 9 && !p.explicit_places; ++k) {
       const int x = i % p.grid.width + k % 3 - 1, y = i / p.grid.width + k / 3 - 1;
       if (k != 4 && x >= 0 && y >= 0 && x < p.grid.width && y < p.grid.height)
         neighbours.push_back(y * p.grid.width + x);
     }
-    if (p.listed)
-      std::ranges::copy_if(b.links[i].node, std::back_inserter(neighbours),
+    if (p.explicit_places)
+      std::ranges::copy_if(b.neighbours[i].node, std::back_inserter(neighbours),
                            [](int node) { return node >= 0; });
     std::vector<Wide> dx, dy;
     for (const int k : neighbours) {
@@ -258,7 +259,7 @@ Status validate(const stage::Validate::Problem& p, const Device&, const stage::V
       const int x = i % p.grid.width, y = i / p.grid.width;
       const auto by_x = continued_lines(x, y, component(&FieldVector::dx)),
                  by_y = continued_lines(x, y, component(&FieldVector::dy));
-      good = !p.listed && by_x.size() >= 2 && !fails(by_x, by_y, spread(dx), spread(dy));
+      good = !p.explicit_places && by_x.size() >= 2 && !fails(by_x, by_y, spread(dx), spread(dy));
     }
     if (!good) {
       if (v.status == FieldStatus::ok) v.status = FieldStatus::replaced;
@@ -286,16 +287,16 @@ Wide smoothed(const stage::SmoothField::Problem& p, const stage::SmoothField::Bu
   const Wide own = value(i);
   if (!known(i) && !p.filled) return own;
   Wide sum = own, weights = 1;
-  if (p.listed) {
+  if (p.explicit_places) {
     std::vector<int> linked;
     Wide across = 0, down = 0;
-    for (int k = 0; k < FieldLinks::most; ++k) {
-      const int node = b.links[i].node[k];
+    for (int k = 0; k < FieldNeighbours::most; ++k) {
+      const int node = b.neighbours[i].node[k];
       if (node < 0) continue;
       if (!known(node)) return own;
       linked.push_back(node);
-      across += b.links[i].by_x[k] * (value(node) - own);
-      down += b.links[i].by_y[k] * (value(node) - own);
+      across += b.neighbours[i].by_x[k] * (value(node) - own);
+      down += b.neighbours[i].by_y[k] * (value(node) - own);
     }
     for (const int node : linked) {
       const Wide x = Wide(b.vectors[node].x) - b.vectors[i].x,
@@ -345,12 +346,12 @@ Status smooth_field(const stage::SmoothField::Problem& p, const Device&,
   return {};
 }
 
-constexpr Variant<stage::Displace> displace_table[] = {
+constexpr Variant<stage::WindowSearch> window_search_table[] = {
     {{"reference",
       Backend::cpu,
       {Feature::u8, Feature::u16, Feature::f32, Feature::mask, Feature::ensemble}},
      supports_all,
-     displace_all},
+     window_search_all},
 };
 constexpr Variant<stage::SmoothField> smooth_table[] = {
     {{"reference", Backend::cpu, {}}, supports_all, smooth_field},
@@ -361,6 +362,8 @@ constexpr Variant<stage::Validate> validate_table[] = {
 
 }  // namespace
 
-Family reference_fields_family() { return Family(displace_table, validate_table, smooth_table); }
+Family reference_fields_family() {
+  return Family(window_search_table, validate_table, smooth_table);
+}
 
 }  // namespace xcorr::cpu

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The oracle of the filter stage: the convolution with all weights of the plane at once, in plain
-// loops. Double holds the sums of u8 pictures exactly; the others are computed in long double.
+// loops. Double holds the sums of u8 images exactly; the others are computed in long double.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "oracle/reference_methods.hpp"
-#include "stages/filter.hpp"
+#include "stages/image/filter.hpp"
 
 namespace xcorr::cpu {
 namespace {
@@ -15,15 +15,15 @@ namespace {
 using namespace plain;
 
 template <class T>
-long double filtered_at(const Matrix<T>& picture, const FilterWeights& weights, int x, int y) {
+long double filtered_at(const Matrix<T>& image, const FilterWeights& weights, int x, int y) {
   const AxisWeights &across = weights.across, &down = weights.down;
   long double sum = 0;
   for (int j = -down.radius; j <= down.radius; ++j)
     for (int i = -across.radius; i <= across.radius; ++i) {
-      const int from_x = std::clamp(x - i, 0, picture.size.width - 1);
-      const int from_y = std::clamp(y - j, 0, picture.size.height - 1);
+      const int from_x = std::clamp(x - i, 0, image.size.width - 1);
+      const int from_y = std::clamp(y - j, 0, image.size.height - 1);
       sum += static_cast<long double>(down.values[down.radius + j]) *
-             across.values[across.radius + i] * picture.at(from_x, from_y);
+             across.values[across.radius + i] * image.at(from_x, from_y);
     }
   return sum;
 }
@@ -40,13 +40,12 @@ T stored(long double sum) {
 template <class T>
 void filter_as(const stage::Filter::Problem& p, const stage::Filter::Buffers& b) {
   for (int i = 0; i < p.count; ++i) {
-    const Matrix<T> picture{static_cast<const std::byte*>(b.pictures) + i * p.stride, p.pitch,
-                            p.size};
+    const Matrix<T> image{static_cast<const std::byte*>(b.images) + i * p.stride, p.pitch, p.size};
     T* out = static_cast<T*>(b.filtered) + i * p.stride_out();
     for (int y = 0; y < p.region.height; ++y)
       for (int x = 0; x < p.region.width; ++x)
         out[y * p.pitch_out() + x] =
-            stored<T>(filtered_at(picture, *p.weights, p.region.x + x, p.region.y + y));
+            stored<T>(filtered_at(image, *p.weights, p.region.x + x, p.region.y + y));
   }
 }
 
@@ -66,7 +65,7 @@ Status filter(const stage::Filter::Problem& p, const Device&, const stage::Filte
 constexpr Variant<stage::Filter> table[] = {
     {{"reference",
       Backend::cpu,
-      {Feature::u8, Feature::u16, Feature::f32, Feature::f64, Feature::several_pictures,
+      {Feature::u8, Feature::u16, Feature::f32, Feature::f64, Feature::several_images,
        Feature::pitched_output}},
      supports_all,
      filter},

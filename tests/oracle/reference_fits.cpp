@@ -6,16 +6,16 @@
 #include <cmath>
 #include <vector>
 
-#include "stages/deform.hpp"
-#include "stages/fit.hpp"
-#include "stages/spline.hpp"
+#include "stages/fields/deform.hpp"
+#include "stages/fields/fit.hpp"
+#include "stages/fields/spline.hpp"
 
 namespace xcorr::cpu {
 namespace {
 
 using Wide = long double;
 
-/// A pixel of a picture; of floating point what is not finite counts as 0.
+/// A pixel of an image; of floating point what is not finite counts as 0.
 Wide pixel_of(ElementType type, const std::uint8_t* rows, std::int64_t pitch, int x, int y) {
   const double value = type == ElementType::u8    ? row_of<std::uint8_t>(rows, pitch, y)[x]
                        : type == ElementType::u16 ? row_of<std::uint16_t>(rows, pitch, y)[x]
@@ -88,7 +88,7 @@ Wide bell(int degree, Wide distance) {
          degree;
 }
 
-/// The spline's value at a place, which may lie outside the picture.
+/// The spline's value at a place, which may lie outside the image.
 Wide value_at(int degree, const float* coefficients, Size size, Wide x, Wide y) {
   const int left = static_cast<int>(std::floor(x)), top = static_cast<int>(std::floor(y));
   Wide value = 0;
@@ -158,7 +158,7 @@ std::pair<Wide, Wide> bent(const FieldBend& b, Wide u, Wide v) {
 
 class Fit {
  public:
-  Fit(const stage::Fit::Problem& p, const stage::Fit::Buffers& b, const FieldWindow& window,
+  Fit(const stage::Fit::Problem& p, const stage::Fit::Buffers& b, const InterrogationWindow& window,
       const FieldBend& bend)
       : p_(p), b_(b), window_(window), bend_(bend) {}
 
@@ -304,7 +304,7 @@ class Fit {
 
   const stage::Fit::Problem& p_;
   const stage::Fit::Buffers& b_;
-  const FieldWindow& window_;
+  const InterrogationWindow& window_;
   const FieldBend& bend_;
   std::vector<Pixel> pixels_;
   Wide weight_ = 0, variance_ = 0;
@@ -312,7 +312,7 @@ class Fit {
 };
 
 FieldVector fit(const stage::Fit::Problem& p, const stage::Fit::Buffers& b, int index) {
-  const FieldWindow& window = b.windows[index];
+  const InterrogationWindow& window = b.windows[index];
   FieldVector vector = b.measured[index];
   const bool of_order = p.order == 2 && vector.status == FieldStatus::ok;
   const bool wanted = p.again ? vector.status == FieldStatus::replaced || of_order

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The oracle of the stages of least squares: smooth as its header defines it, align and locate in
-// long double by elimination.
+// The oracle of the stages of least squares: smooth as its header defines it, pose_refine and
+// subpixel_refine in long double by elimination.
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "oracle/reference_methods.hpp"
 #include "oracle/reference_types.hpp"
-#include "stages/align.hpp"
-#include "stages/locate.hpp"
+#include "stages/match/subpixel_refine.hpp"
+#include "stages/poses/pose_refine.hpp"
 
 namespace xcorr::cpu {
 namespace {
@@ -18,7 +18,7 @@ using Wide = long double;
 
 // ---- smooth ---------------------------------------------------------------------------------
 
-/// Of whole numbers, which are exact in double, the quotient in single precision.
+/// Of integers, which are exact in double, the quotient in single precision.
 template <class T>
 void smooth_as(const stage::Smooth::Problem& p, const stage::Smooth::Buffers& b) {
   const double spline[] = {1, 4, 1}, slope[] = {-1, 0, 1};
@@ -43,7 +43,8 @@ Status smooth(const stage::Smooth::Problem& p, const Device&, const stage::Smoot
   return for_type(smooth_as<std::uint8_t>, smooth_as<std::uint16_t>, smooth_as<float>, p, b);
 }
 
-// ---- align ----------------------------------------------------------------------------------
+// ---- pose_refine
+// ----------------------------------------------------------------------------------
 
 Wide spline(Wide distance) {
   const Wide d = std::abs(distance);
@@ -87,9 +88,9 @@ bool eliminate(std::vector<std::vector<Wide>> rows, std::vector<Wide>& solution)
 }
 
 template <class T>
-Alignment align(const stage::Align::Problem& p, const stage::Align::Buffers& b,
-                const AlignedPose& start) {
-  AlignedPose pose = start;
+PoseRefinement pose_refine(const stage::PoseRefine::Problem& p, const stage::PoseRefine::Buffers& b,
+                           const RefinedPose& start) {
+  RefinedPose pose = start;
   Wide angle = std::atan2(start.sine, start.cosine);
   const Wide first_angle = angle;
   const Wide radius = (p.size.width + p.size.height) / 4.0L * start.scale;
@@ -153,17 +154,20 @@ Alignment align(const stage::Align::Problem& p, const stage::Align::Buffers& b,
 }
 
 template <class T>
-void align_as(const stage::Align::Problem& p, const stage::Align::Buffers& b) {
+void pose_refine_as(const stage::PoseRefine::Problem& p, const stage::PoseRefine::Buffers& b) {
   for (int i = 0; i < p.count; ++i)
-    b.alignments[i] = b.starts[i].scale == 0 ? Alignment{} : align<T>(p, b, b.starts[i]);
+    b.refinements[i] =
+        b.starts[i].scale == 0 ? PoseRefinement{} : pose_refine<T>(p, b, b.starts[i]);
 }
 
-Status align_all(const stage::Align::Problem& p, const Device&, const stage::Align::Buffers& b,
-                 PlanState*) {
-  return for_type(align_as<std::uint8_t>, align_as<std::uint16_t>, align_as<float>, p, b);
+Status pose_refine_all(const stage::PoseRefine::Problem& p, const Device&,
+                       const stage::PoseRefine::Buffers& b, PlanState*) {
+  return for_type(pose_refine_as<std::uint8_t>, pose_refine_as<std::uint16_t>,
+                  pose_refine_as<float>, p, b);
 }
 
-// ---- locate ---------------------------------------------------------------------------------
+// ---- subpixel_refine
+// ---------------------------------------------------------------------------------
 
 /// The template's smoothed pixel and its slopes, by the spline's derivative at whole pixels.
 struct Terms {
@@ -184,8 +188,8 @@ struct Terms {
 
 /// `mean`: about that of the template, so that brightness hides no contrast.
 template <class T>
-FittedPlace locate(const plain::Matrix<T>& window, const plain::Matrix<T>& pattern, Wide mean,
-                   const std::uint8_t* inset, Polarity polarity) {
+FittedPlace subpixel_refine(const plain::Matrix<T>& window, const plain::Matrix<T>& pattern,
+                            Wide mean, const std::uint8_t* inset, Polarity polarity) {
   const Size size = pattern.size;
   Wide x = 0, y = 0, moved = 1;
   for (int step = 0; step < 40 && moved > 1e-4L; ++step) {
@@ -219,7 +223,8 @@ FittedPlace locate(const plain::Matrix<T>& window, const plain::Matrix<T>& patte
 }
 
 template <class T>
-void locate_as(const stage::Locate::Problem& problem, const stage::Locate::Buffers& b) {
+void subpixel_refine_as(const stage::SubpixelRefine::Problem& problem,
+                        const stage::SubpixelRefine::Buffers& b) {
   const Problem& p = problem.correlate;
   for (int r = b.first_right; r < b.first_right + b.right_count; ++r)
     for (std::uint32_t i = 0; i < b.counts[r]; ++i) {
@@ -229,15 +234,17 @@ void locate_as(const stage::Locate::Problem& problem, const stage::Locate::Buffe
       window.data +=
           (p.shifts.y + y) * p.left_pitch + (p.shifts.x + x) * static_cast<std::int64_t>(sizeof(T));
       const bool inside = x > 0 && y > 0 && x + 1 < p.shifts.width && y + 1 < p.shifts.height;
-      b.fits[index] = inside ? locate(window, plain::right_of<T>(p, b.templates, r),
-                                      problem.mean(b.template_sums[r]), b.inset, problem.polarity)
-                             : FittedPlace{0, 0, 0};
+      b.fits[index] =
+          inside ? subpixel_refine(window, plain::right_of<T>(p, b.templates, r),
+                                   problem.mean(b.template_sums[r]), b.inset, problem.polarity)
+                 : FittedPlace{0, 0, 0};
     }
 }
 
-Status locate_all(const stage::Locate::Problem& problem, const Device&,
-                  const stage::Locate::Buffers& b, PlanState*) {
-  return for_type(locate_as<std::uint8_t>, locate_as<std::uint16_t>, locate_as<float>, problem, b);
+Status subpixel_refine_all(const stage::SubpixelRefine::Problem& problem, const Device&,
+                           const stage::SubpixelRefine::Buffers& b, PlanState*) {
+  return for_type(subpixel_refine_as<std::uint8_t>, subpixel_refine_as<std::uint16_t>,
+                  subpixel_refine_as<float>, problem, b);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -246,19 +253,21 @@ constexpr Features any = Features(Feature::u8, Feature::u16, Feature::f32);
 constexpr Variant<stage::Smooth> smooth_table[] = {
     {{"reference", Backend::cpu, any}, supports_all, smooth},
 };
-constexpr Variant<stage::Align> align_table[] = {
-    {{"reference", Backend::cpu, any | Feature::contrast}, supports_all, align_all},
+constexpr Variant<stage::PoseRefine> pose_refine_table[] = {
+    {{"reference", Backend::cpu, any | Feature::contrast}, supports_all, pose_refine_all},
 };
-constexpr Variant<stage::Locate> locate_table[] = {
+constexpr Variant<stage::SubpixelRefine> subpixel_refine_table[] = {
     {{"reference", Backend::cpu,
       any | Features(Feature::wide_sums, Feature::several_peaks, Feature::mask, Feature::contrast,
                      Feature::own_lefts)},
      supports_all,
-     locate_all},
+     subpixel_refine_all},
 };
 
 }  // namespace
 
-Family reference_least_squares_family() { return Family(smooth_table, align_table, locate_table); }
+Family reference_least_squares_family() {
+  return Family(smooth_table, pose_refine_table, subpixel_refine_table);
+}
 
 }  // namespace xcorr::cpu

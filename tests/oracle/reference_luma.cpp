@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The oracle of the stage luma: the formula of PixelLayout, in plain loops.
-#include "stages/luma.hpp"
+#include "stages/image/luma.hpp"
 
 namespace xcorr::cpu {
 namespace {
@@ -24,7 +24,7 @@ Status luma(const stage::Luma::Problem& p, const Device&, const stage::Luma::Buf
 }
 
 constexpr Variant<stage::Luma> table[] = {
-    {{"reference", Backend::cpu, {Feature::u8, Feature::several_pictures}}, supports_all, luma},
+    {{"reference", Backend::cpu, {Feature::u8, Feature::several_images}}, supports_all, luma},
 };
 
 }  // namespace

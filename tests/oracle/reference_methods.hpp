@@ -14,7 +14,7 @@
 #include <xcorr/correlate.hpp>
 #include <xcorr/methods.hpp>
 
-#include "stages/score.hpp"  // flat_share and Int128 only
+#include "stages/match/score.hpp"  // flat_share and Int128 only
 
 namespace xcorr::cpu::plain {
 
@@ -89,7 +89,7 @@ struct Terms {
   double covariance = 0;    ///< sum f' t', times scale
   double left_spread = 0;   ///< sum f'^2, times scale
   double right_spread = 0;  ///< sum t'^2, times scale
-  double scale = 1;         ///< 1, or n for whole numbers, which keeps all of these integers
+  double scale = 1;         ///< 1, or n for integers, which keeps all of these integers
   bool flat = false;        ///< the window or the template has no variance
 };
 
@@ -132,7 +132,7 @@ inline Terms integer_terms(Int128 n, Int128 f, Int128 ff, Int128 t, Int128 tt, I
 
 inline bool is_flat(double spread, double energy) { return !(spread > flat_share * energy); }
 
-/// From the two matrices themselves, of whole numbers. `left` is the window.
+/// From the two matrices themselves, of integers. `left` is the window.
 template <class T>
 Terms terms_of(const Matrix<T>& left, const Matrix<T>& right, const Mask& mask = {}) {
   std::int64_t f_sum = 0, ff = 0, t_sum = 0, tt = 0, ft = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The oracle of the stages that make pictures at poses and score them, in plain loops: bit for bit
+// The oracle of the stages that make images at poses and score them, in plain loops: bit for bit
 // as their headers define them.
 #include <algorithm>
 #include <cmath>
@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "oracle/reference_types.hpp"
-#include "stages/halve.hpp"
-#include "stages/probe.hpp"
-#include "stages/score.hpp"
+#include "stages/match/score.hpp"
+#include "stages/poses/local_rescore.hpp"
+#include "stages/poses/pyramid_down.hpp"
 
 namespace xcorr::cpu {
 namespace {
 
 template <class T>
-void halve_as(const stage::Halve::Problem& p, const stage::Halve::Buffers& b) {
+void pyramid_down_as(const stage::PyramidDown::Problem& p, const stage::PyramidDown::Buffers& b) {
   for (int y = 0; y < p.half.height; ++y)
     for (int x = 0; x < p.half.width; ++x) {
       double sum = 0;
@@ -26,19 +26,21 @@ void halve_as(const stage::Halve::Problem& p, const stage::Halve::Buffers& b) {
     }
 }
 
-Status halve(const stage::Halve::Problem& p, const Device&, const stage::Halve::Buffers& b,
-             PlanState*) {
-  return for_type(halve_as<std::uint8_t>, halve_as<std::uint16_t>, halve_as<float>, p, b);
+Status pyramid_down(const stage::PyramidDown::Problem& p, const Device&,
+                    const stage::PyramidDown::Buffers& b, PlanState*) {
+  return for_type(pyramid_down_as<std::uint8_t>, pyramid_down_as<std::uint16_t>,
+                  pyramid_down_as<float>, p, b);
 }
 
-// ---- turn -----------------------------------------------------------------------------------
+// ---- warp_template
+// -----------------------------------------------------------------------------------
 
 /// Rounded down, also below 0.
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0); }
 
 /// A coordinate in a level of the template in 128ths of a pixel, rounded to the nearest, from twice
-/// the samples between a place and the picture's centre. `length`: the template's; `shift`: of the
-/// picture's centre.
+/// the samples between a place and the image's centre. `length`: the template's; `shift`: of the
+/// image's centre.
 std::int64_t place_in(int length, int level, std::int64_t shift, std::int64_t by_x, std::int64_t x,
                       std::int64_t by_y, std::int64_t y) {
   const std::int64_t from_centre = by_x * x + by_y * y + shift, unit = std::int64_t{1} << 24;
@@ -59,7 +61,7 @@ int cubic_weight(int pixel, std::int64_t fraction) {
   return static_cast<int>(floor_div(twice + 1024, 2048));
 }
 
-/// Pixels, and sums of weighed ones: whole numbers of those that are. Of others sums round, so that
+/// Pixels, and sums of weighed ones: integers of those that are. Of others sums round, so that
 /// their order matters: rows first.
 template <class T>
 using WideOf = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
@@ -70,7 +72,7 @@ struct Sample {
   WideOf<T> value = 0;  ///< 256 times
 };
 
-/// The nearest whole number, if it is to be one.
+/// The nearest integer, if it is to be one.
 template <class T>
 WideOf<T> divided(WideOf<T> sum, std::int64_t unit) {
   if constexpr (std::is_floating_point_v<T>)
@@ -80,8 +82,8 @@ WideOf<T> divided(WideOf<T> sum, std::int64_t unit) {
 }
 
 template <class T>
-Sample<T> sample(const stage::Turn::Problem& p, const stage::Turn::Buffers& b, int level,
-                 std::int64_t u, std::int64_t v) {
+Sample<T> sample(const stage::WarpTemplate::Problem& p, const stage::WarpTemplate::Buffers& b,
+                 int level, std::int64_t u, std::int64_t v) {
   const auto [width, height] = p.pyramid.size_of(level);
   const std::int64_t begin = p.pyramid.begin_of(level);
   const std::int64_t left = floor_div(u, 128), top = floor_div(v, 128);
@@ -105,12 +107,13 @@ Sample<T> sample(const stage::Turn::Problem& p, const stage::Turn::Buffers& b, i
 }
 
 template <class T>
-void turn_as(const stage::Turn::Problem& p, const stage::Turn::Buffers& b) {
-  T* const pictures = static_cast<T*>(b.pictures);
-  std::fill_n(pictures, p.count * p.most.area(), T{0});
+void warp_template_as(const stage::WarpTemplate::Problem& p,
+                      const stage::WarpTemplate::Buffers& b) {
+  T* const images = static_cast<T*>(b.images);
+  std::fill_n(images, p.count * p.most.area(), T{0});
   std::fill_n(b.masks, p.count * p.most.area(), std::uint8_t{0});
   for (int i = 0; i < p.count; ++i) {
-    const TurnMap& m = b.maps[i];
+    const WarpMap& m = b.maps[i];
     const int samples = 1 << m.log2_samples;
     std::int64_t counted = 0;
     TermOf<T> sum = 0, squares = 0;
@@ -133,50 +136,54 @@ void turn_as(const stage::Turn::Problem& p, const stage::Turn::Buffers& b) {
         if constexpr (!std::is_floating_point_v<T>)
           value = std::clamp<std::int64_t>(value, 0, std::numeric_limits<T>::max());
         const std::int64_t at = i * p.most.area() + std::int64_t{y} * p.most.width + x;
-        pictures[at] = static_cast<T>(value);
+        images[at] = static_cast<T>(value);
         b.masks[at] = 1;
         ++counted;
-        sum += static_cast<TermOf<T>>(pictures[at]);
-        squares += static_cast<TermOf<T>>(pictures[at]) * pictures[at];
+        sum += static_cast<TermOf<T>>(images[at]);
+        squares += static_cast<TermOf<T>>(images[at]) * images[at];
       }
     b.sums[i] = {{double(sum), double(squares), double(counted * squares - sum * sum)},
                  double(counted)};
   }
 }
 
-Status turn(const stage::Turn::Problem& p, const Device&, const stage::Turn::Buffers& b,
-            PlanState*) {
-  return for_type(turn_as<std::uint8_t>, turn_as<std::uint16_t>, turn_as<float>, p, b);
+Status warp_template(const stage::WarpTemplate::Problem& p, const Device&,
+                     const stage::WarpTemplate::Buffers& b, PlanState*) {
+  return for_type(warp_template_as<std::uint8_t>, warp_template_as<std::uint16_t>,
+                  warp_template_as<float>, p, b);
 }
 
-// ---- probe ----------------------------------------------------------------------------------
+// ---- local_rescore
+// ----------------------------------------------------------------------------------
 
-/// A picture by the stage turn.
+/// An image by the stage warp_template.
 template <class T>
-struct Picture {
+struct Image {
   std::vector<T> pixels;
   std::vector<std::uint8_t> mask;
-  TurnedSums sums{};
+  WarpedTemplateSums sums{};
 };
 
 template <class T>
-Picture<T> picture_of(const stage::Probe::Problem& p, const stage::Probe::Buffers& b,
-                      const TurnMap& map) {
+Image<T> image_of(const stage::LocalRescore::Problem& p, const stage::LocalRescore::Buffers& b,
+                  const WarpMap& map) {
   const Size size{map.width, map.height};
-  Picture<T> made{std::vector<T>(size.area()), std::vector<std::uint8_t>(size.area())};
-  turn_as<T>({p.pyramid, p.masking, size, 1, 0, 0, p.type},
-             {{}, b.pixels, b.mask, &map, made.pixels.data(), made.mask.data(), &made.sums});
+  Image<T> made{std::vector<T>(size.area()), std::vector<std::uint8_t>(size.area())};
+  warp_template_as<T>(
+      {p.pyramid, p.masking, size, 1, 0, 0, p.type},
+      {{}, b.pixels, b.mask, &map, made.pixels.data(), made.mask.data(), &made.sums});
   return made;
 }
 
 template <class T>
-ProbedPlace probe_one(const stage::Probe::Problem& p, const stage::Probe::Buffers& b,
-                      const stage::Probe::Try& one) {
-  const TurnMap map = stage::Probe::map_of(p, b, one);
+RescoredPlace local_rescore_one(const stage::LocalRescore::Problem& p,
+                                const stage::LocalRescore::Buffers& b,
+                                const stage::LocalRescore::Try& one) {
+  const WarpMap map = stage::LocalRescore::map_of(p, b, one);
   using Term = TermOf<T>;
-  const Picture<T> picture = picture_of<T>(p, b, map);
-  const Term n = picture.sums.counted;
-  ProbedPlace best{};
+  const Image<T> image = image_of<T>(p, b, map);
+  const Term n = image.sums.counted;
+  RescoredPlace best{};
   if (n == 0) return best;
   const int left = static_cast<int>(floor_div(one.twice_x - map.width + 1, 2));
   const int top = static_cast<int>(floor_div(one.twice_y - map.height + 1, 2));
@@ -184,14 +191,13 @@ ProbedPlace probe_one(const stage::Probe::Problem& p, const stage::Probe::Buffer
     for (int x = left - 2; x <= left + 2; ++x) {
       if (x < 0 || y < 0 || x + map.width > p.frame.width || y + map.height > p.frame.height)
         continue;
-      WindowTerms<Term> terms{
-          n, 0, 0, 0, Term(picture.sums.sums.sum), Term(picture.sums.sums.squares)};
+      WindowTerms<Term> terms{n, 0, 0, 0, Term(image.sums.sums.sum), Term(image.sums.sums.squares)};
       for (int v = 0; v < map.height; ++v)
         for (int u = 0; u < map.width; ++u) {
           const std::int64_t at = std::int64_t{v} * map.width + u;
-          if (!picture.mask[at]) continue;
+          if (!image.mask[at]) continue;
           const Term f = row_of<T>(b.frame, p.pitch, y + v)[x + u];
-          terms.product += f * static_cast<Term>(picture.pixels[at]);
+          terms.product += f * static_cast<Term>(image.pixels[at]);
           terms.left_sum += f;
           terms.left_squares += f * f;
         }
@@ -209,36 +215,40 @@ ProbedPlace probe_one(const stage::Probe::Problem& p, const stage::Probe::Buffer
 }
 
 template <class T>
-void probe_as(const stage::Probe::Problem& p, const stage::Probe::Buffers& b) {
+void local_rescore_as(const stage::LocalRescore::Problem& p,
+                      const stage::LocalRescore::Buffers& b) {
   for (int i = 0; i < *b.candidate_count; ++i)
     for (int k = 0; k < p.tries(); ++k) {
-      const stage::Probe::Try one = stage::Probe::try_of(p, b, i, k);
-      b.found[i * p.tries() + k] = one.exists ? probe_one<T>(p, b, one) : ProbedPlace{};
+      const stage::LocalRescore::Try one = stage::LocalRescore::try_of(p, b, i, k);
+      b.found[i * p.tries() + k] = one.exists ? local_rescore_one<T>(p, b, one) : RescoredPlace{};
     }
 }
 
-Status probe(const stage::Probe::Problem& p, const Device&, const stage::Probe::Buffers& b,
-             PlanState*) {
-  return for_type(probe_as<std::uint8_t>, probe_as<std::uint16_t>, probe_as<float>, p, b);
+Status local_rescore(const stage::LocalRescore::Problem& p, const Device&,
+                     const stage::LocalRescore::Buffers& b, PlanState*) {
+  return for_type(local_rescore_as<std::uint8_t>, local_rescore_as<std::uint16_t>,
+                  local_rescore_as<float>, p, b);
 }
 
 // ---------------------------------------------------------------------------------------------
 
 constexpr Features any = Features(Feature::u8, Feature::u16, Feature::f32);
-constexpr Variant<stage::Halve> halve_table[] = {
-    {{"reference", Backend::cpu, any}, supports_all, halve},
+constexpr Variant<stage::PyramidDown> pyramid_down_table[] = {
+    {{"reference", Backend::cpu, any}, supports_all, pyramid_down},
 };
-constexpr Variant<stage::Turn> turn_table[] = {
-    {{"reference", Backend::cpu, any | Feature::mask}, supports_all, turn},
+constexpr Variant<stage::WarpTemplate> warp_template_table[] = {
+    {{"reference", Backend::cpu, any | Feature::mask}, supports_all, warp_template},
 };
-constexpr Variant<stage::Probe> probe_table[] = {
+constexpr Variant<stage::LocalRescore> local_rescore_table[] = {
     {{"reference", Backend::cpu, any | Features(Feature::mask, Feature::contrast)},
      supports_all,
-     probe},
+     local_rescore},
 };
 
 }  // namespace
 
-Family reference_poses_family() { return Family(halve_table, turn_table, probe_table); }
+Family reference_poses_family() {
+  return Family(pyramid_down_table, warp_template_table, local_rescore_table);
+}
 
 }  // namespace xcorr::cpu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The oracle of the stage predict, in long double.
-#include "stages/predict.hpp"
+#include "stages/fields/predict.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -34,7 +34,7 @@ struct Surface {
   }
 };
 
-void move_halfway(const stage::Predict::Problem& p, FieldWindow& w) {
+void move_halfway(const stage::Predict::Problem& p, InterrogationWindow& w) {
   const int x = std::clamp(w.x - static_cast<int>(std::floor(w.dx / 2 + 0.5F)), 0,
                            p.frame.width - p.to.window);
   const int y = std::clamp(w.y - static_cast<int>(std::floor(w.dy / 2 + 0.5F)), 0,
@@ -48,7 +48,7 @@ void move_halfway(const stage::Predict::Problem& p, FieldWindow& w) {
 /// How slopes change; the window's own ones, where it has any.
 class Bending {
  public:
-  Bending(const FieldVector& own, FieldWindow& window) {
+  Bending(const FieldVector& own, InterrogationWindow& window) {
     if (!known(own)) return;
     window.dx_by_x = own.dx_by_x;
     window.dx_by_y = own.dx_by_y;
@@ -79,7 +79,7 @@ class Bending {
 
 /// Of a grid: of the nodes on both sides, or of one of them and the node itself.
 FieldBend bend_on_grid(const stage::Predict::Problem& p, const FieldVector* vectors, int at,
-                       FieldWindow& window) {
+                       InterrogationWindow& window) {
   Bending bending(vectors[at], window);
   const int column = at % p.from.count.width, row = at / p.from.count.width;
   for (const bool down : {false, true}) {
@@ -99,25 +99,26 @@ FieldBend bend_on_grid(const stage::Predict::Problem& p, const FieldVector* vect
 
 void predict_listed(const stage::Predict::Problem& p, const stage::Predict::Buffers& b) {
   for (int i = 0; i < p.to.count.area(); ++i) {
-    FieldWindow w = b.listed[i];
+    InterrogationWindow w = b.explicit_windows[i];
     w.dx = b.vectors[i].dx;
     w.dy = b.vectors[i].dy;
     const auto slope = [&](float FieldVector::*member, const auto& weights) {
       Wide sum = 0;
-      for (int k = 0; k < FieldLinks::most; ++k)
-        if (const int node = b.links[i].node[k]; node >= 0)
+      for (int k = 0; k < FieldNeighbours::most; ++k)
+        if (const int node = b.neighbours[i].node[k]; node >= 0)
           sum += Wide{weights[k]} * (Wide{b.vectors[node].*member} - b.vectors[i].*member);
       return static_cast<float>(sum);
     };
-    w.dx_by_x = slope(&FieldVector::dx, b.links[i].by_x);
-    w.dx_by_y = slope(&FieldVector::dx, b.links[i].by_y);
-    w.dy_by_x = slope(&FieldVector::dy, b.links[i].by_x);
-    w.dy_by_y = slope(&FieldVector::dy, b.links[i].by_y);
+    w.dx_by_x = slope(&FieldVector::dx, b.neighbours[i].by_x);
+    w.dx_by_y = slope(&FieldVector::dx, b.neighbours[i].by_y);
+    w.dy_by_x = slope(&FieldVector::dy, b.neighbours[i].by_x);
+    w.dy_by_y = slope(&FieldVector::dy, b.neighbours[i].by_y);
     if (p.bent) {
       Bending bending(b.vectors[i], w);
-      for (int k = 0; Bending::known(b.vectors[i]) && k < FieldLinks::most; ++k)
-        if (const int node = b.links[i].node[k]; node >= 0 && Bending::known(b.vectors[node]))
-          bending.add(b.vectors[i], b.vectors[node], b.links[i].by_x[k], b.links[i].by_y[k]);
+      for (int k = 0; Bending::known(b.vectors[i]) && k < FieldNeighbours::most; ++k)
+        if (const int node = b.neighbours[i].node[k]; node >= 0 && Bending::known(b.vectors[node]))
+          bending.add(b.vectors[i], b.vectors[node], b.neighbours[i].by_x[k],
+                      b.neighbours[i].by_y[k]);
       b.bends[i] = bending.result();
     }
     if (p.symmetric) move_halfway(p, w);
@@ -127,7 +128,7 @@ void predict_listed(const stage::Predict::Problem& p, const stage::Predict::Buff
 
 Status predict(const stage::Predict::Problem& p, const Device&, const stage::Predict::Buffers& b,
                PlanState*) {
-  if (p.listed) {
+  if (p.explicit_places) {
     predict_listed(p, b);
     return {};
   }
@@ -136,7 +137,7 @@ Status predict(const stage::Predict::Problem& p, const Device&, const stage::Pre
     return std::clamp<Wide>(nodes, 0, count - 1);
   };
   for (int i = 0; i < p.to.count.area(); ++i) {
-    FieldWindow w;
+    InterrogationWindow w;
     w.x = p.to.left + i % p.to.count.width * p.to.spacing;
     w.y = p.to.top + i / p.to.count.width * p.to.spacing;
     w.status = b.nodes[i];

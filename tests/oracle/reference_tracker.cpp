@@ -8,9 +8,9 @@
 #include <limits>
 #include <vector>
 
-#include "stages/answer.hpp"
-#include "stages/crop.hpp"
-#include "stages/luma.hpp"
+#include "stages/image/luma.hpp"
+#include "stages/tracker/crop.hpp"
+#include "stages/tracker/filter_response.hpp"
 
 namespace xcorr::cpu {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 using namespace xcorr::tracker;
 using Complex = std::complex<double>;
 
-// ---- channels -------------------------------------------------------------------------------
+// ---- feature_maps -------------------------------------------------------------------------------
 
 template <class Problem>
 double luma_at(const Problem& p, const std::uint8_t* pixels, int x, int y) {
@@ -47,7 +47,7 @@ std::vector<std::pair<int, double>> weights_of(double middle, double side, int i
   return weights;
 }
 
-std::vector<double> window_of(const stage::Channels::Problem& p, const std::uint8_t* pixels,
+std::vector<double> window_of(const stage::FeatureMaps::Problem& p, const std::uint8_t* pixels,
                               const Look& look) {
   std::vector<double> window;
   for (int y = 0; y < window_size; ++y)
@@ -140,8 +140,8 @@ void describe(const std::vector<double>& window, float* out, double* energies) {
   }
 }
 
-Status channels_of(const stage::Channels::Problem& p, const Device&,
-                   const stage::Channels::Buffers& b, PlanState*) {
+Status channels_of(const stage::FeatureMaps::Problem& p, const Device&,
+                   const stage::FeatureMaps::Buffers& b, PlanState*) {
   for (int i = 0; i < p.windows; ++i)
     if (b.looks[i].side != 0)
       describe(window_of(p, b.pixels, b.looks[i]), b.channels + std::int64_t{i} * cells * channels,
@@ -155,12 +155,12 @@ Status channels_of(const stage::Channels::Problem& p, const Device&,
 Complex root(int n) { return std::polar(1.0, 2 * std::numbers::pi * (n % grid) / grid); }
 
 /// Of one channel: row by row, as it is in a spectrum.
-std::vector<Complex> transformed(const std::vector<double>& picture) {
+std::vector<Complex> transformed(const std::vector<double>& image) {
   std::vector<Complex> rows(half * grid), spectrum(frequencies);
   for (int k = 0; k < half; ++k)
     for (int y = 0; y < grid; ++y)
       for (int x = 0; x < grid; ++x)
-        rows[k * grid + y] += picture[y * grid + x] * std::conj(root(k * x));
+        rows[k * grid + y] += image[y * grid + x] * std::conj(root(k * x));
   for (int k = 0; k < half; ++k)
     for (int j = 0; j < grid; ++j)
       for (int y = 0; y < grid; ++y)
@@ -173,15 +173,15 @@ int columns_of(int k) { return k == 0 || 2 * k == grid ? 1 : 2; }
 
 std::vector<double> transformed_back(const std::vector<Complex>& spectrum) {
   std::vector<Complex> rows(half * grid);
-  std::vector<double> picture(cells);
+  std::vector<double> image(cells);
   for (int k = 0; k < half; ++k)
     for (int y = 0; y < grid; ++y)
       for (int j = 0; j < grid; ++j) rows[k * grid + y] += spectrum[k * grid + j] * root(j * y);
   for (int y = 0; y < grid; ++y)
     for (int x = 0; x < grid; ++x)
       for (int k = 0; k < half; ++k)
-        picture[y * grid + x] += columns_of(k) * (rows[k * grid + y] * root(k * x)).real() / cells;
-  return picture;
+        image[y * grid + x] += columns_of(k) * (rows[k * grid + y] * root(k * x)).real() / cells;
+  return image;
 }
 
 /// Of a spectrum, at a frequency.
@@ -201,15 +201,15 @@ void transform(const float* values, const double* energies, float* spectrum) {
   for (int y = 0; y < grid; ++y) sum += energies[y];
   const double scale = sum > 1e-4 ? std::sqrt(cells * channels / sum) : 0;
   for (int c = 0; c < channels; ++c) {
-    std::vector<double> picture;
-    for (int i = 0; i < cells; ++i) picture.push_back(scale * values[place_of(i, c)]);
-    const std::vector<Complex> frequencies_of = transformed(picture);
+    std::vector<double> image;
+    for (int i = 0; i < cells; ++i) image.push_back(scale * values[place_of(i, c)]);
+    const std::vector<Complex> frequencies_of = transformed(image);
     for (int i = 0; i < frequencies; ++i) write(frequencies_of[i], spectrum, i, c);
   }
 }
 
-Status spectra(const stage::Spectra::Problem& p, const Device&, const stage::Spectra::Buffers& b,
-               PlanState*) {
+Status spectra(const stage::FeatureFft::Problem& p, const Device&,
+               const stage::FeatureFft::Buffers& b, PlanState*) {
   for (std::int64_t window = 0; window < p.windows; ++window)
     if (b.looks[window].side != 0)
       transform(b.channels + window * cells * channels, b.energies + window * grid,
@@ -246,18 +246,18 @@ using Filter = std::vector<Vector>;
 Filter cropped(const Filter& filter, const FilterShape& shape) {
   Filter on_target;
   for (const Vector& spectrum : filter) {
-    std::vector<double> picture = transformed_back(spectrum);
+    std::vector<double> image = transformed_back(spectrum);
     for (int i = 0; i < cells; ++i)
-      if (!shape.on_target(i % grid, i / grid)) picture[i] = 0;
-    on_target.push_back(transformed(picture));
+      if (!shape.on_target(i % grid, i / grid)) image[i] = 0;
+    on_target.push_back(transformed(image));
   }
   return on_target;
 }
 
-Status learn(const stage::Learn::Problem& p, const Device&, const stage::Learn::Buffers& b,
-             PlanState*) {
-  for (std::int64_t i = 0; i < p.lessons; ++i) {
-    const auto [number, first] = b.lessons[i];
+Status filter_update(const stage::FilterUpdate::Problem& p, const Device&,
+                     const stage::FilterUpdate::Buffers& b, PlanState*) {
+  for (std::int64_t i = 0; i < p.training_samples; ++i) {
+    const auto [number, first] = b.training_samples[i];
     const FilterShape& shape = b.shapes[number];
     const float* seen = b.seen + i * spectrum_floats;
     const std::int64_t mean = std::int64_t{number} * spectrum_floats;
@@ -291,9 +291,9 @@ Status learn(const stage::Learn::Problem& p, const Device&, const stage::Learn::
   return {};
 }
 
-// ---- answers --------------------------------------------------------------------------------
+// ---- responses --------------------------------------------------------------------------------
 
-Vector answer_of(const float* seen, const float* filter) {
+Vector response_of(const float* seen, const float* filter) {
   Vector spectrum(frequencies);
   for (int i = 0; i < frequencies; ++i)
     for (int c = 0; c < channels; ++c)
@@ -337,16 +337,16 @@ void climb(const Vector& spectrum, double& x, double& y) {
   y = at_y;
 }
 
-Status answer(const stage::Answer::Problem& p, const Device&, const stage::Answer::Buffers& b,
-              PlanState*) {
+Status filter_response(const stage::FilterResponse::Problem& p, const Device&,
+                       const stage::FilterResponse::Buffers& b, PlanState*) {
   for (std::int64_t window = 0; window < p.windows; ++window) {
     const Look& look = b.looks[window];
     if (look.side == 0) continue;
     const float* filter = b.filters + std::int64_t{2} * look.filter * spectrum_floats;
     std::vector<float> seen(spectrum_floats);
     transform(b.channels + window * cells * channels, b.energies + window * grid, seen.data());
-    const Vector all = answer_of(seen.data(), filter),
-                 target = answer_of(seen.data(), filter + spectrum_floats);
+    const Vector all = response_of(seen.data(), filter),
+                 target = response_of(seen.data(), filter + spectrum_floats);
     const auto surface = transformed_back(all), on_target = transformed_back(target);
     const auto best_of = [](const std::vector<double>& values) {
       return static_cast<int>(std::ranges::max_element(values) - values.begin());
@@ -367,13 +367,13 @@ Status answer(const stage::Answer::Problem& p, const Device&, const stage::Answe
     for (const double value : around)
       variance += (value - mean) * (value - mean) / static_cast<double>(around.size());
     const double top = near(on_target, best);
-    b.answers[window] = {x > grid / 2 ? x - grid : x, y > grid / 2 ? y - grid : y, top,
-                         variance > 0 ? (top - mean) / std::sqrt(variance) : 0};
+    b.response_peaks[window] = {x > grid / 2 ? x - grid : x, y > grid / 2 ? y - grid : y, top,
+                                variance > 0 ? (top - mean) / std::sqrt(variance) : 0};
   }
   return {};
 }
 
-// ---- pictures of turned windows ---------------------------------------------------------------
+// ---- images of turned windows ---------------------------------------------------------------
 
 double read_at(const stage::Crop::Problem& p, const std::uint8_t* pixels, double x, double y) {
   const int left = static_cast<int>(std::floor(x)), top = static_cast<int>(std::floor(y));
@@ -388,7 +388,7 @@ double read_at(const stage::Crop::Problem& p, const std::uint8_t* pixels, double
 Status crop(const stage::Crop::Problem& p, const Device&, const stage::Crop::Buffers& b,
             PlanState*) {
   constexpr double unit = 1.0 / (1 << 16);
-  for (int i = 0; i < p.pictures; ++i) {
+  for (int i = 0; i < p.images; ++i) {
     const Cropping& from = b.croppings[i];
     for (int pixel = 0; from.samples > 0 && pixel < window_size * window_size; ++pixel) {
       const int column = pixel % window_size * from.samples,
@@ -402,7 +402,7 @@ Status crop(const stage::Crop::Problem& p, const Device&, const stage::Crop::Buf
               unit * (static_cast<double>(from.x) + dx * from.x_by_column + dy * from.x_by_row),
               unit * (static_cast<double>(from.y) + dx * from.y_by_column + dy * from.y_by_row));
         }
-      b.pictures[i * window_size * window_size + pixel] =
+      b.images[i * window_size * window_size + pixel] =
           static_cast<std::uint8_t>(std::floor(sum / (from.samples * from.samples) + 0.5));
     }
   }
@@ -414,17 +414,21 @@ constexpr Variant<Stage> oracle(Feature feature, decltype(Variant<Stage>::launch
   return {{"reference", Backend::cpu, feature}, supports_all, launch};
 }
 
-constexpr Variant<stage::Channels> channels_table[] = {
-    oracle<stage::Channels>(Feature::u8, channels_of)};
+constexpr Variant<stage::FeatureMaps> feature_maps_table[] = {
+    oracle<stage::FeatureMaps>(Feature::u8, channels_of)};
 constexpr Variant<stage::Crop> crop_table[] = {oracle<stage::Crop>(Feature::u8, crop)};
-constexpr Variant<stage::Spectra> spectra_table[] = {oracle<stage::Spectra>(Feature::f32, spectra)};
-constexpr Variant<stage::Learn> learn_table[] = {oracle<stage::Learn>(Feature::f32, learn)};
-constexpr Variant<stage::Answer> answer_table[] = {oracle<stage::Answer>(Feature::f32, answer)};
+constexpr Variant<stage::FeatureFft> feature_fft_table[] = {
+    oracle<stage::FeatureFft>(Feature::f32, spectra)};
+constexpr Variant<stage::FilterUpdate> filter_update_table[] = {
+    oracle<stage::FilterUpdate>(Feature::f32, filter_update)};
+constexpr Variant<stage::FilterResponse> filter_response_table[] = {
+    oracle<stage::FilterResponse>(Feature::f32, filter_response)};
 
 }  // namespace
 
 Family reference_tracker_family() {
-  return Family(channels_table, crop_table, spectra_table, learn_table, answer_table);
+  return Family(feature_maps_table, crop_table, feature_fft_table, filter_update_table,
+                filter_response_table);
 }
 
 }  // namespace xcorr::cpu

@@ -5,7 +5,7 @@
 
 #include <xcorr/methods.hpp>
 
-#include "stages/stage.hpp"
+#include "stages/common/stage.hpp"
 
 namespace xcorr::cpu {
 

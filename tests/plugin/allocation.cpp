@@ -35,17 +35,17 @@ Answer ask(Finder& finder) {
 }
 
 /// A buffer of the pool, filled with the luma and no colour.
-GstBuffer* fill(GstBufferPool* pool, GstVideoFormat format, const Gray& picture) {
+GstBuffer* fill(GstBufferPool* pool, GstVideoFormat format, const Gray& image) {
   GstBuffer* buffer = nullptr;
   assert_equals_int(gst_buffer_pool_acquire_buffer(pool, &buffer, nullptr), GST_FLOW_OK);
   GstVideoInfo info;
-  gst_video_info_set_format(&info, format, picture.width, picture.height);
+  gst_video_info_set_format(&info, format, image.width, image.height);
   GstVideoFrame frame;
   fail_unless(gst_video_frame_map(&frame, &info, buffer, GST_MAP_WRITE));
   auto* luma = static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0));
-  for (int y = 0; y < picture.height; ++y)
-    for (int x = 0; x < picture.width; ++x)
-      luma[y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0) + x] = picture.at(x, y);
+  for (int y = 0; y < image.height; ++y)
+    for (int x = 0; x < image.width; ++x)
+      luma[y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0) + x] = image.at(x, y);
   gst_video_frame_unmap(&frame);
   return buffer;
 }

@@ -72,8 +72,8 @@ struct Example {
       : finder(properties + " template=" + save(crop(scene, 41, 22, 16, 12), "left.png")) {
     finder.set_format(GST_VIDEO_FORMAT_GRAY8, frame_width, frame_height);
   }
-  Analytics look(const Gray& picture, GstClockTime time = 0) {
-    GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, picture);
+  Analytics look(const Gray& image, GstClockTime time = 0) {
+    GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, image);
     GST_BUFFER_PTS(frame) = time;
     GstBuffer* out = finder.pass(frame);
     const Analytics found = analytics_of(out);

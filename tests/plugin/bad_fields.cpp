@@ -13,14 +13,14 @@ struct BadSetting {
 };
 
 constexpr BadSetting bad_settings[] = {
-    {"windows", "<128>", "windows of 128x128 are larger than the picture of 96x80"},
+    {"windows", "<128>", "windows of 128x128 are larger than the image of 96x80"},
     {"windows", "<16,32>", "windows must not grow from pass to pass: 32 after 16"},
     {"windows", "<2>", "windows must be of 4 to 256 pixels along a side, not 2"},
     {"windows", "<>", "there must be a window size at least"},
     {"spacing", "0", "the spacing must be at least 1, not 0"},
     {"spline-degree", "4", "the spline's degree must be 3 or 5, not 4"},
     {"min-counted", "0", "min_counted must be above 0"},
-    {"reference", "file", "With reference=file there must be a picture in 'reference-file'"},
+    {"reference", "file", "With reference=file there must be an image in 'reference-file'"},
 };
 
 GST_START_TEST(bad_setting_while_playing) {
@@ -71,7 +71,7 @@ GST_START_TEST(small_frames) {
   assert_text(finder.measure(Gray(20, 24, 9)).state, "unmeasured");
   finder.expect_warning(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
                         "Frames of these caps pass unmeasured: windows of 32x32 are larger than "
-                        "the picture of 20x24");
+                        "the image of 20x24");
   finder.measure(Gray(20, 24, 9));
   finder.expect_no_message();
   finder.measure(view_at(0, 0));
@@ -94,7 +94,7 @@ GST_END_TEST
 // ---- files ----------------------------------------------------------------------------------
 
 GST_START_TEST(files_at_start) {
-  write_file(temporary("text.png"), "This is not a picture.\n");
+  write_file(temporary("text.png"), "This is not an image.\n");
   for (const auto& [property, text] :
        {std::pair{"reference-file", "Cannot read the reference file"},
         std::pair{"mask-file", "Cannot read the mask file"},
@@ -182,7 +182,7 @@ GST_START_TEST(places_outside_of_the_frame) {
     finder.set("places-file", temporary("outside.csv"));
     assert_moved(finder.measure(view_at(3, -2)), -3, 2);
     finder.expect_warning(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-                          "the window at 90.000000, 40.000000 is not inside the picture");
+                          "the window at 90.000000, 40.000000 is not inside the image");
     assert_text(finder.get("places-file"), file);
     finder.expect_no_message();
   }
@@ -201,7 +201,7 @@ GST_START_TEST(places_with_deformation) {
 }
 GST_END_TEST
 
-// ---- pictures -------------------------------------------------------------------------------
+// ---- images -------------------------------------------------------------------------------
 
 GST_START_TEST(flat_windows) {
   FieldFinder finder(whole);

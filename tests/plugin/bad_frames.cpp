@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Frames that lie in their buffers in unusual ways, and are read where their picture is; buffers
+// Frames that lie in their buffers in unusual ways, and are read where their image is; buffers
 // that hold less than they promise, and pass unanalysed with one warning.
 #include <cstring>
 #include <functional>
@@ -39,9 +39,9 @@ GstBuffer* with_meta(GstBuffer* buffer, GstVideoMeta meta) {
   return buffer;
 }
 
-/// The larger picture as a frame with a GstVideoMeta of its size.
-GstBuffer* larger_frame(GstVideoFormat format, const Gray& picture) {
-  return make_frame(format, picture, 4);
+/// The larger image as a frame with a GstVideoMeta of its size.
+GstBuffer* larger_frame(GstVideoFormat format, const Gray& image) {
+  return make_frame(format, image, 4);
 }
 
 GstBuffer* cropped(GstBuffer* buffer, guint x, guint y, guint w = width, guint h = height) {
@@ -60,9 +60,9 @@ void assert_found_in(Finder& finder, GstBuffer* frame) {
   fail_unless(found.peaks[0].score == 1);
 }
 
-// ---- where the picture is ---------------------------------------------------------------------
+// ---- where the image is ---------------------------------------------------------------------
 
-GST_START_TEST(padding_is_no_part_of_the_picture) {
+GST_START_TEST(padding_is_no_part_of_the_image) {
   Gray padded = texture(width + 8, height + 8, 3);
   paste(padded, scene(), 0, 0);
   for (const GstVideoFormat format : all_formats) {
@@ -74,8 +74,8 @@ GST_START_TEST(padding_is_no_part_of_the_picture) {
 }
 GST_END_TEST
 
-/// Its rectangle may be elsewhere in each frame; places are those of the picture.
-GST_START_TEST(crop_is_the_picture) {
+/// Its rectangle may be elsewhere in each frame; places are those of the image.
+GST_START_TEST(crop_is_the_image) {
   for (const GstVideoFormat format : all_formats)
     for (const char* depth : {"1", "3"}) {
       Finder finder(std::string("subpixel=false async-depth=") + depth + " template=" + patch());
@@ -96,7 +96,7 @@ GST_START_TEST(crop_is_the_picture) {
 }
 GST_END_TEST
 
-GST_START_TEST(templates_are_taken_from_the_picture) {
+GST_START_TEST(templates_are_taken_from_the_image) {
   Gray whole = texture(width + 40, height + 30, 3);
   paste(whole, scene(), 6, 4);
   for (const GstVideoFormat format : {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_I420}) {
@@ -131,14 +131,14 @@ GST_START_TEST(samples_may_be_cropped) {
 GST_END_TEST
 
 /// The first row is the last in memory.
-GstBuffer* bottom_up(GstVideoFormat format, const Gray& picture) {
-  GstBuffer* frame = make_frame(format, picture, 4);
+GstBuffer* bottom_up(GstVideoFormat format, const Gray& image) {
+  GstBuffer* frame = make_frame(format, image, 4);
   GstVideoMeta* meta = gst_buffer_get_video_meta(frame);
   const GstVideoFormatInfo* info = gst_video_format_get_info(format);
   GstMapInfo map;
   fail_unless(gst_buffer_map(frame, &map, GST_MAP_READWRITE));
   for (guint plane = 0; plane < meta->n_planes; ++plane) {
-    const int rows = GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT(info, plane == 0 ? 0 : 1, picture.height);
+    const int rows = GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT(info, plane == 0 ? 0 : 1, image.height);
     const int stride = meta->stride[plane];
     guint8* first = map.data + meta->offset[plane];
     for (int y = 0; y < rows / 2; ++y)
@@ -368,9 +368,9 @@ Suite* suite() {
   Suite* suite = suite_create("bad-frames");
   TCase* cases = tcase_create("bad-frames");
   suite_add_tcase(suite, cases);
-  tcase_add_test(cases, padding_is_no_part_of_the_picture);
-  tcase_add_test(cases, crop_is_the_picture);
-  tcase_add_test(cases, templates_are_taken_from_the_picture);
+  tcase_add_test(cases, padding_is_no_part_of_the_image);
+  tcase_add_test(cases, crop_is_the_image);
+  tcase_add_test(cases, templates_are_taken_from_the_image);
   tcase_add_test(cases, samples_may_be_cropped);
   tcase_add_test(cases, rows_from_the_bottom_up);
   tcase_add_test(cases, samples_from_the_bottom_up);

@@ -2,14 +2,14 @@
 //
 // Masks that cannot be: an error at the start; while playing a warning that names what is wrong,
 // and templates, masks and properties stay as they were.
-#include "masked_pictures.hpp"
+#include "masked_images.hpp"
 
 namespace {
 
 const std::string search = "subpixel=false threshold=0.3 ";
 
 std::string text_file() {
-  write_file(temporary("text.png"), "This is not a picture.\n");
+  write_file(temporary("text.png"), "This is not an image.\n");
   return temporary("text.png");
 }
 std::string missing() { return temporary("missing.png"); }

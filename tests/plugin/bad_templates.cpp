@@ -24,7 +24,7 @@ std::string written(const char* name, const std::string& bytes) {
 
 std::string missing() { return temporary("missing.png"); }
 std::string empty() { return written("empty.png", ""); }
-std::string text() { return written("text.png", "This is not a picture.\n"); }
+std::string text() { return written("text.png", "This is not an image.\n"); }
 std::string noise() {
   const Gray bytes = texture(64, 64);
   return written("noise.png", std::string(bytes.pixels.begin(), bytes.pixels.end()));

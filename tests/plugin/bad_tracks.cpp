@@ -20,9 +20,9 @@ struct Stage {
   std::string file = save(target, "target.png");
 
   Gray frame(int x, int y) const {
-    Gray picture = background;
-    paste(picture, target, x, y);
-    return picture;
+    Gray image = background;
+    paste(image, target, x, y);
+    return image;
   }
   std::string settings(int tracker, const std::string& more = "") const {
     return std::string("track=true tracker=") + trackers[tracker] + " template=" + file + " " +
@@ -105,14 +105,14 @@ GST_START_TEST(a_thousand_targets) {
   const int columns = __i__ == 0 ? 40 : 8, rows = __i__ == 0 ? 25 : 4;
   const Gray part = texture(8, 8, 60);
   constexpr int apart = 24;
-  Gray picture = texture(apart * columns, apart * rows, 2);
+  Gray image = texture(apart * columns, apart * rows, 2);
   for (int row = 0; row < rows; ++row)
     for (int column = 0; column < columns; ++column)
-      paste(picture, part, apart * column + 8, apart * row + 8);
+      paste(image, part, apart * column + 8, apart * row + 8);
   Finder finder(std::string("track=true threshold=0.95 search-margin=8 max-peaks=1000 tracker=") +
                 trackers[__i__] + " template=" + save(part, "part.png"));
   for (int i = 0; i < 3; ++i) {
-    const auto seen = claims(finder.find(picture));
+    const auto seen = claims(finder.find(image));
     assert_equals_int(seen.size(), columns * rows);
     std::set<guint64> ids;
     for (const Peak& peak : seen) ids.insert(peak.id);
@@ -129,10 +129,10 @@ GST_START_TEST(many_that_vanish_at_once) {
   constexpr int apart = 24;
   const Gray background = texture(apart * columns + 8, apart * rows + 8, 2);
   const auto frame = [&](int x) {
-    Gray picture = background;
+    Gray image = background;
     for (int i = 0; i < all; ++i)
-      paste(picture, part, apart * (i % columns) + 4 + x, apart * (i / columns) + 8);
-    return picture;
+      paste(image, part, apart * (i % columns) + 4 + x, apart * (i / columns) + 8);
+    return image;
   };
   Finder finder(
       std::string("track=true threshold=0.95 search-margin=8 max-peaks=1000 min-frames-for-lost=2 "

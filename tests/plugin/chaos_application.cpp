@@ -6,11 +6,11 @@
 
 namespace {
 
-GstSample* sample_of(const Gray& picture) {
-  GstBuffer* buffer = make_frame(GST_VIDEO_FORMAT_GRAY8, picture);
-  GstCaps* caps = gst_caps_new_simple(
-      "video/x-raw", "format", G_TYPE_STRING, "GRAY8", "width", G_TYPE_INT, picture.width, "height",
-      G_TYPE_INT, picture.height, "framerate", GST_TYPE_FRACTION, 0, 1, nullptr);
+GstSample* sample_of(const Gray& image) {
+  GstBuffer* buffer = make_frame(GST_VIDEO_FORMAT_GRAY8, image);
+  GstCaps* caps = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "GRAY8", "width",
+                                      G_TYPE_INT, image.width, "height", G_TYPE_INT, image.height,
+                                      "framerate", GST_TYPE_FRACTION, 0, 1, nullptr);
   GstSample* sample = gst_sample_new(buffer, caps, nullptr, nullptr);
   gst_caps_unref(caps);
   gst_buffer_unref(buffer);
@@ -81,7 +81,7 @@ ChaosApplication::ChaosApplication(GstElement* element, ChaosStream& stream)
 
   const Gray patch = texture(patch_size, patch_size, 50), other = texture(24, 9, 51);
   const std::string text = temporary("text.png");
-  write_file(text, "this is no picture");
+  write_file(text, "this is no image");
   files_ = {save(patch, "chaos.png"),
             save(other, "other.png"),
             save(Gray(8, 8, 90), "flat.png"),

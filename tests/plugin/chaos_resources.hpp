@@ -47,7 +47,7 @@ class ChaosResources {
   }
 
  private:
-  static constexpr double max_rise_mib = 8;  // pictures of all sizes leave holes
+  static constexpr double max_rise_mib = 8;  // images of all sizes leave holes
   static constexpr long idle_threads = 8;    // that GLib's pools keep
 
   static long entries_of(const char* folder) {

@@ -169,9 +169,9 @@ void ChaosStream::begin_segment() {
 }
 
 GstFlowReturn ChaosStream::push(Place place, Random& random, bool kept) {
-  Gray picture = background_;
-  paste(picture, patch_, place.x, place.y);
-  GstBuffer* buffer = make_frame(format_, picture, kept ? 0 : 4 * random.below(3));
+  Gray image = background_;
+  paste(image, patch_, place.x, place.y);
+  GstBuffer* buffer = make_frame(format_, image, kept ? 0 : 4 * random.below(3));
   const guint64 number = GST_BUFFER_OFFSET(buffer) = frames_++;
   GST_BUFFER_PTS(buffer) = random.once_in(20) ? GST_CLOCK_TIME_NONE : number * frame_time;
   GST_BUFFER_DURATION(buffer) = random.once_in(20) ? GST_CLOCK_TIME_NONE : frame_time;

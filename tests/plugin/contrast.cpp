@@ -7,9 +7,9 @@
 
 namespace {
 
-Gray negative_of(Gray picture) {
-  for (std::uint8_t& pixel : picture.pixels) pixel = static_cast<std::uint8_t>(255 - pixel);
-  return picture;
+Gray negative_of(Gray image) {
+  for (std::uint8_t& pixel : image.pixels) pixel = static_cast<std::uint8_t>(255 - pixel);
+  return image;
 }
 
 /// A part, and as a negative the same part elsewhere.

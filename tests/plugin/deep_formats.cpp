@@ -10,7 +10,7 @@
 
 namespace {
 
-/// A picture of so many bits as its pixels are in memory.
+/// An image of so many bits as its pixels are in memory.
 struct Words {
   int width, height;
   std::vector<std::uint16_t> pixels;
@@ -33,11 +33,11 @@ constexpr int width = 96, height = 64;
 /// of video, where conversions keep values.
 Words noise(const Deep& deep, int varying, unsigned seed = 1) {
   std::mt19937 random(seed);
-  Words picture(width, height);
-  for (auto& pixel : picture.pixels)
+  Words image(width, height);
+  for (auto& pixel : image.pixels)
     pixel = static_cast<std::uint16_t>(((1u << (deep.bits - 1)) + (random() >> (32 - varying)))
                                        << deep.shift);
-  return picture;
+  return image;
 }
 
 GstVideoInfo info_of(const Deep& deep) {
@@ -47,7 +47,7 @@ GstVideoInfo info_of(const Deep& deep) {
   return info;
 }
 
-GstBuffer* frame_of(const Deep& deep, const Words& picture) {
+GstBuffer* frame_of(const Deep& deep, const Words& image) {
   const GstVideoInfo info = info_of(deep);
   GstBuffer* buffer = gst_buffer_new_allocate(nullptr, info.size, nullptr);
   GST_BUFFER_PTS(buffer) = 0;
@@ -60,7 +60,7 @@ GstBuffer* frame_of(const Deep& deep, const Words& picture) {
                       y * GST_VIDEO_FRAME_COMP_STRIDE(&frame, c) +
                       x * GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c);
         const int gray = 1 << (deep.bits - 1 + deep.shift);
-        GST_WRITE_UINT16_LE(pixel, c == 0 ? picture.pixels[std::size_t(y) * width + x] : gray);
+        GST_WRITE_UINT16_LE(pixel, c == 0 ? image.pixels[std::size_t(y) * width + x] : gray);
       }
   gst_video_frame_unmap(&frame);
   return buffer;
@@ -69,7 +69,7 @@ GstBuffer* frame_of(const Deep& deep, const Words& picture) {
 constexpr int patch_x = 41, patch_y = 22, patch_width = 16, patch_height = 12;
 
 /// The pipeline of docs/template.md.
-std::string cut(const Deep& deep, const Words& picture) {
+std::string cut(const Deep& deep, const Words& image) {
   const std::string path = temporary("patch.png");
   const std::string launch =
       "videoconvert ! video/x-raw,format=GRAY16_LE ! videocrop left=" + std::to_string(patch_x) +
@@ -80,7 +80,7 @@ std::string cut(const Deep& deep, const Words& picture) {
   GstHarness* harness = gst_harness_new_parse(launch.c_str());
   const GstVideoInfo info = info_of(deep);
   gst_harness_set_src_caps(harness, gst_video_info_to_caps(&info));
-  GstBuffer* file = gst_harness_push_and_pull(harness, frame_of(deep, picture));
+  GstBuffer* file = gst_harness_push_and_pull(harness, frame_of(deep, image));
   GstMapInfo map;
   fail_unless(file && gst_buffer_map(file, &map, GST_MAP_READ));
   write_file(path, {reinterpret_cast<const char*>(map.data), map.size});
@@ -249,7 +249,7 @@ GST_START_TEST(odd_addresses) {
 }
 GST_END_TEST
 
-/// Of pictures whose high bytes are all the same.
+/// Of images whose high bytes are all the same.
 GST_START_TEST(displacements) {
   const Deep& deep = deep_formats[__i__];
   const Words scene = noise(deep, deep.bits - 8);

@@ -77,7 +77,7 @@ GST_START_TEST(frame_after_a_signal) {
 }
 GST_END_TEST
 
-GST_START_TEST(picture_of_a_file) {
+GST_START_TEST(image_of_a_file) {
   FieldFinder finder(whole + "reference=file reference-file=" + save(view_at(0, 0), "ref.png"));
   const Field field = finder.measure(view_at(-4, 5));
   assert_moved(field, 4, -5);
@@ -298,7 +298,7 @@ Suite* suite() {
   tcase_add_test(cases, summary);
   tcase_add_test(cases, first_frame);
   tcase_add_test(cases, frame_after_a_signal);
-  tcase_add_test(cases, picture_of_a_file);
+  tcase_add_test(cases, image_of_a_file);
   tcase_add_test(cases, settings_change_while_playing);
   tcase_add_test(cases, parts_of_a_pixel);
   tcase_add_test(cases, smoothed_frames);

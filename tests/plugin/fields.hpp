@@ -90,11 +90,11 @@ class FieldFinder : public Finder {
     gst_buffer_unref(out);
     return field;
   }
-  Field measure(const Gray& picture, GstVideoFormat format = GST_VIDEO_FORMAT_GRAY8,
+  Field measure(const Gray& image, GstVideoFormat format = GST_VIDEO_FORMAT_GRAY8,
                 GstClockTime pts = 0) {
-    if (picture.width != width_ || picture.height != height_ || format != format_)
-      set_format(format_ = format, width_ = picture.width, height_ = picture.height);
-    GstBuffer* buffer = make_frame(format, picture);
+    if (image.width != width_ || image.height != height_ || format != format_)
+      set_format(format_ = format, width_ = image.width, height_ = image.height);
+    GstBuffer* buffer = make_frame(format, image);
     GST_BUFFER_PTS(buffer) = pts;
     return measure(buffer);
   }

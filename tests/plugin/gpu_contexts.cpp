@@ -32,8 +32,8 @@ class Uploader {
     row_.set_format(GST_VIDEO_FORMAT_NV12);
   }
 
-  GstBuffer* upload(const Gray& picture) {
-    row_.push(picture);
+  GstBuffer* upload(const Gray& image) {
+    row_.push(image);
     return row_.pull();
   }
   /// The peaks of the last frame.
@@ -79,16 +79,16 @@ GST_START_TEST(kind_of_memory_changes_while_playing) {
       gst_buffer_unref(out);
       place += 9;
     };
-    const auto picture = [&] { return world.frame({{place, 50}}); };
+    const auto image = [&] { return world.frame({{place, 50}}); };
     element.set("async-depth", depth);
     for (int round = 0; round < 3; ++round) {
       element.set_format(GST_VIDEO_FORMAT_NV12, frame_width, frame_height);
-      for (int i = 0; i < 3; ++i) expect(make_frame(GST_VIDEO_FORMAT_NV12, picture()));
-      GstBuffer* frame = uploader.upload(picture());
+      for (int i = 0; i < 3; ++i) expect(make_frame(GST_VIDEO_FORMAT_NV12, image()));
+      GstBuffer* frame = uploader.upload(image());
       gst_harness_set_src_caps(element.harness, uploader.caps());
       expect(frame);
       fail_unless(has_gpu_caps(element.element));
-      for (int i = 0; i < 3; ++i) expect(uploader.upload(picture()));
+      for (int i = 0; i < 3; ++i) expect(uploader.upload(image()));
     }
     fail_unless(context_of(element.element) != own, "it still works in the context it had");
   }
@@ -166,16 +166,16 @@ GST_END_TEST
 GST_START_TEST(one_element_on_several_gpus) {
   if (!has_second_gpu()) return;
   const World world;
-  const Gray picture = world.frame({{70, 50}, {200, 133}});
+  const Gray image = world.frame({{70, 50}, {200, 133}});
   std::vector<std::string> files = {world.file};
   for (int i = 0; i < 7; ++i)
-    files.push_back(save(crop(picture, 9 + 31 * i, 20 + 11 * i, 12 + i % 3, 14),
+    files.push_back(save(crop(image, 9 + 31 * i, 20 + 11 * i, 12 + i % 3, 14),
                          "part" + std::to_string(i) + ".png"));
   const std::string settings =
       "backend=cuda max-peaks=3 threshold=0.3 templates=\"" + array_of(files) + "\" ";
   Finder one(settings + "cuda-device-id=0");
   one.set_format(GST_VIDEO_FORMAT_NV12, frame_width, frame_height);
-  const Found expected = one.find(picture);
+  const Found expected = one.find(image);
   fail_unless(expected.peaks.size() > files.size());
   const auto check = [&](const Found& found) {
     assert_equals_int(found.peaks.size(), expected.peaks.size());
@@ -188,14 +188,14 @@ GST_START_TEST(one_element_on_several_gpus) {
   for (const char* devices : {"0,1", "1,0", "0"}) {
     Finder host(settings + "async-depth=1 devices=" + devices);
     host.set_format(GST_VIDEO_FORMAT_NV12, frame_width, frame_height);
-    for (int i = 0; i < 3; ++i) check(host.find(picture));
+    for (int i = 0; i < 3; ++i) check(host.find(image));
     for (const char* gpu : {"0", "1"}) {
       Finder finder(settings + "devices=" + devices);
       Uploader uploader(std::string("cuda-device-id=") + gpu);
-      GstBuffer* frame = uploader.upload(picture);
+      GstBuffer* frame = uploader.upload(image);
       gst_harness_set_src_caps(finder.harness, uploader.caps());
       check(finder.find(frame));
-      check(finder.find(uploader.upload(picture)));
+      check(finder.find(uploader.upload(image)));
       assert_equals_uint64(stat_of(finder.element, "in-gpu-memory"), 2);
     }
   }

@@ -17,13 +17,13 @@ constexpr int width = 48, height = 40, patch = 10, frames = 5;
 Place place_of(int n) { return {6 + 2 * n, 20 - n}; }
 
 const Gray& background() {
-  static const Gray picture = texture(width, height, 1);
-  return picture;
+  static const Gray image = texture(width, height, 1);
+  return image;
 }
 
 GstSample* sample_of_patch() {
-  static const Gray picture = texture(patch, patch, 50);
-  GstBuffer* buffer = make_frame(GST_VIDEO_FORMAT_GRAY8, picture);
+  static const Gray image = texture(patch, patch, 50);
+  GstBuffer* buffer = make_frame(GST_VIDEO_FORMAT_GRAY8, image);
   GstCaps* caps = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "GRAY8", "width",
                                       G_TYPE_INT, patch, "height", G_TYPE_INT, patch, nullptr);
   GstSample* sample = gst_sample_new(buffer, caps, nullptr, nullptr);
@@ -34,15 +34,15 @@ GstSample* sample_of_patch() {
 
 /// With the patch, or the round part of it, which is an exact copy under a disc only.
 GstBuffer* frame(int n, bool round = false) {
-  Gray picture = background();
+  Gray image = background();
   const Gray whole = texture(patch, patch, 50);
   for (int y = 0; y < patch; ++y)
     for (int x = 0; x < patch; ++x) {
       const int u = 2 * x + 1 - patch, v = 2 * y + 1 - patch;
       if (!round || u * u + v * v <= patch * patch)
-        picture.at(place_of(n).x + x, place_of(n).y + y) = whole.at(x, y);
+        image.at(place_of(n).x + x, place_of(n).y + y) = whole.at(x, y);
     }
-  GstBuffer* buffer = make_frame(GST_VIDEO_FORMAT_GRAY8, picture);
+  GstBuffer* buffer = make_frame(GST_VIDEO_FORMAT_GRAY8, image);
   GST_BUFFER_PTS(buffer) = n * GST_SECOND;
   return buffer;
 }

@@ -54,7 +54,7 @@ GST_END_TEST
 
 GST_START_TEST(results_are_those_of_system_memory) {
   const World world;
-  const Gray picture = world.frame({{70, 50}, {200, 133}});
+  const Gray image = world.frame({{70, 50}, {200, 133}});
   const GstVideoFormat format = gpu_formats[__i__];
   const std::string more = "max-peaks=5 threshold=0.3 subpixel=true";
   Finder system("template=" + world.file + " " + more);
@@ -62,9 +62,9 @@ GST_START_TEST(results_are_those_of_system_memory) {
 
   Row gpu(upload + finder(more));
   gpu.set_format(format);
-  const Found found = gpu.find(picture);
+  const Found found = gpu.find(image);
   assert_searched_on_gpu(gpu.finder(), 1);
-  assert_same(found, system.find(picture));
+  assert_same(found, system.find(image));
   assert_at(found.peaks.at(0), 70, 50, 0.1);
 }
 GST_END_TEST

@@ -54,14 +54,14 @@ class Row {
                                       GST_TYPE_FRACTION, 25, 1, nullptr));
   }
   void push(GstBuffer* frame) { assert_equals_int(gst_harness_push(harness_, frame), GST_FLOW_OK); }
-  void push(const Gray& picture) { push(make_frame(format_, picture)); }
+  void push(const Gray& image) { push(make_frame(format_, image)); }
   GstBuffer* pull() {
     GstBuffer* buffer = gst_harness_try_pull(harness_);
     fail_unless(buffer != nullptr, "no frame came out");
     return buffer;
   }
-  Found find(const auto& picture) {
-    push(picture);
+  Found find(const auto& image) {
+    push(image);
     GstBuffer* buffer = pull();
     const Found found = found_in(buffer);
     gst_buffer_unref(buffer);

@@ -66,7 +66,7 @@ GST_START_TEST(end_of_a_program_with_a_decoder_that_never_ends) {
 GST_END_TEST
 
 /// It is stopped where it announces the size.
-GST_START_TEST(decoder_of_a_picture_that_is_too_large) {
+GST_START_TEST(decoder_of_an_image_that_is_too_large) {
   stubborn_decoder::install();
   Finder finder("");
   assert_refused(finder, stubborn_decoder::file_that("is large"), "16384x16384");
@@ -122,7 +122,7 @@ std::string lure(int kind, const std::string& place) {
       return "v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\na=control:rtsp://" +
              place + "/\nm=video 5004 RTP/AVP 96\na=rtpmap:96 H264/90000\n";
     case 4:
-      return "# pictures\r\nhttp://" + place + "/a.png\r\n";
+      return "# images\r\nhttp://" + place + "/a.png\r\n";
     case 5:
       return "<asx version=\"3.0\"><entry><ref href=\"http://" + place + "/a\"/></entry></asx>";
     default:
@@ -194,16 +194,16 @@ Sample sample_with(const char* text, gsize bytes) {
 }
 
 /// Half of the lines that its caps say.
-GST_START_TEST(field_of_an_interlaced_picture) {
+GST_START_TEST(field_of_an_interlaced_image) {
   const Sample field = sample_with(
       "video/x-raw(format:Interlaced), format=GRAY8, width=64, height=48, framerate=25/1, "
       "interlace-mode=alternate, field-order=top-field-first",
       64 * 24);
   Finder finder("");
   assert_equals_int(add(finder, field), 0);
-  assert_warned(finder, "one field of an interlaced picture");
+  assert_warned(finder, "one field of an interlaced image");
   g_object_set(finder.element, "template-sample", field.get(), nullptr);
-  assert_warned(finder, "one field of an interlaced picture");
+  assert_warned(finder, "one field of an interlaced image");
 }
 GST_END_TEST
 
@@ -238,11 +238,11 @@ Suite* suite() {
   suite_add_tcase(suite, cases);
   tcase_add_test(cases, decoders_that_never_end);
   tcase_add_test(cases, end_of_a_program_with_a_decoder_that_never_ends);
-  tcase_add_test(cases, decoder_of_a_picture_that_is_too_large);
+  tcase_add_test(cases, decoder_of_an_image_that_is_too_large);
   tcase_add_loop_test(cases, file_that_leads_to_the_network, 0, lure_count);
   tcase_add_test(cases, files_without_an_end);
   tcase_add_test(cases, names_that_are_not_utf8);
-  tcase_add_test(cases, field_of_an_interlaced_picture);
+  tcase_add_test(cases, field_of_an_interlaced_image);
   tcase_add_test(cases, samples_with_odd_caps);
   return suite;
 }

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "json_writer.hpp"
-#include "made_results.hpp"
+#include "synthetic_results.hpp"
 
 namespace {
 

@@ -137,21 +137,21 @@ GST_END_TEST
 
 GST_START_TEST(tracks_of_the_others_stay) {
   const World world;
-  Gray picture = world.frame({{200, 100}});
-  const Gray other = crop(picture, 60, 30, 20, 12);
+  Gray image = world.frame({{200, 100}});
+  const Gray other = crop(image, 60, 30, 20, 12);
   Finder finder(settings_for(world, "enable-capture=true"));
-  for (int i = 0; i < 3; ++i) finder.find(picture);
+  for (int i = 0; i < 3; ++i) finder.find(image);
   const guint captured = capture(finder, 60, 30, 20, 12);
   for (int i = 0; i < 3; ++i) {
-    const Found found = finder.find(picture);
+    const Found found = finder.find(image);
     assert_equals_int(found.peaks.size(), 2);
     assert_track(found.peaks[0], 1, "tracked");
     assert_track(found.peaks[1], 2, i < 2 ? "tentative" : "tracked");
   }
   fail_unless(remove(finder, 1));
-  assert_track(only(finder.find(picture)), 2, "tracked");
+  assert_track(only(finder.find(image)), 2, "tracked");
   assert_equals_int(add(finder, sample_of(world.patch), "again"), captured + 1);
-  const Found found = finder.find(picture);
+  const Found found = finder.find(image);
   assert_track(found.peaks.at(0), 2, "tracked");
   assert_track(found.peaks.at(1), 3, "tentative");
 }

@@ -21,8 +21,8 @@ inline Sample make_sample(GstBuffer* buffer, GstVideoFormat format, int width, i
   return sample;
 }
 
-inline Sample sample_of(const Gray& picture, GstVideoFormat format = GST_VIDEO_FORMAT_GRAY8) {
-  return make_sample(make_frame(format, picture), format, picture.width, picture.height);
+inline Sample sample_of(const Gray& image, GstVideoFormat format = GST_VIDEO_FORMAT_GRAY8) {
+  return make_sample(make_frame(format, image), format, image.width, image.height);
 }
 
 inline guint add(Finder& finder, const Sample& sample, const char* label = nullptr) {

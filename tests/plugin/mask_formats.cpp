@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What counts as opaque, or as not black, in pictures of every format: exact to the pixel.
-#include "masked_pictures.hpp"
+// What counts as opaque, or as not black, in images of every format: exact to the pixel.
+#include "masked_images.hpp"
 
 namespace {
 
@@ -24,10 +24,10 @@ std::vector<GstVideoFormat> formats_with_alpha() {
 constexpr int width = 18, height = 14;
 
 /// Black and white, which no conversion rounds.
-Gray picture() {
-  Gray picture = texture(width, height, 7);
-  for (auto& pixel : picture.pixels) pixel = pixel & 4 ? 255 : 0;
-  return picture;
+Gray image() {
+  Gray image = texture(width, height, 7);
+  for (auto& pixel : image.pixels) pixel = pixel & 4 ? 255 : 0;
+  return image;
 }
 
 /// From 0 to 255, with those round the limit.
@@ -39,15 +39,15 @@ Gray alpha() {
 }
 
 /// Where that many white pixels lie, which is what sqdiff finds in a frame of zeros.
-Gray inverted(Gray picture) {
-  for (auto& pixel : picture.pixels) pixel = static_cast<std::uint8_t>(255 - pixel);
-  return picture;
+Gray inverted(Gray image) {
+  for (auto& pixel : image.pixels) pixel = static_cast<std::uint8_t>(255 - pixel);
+  return image;
 }
 
-double squares(const Gray& picture, const Gray& alpha) {
+double squares(const Gray& image, const Gray& alpha) {
   double sum = 0;
-  for (std::size_t i = 0; i < picture.pixels.size(); ++i)
-    if (alpha.pixels[i] >= 128) sum += picture.pixels[i] * picture.pixels[i];
+  for (std::size_t i = 0; i < image.pixels.size(); ++i)
+    if (alpha.pixels[i] >= 128) sum += image.pixels[i] * image.pixels[i];
   return sum;
 }
 
@@ -64,7 +64,7 @@ GST_START_TEST(alpha_of_every_format) {
   fail_unless(formats.size() > 20, "%d formats", static_cast<int>(formats.size()));
   for (const GstVideoFormat format : formats) {
     const bool rgb = GST_VIDEO_FORMAT_INFO_IS_RGB(gst_video_format_get_info(format));
-    for (const Gray& luma : {picture(), inverted(picture())}) {
+    for (const Gray& luma : {image(), inverted(image())}) {
       const Sample sample = make_sample(make_frame(format, luma, alpha()), format, width, height);
       const double score = score_of(sample, rgb), expected = squares(luma, alpha());
       fail_unless(score == expected, "%s: %f, not %f", gst_video_format_to_string(format), score,
@@ -74,11 +74,11 @@ GST_START_TEST(alpha_of_every_format) {
 }
 GST_END_TEST
 
-/// A part of a larger picture (GstVideoCropMeta), and one whose rows lie from the last to the
+/// A part of a larger image (GstVideoCropMeta), and one whose rows lie from the last to the
 /// first.
 GST_START_TEST(alpha_of_cropped_and_upside_down_samples) {
   Gray large = texture(width + 12, height + 6, 3), large_alpha = texture(width + 12, height + 6, 4);
-  paste(large, picture(), 8, 4);
+  paste(large, image(), 8, 4);
   paste(large_alpha, alpha(), 8, 4);
   for (const auto format : {GST_VIDEO_FORMAT_BGRA, GST_VIDEO_FORMAT_A420}) {
     GstVideoInfo info;
@@ -94,13 +94,13 @@ GST_START_TEST(alpha_of_cropped_and_upside_down_samples) {
     crop->height = height;
     const double score =
         score_of(make_sample(buffer, format, width, height), format == GST_VIDEO_FORMAT_BGRA);
-    assert_equals_float(score, squares(picture(), alpha()));
+    assert_equals_float(score, squares(image(), alpha()));
   }
 
   Gray turned(width, height), turned_alpha(width, height);
   for (int y = 0; y < height; ++y)
     for (int x = 0; x < width; ++x) {
-      turned.at(x, y) = picture().at(x, height - 1 - y);
+      turned.at(x, y) = image().at(x, height - 1 - y);
       turned_alpha.at(x, y) = alpha().at(x, height - 1 - y);
     }
   GstBuffer* buffer = make_frame(GST_VIDEO_FORMAT_RGBA, turned, turned_alpha);
@@ -109,14 +109,14 @@ GST_START_TEST(alpha_of_cropped_and_upside_down_samples) {
   gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_RGBA, width,
                                  height, 1, offset, stride);
   Gray scene = texture(96, 64);
-  paste(scene, picture(), inverted(inverted(alpha())), 30, 20);
+  paste(scene, image(), inverted(inverted(alpha())), 30, 20);
   Finder finder(exact);
   add(finder, make_sample(buffer, GST_VIDEO_FORMAT_RGBA, width, height));
   assert_found_at(only(finder.find(scene)), 30, 20);
 }
 GST_END_TEST
 
-/// The luma of a picture is what it was without alpha.
+/// The luma of an image is what it was without alpha.
 GST_START_TEST(alpha_does_not_change_luma) {
   const Gray red = texture(width, height, 1), green = texture(width, height, 2),
              blue = texture(width, height, 3);

@@ -2,7 +2,7 @@
 //
 // Templates of which not all pixels count: by alpha, a disc or a file, however they come and
 // wherever they are searched for.
-#include "masked_pictures.hpp"
+#include "masked_images.hpp"
 #include "screen.hpp"
 
 namespace {
@@ -55,21 +55,21 @@ GST_START_TEST(a_file_on_clutter) {
 GST_END_TEST
 
 /// The pixels that count: with a frame of zeros sqdiff is the sum of their squares.
-double sum_of_squares(const Gray& picture, const Gray& mask) {
+double sum_of_squares(const Gray& image, const Gray& mask) {
   double sum = 0;
-  for (std::size_t i = 0; i < picture.pixels.size(); ++i)
-    if (mask.pixels[i]) sum += picture.pixels[i] * picture.pixels[i];
+  for (std::size_t i = 0; i < image.pixels.size(); ++i)
+    if (mask.pixels[i]) sum += image.pixels[i] * image.pixels[i];
   return sum;
 }
 
 GST_START_TEST(discs_of_many_sizes) {
   for (const auto& [width, height, inset] :
        {std::tuple{16, 16, 0}, {15, 15, 0}, {31, 12, 0}, {20, 20, 3}, {20, 21, 9}, {9, 5, 2}}) {
-    const Gray picture = texture(width, height);
+    const Gray image = texture(width, height);
     Finder finder("method=sqdiff threshold=-1 mask=disc mask-inset=" + std::to_string(inset) +
-                  " template=" + save(picture, "picture.png"));
+                  " template=" + save(image, "image.png"));
     const Peak peak = only(finder.find(Gray(width, height)));
-    assert_equals_float(peak.score, sum_of_squares(picture, disc_of(width, height, inset)));
+    assert_equals_float(peak.score, sum_of_squares(image, disc_of(width, height, inset)));
   }
 }
 GST_END_TEST
@@ -217,20 +217,20 @@ GST_START_TEST(tracks_have_masks) {
 }
 GST_END_TEST
 
-/// Two parts of one picture, which alpha tells apart.
+/// Two parts of one image, which alpha tells apart.
 GST_START_TEST(tracks_of_the_same_pixels_stay_apart) {
   constexpr int size = 20;
-  const Gray picture = texture(size, size, 50);
+  const Gray image = texture(size, size, 50);
   Gray left(size, size), right(size, size);
   for (int y = 0; y < size; ++y)
     for (int x = 0; x < size; ++x) (x < size / 2 ? left : right).at(x, y) = 255;
   Gray frame = texture(frame_width, frame_height);
-  paste(frame, picture, left, 40, 50);
-  paste(frame, picture, right, 200, 90);
+  paste(frame, image, left, 40, 50);
+  paste(frame, image, right, 200, 90);
   const auto rgba = GST_VIDEO_FORMAT_RGBA;
   Finder finder("track=true tracker=template subpixel=false threshold=0.9 redetect-interval=1");
-  const guint first = add(finder, make_sample(make_frame(rgba, picture, left), rgba, size, size));
-  add(finder, make_sample(make_frame(rgba, picture, right), rgba, size, size));
+  const guint first = add(finder, make_sample(make_frame(rgba, image, left), rgba, size, size));
+  add(finder, make_sample(make_frame(rgba, image, right), rgba, size, size));
   for (int i = 0; i < 4; ++i) finder.find(frame);
   const auto peaks = finder.find(frame).peaks;
   assert_equals_int(peaks.size(), 2);
@@ -282,7 +282,7 @@ GST_START_TEST(the_response_is_masked) {
   Screen screen(finder.element);
   const auto brightness = [&](int x, int y) {
     finder.find(scene.frame());
-    return screen.picture(frame_width, frame_height).at(x, y);
+    return screen.image(frame_width, frame_height).at(x, y);
   };
   assert_equals_int(brightness(scene.x, scene.y), 255);
   finder.set("mask", "none");

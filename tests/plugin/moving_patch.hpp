@@ -22,9 +22,9 @@ struct World {
   std::string file = save(patch, "patch.png");
 
   Gray frame(std::initializer_list<Place> places) const {
-    Gray picture = background;
-    for (const auto& [x, y] : places) paste(picture, patch, x, y);
-    return picture;
+    Gray image = background;
+    for (const auto& [x, y] : places) paste(image, patch, x, y);
+    return image;
   }
 };
 
@@ -56,10 +56,10 @@ inline const Peak& with_id(const Found& found, guint64 id) {
   return found.peaks.front();
 }
 
-/// Shows a picture, which a lost target is in, until three sights have confirmed it.
-inline Peak found_again(Finder& finder, const Gray& picture, guint64 id = 1) {
-  for (int i = 0; i < 2; ++i) assert_track(only(finder.find(picture)), id, "tentative", true);
-  const Peak peak = only(finder.find(picture));
+/// Shows an image, which a lost target is in, until three detections have confirmed it.
+inline Peak found_again(Finder& finder, const Gray& image, guint64 id = 1) {
+  for (int i = 0; i < 2; ++i) assert_track(only(finder.find(image)), id, "tentative", true);
+  const Peak peak = only(finder.find(image));
   assert_track(peak, id, "tracked");
   return peak;
 }

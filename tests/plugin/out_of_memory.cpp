@@ -42,7 +42,7 @@ void assert_found(GstBuffer* out) {
   gst_buffer_unref(out);
 }
 
-/// Of what prepares it, and of the picture alone.
+/// Of what prepares it, and of the image alone.
 GST_START_TEST(response) {
   for (const bool prepared : {false, true}) {
     Finder finder("subpixel=false template=" + patch());
@@ -50,23 +50,23 @@ GST_START_TEST(response) {
     GstBuffer* frame = make_frame(GST_VIDEO_FORMAT_GRAY8, scene());
     assert_found(finder.pass(gst_buffer_ref(frame)));
     GstPad* pad = gst_element_request_pad_simple(finder.element, "response");
-    guint pictures = 0;
+    guint images = 0;
     gst_pad_add_probe(
         pad, GST_PAD_PROBE_TYPE_BUFFER,
         [](GstPad*, GstPadProbeInfo*, gpointer count) {
           ++*static_cast<guint*>(count);
           return GST_PAD_PROBE_DROP;
         },
-        &pictures, nullptr);
+        &images, nullptr);
     if (prepared) assert_found(finder.pass(gst_buffer_ref(frame)));
-    const guint before = pictures;
+    const guint before = images;
     with_growing_memory([&](std::size_t left) {
       {
         const AddressSpace space(left);
         assert_equals_int(gst_harness_push(finder.harness, gst_buffer_ref(frame)), GST_FLOW_OK);
       }
       assert_found(gst_harness_pull(finder.harness));
-      return pictures > before;
+      return images > before;
     });
     fail_unless(warned(finder, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED));
     gst_element_release_request_pad(finder.element, pad);

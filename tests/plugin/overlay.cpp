@@ -40,7 +40,7 @@ GST_START_TEST(shared_frames_are_not_changed) {
 }
 GST_END_TEST
 
-GST_START_TEST(pictures_go_along_where_downstream_blends) {
+GST_START_TEST(images_go_along_where_downstream_blends) {
   Overlay overlay(box_only);
   gst_harness_add_propose_allocation_meta(overlay.harness,
                                           GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE, nullptr);
@@ -352,7 +352,7 @@ Suite* suite() {
   suite_add_tcase(suite, cases);
   tcase_add_test(cases, without_results_frames_pass_as_they_are);
   tcase_add_test(cases, shared_frames_are_not_changed);
-  tcase_add_test(cases, pictures_go_along_where_downstream_blends);
+  tcase_add_test(cases, images_go_along_where_downstream_blends);
   tcase_add_test(cases, box_is_round_the_place);
   tcase_add_test(cases, turned_box);
   tcase_add_test(cases, formats);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "made_results.hpp"
+#include "synthetic_results.hpp"
 
 inline constexpr int frame_width = 160, frame_height = 120;
 /// The colours of the first track and the second.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Which peaks are reported: banks, threshold, number, non-maximum suppression, regions, methods,
-// scores of extreme pictures, fractions of a pixel.
+// scores of extreme images, fractions of a pixel.
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -207,15 +207,15 @@ Gray waves(int width, int height, double dx, double dy) {
                                  {0.09, -0.31, 2.0},
                                  {0.33, 0.05, 0.7},
                                  {0.07, 0.18, 1.9}};
-  Gray picture(width, height);
+  Gray image(width, height);
   for (int y = 0; y < height; ++y)
     for (int x = 0; x < width; ++x) {
       double value = 127.5;
       for (const auto& [fx, fy, phase] : waves)
         value += 22 * std::cos(fx * (x - dx) + fy * (y - dy) + phase);
-      picture.at(x, y) = static_cast<std::uint8_t>(std::lround(value));
+      image.at(x, y) = static_cast<std::uint8_t>(std::lround(value));
     }
-  return picture;
+  return image;
 }
 
 GST_START_TEST(parts_of_a_pixel) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tracks of targets that turn and grow, in made scenes: each pixel is the mean of samples of a
+// Tracks of targets that turn and grow, in synthetic scenes: each pixel is the mean of samples of a
 // function, so that the truth is exact.
 #include <cmath>
 
@@ -25,7 +25,7 @@ struct Place {
   double x, y, angle, scale;  ///< of the centre; degrees
 };
 
-/// A target of width x height at a pose on a picture.
+/// A target of width x height at a pose on an image.
 struct Scene {
   int width, height;
   Gray background = texture(240, 200, 9);
@@ -141,7 +141,7 @@ GST_END_TEST
 
 /// Templates learn what they find as it would lie in them: that is what holds a target whose looks
 /// change while it turns. (Part of such a change may look like a turn, and is learnt as one.) The
-/// picture that the template started from is not forgotten.
+/// image that the template started from is not forgotten.
 GST_START_TEST(what_changes_while_it_turns_is_learnt) {
   const Scene scene{32, 32};
   const auto held = [&](const char* more) {

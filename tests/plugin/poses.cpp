@@ -12,17 +12,17 @@
 namespace {
 
 /// By 90 degrees, counter-clockwise as seen.
-Gray quarter_turned(const Gray& picture) {
-  Gray turned(picture.height, picture.width);
+Gray quarter_turned(const Gray& image) {
+  Gray turned(image.height, image.width);
   for (int y = 0; y < turned.height; ++y)
-    for (int x = 0; x < turned.width; ++x) turned.at(x, y) = picture.at(picture.width - 1 - y, x);
+    for (int x = 0; x < turned.width; ++x) turned.at(x, y) = image.at(image.width - 1 - y, x);
   return turned;
 }
 
-Gray twice_as_large(const Gray& picture) {
-  Gray larger(2 * picture.width, 2 * picture.height);
+Gray twice_as_large(const Gray& image) {
+  Gray larger(2 * image.width, 2 * image.height);
   for (int y = 0; y < larger.height; ++y)
-    for (int x = 0; x < larger.width; ++x) larger.at(x, y) = picture.at(x / 2, y / 2);
+    for (int x = 0; x < larger.width; ++x) larger.at(x, y) = image.at(x / 2, y / 2);
   return larger;
 }
 
@@ -83,12 +83,12 @@ GST_START_TEST(quarter_turns) {
 }
 GST_END_TEST
 
-/// Of noise nothing is left in a small picture.
+/// Of noise nothing is left in a small image.
 GST_START_TEST(everything_at_full_size) {
   Gray scene(160, 120), noise(32, 24);
   std::mt19937 random(3);
-  for (Gray* picture : {&scene, &noise})
-    for (auto& pixel : picture->pixels) pixel = static_cast<std::uint8_t>(random());
+  for (Gray* image : {&scene, &noise})
+    for (auto& pixel : image->pixels) pixel = static_cast<std::uint8_t>(random());
   paste(scene, quarter_turned(noise), 91, 15);
   const std::string settings =
       "angle-extent=360 pyramid-levels=2 threshold=0.9 template=" + save(noise, "noise.png");

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "json_writer.hpp"
-#include "made_results.hpp"
 #include "redis_server.hpp"
+#include "synthetic_results.hpp"
 
 /// The element in a harness, with these properties as in a launch line. It has its bus before it
 /// starts: what a server answers at once is told once.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The pad `response`: its pictures, its stream and flow, and adding and removing it while the main
+// The pad `response`: its images, its stream and flow, and adding and removing it while the main
 // stream flows.
 #include <algorithm>
 #include <atomic>
@@ -37,10 +37,10 @@ double score(const Gray& frame, Place at, const Gray& pattern) {
   return (n * ft - f * t) / std::sqrt((n * ff - f * f) * (n * tt - t * t));
 }
 
-void assert_brightest(const Gray& picture, Place place) {
-  const auto brightest = std::max_element(picture.pixels.begin(), picture.pixels.end());
+void assert_brightest(const Gray& image, Place place) {
+  const auto brightest = std::max_element(image.pixels.begin(), image.pixels.end());
   assert_equals_int(*brightest, 255);
-  assert_equals_int(brightest - picture.pixels.begin(), place.y * picture.width + place.x);
+  assert_equals_int(brightest - image.pixels.begin(), place.y * image.width + place.x);
 }
 
 GST_START_TEST(pixels_are_the_scores) {
@@ -48,14 +48,14 @@ GST_START_TEST(pixels_are_the_scores) {
   Finder finder("subpixel=false template=" + patch());
   Screen screen(finder.element);
   assert_at(finder.find(frame).peaks.at(0), here.x, here.y);
-  const Gray picture = screen.picture(width, height);
-  assert_brightest(picture, here);
+  const Gray image = screen.image(width, height);
+  assert_brightest(image, here);
   for (int y = 0; y < height; ++y)
     for (int x = 0; x < width; ++x) {
       const bool room = x <= width - patch_width && y <= height - patch_height;
       const double wanted = room ? 255 * std::max(0.0, score(frame, {x, y}, pattern)) : 0;
-      fail_unless(std::abs(picture.at(x, y) - wanted) <= 0.51, "%d at %d,%d, expected %f",
-                  picture.at(x, y), x, y, wanted);
+      fail_unless(std::abs(image.at(x, y) - wanted) <= 0.51, "%d at %d,%d, expected %f",
+                  image.at(x, y), x, y, wanted);
     }
 }
 GST_END_TEST
@@ -67,7 +67,7 @@ GST_START_TEST(white_is_an_exact_copy) {
     Finder finder("template=" + patch() + " method=" + method);
     Screen screen(finder.element);
     finder.find(scene());
-    assert_equals_int(screen.picture(width, height).at(here.x, here.y), 255);
+    assert_equals_int(screen.image(width, height).at(here.x, here.y), 255);
   }
 }
 GST_END_TEST
@@ -76,10 +76,10 @@ GST_START_TEST(the_template_is_chosen) {
   Finder finder("templates=\"" + array_of({patch(here), patch(there)}) + "\"");
   Screen screen(finder.element);
   finder.find(scene());
-  assert_brightest(screen.picture(width, height), here);
+  assert_brightest(screen.image(width, height), here);
   finder.set("response-template", "1");
   finder.find(scene());
-  assert_brightest(screen.picture(width, height), there);
+  assert_brightest(screen.image(width, height), there);
   finder.set("response-template", "2");
   finder.find(scene());
   assert_equals_int(screen.buffers.size(), 2);
@@ -92,12 +92,12 @@ GST_START_TEST(tracks_and_regions) {
   Screen screen(finder.element);
   for (int i = 0; i < 3; ++i) {
     finder.find(scene());
-    const Gray picture = screen.picture(width, height);
-    assert_brightest(picture, here);
+    const Gray image = screen.image(width, height);
+    assert_brightest(image, here);
     for (int y = 0; y < height; ++y)
       for (int x = 0; x < width; ++x)
         if (x < 20 || y < 10 || x > 80 - patch_width || y > 50 - patch_height)
-          assert_equals_int(picture.at(x, y), 0);
+          assert_equals_int(image.at(x, y), 0);
   }
 }
 GST_END_TEST
@@ -126,7 +126,7 @@ GST_START_TEST(times_and_gaps) {
 }
 GST_END_TEST
 
-/// Pictures of frames in flight leave with their frames, at the latest at the end.
+/// Images of frames in flight leave with their frames, at the latest at the end.
 GST_START_TEST(with_several_frames_in_work) {
   Finder finder("async-depth=3 template=" + patch());
   Screen screen(finder.element);
@@ -143,7 +143,7 @@ GST_START_TEST(with_several_frames_in_work) {
   for (int i = 0; i < 4; ++i)
     assert_equals_uint64(GST_BUFFER_PTS(screen.buffers[i]), i * 40 * GST_MSECOND);
   assert_equals_int(GST_EVENT_TYPE(screen.events.back()), GST_EVENT_EOS);
-  assert_brightest(screen.picture(width, height), here);
+  assert_brightest(screen.image(width, height), here);
 }
 GST_END_TEST
 
@@ -187,9 +187,9 @@ GST_START_TEST(other_caps_and_flushes) {
   Finder finder("template=" + patch());
   Screen screen(finder.element);
   finder.find(crop(scene(), 10, 10, 70, 45));
-  assert_brightest(screen.picture(70, 45), {here.x - 10, here.y - 10});
+  assert_brightest(screen.image(70, 45), {here.x - 10, here.y - 10});
   finder.find(scene());
-  assert_brightest(screen.picture(width, height), here);
+  assert_brightest(screen.image(width, height), here);
   assert_equals_int(screen.count(GST_EVENT_CAPS), 2);
   const int segments = screen.count(GST_EVENT_SEGMENT);
   fail_unless(gst_harness_push_event(finder.harness, gst_event_new_flush_start()));
@@ -256,7 +256,7 @@ GST_START_TEST(there_is_one_pad) {
       GstPadTemplate* pad_template = gst_element_get_pad_template(finder.element, "response");
       fail_unless(!gst_element_request_pad(finder.element, pad_template, nullptr, nullptr));
       assert_equals_int(push(finder), GST_FLOW_OK);
-      assert_brightest(screen.picture(width, height), here);
+      assert_brightest(screen.image(width, height), here);
     }
     assert_equals_int(push(finder), GST_FLOW_OK);
   }
@@ -271,19 +271,19 @@ GST_START_TEST(comes_and_goes_while_frames_flow) {
   Finder finder("template=" + patch());
   finder.set_format(GST_VIDEO_FORMAT_GRAY8, width, height);
   std::atomic<bool> over = false;
-  int pictures = 0;
+  int images = 0;
   std::thread application([&] {
-    for (int round = 0; round < 300 || (pictures == 0 && round < 100000); ++round) {
+    for (int round = 0; round < 300 || (images == 0 && round < 100000); ++round) {
       Screen screen(finder.element);
       if (round % 3 == 0) std::this_thread::yield();
-      pictures += screen.taken > 0;
+      images += screen.taken > 0;
     }
     over = true;
   });
   int frames = 0;
   for (; !over; ++frames) assert_equals_int(push(finder), GST_FLOW_OK);
   application.join();
-  fail_unless(frames > 0 && pictures > 0, "%d frames, %d pictures", frames, pictures);
+  fail_unless(frames > 0 && images > 0, "%d frames, %d images", frames, images);
 }
 GST_END_TEST
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A sink for the pad `response`: keeps the pictures and events that arrive, and returns the flow
+// A sink for the pad `response`: keeps the images and events that arrive, and returns the flow
 // that the test asks for.
 #pragma once
 
@@ -38,9 +38,9 @@ class Screen {
   }
   Screen(const Screen&) = delete;
 
-  /// The last picture.
-  Gray picture(int width, int height) const {
-    fail_unless(!buffers.empty(), "there is no picture");
+  /// The last image.
+  Gray image(int width, int height) const {
+    fail_unless(!buffers.empty(), "there is no image");
     GstMapInfo map;
     fail_unless(gst_buffer_map(buffers.back(), &map, GST_MAP_READ));
     const int stride = GST_ROUND_UP_4(width);

@@ -76,16 +76,16 @@ class Stopped {
 };
 
 /// A frame whose memory calls back when it is released.
-GstBuffer* frame_that_tells(const Gray& picture, std::function<void()>* released) {
-  const gsize size = picture.pixels.size();
+GstBuffer* frame_that_tells(const Gray& image, std::function<void()>* released) {
+  const gsize size = image.pixels.size();
   return gst_buffer_new_wrapped_full(
-      GST_MEMORY_FLAG_READONLY, const_cast<std::uint8_t*>(picture.pixels.data()), size, 0, size,
+      GST_MEMORY_FLAG_READONLY, const_cast<std::uint8_t*>(image.pixels.data()), size, 0, size,
       released, [](gpointer told) { (*static_cast<std::function<void()>*>(told))(); });
 }
 
 /// The query comes when the first of the frames in work has been dropped.
 GST_START_TEST(query_while_frames_are_dropped) {
-  const Gray picture = World().frame({{100, 90}});
+  const Gray image = World().frame({{100, 90}});
   Stopped stopped("8");
   for (int round = 0; round < 3; ++round) {
     std::binary_semaphore dropping(0);
@@ -96,7 +96,7 @@ GST_START_TEST(query_while_frames_are_dropped) {
       std::this_thread::sleep_for(100ms);
     };
     stopped.start();
-    for (int i = 0; i < 5; ++i) stopped.push(frame_that_tells(picture, &released));
+    for (int i = 0; i < 5; ++i) stopped.push(frame_that_tells(image, &released));
     std::thread asking([&] {
       dropping.acquire();
       stopped.drain();

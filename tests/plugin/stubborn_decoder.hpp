@@ -15,7 +15,7 @@ std::string file_that(const std::string& does);
 
 void release();
 
-/// Whether it got memory for a picture of 16384x16384 pixels.
+/// Whether it got memory for an image of 16384x16384 pixels.
 bool has_allocated();
 
 }  // namespace stubborn_decoder

@@ -25,9 +25,9 @@ Gray crop(const Gray& from, int x, int y, int width, int height) {
   return part;
 }
 
-void paste(Gray& onto, const Gray& picture, int x, int y) {
-  for (int j = 0; j < picture.height; ++j)
-    for (int i = 0; i < picture.width; ++i) onto.at(x + i, y + j) = picture.at(i, j);
+void paste(Gray& onto, const Gray& image, int x, int y) {
+  for (int j = 0; j < image.height; ++j)
+    for (int i = 0; i < image.width; ++i) onto.at(x + i, y + j) = image.at(i, j);
 }
 
 const char* backend() {
@@ -103,11 +103,11 @@ Found Finder::find(GstBuffer* buffer) {
   return found;
 }
 
-Found Finder::find(const Gray& picture) {
-  if (format_ == GST_VIDEO_FORMAT_UNKNOWN || width_ != picture.width || height_ != picture.height)
-    set_format(format_ == GST_VIDEO_FORMAT_UNKNOWN ? GST_VIDEO_FORMAT_GRAY8 : format_,
-               picture.width, picture.height);
-  return find(make_frame(format_, picture));
+Found Finder::find(const Gray& image) {
+  if (format_ == GST_VIDEO_FORMAT_UNKNOWN || width_ != image.width || height_ != image.height)
+    set_format(format_ == GST_VIDEO_FORMAT_UNKNOWN ? GST_VIDEO_FORMAT_GRAY8 : format_, image.width,
+               image.height);
+  return find(make_frame(format_, image));
 }
 
 void Finder::set(const char* property, const std::string& value) {

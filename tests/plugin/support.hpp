@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Shared by the tests of the elements: synthetic pictures, frames of every format, template files
+// Shared by the tests of the elements: synthetic images, frames of every format, template files
 // written by GStreamer, and Finder, which sends frames through the element and returns what it
 // found.
 #pragma once
@@ -34,7 +34,7 @@ Seconds time_of(const auto& work) {
   return std::chrono::steady_clock::now() - begin;
 }
 
-/// An 8-bit gray picture, or one plane of a colour picture.
+/// An 8-bit gray image, or one plane of a colour image.
 struct Gray {
   int width = 0, height = 0;
   std::vector<std::uint8_t> pixels;
@@ -48,7 +48,7 @@ struct Gray {
 /// A smooth random texture in which every place is different.
 Gray texture(int width, int height, unsigned seed = 1);
 Gray crop(const Gray& from, int x, int y, int width, int height);
-void paste(Gray& onto, const Gray& picture, int x, int y);
+void paste(Gray& onto, const Gray& image, int x, int y);
 
 /// The backend under test: XCORR_TEST_BACKEND, or cpu.
 const char* backend();
@@ -56,22 +56,22 @@ const char* backend();
 /// A path in a directory of this process, which is removed at the end.
 std::string temporary(const std::string& name);
 /// Writes a template file in the format of the extension (png, jpg, bmp). Returns its path.
-std::string save(const Gray& picture, const std::string& name);
+std::string save(const Gray& image, const std::string& name);
 std::string save(const Gray& red, const Gray& green, const Gray& blue, const std::string& name);
 /// A PNG file with an alpha channel.
-std::string save(const Gray& picture, const Gray& alpha, const std::string& name);
+std::string save(const Gray& image, const Gray& alpha, const std::string& name);
 /// The value of a property that is an array of strings.
 std::string array_of(const std::vector<std::string>& items);
 void write_file(const std::string& path, const std::string& bytes);
 std::string read_file(const std::string& path);
 
-/// A frame with the picture as its luma, and no colour. Rows have `padding` extra bytes, and then
+/// A frame with the image as its luma, and no colour. Rows have `padding` extra bytes, and then
 /// the first does not begin at the buffer's start; not for more than 8 bits.
-GstBuffer* make_frame(GstVideoFormat format, const Gray& picture, int padding = 0);
+GstBuffer* make_frame(GstVideoFormat format, const Gray& image, int padding = 0);
 /// A frame of a packed RGB format.
 GstBuffer* make_frame(GstVideoFormat format, const Gray& red, const Gray& green, const Gray& blue);
-/// A picture without colour in a format with alpha, of any depth.
-GstBuffer* make_frame(GstVideoFormat format, const Gray& picture, const Gray& alpha);
+/// An image without colour in a format with alpha, of any depth.
+GstBuffer* make_frame(GstVideoFormat format, const Gray& image, const Gray& alpha);
 
 struct Peak : GstCudaXCorrPeak {
   std::string label, state;
@@ -102,8 +102,8 @@ class Finder {
 
   /// Sends a buffer, taking ownership, and returns the one that comes out, owned by the caller.
   GstBuffer* pass(GstBuffer* buffer);
-  /// Sends the picture as a frame in the format that was set, GRAY8 by default, and reads the meta.
-  Found find(const Gray& picture);
+  /// Sends the image as a frame in the format that was set, GRAY8 by default, and reads the meta.
+  Found find(const Gray& image);
   Found find(GstBuffer* buffer);
 
   /// As in a launch line.

@@ -24,15 +24,15 @@ struct Changing : World {
           (patch.pixels[k] * (changes - share) + other.pixels[k] * share) / changes);
     return mixed;
   }
-  Gray with(const Gray& picture, Place place) const {
+  Gray with(const Gray& image, Place place) const {
     Gray frame = background;
-    paste(frame, picture, place.x, place.y);
+    paste(frame, image, place.x, place.y);
     return frame;
   }
   Gray at(int i) const { return with(look(i), place(i)); }
 };
 
-/// Without regard to the picture that the template started from.
+/// Without regard to the image that the template started from.
 std::string updating(const World& world, const std::string& more = "") {
   return settings_for(world, "threshold=0.7 template-update=0.1 template-update-score=-1 " + more);
 }
@@ -57,8 +57,8 @@ GST_START_TEST(a_target_that_changes_is_held) {
 }
 GST_END_TEST
 
-/// What no longer resembles the first picture is not taken up, so that this is never forgotten.
-GST_START_TEST(the_first_picture_is_not_forgotten) {
+/// What no longer resembles the first image is not taken up, so that this is never forgotten.
+GST_START_TEST(the_first_image_is_not_forgotten) {
   const Changing world;
   Finder finder(updating(world, "template-update-score=0.6 redetect-interval=1"));
   for (int i = 0; i <= 2 * changes; ++i) finder.find(world.at(i));
@@ -179,7 +179,7 @@ GST_START_TEST(of_several_targets_the_best_counts) {
 GST_END_TEST
 
 /// The live template has the pixels of the previous caps.
-GST_START_TEST(other_caps_begin_with_the_picture) {
+GST_START_TEST(other_caps_begin_with_the_image) {
   const Changing world;
   Finder finder(updating(world));
   change(finder, world);
@@ -194,9 +194,9 @@ GST_START_TEST(the_response_is_of_what_it_has_become) {
   Screen screen(finder.element);
   change(finder, world);
   for (int i = 0; i < 50; ++i) finder.find(world.at(changes));
-  const Gray picture = screen.picture(frame_width, frame_height);
+  const Gray image = screen.image(frame_width, frame_height);
   const Place place = world.place(changes);
-  assert_equals_int(picture.at(place.x, place.y), 255);
+  assert_equals_int(image.at(place.x, place.y), 255);
 }
 GST_END_TEST
 
@@ -207,7 +207,7 @@ Suite* suite() {
   TCase* cases = tcase_create("template updates");
   suite_add_tcase(suite, cases);
   tcase_add_test(cases, a_target_that_changes_is_held);
-  tcase_add_test(cases, the_first_picture_is_not_forgotten);
+  tcase_add_test(cases, the_first_image_is_not_forgotten);
   tcase_add_test(cases, without_updates_it_is_lost);
   tcase_add_test(cases, every_method_holds_it);
   tcase_add_test(cases, no_update_below_the_score);
@@ -215,7 +215,7 @@ Suite* suite() {
   tcase_add_test(cases, at_the_frames_edges);
   tcase_add_test(cases, templates_that_come_and_go_leave_it);
   tcase_add_test(cases, of_several_targets_the_best_counts);
-  tcase_add_test(cases, other_caps_begin_with_the_picture);
+  tcase_add_test(cases, other_caps_begin_with_the_image);
   tcase_add_test(cases, the_response_is_of_what_it_has_become);
   return suite;
 }

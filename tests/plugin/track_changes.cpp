@@ -54,22 +54,22 @@ GST_START_TEST(templates_changed_while_playing) {
   const Gray other = texture(20, 12, 51);
   const std::string other_file = save(other, "other.png");
   Finder finder(settings_for(world));
-  Gray picture = world.frame({{200, 100}});
-  paste(picture, other, 60, 30);
+  Gray image = world.frame({{200, 100}});
+  paste(image, other, 60, 30);
   for (int i = 0; i < 3; ++i)
-    assert_track(only(finder.find(picture)), 1, i < 2 ? "tentative" : "tracked");
+    assert_track(only(finder.find(image)), 1, i < 2 ? "tentative" : "tracked");
 
   finder.set("templates", array_of({other_file}));
-  const Found both = finder.find(picture);
+  const Found both = finder.find(image);
   assert_equals_int(both.peaks.size(), 2);
   assert_track(both.peaks[0], 1, "tracked");
   assert_track(both.peaks[1], 2, "tentative");
-  for (int i = 0; i < 2; ++i) finder.find(picture);
+  for (int i = 0; i < 2; ++i) finder.find(image);
 
   // Both files are reread, in another order.
   finder.set("template", "");
   finder.set("templates", array_of({other_file, world.file}));
-  const Found swapped = finder.find(picture);
+  const Found swapped = finder.find(image);
   assert_equals_int(swapped.peaks.size(), 2);
   assert_text(swapped.peaks[0].label, "other");
   assert_track(swapped.peaks[0], 2, "tracked");

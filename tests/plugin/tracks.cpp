@@ -29,8 +29,8 @@ GST_START_TEST(windows_and_whole_frames_agree) {
     const std::string rest = "threshold=0.6 template=" + world.file + " " + more;
     Finder tracking("track=true tracker=template search-margin=10 " + rest), searching(rest);
     for (int i = 0; i < 34; ++i) {
-      const Gray picture = world.frame({{9 * i, i % 2 ? 0 : 3}});
-      const Peak tracked = only(tracking.find(picture)), found = only(searching.find(picture));
+      const Gray image = world.frame({{9 * i, i % 2 ? 0 : 3}});
+      const Peak tracked = only(tracking.find(image)), found = only(searching.find(image));
       fail_unless(tracked.x == found.x && tracked.y == found.y && tracked.score == found.score,
                   "%s, frame %d: %f,%f %f is not %f,%f %f", more, i, tracked.x, tracked.y,
                   tracked.score, found.x, found.y, found.score);
@@ -55,10 +55,10 @@ GST_START_TEST(an_occluder_hides_it_for_a_while) {
   int lost = 0;
   for (int i = 0; i < 40; ++i) {
     const Place place{10 + 6 * i, 90};
-    Gray picture = world.frame({place});
-    paste(picture, texture(80, 60, 9), 100, 70);
+    Gray image = world.frame({place});
+    paste(image, texture(80, 60, 9), 100, 70);
     const bool hidden = place.x + patch_size > 100 && place.x < 180;
-    const Peak peak = only(finder.find(picture));
+    const Peak peak = only(finder.find(image));
     assert_equals_uint64(peak.id, 1);
     if (!hidden && !peak.lost) {
       assert_at(peak, place.x, place.y);
@@ -68,7 +68,7 @@ GST_START_TEST(an_occluder_hides_it_for_a_while) {
       assert_at(peak, 82, 90);  // the last one seen
       assert_equals_float(peak.score, 0);
       assert_equals_float(peak.confidence, 0);
-      // A whole frame comes every fourth, and three sights confirm it.
+      // A whole frame comes every fourth, and three detections confirm it.
       fail_unless(hidden || place.x < 180 + 6 * (4 + 2), "lost for longer than that takes");
     }
   }

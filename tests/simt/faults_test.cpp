@@ -22,32 +22,32 @@ using namespace xcorr;
 
 constexpr Size frame_size{48, 40};
 
-struct Picture {
+struct Image {
   Size size;
   std::vector<std::uint8_t> pixels;
 
   MatrixView view() const { return {pixels.data(), ElementType::u8, size, size.width}; }
 };
 
-Picture noise(unsigned seed) {
+Image noise(unsigned seed) {
   std::mt19937 random(seed);
-  Picture picture{frame_size, std::vector<std::uint8_t>(frame_size.area())};
-  std::ranges::generate(picture.pixels, [&] { return static_cast<std::uint8_t>(random()); });
-  return picture;
+  Image image{frame_size, std::vector<std::uint8_t>(frame_size.area())};
+  std::ranges::generate(image.pixels, [&] { return static_cast<std::uint8_t>(random()); });
+  return image;
 }
 
-Picture part_of(const Picture& from, const Rect& part) {
-  Picture picture{part.size(), {}};
+Image part_of(const Image& from, const Rect& part) {
+  Image image{part.size(), {}};
   for (int y = part.y; y < part.y + part.height; ++y) {
     const auto row = from.pixels.begin() + y * from.size.width + part.x;
-    picture.pixels.insert(picture.pixels.end(), row, row + part.width);
+    image.pixels.insert(image.pixels.end(), row, row + part.width);
   }
-  return picture;
+  return image;
 }
 
-const Picture& frame() {
-  static const Picture picture = noise(1);
-  return picture;
+const Image& frame() {
+  static const Image image = noise(1);
+  return image;
 }
 
 constexpr Rect places[] = {{20, 12, 12, 12}, {5, 23, 19, 9}, {31, 24, 12, 12}};
@@ -69,9 +69,9 @@ struct Use {
 
 std::ostream& operator<<(std::ostream& out, const Use& use) { return out << use.name; }
 
-std::vector<MatrixView> views_of(const std::vector<Picture>& pictures) {
+std::vector<MatrixView> views_of(const std::vector<Image>& images) {
   std::vector<MatrixView> views;
-  for (const Picture& picture : pictures) views.push_back(picture.view());
+  for (const Image& image : images) views.push_back(image.view());
   return views;
 }
 
@@ -107,17 +107,17 @@ class Matching {
 
  private:
   Status set_templates(const Device& device, const Use& use) {
-    std::vector<Picture> pictures, masks;
+    std::vector<Image> images, masks;
     for (const Rect& place : std::span(places).first(use.templates)) {
-      pictures.push_back(part_of(frame(), place));
-      masks.push_back(pictures.back());
+      images.push_back(part_of(frame(), place));
+      masks.push_back(images.back());
       for (auto& pixel : masks.back().pixels) pixel &= 1;
     }
     if (!use.live)
-      return matcher_->set_templates(views_of(pictures),
+      return matcher_->set_templates(views_of(images),
                                      use.masked ? views_of(masks) : std::vector<MatrixView>());
-    for (const Picture& picture : pictures) {
-      auto made = LiveTemplate::create(device, picture.view());
+    for (const Image& image : images) {
+      auto made = LiveTemplate::create(device, image.view());
       if (!made.ok()) return made.status();
       live_.push_back(made.value());
     }

@@ -15,9 +15,9 @@ namespace {
 
 using namespace xcorr;
 
-constexpr Size picture_size{76, 68};
+constexpr Size image_size{76, 68};
 
-/// A smooth picture in which every place is different.
+/// A smooth image in which every place is different.
 double gray_at(double x, double y) {
   return 128 + 50 * std::sin(0.31 * x + 0.11 * y) + 40 * std::cos(0.43 * y - 0.17 * x) +
          30 * std::sin(0.05 * x * y / 9);
@@ -25,8 +25,8 @@ double gray_at(double x, double y) {
 
 std::vector<std::uint8_t> draw(bool moved) {
   std::vector<std::uint8_t> pixels;
-  for (int y = 0; y < picture_size.height; ++y)
-    for (int x = 0; x < picture_size.width; ++x) {
+  for (int y = 0; y < image_size.height; ++y)
+    for (int x = 0; x < image_size.width; ++x) {
       const double by_x = moved ? 2.3 + 0.02 * x : 0, by_y = moved ? -1.4 + 0.01 * y : 0;
       pixels.push_back(static_cast<std::uint8_t>(std::lround(gray_at(x - by_x, y - by_y))));
     }
@@ -38,15 +38,15 @@ Status match(Backend backend, const FieldSettings& settings, bool masked,
   const std::vector<std::uint8_t> first = draw(false), second = draw(true);
   std::vector<std::uint8_t> mask(first.size(), 1);
   for (std::size_t i = 0; i < mask.size(); ++i)
-    if (i % picture_size.width < 20 || i % 37 == 5) mask[i] = 0;
+    if (i % image_size.width < 20 || i % 37 == 5) mask[i] = 0;
   const auto view = [](const std::vector<std::uint8_t>& pixels) {
-    return MatrixView{pixels.data(), ElementType::u8, picture_size, picture_size.width};
+    return MatrixView{pixels.data(), ElementType::u8, image_size, image_size.width};
   };
   auto device = open_device(backend);
   if (!device.ok()) return device.status();
   if (Status s = make_current(device.value()); !s.ok()) return s;
-  auto matcher = FieldMatcher::make(device.value(), picture_size, settings,
-                                    masked ? view(mask) : MatrixView());
+  auto matcher =
+      FieldMatcher::make(device.value(), image_size, settings, masked ? view(mask) : MatrixView());
   if (!matcher.ok()) return matcher.status();
   return matcher.value().match(view(first), view(second), vectors);
 }
@@ -90,7 +90,7 @@ TEST(Fields, OnePass) { expect_same(quick()); }
 
 TEST(Fields, OnePassUnderAMask) { expect_same(quick(), true); }
 
-TEST(Fields, OfSmoothedPictures) {
+TEST(Fields, OfSmoothedImages) {
   FieldSettings settings = quick();
   settings.prefilter_sigma = 0.8;
   expect_same(settings);

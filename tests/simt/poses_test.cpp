@@ -17,7 +17,7 @@ using namespace xcorr;
 
 constexpr Size frame_size{72, 60}, part_size{32, 28};
 
-/// A smooth picture in which every place is different.
+/// A smooth image in which every place is different.
 std::uint8_t pixel_at(double x, double y) {
   return static_cast<std::uint8_t>(std::lround(128 + 50 * std::sin(0.31 * x + 0.11 * y) +
                                                40 * std::cos(0.23 * y - 0.17 * x) +
@@ -115,7 +115,7 @@ TEST(Poses, OfEitherContrast) {
   expect_same(settings, false);
 }
 
-/// Only some of the pictures are searched.
+/// Only some of the images are searched.
 TEST(Poses, NearOne) {
   MatchSettings settings = turned();
   settings.poses.vicinity = PoseVicinity{33, 4, 1, 0};

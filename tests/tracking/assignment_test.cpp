@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The assignment problem against exhaustive search.
-#include "follow/assignment.hpp"
+#include "tracking/association/assignment.hpp"
 
 #include <algorithm>
 #include <random>

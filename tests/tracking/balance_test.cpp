@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <xcorr/follower.hpp>
-#include "told.hpp"
+#include "event_ledger.hpp"
 
 namespace xcorr::follow {
 namespace {
@@ -53,15 +53,15 @@ class BalanceTest : public testing::TestWithParam<FollowBy> {
     return peaks;
   }
   /// What filters see of the walkers.
-  std::vector<Sight> sights(const std::vector<TargetBox>& places) {
-    std::vector<Sight> sights;
+  std::vector<FilterDetection> filter_detections(const std::vector<TargetBox>& places) {
+    std::vector<FilterDetection> filter_detections;
     for (const auto& [id, box, _] : places) {
-      sights.push_back({box, 0, 0});
+      filter_detections.push_back({box, 0, 0});
       for (const Walker& walker : walkers_)
         if (walker.hidden == 0 && std::hypot(walker.x - box.x, walker.y - box.y) < 15)
-          sights.back() = {{walker.x, walker.y, 20, 10}, 0.6, 1.0 * any(14, 24)};
+          filter_detections.back() = {{walker.x, walker.y, 20, 10}, 0.6, 1.0 * any(14, 24)};
     }
-    return sights;
+    return filter_detections;
   }
 
   void set_something() {
@@ -97,7 +97,7 @@ class BalanceTest : public testing::TestWithParam<FollowBy> {
   TrackSettings settings_;
   MatchSettings match_;
   Follower follower_;
-  Told told_;
+  EventLedger ledger_;
   std::uint64_t frame_ = 0;
 };
 
@@ -115,13 +115,13 @@ TEST_P(BalanceTest, AllThatEnteredAreThereOrHaveLeftOrWereDropped) {
       const auto seen = peaks();
       std::vector<TargetBox> places;
       if (settings_.by_filter()) places = follower_.places_for_filters(frame_, seen);
-      follower_.update(frame_, seen, places, sights(places));
+      follower_.update(frame_, seen, places, filter_detections(places));
     }
-    ASSERT_TRUE(told_.take(follower_.take_events())) << i;
-    ASSERT_TRUE(told_.agrees_with(follower_.targets())) << i;
+    ASSERT_TRUE(ledger_.take(follower_.take_events())) << i;
+    ASSERT_TRUE(ledger_.agrees_with(follower_.targets())) << i;
   }
   for (int i = 0; i < track_events; ++i)
-    EXPECT_GT(told_.count(static_cast<TrackEvent>(i)), 10) << name_of(static_cast<TrackEvent>(i));
+    EXPECT_GT(ledger_.count(static_cast<TrackEvent>(i)), 10) << name_of(static_cast<TrackEvent>(i));
 }
 
 INSTANTIATE_TEST_SUITE_P(Trackers, BalanceTest,

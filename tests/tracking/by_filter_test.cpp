@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Targets that filters follow, on made-up peaks and sightings.
+// Targets that filters follow, on made-up peaks and rated_detections.
 #include <gtest/gtest.h>
 
-#include "follow/confidence.hpp"
-#include "follow/targets.hpp"
+#include "tracking/association/confidence.hpp"
+#include "tracking/association/targets.hpp"
 
 namespace xcorr::follow {
 namespace {
@@ -20,12 +20,12 @@ class ByFilterTest : public testing::Test {
   }
 
   static Peak peak(double x, double y) { return {0, x, y, 20, 10, 0.95, 0.95}; }
-  static Sighting sighting(double x, double y, double sure = 0.9, std::uint64_t id = 1,
-                           double width = 20) {
+  static RatedDetection rated_detection(double x, double y, double sure = 0.9, std::uint64_t id = 1,
+                                        double width = 20) {
     return {id, {x, y, width, width / 2}, 0.6, sure};
   }
-  void see(std::vector<Peak> peaks, std::vector<Sighting> sightings) {
-    tracker_.update(++frame_, peaks, sightings, rules_, last_id_);
+  void see(std::vector<Peak> peaks, std::vector<RatedDetection> rated_detections) {
+    tracker_.update(++frame_, peaks, rated_detections, rules_, last_id_);
   }
   const Track& track() const { return tracker_.tracks().front(); }
 
@@ -37,8 +37,8 @@ class ByFilterTest : public testing::Test {
 TEST_F(ByFilterTest, ATemplateFindsATargetAndItsFilterFollowsIt) {
   see({peak(100, 50)}, {});
   ASSERT_EQ(tracker_.tracks().size(), 1);
-  ASSERT_EQ(tracker_.lessons().size(), 1);  // the first sight
-  for (int i = 1; i <= 4; ++i) see({}, {sighting(100 + 5 * i, 50, 0.9, 1, 20 + 2 * i)});
+  ASSERT_EQ(tracker_.training_samples().size(), 1);  // the first detection
+  for (int i = 1; i <= 4; ++i) see({}, {rated_detection(100 + 5 * i, 50, 0.9, 1, 20 + 2 * i)});
   EXPECT_EQ(track().target.state, TrackState::tracked);
   EXPECT_EQ(track().target.peak.x, 120);
   EXPECT_EQ(track().target.peak.width, 28);
@@ -57,69 +57,69 @@ TEST_F(ByFilterTest, ATemplateFindsATargetAndItsFilterFollowsIt) {
 
 TEST_F(ByFilterTest, WhatIsUnsureIsNeitherReportedNorLearnt) {
   see({peak(100, 50)}, {});
-  for (int i = 0; i < 5; ++i) see({}, {sighting(100, 50)});
-  see({}, {sighting(100, 50, 0.3)});
+  for (int i = 0; i < 5; ++i) see({}, {rated_detection(100, 50)});
+  see({}, {rated_detection(100, 50, 0.3)});
   EXPECT_TRUE(track().target.lost);
   EXPECT_EQ(track().target.confidence, 0);
-  EXPECT_TRUE(tracker_.lessons().empty());
+  EXPECT_TRUE(tracker_.training_samples().empty());
 }
 
-TEST_F(ByFilterTest, ALostTargetIsSoughtAtPeaksAndFoundAfterThreeSights) {
+TEST_F(ByFilterTest, ALostTargetIsSoughtAtPeaksAndFoundAfterThreeDetections) {
   see({peak(100, 50)}, {});
-  for (int i = 0; i < 5; ++i) see({}, {sighting(100, 50)});
+  for (int i = 0; i < 5; ++i) see({}, {rated_detection(100, 50)});
   for (int i = 0; i < 5; ++i) see({}, {});
   EXPECT_EQ(track().target.state, TrackState::lost);
   const Peak peaks[] = {peak(400, 300)};
   const auto places = tracker_.places_for_filters(frame_ + 1, peaks, rules_);
   ASSERT_EQ(places.size(), 3);  // where it was lost, where it is expected, and the peak
   EXPECT_EQ(places[2].box.x, 400);
-  see({peaks[0]}, {sighting(100, 50, 0.1), sighting(401, 300)});
+  see({peaks[0]}, {rated_detection(100, 50, 0.1), rated_detection(401, 300)});
   EXPECT_EQ(track().target.state, TrackState::tentative);
-  see({}, {sighting(402, 300)});
+  see({}, {rated_detection(402, 300)});
   EXPECT_TRUE(track().target.lost);
-  see({}, {sighting(403, 300)});
+  see({}, {rated_detection(403, 300)});
   EXPECT_EQ(track().target.state, TrackState::tracked);
   EXPECT_FALSE(track().target.lost);
   EXPECT_EQ(track().target.peak.x, 403);
   EXPECT_EQ(track().target.id, 1);
 }
 
-/// What resembles it, far away: the filter is sharp there, but answers less than to the target.
-TEST_F(ByFilterTest, ALostTargetIsNotWhatTheFilterAnswersLess) {
+/// What resembles it, far away: the filter is sharp there, but responds less than to the target.
+TEST_F(ByFilterTest, ALostTargetNeedsItsUsualResponse) {
   see({peak(100, 50)}, {});
-  for (int i = 0; i < 50; ++i) see({}, {sighting(100, 50)});
+  for (int i = 0; i < 50; ++i) see({}, {rated_detection(100, 50)});
   for (int i = 0; i < 5; ++i) see({}, {});
-  Sighting alike = sighting(400, 300, 0.99);
-  alike.response = 0.8 * sighting(0, 0).response;
+  RatedDetection alike = rated_detection(400, 300, 0.99);
+  alike.response = 0.8 * rated_detection(0, 0).response;
   for (int i = 0; i < 20; ++i) see({}, {alike});
   EXPECT_EQ(track().target.state, TrackState::lost);
 }
 
-/// Beside it, while it hides: less of an answer is enough only where the target is expected.
-TEST_F(ByFilterTest, WhatIsElsewhereAllAtOnceHasToAnswerAsMuch) {
+/// Beside it, while it hides: less of a response is enough only where the target is expected.
+TEST_F(ByFilterTest, SuddenJumpNeedsFullResponse) {
   see({peak(100, 50)}, {});
-  for (int i = 0; i < 50; ++i) see({}, {sighting(100, 50)});
+  for (int i = 0; i < 50; ++i) see({}, {rated_detection(100, 50)});
   see({}, {});
-  Sighting alike = sighting(125, 50);
-  alike.response = 0.6 * sighting(0, 0).response;
+  RatedDetection alike = rated_detection(125, 50);
+  alike.response = 0.6 * rated_detection(0, 0).response;
   see({}, {alike});
   EXPECT_TRUE(track().target.lost);
-  Sighting here = sighting(103, 50);
+  RatedDetection here = rated_detection(103, 50);
   here.response = alike.response;
   see({}, {here});
   EXPECT_FALSE(track().target.lost);
-  alike.response = 0.9 * sighting(0, 0).response;  // it did jump
+  alike.response = 0.9 * rated_detection(0, 0).response;  // it did jump
   see({}, {alike});
   EXPECT_FALSE(track().target.lost);
   EXPECT_EQ(track().target.peak.x, 125);
 }
 
-/// Between other pixels it answers less to what stood still, but sharply still.
-TEST_F(ByFilterTest, WhatIsSeenMostSharplyMayAnswerLess) {
+/// Between other pixels it responds less to what stood still, but sharply still.
+TEST_F(ByFilterTest, AHighPsrAllowsALowerResponse) {
   see({peak(100, 50)}, {});
-  for (int i = 0; i < 50; ++i) see({}, {sighting(100, 50)});
+  for (int i = 0; i < 50; ++i) see({}, {rated_detection(100, 50)});
   for (int i = 0; i < 5; ++i) see({}, {});
-  Sighting beside = sighting(110, 50, 0.99);
+  RatedDetection beside = rated_detection(110, 50, 0.99);
   beside.response *= 0.75;
   for (int i = 0; i < 3; ++i) see({}, {beside});
   EXPECT_EQ(track().target.state, TrackState::lost);
@@ -134,10 +134,10 @@ TEST_F(ByFilterTest, WhatShrinksToBlurIsNotTheTarget) {
   see({peak(100, 50)}, {});
   double width = 20;
   for (; width > 2; width *= 0.98) {
-    see({}, {sighting(100, 50, 0.99, 1, width)});
+    see({}, {rated_detection(100, 50, 0.99, 1, width)});
     EXPECT_EQ(track().target.lost, width < 10) << width;  // half of what it was at first
   }
-  for (int i = 0; i < 20; ++i) see({}, {sighting(100, 50, 0.99, 1, width)});
+  for (int i = 0; i < 20; ++i) see({}, {rated_detection(100, 50, 0.99, 1, width)});
   EXPECT_EQ(track().target.state, TrackState::lost);
 }
 
@@ -145,21 +145,25 @@ TEST_F(ByFilterTest, WhatShrinksToBlurIsNotTheTarget) {
 TEST_F(ByFilterTest, ALargeTargetMayShrinkFurther) {
   see({{0, 100, 50, 200, 100, 0.95, 0.95}}, {});
   for (double width = 200; width > 15; width *= 0.98) {
-    see({}, {sighting(100, 50, 0.99, 1, width)});
+    see({}, {rated_detection(100, 50, 0.99, 1, width)});
     EXPECT_FALSE(track().target.lost) << width;
   }
 }
 
-/// Their filters answer alike to both; each has gone on behind what hid them.
+/// Their filters respond alike to both; each has gone on behind what hid them.
 TEST_F(ByFilterTest, OfTwoLostTargetsThatLookTheSameTheNearerIsFound) {
   rules_.max_targets = 2;
-  const auto left = [](int t, std::uint64_t id) { return sighting(100 + 4 * t, 50, 0.95, id); };
-  const auto right = [](int t, std::uint64_t id) { return sighting(300 - 4 * t, 50, 0.95, id); };
+  const auto left = [](int t, std::uint64_t id) {
+    return rated_detection(100 + 4 * t, 50, 0.95, id);
+  };
+  const auto right = [](int t, std::uint64_t id) {
+    return rated_detection(300 - 4 * t, 50, 0.95, id);
+  };
   see({peak(100, 50), peak(300, 50)}, {});
   for (int t = 1; t < 20; ++t) see({}, {left(t, 1), right(t, 2)});
   for (int t = 20; t < 35; ++t) see({}, {});
   for (int t = 35; t < 38; ++t) {  // the one is in view first, and surer to both
-    const Sighting first = right(t, 1), same = right(t, 2);
+    const RatedDetection first = right(t, 1), same = right(t, 2);
     see({}, {first, same});
   }
   EXPECT_TRUE(tracker_.tracks()[0].target.lost);
@@ -171,8 +175,8 @@ TEST_F(ByFilterTest, OfTwoLostTargetsThatLookTheSameTheNearerIsFound) {
 
 TEST_F(ByFilterTest, APeakAloneFindsNoLostTarget) {
   see({peak(100, 50)}, {});
-  for (int i = 0; i < 5; ++i) see({}, {sighting(100, 50)});
-  for (int i = 0; i < 20; ++i) see({peak(400, 300)}, {sighting(400, 300, 0.3)});
+  for (int i = 0; i < 5; ++i) see({}, {rated_detection(100, 50)});
+  for (int i = 0; i < 20; ++i) see({peak(400, 300)}, {rated_detection(400, 300, 0.3)});
   EXPECT_EQ(track().target.state, TrackState::lost);
   EXPECT_EQ(tracker_.tracks().size(), 1);
 }
@@ -181,19 +185,20 @@ TEST_F(ByFilterTest, OfTwoTargetsAtOnePlaceTheSurerIsSeen) {
   rules_.max_targets = 2;
   see({peak(100, 50), peak(200, 50)}, {});
   ASSERT_EQ(tracker_.tracks().size(), 2);
-  for (int i = 0; i < 5; ++i) see({}, {sighting(100, 50, 0.9, 1), sighting(200, 50, 0.9, 2)});
-  see({}, {sighting(150, 50, 0.8, 1), sighting(151, 50, 0.9, 2)});
+  for (int i = 0; i < 5; ++i)
+    see({}, {rated_detection(100, 50, 0.9, 1), rated_detection(200, 50, 0.9, 2)});
+  see({}, {rated_detection(150, 50, 0.8, 1), rated_detection(151, 50, 0.9, 2)});
   EXPECT_TRUE(tracker_.tracks()[0].target.lost);
   EXPECT_FALSE(tracker_.tracks()[1].target.lost);
 }
 
 TEST_F(ByFilterTest, NothingIsSeenOutsideOfWhatIsSearched) {
   see({peak(10, 50)}, {});
-  see({}, {sighting(-15, 50)});
+  see({}, {rated_detection(-15, 50)});
   EXPECT_TRUE(tracker_.tracks().empty() || track().target.lost);
 }
 
-TEST(ConfidenceOfFilters, GrowsWithTheSharpness) {
+TEST(ConfidenceOfFilters, GrowsWithThePsr) {
   EXPECT_EQ(confidence(0.0), 0);
   EXPECT_NEAR(confidence(10.7), 0.5, 0.01);
   EXPECT_LT(confidence(8.0), 0.2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "follow/confidence.hpp"
+#include "tracking/association/confidence.hpp"
 
 #include <cmath>
 
@@ -16,11 +16,11 @@ TEST(Confidence, IsThatOfTheFormula) {
   EXPECT_NEAR(confidence(0.8, 0), 0.35, 0.005);
 }
 
-TEST(Confidence, GrowsWithClosenessAndLead) {
-  for (double closeness = 0; closeness < 0.95; closeness += 0.1)
-    for (double lead = -0.5; lead < 0.45; lead += 0.1) {
-      EXPECT_LT(confidence(closeness, lead), confidence(closeness + 0.05, lead));
-      EXPECT_LT(confidence(closeness, lead), confidence(closeness, lead + 0.05));
+TEST(Confidence, GrowsWithSimilarityAndMargin) {
+  for (double similarity = 0; similarity < 0.95; similarity += 0.1)
+    for (double margin = -0.5; margin < 0.45; margin += 0.1) {
+      EXPECT_LT(confidence(similarity, margin), confidence(similarity + 0.05, margin));
+      EXPECT_LT(confidence(similarity, margin), confidence(similarity, margin + 0.05));
     }
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 /// Two targets on straight paths. While they are closer than half a template there is only the
 /// better peak, as after non-maximum suppression. If that takes long, the other is lost, and three
-/// sights are needed to find it again.
+/// detections are needed to find it again.
 void expect_no_swap(Point a, Point a_speed, Point b, Point b_speed, double jitter_size) {
   Session run(2);
   std::mt19937 random(5);

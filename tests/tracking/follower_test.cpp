@@ -13,8 +13,8 @@ namespace {
 
 using Origins = std::vector<std::optional<std::size_t>>;
 
-Peak peak(std::uint32_t index, double x, double y, double closeness = 0.9) {
-  return {index, x, y, 20, 10, closeness, closeness};
+Peak peak(std::uint32_t index, double x, double y, double similarity = 0.9) {
+  return {index, x, y, 20, 10, similarity, similarity};
 }
 
 class FollowerTest : public testing::Test {
@@ -153,9 +153,9 @@ TEST_F(FollowerTest, WhatIsRefusedIsNotFoundAgain) {
 }
 
 TEST_F(FollowerTest, TemplatesTakeUpTheBest) {
-  const auto found = [](std::uint32_t index, double x, double closeness) {
-    Peak p = peak(index, x, 10, closeness);
-    p.closeness = closeness;
+  const auto found = [](std::uint32_t index, double x, double similarity) {
+    Peak p = peak(index, x, 10, similarity);
+    p.similarity = similarity;
     return p;
   };
   settings_.update = 0.1;

@@ -8,7 +8,7 @@
 namespace xcorr::follow {
 namespace {
 
-TEST(FoundAgain, IsFoundAgainAfterThreeSights) {
+TEST(FoundAgain, IsFoundAgainAfterThreeDetections) {
   for (const double way : {5.0 * 30, 0.0, -5.0 * 30}) {  // went on, stopped, turned
     Session run(3);
     for (int i = 0; i < 10; ++i) run.see({peak(300 + 5.0 * i, 30)});
@@ -46,7 +46,7 @@ TEST(FoundAgain, ALostOneIsNotWhatCannotBeToldFromOthers) {
   }
 }
 
-TEST(FoundAgain, AfterAFarReturnItsVelocityIsThatOfItsFirstSights) {
+TEST(FoundAgain, AfterAFarReturnItsVelocityIsThatOfItsFirstDetections) {
   Session run;
   for (int i = 0; i < 10; ++i) run.see({peak(300, 30)});
   run.see_nothing(10);
@@ -59,7 +59,7 @@ TEST(FoundAgain, AfterAFarReturnItsVelocityIsThatOfItsFirstSights) {
 
 /// With the maximum number of targets, a lost one is recognised wherever it reappears, the nearest
 /// first.
-TEST(FoundAgain, LostOnesReturnAnywhereWhenThereAreNoOthers) {
+TEST(FoundAgain, LostOnesReturnAnywhereWithoutDistractors) {
   Session run(2);
   for (int i = 0; i < 3; ++i) run.see({peak(100, 100, 0.99), peak(900, 100, 0.98)});
   run.see_nothing(5);

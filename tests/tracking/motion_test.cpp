@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "follow/motion.hpp"
+#include "tracking/association/motion.hpp"
 
 #include <cmath>
 #include <random>
@@ -9,9 +9,9 @@
 namespace xcorr::follow {
 namespace {
 
-TEST(Motion, LearnsAVelocityFromTwoSights) {
+TEST(Motion, LearnsAVelocityFromTwoDetections) {
   Motion motion({100, 50}, 32);
-  EXPECT_GT(3 * motion.spread(1), 66);  // it may move by its own size
+  EXPECT_GT(3 * motion.position_sigma(1), 66);  // it may move by its own size
   motion.correct({166, 50}, 1, 1);
   EXPECT_NEAR(motion.velocity().x, 66, 1);
   EXPECT_NEAR(motion.expected(1).x, 232, 2);
@@ -28,21 +28,21 @@ TEST(Motion, FramesThatAreLeftOutCount) {
 TEST(Motion, TheLongerUnseenTheLessIsKnown) {
   Motion motion({0, 0}, 16);
   for (int i = 1; i < 20; ++i) motion.correct({2.0 * i, 0}, 1, 1);
-  EXPECT_LT(motion.spread(1), 4);
-  for (int i = 1; i < 50; ++i) EXPECT_LT(motion.spread(i), motion.spread(i + 1));
+  EXPECT_LT(motion.position_sigma(1), 4);
+  for (int i = 1; i < 50; ++i) EXPECT_LT(motion.position_sigma(i), motion.position_sigma(i + 1));
 }
 
 /// The faster it is, the further it may get off its line.
-TEST(Motion, SpreadGrowsWithSpeed) {
+TEST(Motion, PositionSigmaGrowsWithSpeed) {
   Motion slow({0, 0}, 16), fast({0, 0}, 16);
   for (int i = 1; i < 20; ++i) {
     slow.correct({1.0 * i, 0}, 1, 1);
     fast.correct({60.0 * i, 0}, 1, 1);
   }
-  EXPECT_GT(fast.spread(1), 2 * slow.spread(1));
+  EXPECT_GT(fast.position_sigma(1), 2 * slow.position_sigma(1));
 }
 
-/// The estimate of the spread is about right: noise of its own model.
+/// The estimate of the position sigma is about right: noise of its own model.
 TEST(Motion, ThePredictionErrsAsItSays) {
   std::mt19937 random(4);
   std::normal_distribution<double> noise;
@@ -58,7 +58,7 @@ TEST(Motion, ThePredictionErrsAsItSays) {
       velocity += push;
       const double seen = place + noise(random);
       if (i > 10) {
-        const double error = (place - motion.expected(1).x) / motion.spread(1);
+        const double error = (place - motion.expected(1).x) / motion.position_sigma(1);
         sum += error * error;
         ++count;
       }
@@ -69,7 +69,7 @@ TEST(Motion, ThePredictionErrsAsItSays) {
   EXPECT_LT(sum / count, 1.2);  // the model adds acceleration with speed
 }
 
-TEST(Motion, AnUnsureSightCountsLittle) {
+TEST(Motion, AnUnsureDetectionCountsLittle) {
   Motion motion({0, 0}, 16);
   for (int i = 1; i < 20; ++i) motion.correct({0, 0}, 1, 1);
   Motion sure = motion, unsure = motion;

@@ -26,7 +26,7 @@ Pose seen(double angle, double scale) {
   return pose;
 }
 
-/// Of any angle, but only near the last one; farther with every frame without a sight.
+/// Of any angle, but only near the last one; farther with every frame without a detection.
 TEST(PoseFollowing, RoundTheLastPose) {
   const PoseFollowing following(asked(), {});
   PoseRange range;

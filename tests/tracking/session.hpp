@@ -9,14 +9,14 @@
 
 #include <gtest/gtest.h>
 
-#include "follow/targets.hpp"
+#include "tracking/association/targets.hpp"
 
 namespace xcorr::follow {
 
 inline constexpr int size = 24;  // of the template
 
-inline Peak peak(double x, double y, double closeness = 0.95) {
-  return {0, x, y, size, size, closeness, closeness};
+inline Peak peak(double x, double y, double similarity = 0.95) {
+  return {0, x, y, size, size, similarity, similarity};
 }
 
 /// A tracker and its count of frames.
@@ -33,7 +33,7 @@ class Session {
 
   /// The next frame, with these peaks in any order.
   void see(std::vector<Peak> peaks) {
-    std::ranges::sort(peaks, std::ranges::greater(), &Peak::closeness);
+    std::ranges::sort(peaks, std::ranges::greater(), &Peak::similarity);
     tracker.update(frame += step, peaks, rules, last_id);
     for (const TargetEvent& event : tracker.events()) events.push_back(event.event);
   }

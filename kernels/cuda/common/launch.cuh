@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "device/check.hpp"
-#include "stages/stage.hpp"
+#include "stages/common/stage.hpp"
 
 namespace xcorr::cuda {
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "cuda/common/element.cuh"
-#include "stages/correlate.hpp"
+#include "stages/correlate/correlate.hpp"
 
 namespace xcorr::cuda {
 
@@ -53,9 +53,12 @@ inline bool is_aligned(const Problem& p, const stage::Correlate::Buffers& b) {
 
 /// The features of every definition-based family that keeps sums in one type, see
 /// with_narrow_element.
-inline constexpr Features narrow_features{
-    Feature::u8,      Feature::i32, Feature::f32, Feature::f64, Feature::several_pictures,
-    Feature::overhang};
+inline constexpr Features narrow_features{Feature::u8,
+                                          Feature::i32,
+                                          Feature::f32,
+                                          Feature::f64,
+                                          Feature::several_images,
+                                          Feature::partial_overlap};
 inline constexpr Features definition_features = narrow_features | Features(Feature::wide_sums);
 
 /// Which of these problems it can do.

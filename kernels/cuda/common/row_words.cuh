@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "stages/four_pixels.hpp"
+#include "stages/common/four_pixels.hpp"
 
 namespace xcorr::cuda {
 

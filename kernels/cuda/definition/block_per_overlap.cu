@@ -9,7 +9,7 @@
 #include "cuda/common/launch.cuh"
 #include "cuda/common/warp.cuh"
 #include "cuda/definition/overlap_sum.cuh"
-#include "stages/variant_name.hpp"
+#include "stages/common/variant_name.hpp"
 
 namespace xcorr::cuda {
 namespace {

@@ -14,7 +14,7 @@
 #include "cuda/common/launch.cuh"
 #include "cuda/common/overlap.cuh"
 #include "cuda/common/shared_memory.cuh"
-#include "stages/variant_name.hpp"
+#include "stages/common/variant_name.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -271,7 +271,7 @@ constexpr auto make_table(std::index_sequence<numbers...>) {
   return std::array{Variant<stage::Correlate>{
       {name<numbers>.text,
        Backend::cuda,
-       {Feature::u8, Feature::several_pictures, Feature::overhang, Feature::wide_sums}},
+       {Feature::u8, Feature::several_images, Feature::partial_overlap, Feature::wide_sums}},
       supports<numbers>,
       launch<numbers>}...};
 }

@@ -16,7 +16,7 @@
 #include "cuda/common/overlap.cuh"
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/definition/register_tile.cuh"
-#include "stages/variant_name.hpp"
+#include "stages/common/variant_name.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -318,8 +318,8 @@ constexpr VariantName name = [] {
 template <int number>
 constexpr Features features = rows[number].every_type
                                   ? narrow_features
-                                  : Features(Feature::f32, Feature::several_pictures,
-                                             Feature::overhang);
+                                  : Features(Feature::f32, Feature::several_images,
+                                             Feature::partial_overlap);
 
 template <std::size_t... numbers>
 constexpr auto make_table(std::index_sequence<numbers...>) {

@@ -16,7 +16,7 @@
 
 #include <xcorr/correlate.hpp>
 
-#include "stages/host_device.hpp"
+#include "stages/common/host_device.hpp"
 
 namespace xcorr::cuda {
 

@@ -14,7 +14,7 @@
 #include "cuda/definition/overlap_sum.cuh"
 #include "cuda/definition/partial_sums.cuh"
 #include "cuda/definition/row_jobs.hpp"
-#include "stages/variant_name.hpp"
+#include "stages/common/variant_name.hpp"
 
 namespace xcorr::cuda {
 namespace {

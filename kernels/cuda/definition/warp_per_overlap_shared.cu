@@ -18,7 +18,7 @@
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/common/warp.cuh"
 #include "cuda/definition/partial_sums.cuh"
-#include "stages/variant_name.hpp"
+#include "stages/common/variant_name.hpp"
 
 namespace xcorr::cuda {
 namespace {

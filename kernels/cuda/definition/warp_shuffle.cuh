@@ -23,7 +23,7 @@
 #include "cuda/common/overlap.cuh"
 #include "cuda/definition/partial_sums.cuh"
 #include "cuda/definition/row_jobs.hpp"
-#include "stages/variant_name.hpp"
+#include "stages/common/variant_name.hpp"
 
 namespace xcorr::cuda {
 
@@ -294,8 +294,8 @@ bool supports_warp_shuffle(const stage::Correlate::Problem& problem, const Devic
 template <class Tile>
 constexpr Features warp_shuffle_features = Tile::takes_wide ? narrow_features
                                                             : Features(Feature::u8, Feature::f32,
-                                                                       Feature::several_pictures,
-                                                                       Feature::overhang);
+                                                                       Feature::several_images,
+                                                                       Feature::partial_overlap);
 
 /// The parameters that differ from one warp for each 32 overlaps: lL, rR: lefts and rights; jR:
 /// jobs of R rows, t as triangles or r as rectangles; oO, lL: overlaps and rows of the left at a

@@ -11,7 +11,7 @@
 #include "cuda/fft/fft_size.hpp"
 #include "device/cufft_library.hpp"
 #include "device/runtime.hpp"
-#include "stages/correlate.hpp"
+#include "stages/correlate/correlate.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -272,8 +272,8 @@ bool supports(const stage::Correlate::Problem& p, const Device&) {
   const Problem& c = p.correlate;
   if (c.type == ElementType::u8) {
     const Features asked = p.features();
-    if (p.products != ElementType::f32 || asked.has(Feature::overhang) ||
-        asked.has(Feature::several_pictures))
+    if (p.products != ElementType::f32 || asked.has(Feature::partial_overlap) ||
+        asked.has(Feature::several_images))
       return false;
   }
   return c.left.width <= 65536 && c.left.height <= 65536 && c.right.width <= 65536 &&
@@ -294,8 +294,8 @@ constexpr Features features{Feature::u8,
                             Feature::wide_sums,
                             Feature::float_products,
                             Feature::pitched_output,
-                            Feature::several_pictures,
-                            Feature::overhang};
+                            Feature::several_images,
+                            Feature::partial_overlap};
 
 constexpr Variant<stage::Correlate> table[] = {
     {{"fft", Backend::cuda, features, 1, false}, supports, launch, nullptr, plan, {layout}},

@@ -2,12 +2,12 @@
 //
 // The kernels of fft around cuFFT's transforms: padding of matrices, products of spectra, the
 // requested shifts of circular results. T is the transforms' real type. Memory is read and written
-// in words of 16 bytes, so padded rows and spectra are whole numbers of them.
+// in words of 16 bytes, so padded rows and spectra are integers of them.
 #pragma once
 
 #include "cuda/common/launch.cuh"
 #include "cuda/common/warp.cuh"
-#include "stages/correlate.hpp"
+#include "stages/correlate/correlate.hpp"
 
 namespace xcorr::cuda {
 

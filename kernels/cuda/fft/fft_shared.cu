@@ -16,8 +16,8 @@
 #include "cuda/fft/fft_shared_kernels.cuh"
 #include "cuda/fft/fft_size.hpp"
 #include "device/runtime.hpp"
-#include "stages/correlate.hpp"
-#include "stages/variant_name.hpp"
+#include "stages/common/variant_name.hpp"
+#include "stages/correlate/correlate.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -136,7 +136,8 @@ Result<std::unique_ptr<PlanState>> SharedFft<T>::make(const stage::Correlate::Pr
     fft->tile_lefts_ = part(p.lefts, std::max<std::int64_t>(1, most / units));
 
   if (Status s = fft->allocate(); !s.ok()) return s;
-  if (p.lefts == 1 && p.type == ElementType::f32 && !problem.features().has(Feature::overhang)) {
+  if (p.lefts == 1 && p.type == ElementType::f32 &&
+      !problem.features().has(Feature::partial_overlap)) {
     auto made = Block::make(Backend::cuda, 2 * sizeof(float));
     if (!made.ok()) return made.status();
     fft->error_ = std::move(made.value());
@@ -292,7 +293,7 @@ template <int KIB>
 constexpr Variant<stage::Correlate> variant() {
   return {{name<KIB>.text,
            Backend::cuda,
-           {Feature::f32, Feature::f64, Feature::several_pictures, Feature::overhang},
+           {Feature::f32, Feature::f64, Feature::several_images, Feature::partial_overlap},
            0,
            false},
           supports,

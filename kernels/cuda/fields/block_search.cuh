@@ -30,9 +30,9 @@ __device__ ScoredShift block_best(ScoredShift own) {
 
 /// From the scores of all shifts, which are complete.
 template <int warps>
-__device__ void write_vector(const stage::Displace::Problem& p, const FieldWindow& window,
-                             const SearchedPlaces& places, const double* scores,
-                             FieldVector& vector) {
+__device__ void write_vector(const stage::WindowSearch::Problem& p,
+                             const InterrogationWindow& window, const SearchedPlaces& places,
+                             const double* scores, FieldVector& vector) {
   const int across = p.shifts(), count = across * across;
   ScoredShift own{unscored, 0};
   for (int i = threadIdx.x; i < count; i += 32 * warps)
@@ -54,24 +54,24 @@ __device__ void write_vector(const stage::Displace::Problem& p, const FieldWindo
   vector = vector_of(p, window, places, found);
 }
 
-/// Whether a block has room for what a search's Layout says; `staged`: with the pictures.
+/// Whether a block has room for what a search's Layout says; `staged`: with the images.
 template <class Layout>
-bool has_room(const stage::Displace::Problem& p, const Device& device, bool staged) {
+bool has_room(const stage::WindowSearch::Problem& p, const Device& device, bool staged) {
   return Layout(p, staged).bytes + search_static_bytes <= max_shared_bytes(device);
 }
 
 template <class Layout>
-bool supports_block_search(const stage::Displace::Problem& p, const Device& device) {
+bool supports_block_search(const stage::WindowSearch::Problem& p, const Device& device) {
   return has_room<Layout>(p, device, false);
 }
 
-using BlockSearch = void (*)(stage::Displace::Problem, SearchBuffers);
+using BlockSearch = void (*)(stage::WindowSearch::Problem, SearchBuffers);
 
-/// \param staged, unstaged  the kernel with the pictures in shared memory, and the other
+/// \param staged, unstaged  the kernel with the images in shared memory, and the other
 template <class Layout>
 Status launch_block_search(const char* name, BlockSearch staged, BlockSearch unstaged, int threads,
-                           const stage::Displace::Problem& p, const Device& device,
-                           const stage::Displace::Buffers& b) {
+                           const stage::WindowSearch::Problem& p, const Device& device,
+                           const stage::WindowSearch::Buffers& b) {
   const bool stages = has_room<Layout>(p, device, true);
   return enqueue(
       name, stages ? staged : unstaged, dim3(grid_extent(p.count)), dim3(threads),

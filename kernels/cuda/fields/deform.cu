@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pictures deformed on the GPU: a thread a pixel. The taps of neighbours are neighbours, too, and
+// Images deformed on the GPU: a thread a pixel. The taps of neighbours are neighbours, too, and
 // come from the first cache.
 #include "cuda/common/launch.cuh"
-#include "stages/deform.hpp"
+#include "stages/fields/deform.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(columns* rows, 3)
   for (int y = blockIdx.y * rows + threadIdx.y; y < made.height; y += gridDim.y * rows) {
     const DeformedPlace place({vectors, p.grid}, p.share, p.size, x - p.margin, y - p.margin);
     row_of<T>(deformed, p.pitch, y)[x] = gray_of<T>(
-        SplinePicture{coefficients, p.size}.at<degree>(place.x, place.y, place.t, place.s));
+        SplineImage{coefficients, p.size}.at<degree>(place.x, place.y, place.t, place.s));
   }
 }
 

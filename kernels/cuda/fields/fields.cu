@@ -2,9 +2,9 @@
 //
 // What becomes of a field between its passes, on the GPU: a thread a node of the grid.
 #include "cuda/common/launch.cuh"
-#include "stages/predict.hpp"
-#include "stages/smooth_field.hpp"
-#include "stages/validate.hpp"
+#include "stages/fields/predict.hpp"
+#include "stages/fields/smooth_field.hpp"
+#include "stages/fields/validate.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -26,55 +26,57 @@ __device__ void for_nodes(Size nodes, Body body) {
 }
 
 __global__ void __launch_bounds__(threads_x* threads_y, 4)
-    validate(stage::Validate::Problem p, const FieldVector* vectors, const FieldLinks* links,
-             FieldVector* to) {
+    validate(stage::Validate::Problem p, const FieldVector* vectors,
+             const FieldNeighbours* neighbours, FieldVector* to) {
   for_nodes(p.grid, [&](int column, int row) {
     const std::int64_t at = std::int64_t{row} * p.grid.width + column;
-    to[at] = validated(p.limits, vectors, p.grid, column, row, p.listed ? links + at : nullptr);
+    to[at] = validated(p.limits, vectors, p.grid, column, row,
+                       p.explicit_places ? neighbours + at : nullptr);
   });
 }
 
 __global__ void __launch_bounds__(threads_x* threads_y)
-    smooth(stage::SmoothField::Problem p, const FieldVector* vectors, const FieldLinks* links,
-           FieldVector* to) {
+    smooth(stage::SmoothField::Problem p, const FieldVector* vectors,
+           const FieldNeighbours* neighbours, FieldVector* to) {
   for_nodes(p.grid, [&](int column, int row) {
     const std::int64_t at = std::int64_t{row} * p.grid.width + column;
     to[at] = p.filled ? filled(p.weight, vectors, p.grid, column, row)
                       : smoothed(p.weight, vectors, p.grid, column, row,
-                                 p.listed ? links + at : nullptr);
+                                 p.explicit_places ? neighbours + at : nullptr);
   });
 }
 
 __global__ void __launch_bounds__(threads_x* threads_y)
     predict(stage::Predict::Problem p, const FieldVector* vectors, const FieldStatus* nodes,
-            const FieldWindow* listed, const FieldLinks* links, FieldWindow* windows,
-            FieldBend* bends) {
+            const InterrogationWindow* explicit_windows, const FieldNeighbours* neighbours,
+            InterrogationWindow* windows, FieldBend* bends) {
   for_nodes(p.to.count, [&](int column, int row) {
     const std::int64_t at = std::int64_t{row} * p.to.count.width + column;
-    windows[at] = p.listed ? predicted(p, vectors, vectors[at], listed[at], links[at])
-                           : predicted(p, vectors, nodes[at], column, row);
+    windows[at] = p.explicit_places
+                      ? predicted(p, vectors, vectors[at], explicit_windows[at], neighbours[at])
+                      : predicted(p, vectors, nodes[at], column, row);
     if (p.bent)
-      bends[at] =
-          p.listed ? bend_of(vectors, vectors[at], links[at]) : bend_of(p, vectors, column, row);
+      bends[at] = p.explicit_places ? bend_of(vectors, vectors[at], neighbours[at])
+                                    : bend_of(p, vectors, column, row);
   });
 }
 
 Status launch_validate(const stage::Validate::Problem& p, const Device&,
                        const stage::Validate::Buffers& b, PlanState*) {
   return enqueue("validate", validate, grid_of(p.grid), dim3(threads_x, threads_y), 0, b.stream, p,
-                 b.vectors, b.links, b.validated);
+                 b.vectors, b.neighbours, b.validated);
 }
 
 Status launch_smooth(const stage::SmoothField::Problem& p, const Device&,
                      const stage::SmoothField::Buffers& b, PlanState*) {
   return enqueue("smooth_field", smooth, grid_of(p.grid), dim3(threads_x, threads_y), 0, b.stream,
-                 p, b.vectors, b.links, b.smoothed);
+                 p, b.vectors, b.neighbours, b.smoothed);
 }
 
 Status launch_predict(const stage::Predict::Problem& p, const Device&,
                       const stage::Predict::Buffers& b, PlanState*) {
   return enqueue("predict", predict, grid_of(p.to.count), dim3(threads_x, threads_y), 0, b.stream,
-                 p, b.vectors, b.nodes, b.listed, b.links, b.windows, b.bends);
+                 p, b.vectors, b.nodes, b.explicit_windows, b.neighbours, b.windows, b.bends);
 }
 
 constexpr Variant<stage::Validate> validate_table[] = {

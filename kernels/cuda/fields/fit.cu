@@ -6,7 +6,7 @@
 #include "cuda/common/block_sums.cuh"
 #include "cuda/common/launch.cuh"
 #include "cuda/common/shared_memory.cuh"
-#include "stages/fit.hpp"
+#include "stages/fields/fit.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -14,10 +14,10 @@ namespace {
 constexpr int threads = 128, warps = threads / 32;
 
 template <class Pixel>
-struct Pictures {
+struct Images {
   FieldPixels<Pixel> reference;
   const std::uint8_t* mask;
-  SplinePicture frame;
+  SplineImage frame;
 };
 
 /// Where a window's data lie in shared memory, in floats.
@@ -44,8 +44,8 @@ class Patch {
   using Taps = SplineTaps<degree>;
 
   /// Called by all threads of the block. \param left, top  of the first coefficient
-  __device__ Patch(const stage::Fit::Problem& p, const SplinePicture& frame, float* memory,
-                   int side, int left, int top)
+  __device__ Patch(const stage::Fit::Problem& p, const SplineImage& frame, float* memory, int side,
+                   int left, int top)
       : p_(p), frame_(frame), of_(memory), side_(side), left_(left), top_(top) {
     const Size size = frame.size;
     if (left >= 0 && top >= 0 && left + side <= size.width && top + side <= size.height) {
@@ -74,7 +74,7 @@ class Patch {
   }
 
   const stage::Fit::Problem& p_;
-  const SplinePicture& frame_;
+  const SplineImage& frame_;
   const float* of_;
   int side_, left_, top_;
 };
@@ -84,14 +84,14 @@ template <class Pixel, bool staged>
 class Pixels {
  public:
   /// Called by all threads of the block, which is to be synchronised before the pixels are used.
-  __device__ Pixels(const stage::Fit::Problem& p, const Pictures<Pixel>& pictures,
-                    const float* axis, const FieldWindow& window, float* memory)
+  __device__ Pixels(const stage::Fit::Problem& p, const Images<Pixel>& images, const float* axis,
+                    const InterrogationWindow& window, float* memory)
       : p_(p),
-        pictures_(pictures),
+        images_(images),
         axis_(axis),
         window_(window),
         memory_(memory),
-        origin_(pictures.reference(window.x + p.window / 2, window.y + p.window / 2)) {
+        origin_(images.reference(window.x + p.window / 2, window.y + p.window / 2)) {
     if constexpr (staged)
       for_places([&](int k, int x, int y) {
         const SlopedPixel pixel = read(x, y);
@@ -109,7 +109,7 @@ class Pixels {
     const float middle = 0.5F * static_cast<float>(p_.window - 1);
     for_places([&](int k, int x, int y) {
       const int px = window_.x + x, py = window_.y + y;
-      if (p_.masked && !pictures_.mask[std::int64_t{py} * p_.frame.width + px]) return;
+      if (p_.masked && !images_.mask[std::int64_t{py} * p_.frame.width + px]) return;
       body(at(k, x, y), axis_[x] * axis_[y], static_cast<float>(x) - middle,
            static_cast<float>(y) - middle, px, py);
     });
@@ -118,7 +118,7 @@ class Pixels {
  private:
   __device__ int size() const { return p_.window * p_.window; }
   __device__ SlopedPixel read(int x, int y) const {
-    return {pictures_.reference, window_.x + x, window_.y + y, origin_};
+    return {images_.reference, window_.x + x, window_.y + y, origin_};
   }
   __device__ SlopedPixel at(int k, int x, int y) const {
     if constexpr (staged)
@@ -144,9 +144,9 @@ class Pixels {
   }
 
   const stage::Fit::Problem& p_;
-  const Pictures<Pixel>& pictures_;
+  const Images<Pixel>& images_;
   const float* axis_;
-  const FieldWindow& window_;
+  const InterrogationWindow& window_;
   const float* memory_;
   float origin_;
 };
@@ -157,7 +157,7 @@ constexpr int blocks_at_once = std::is_same_v<Pixel, std::uint8_t>&& staged&& or
 
 template <class Pixel, int order, int degree, bool staged>
 __global__ void __launch_bounds__(threads, blocks_at_once<Pixel, order, staged>)
-    fit(stage::Fit::Problem p, Pictures<Pixel> pictures, const FieldWindow* windows,
+    fit(stage::Fit::Problem p, Images<Pixel> images, const InterrogationWindow* windows,
         const FieldBend* bends, const FieldVector* measured, FieldVector* vectors) {
   __shared__ float axis[FieldLimits::window];
   __shared__ FitSums<order> sums_of_reference;
@@ -172,18 +172,18 @@ __global__ void __launch_bounds__(threads, blocks_at_once<Pixel, order, staged>)
   for (int i = threadIdx.x; i < p.window; i += threads)
     axis[i] = p.weight_at(static_cast<float>(i) - 0.5F * static_cast<float>(p.window - 1));
   for (std::int64_t index = blockIdx.x; index < p.count; index += gridDim.x) {
-    const FieldWindow& window = windows[index];
+    const InterrogationWindow& window = windows[index];
     if (!is_to_fit<order>(p, window, measured[index])) {
       if (threadIdx.x == 0) vectors[index] = measured[index];
       continue;
     }
     __syncthreads();  // the window before has been done with
-    const Pixels<Pixel, staged> pixels(p, pictures, axis, window, memory);
+    const Pixels<Pixel, staged> pixels(p, images, axis, window, memory);
     const auto expected = [](int place, float displacement) {
       return place + static_cast<int>(floorf(displacement)) - SplineTaps<degree>::before -
              Layout<degree>::slack;
     };
-    const Patch<degree> patch(p, pictures.frame, memory + (staged ? 3 * layout.pixels : 0),
+    const Patch<degree> patch(p, images.frame, memory + (staged ? 3 * layout.pixels : 0),
                               staged ? layout.side : 0, expected(window.x, window.dx),
                               expected(window.y, window.dy));
     if (threadIdx.x == 0) steps = FitSteps<order>::begin(window, bends + index, p.window);
@@ -243,7 +243,7 @@ Status launch_as(const stage::Fit::Problem& p, const Device& device, const stage
   return enqueue(
       "fit", staged ? fit<Pixel, order, degree, true> : fit<Pixel, order, degree, false>,
       dim3(grid_extent(p.count)), dim3(threads), staged ? bytes : 0, b.stream, p,
-      Pictures<Pixel>{{b.reference, p.pitch, p.frame, p.type}, b.mask, {b.coefficients, p.frame}},
+      Images<Pixel>{{b.reference, p.pitch, p.frame, p.type}, b.mask, {b.coefficients, p.frame}},
       b.windows, b.bends, b.measured, b.vectors);
 }
 
@@ -263,9 +263,9 @@ Status launch(const stage::Fit::Problem& p, const Device& device, const stage::F
 
 constexpr Variant<stage::Fit> table[] = {
     {{"fit", Backend::cuda, {Feature::u8, Feature::mask}}, supports_all, launch<std::uint8_t>},
-    {{"fit_words", Backend::cuda, {Feature::u16, Feature::f32, Feature::mask}},
+    {{"fit_u16_f32", Backend::cuda, {Feature::u16, Feature::f32, Feature::mask}},
      supports_all,
-     launch<WordPixel>},
+     launch<U16F32Pixel>},
 };
 
 }  // namespace

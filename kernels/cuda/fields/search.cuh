@@ -6,7 +6,7 @@
 #include "cuda/common/block_sums.cuh"
 #include "cuda/common/launch.cuh"
 #include "cuda/common/shared_memory.cuh"
-#include "stages/displace.hpp"
+#include "stages/fields/window_search.hpp"
 
 namespace xcorr::cuda {
 
@@ -14,7 +14,7 @@ struct SearchBuffers {
   const std::uint8_t* reference;
   const std::uint8_t* frame;
   const std::uint8_t* mask;
-  const FieldWindow* windows;
+  const InterrogationWindow* windows;
   FieldVector* vectors;
   const float* sums = nullptr;  ///< of an ensemble
   float* next_sums = nullptr;
@@ -27,9 +27,9 @@ inline constexpr double unscored = -2;
 inline constexpr std::size_t search_static_bytes = 3072;
 
 /// Whether there is nothing to search; then the vector is written.
-__device__ inline bool write_if_left_out(const stage::Displace::Problem& p,
-                                         const FieldWindow& window, const SearchedPlaces& places,
-                                         FieldVector& vector) {
+__device__ inline bool write_if_left_out(const stage::WindowSearch::Problem& p,
+                                         const InterrogationWindow& window,
+                                         const SearchedPlaces& places, FieldVector& vector) {
   const bool is_left_out = window.status != FieldStatus::ok;
   if (!is_left_out && !places.empty()) return false;
   if (threadIdx.x == 0 && p.is_last())

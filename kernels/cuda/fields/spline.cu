@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Coefficients of B-splines on the GPU: a kernel for the rows, which leaves them in the workspace,
-// and one for the columns, of some thousands of rows of a large picture at a time. Pixels that the
+// and one for the columns, of some thousands of rows of a large image at a time. Pixels that the
 // threads of a block have in common are in shared memory; both are bound by memory.
 #include "cuda/common/launch.cuh"
-#include "stages/spline.hpp"
+#include "stages/fields/spline.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(row_threads)
   for (int y = band.from + blockIdx.y; y < band.until; y += gridDim.y) {
     __syncthreads();  // the row before has been read
     for (int i = threadIdx.x; i < row_threads + 2 * radius; i += row_threads) {
-      // Past the last pixel that is needed there may be no picture to mirror.
+      // Past the last pixel that is needed there may be no image to mirror.
       const int from = first - radius + i;
       line[i] = from < p.size.width + radius
                     ? counted_pixel(row_of<T>(pixels, p.pitch, y)[mirrored(from, p.size.width)])
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(columns* threads_y)
   }
 }
 
-/// Of a band. In the CPU emulation as few as there may be, so that small pictures have several.
+/// Of a band. In the CPU emulation as few as there may be, so that small images have several.
 int band_rows(const stage::Spline::Problem& p) {
 #ifdef XCORR_SIMT
   constexpr std::int64_t most = 0;

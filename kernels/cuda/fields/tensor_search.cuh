@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the searches by matrix instructions share: pictures in shared memory, the scores of shifts
+// What the searches by matrix instructions share: images in shared memory, the scores of shifts
 // by the sums of the frame's windows, and the bands for which there is memory for these sums.
 #pragma once
 
@@ -18,9 +18,9 @@ constexpr int margin = 7;
 __host__ __device__ constexpr int min_of(int a, int b) { return a < b ? a : b; }
 __host__ __device__ constexpr int max_of(int a, int b) { return a < b ? b : a; }
 
-// ---- pictures in shared memory --------------------------------------------------------------
+// ---- images in shared memory --------------------------------------------------------------
 
-/// A part of a picture in shared memory.
+/// A part of an image in shared memory.
 /// \tparam words   of a row, a multiple of four
 /// \tparam copies  each of which begins a byte further to the right
 template <int words_, int copies_>
@@ -33,7 +33,7 @@ struct StagedRows {
 };
 
 /// \param pitch  words from row to row
-/// \param load   load(row, x, words) gives words of the picture
+/// \param load   load(row, x, words) gives words of the image
 template <int threads, int words, int copies, class Load>
 __device__ void stage_rows(const StagedRows<words, copies>& part, std::uint32_t* to, int pitch,
                            Load load) {
@@ -56,22 +56,22 @@ __device__ void stage_rows(const StagedRows<words, copies>& part, std::uint32_t*
   }
 }
 
-/// The part begins at (left, top) of the picture, which may lie outside, where all is 0.
+/// The part begins at (left, top) of the image, which may lie outside, where all is 0.
 template <int threads, int words, int copies>
-__device__ void stage_part(const std::uint8_t* picture, std::int64_t picture_pitch, Size size,
+__device__ void stage_part(const std::uint8_t* image, std::int64_t image_pitch, Size size,
                            const StagedRows<words, copies>& part, int left, int top,
                            std::uint32_t* to, int pitch) {
-  const std::uint8_t* const first = picture + top * picture_pitch;
+  const std::uint8_t* const first = image + top * image_pitch;
   const bool is_inside =
       left >= 3 && top >= 0 && left + 4 * words + 8 <= size.width && top + part.rows <= size.height;
   if (is_inside)  // without branches the loads of several rows are in flight at once
     return stage_rows<threads>(part, to, pitch, [&](int row, int x, auto& loaded) {
-      load_words_inside(first + row * picture_pitch, left + x, loaded);
+      load_words_inside(first + row * image_pitch, left + x, loaded);
     });
   stage_rows<threads>(part, to, pitch, [&](int row, int x, auto& loaded) {
     const int y = top + row;
     const int width = y >= 0 && y < size.height ? size.width : 0;
-    load_words(first + row * picture_pitch, left + x, width, loaded);
+    load_words(first + row * image_pitch, left + x, width, loaded);
   });
 }
 
@@ -162,7 +162,7 @@ struct Bands {
   int step;     ///< rows from band to band
   int rows;     ///< of a band, in which its last windows have all their places
 
-  explicit Bands(const stage::Displace::Problem& p)
+  explicit Bands(const stage::WindowSearch::Problem& p)
       : places(frame_windows(p).correlate.shifts.size()), step(places.height), rows(step) {
 #ifdef XCORR_SIMT
     constexpr int most = 1 << 11;  // small frames have several
@@ -180,8 +180,8 @@ struct Bands {
 /// Makes the sums of band after band in the workspace, of Bands::bytes(), and calls search(band,
 /// sums), which enqueues the searches.
 template <class Search>
-Status search_in_bands(const stage::Displace::Problem& p, const Device& device,
-                       const stage::Displace::Buffers& b, Search search) {
+Status search_in_bands(const stage::WindowSearch::Problem& p, const Device& device,
+                       const stage::WindowSearch::Buffers& b, Search search) {
   const Bands bands(p);
   auto* const sums = static_cast<ScaledSum*>(b.workspace);
   auto* const squares = reinterpret_cast<std::uint32_t*>(sums + bands.numbers());

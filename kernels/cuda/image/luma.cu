@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The luma of packed pixels on the GPU. A thread converts four pixels of a row: it reads them as
-// the widest words that the picture's alignment allows and writes them as one word. Like a copy, it
+// the widest words that the image's alignment allows and writes them as one word. Like a copy, it
 // is bound by memory.
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "cuda/common/launch.cuh"
-#include "stages/luma.hpp"
+#include "stages/image/luma.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -83,7 +83,7 @@ Status launch(const stage::Luma::Problem& p, const Device&, const stage::Luma::B
 bool supports(const stage::Luma::Problem& p, const Device&) { return p.parts <= 65535; }
 
 constexpr Variant<stage::Luma> table[] = {
-    {{"luma", Backend::cuda, {Feature::u8, Feature::several_pictures}}, supports, launch},
+    {{"luma", Backend::cuda, {Feature::u8, Feature::several_images}}, supports, launch},
 };
 
 }  // namespace

@@ -13,8 +13,8 @@
 #include "cuda/common/launch.cuh"
 #include "cuda/common/overlap.cuh"
 #include "cuda/common/shared_memory.cuh"
-#include "stages/filter.hpp"
-#include "stages/variant_name.hpp"
+#include "stages/common/variant_name.hpp"
+#include "stages/image/filter.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -122,7 +122,7 @@ __device__ void sum_columns(const typename P::Sum* tile, int pitch,
 
 template <class P, int fixed_radius>
 __global__ void __launch_bounds__(threads)
-    separable_fused(stage::Filter::Problem p, const std::byte* pictures,
+    separable_fused(stage::Filter::Problem p, const std::byte* images,
                     const __grid_constant__ Taps<typename P::Sum> taps, typename P::In* out) {
   using In = typename P::In;
   const int radius_x = fixed_radius ? fixed_radius : taps.radius_x;
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(threads)
   auto* sums = dynamic_shared<typename P::Sum>();
   auto* tile = reinterpret_cast<In*>(sums + window.height * sum_pitch);
 
-  load(DeviceMatrix<In>{pictures + blockIdx.z * p.stride, p.pitch}, p.size, window, tile, pitch);
+  load(DeviceMatrix<In>{images + blockIdx.z * p.stride, p.pitch}, p.size, window, tile, pitch);
   __syncthreads();
   sum_rows<P, fixed_radius>(tile, pitch, window.height, taps, sums, sum_pitch);
   __syncthreads();
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(threads)
                                p.pitch_out());
 }
 
-/// The rows of a picture that its region needs, whose horizontal sums lie in the workspace.
+/// The rows of an image that its region needs, whose horizontal sums lie in the workspace.
 __host__ __device__ inline Span rows_needed(const stage::Filter::Problem& p, int radius_y) {
   const int end = p.region.y + p.region.height + radius_y;
   return {p.region.y > radius_y ? p.region.y - radius_y : 0,
@@ -153,7 +153,7 @@ __host__ __device__ inline Span rows_needed(const stage::Filter::Problem& p, int
 
 template <class P>
 __global__ void __launch_bounds__(threads)
-    separable_rows(stage::Filter::Problem p, const std::byte* pictures,
+    separable_rows(stage::Filter::Problem p, const std::byte* images,
                    const __grid_constant__ Taps<typename P::Sum> taps, typename P::Sum* out) {
   using In = typename P::In;
   const Span rows = rows_needed(p, taps.radius_y);
@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(threads)
   auto* sums = dynamic_shared<typename P::Sum>();
   auto* tile = reinterpret_cast<In*>(sums + tile_height * sum_pitch);
 
-  load(DeviceMatrix<In>{pictures + blockIdx.z * p.stride, p.pitch}, p.size, window, tile, pitch);
+  load(DeviceMatrix<In>{images + blockIdx.z * p.stride, p.pitch}, p.size, window, tile, pitch);
   __syncthreads();
   sum_rows<P, 0>(tile, pitch, tile_height, taps, sums, sum_pitch);
   __syncthreads();
@@ -237,7 +237,7 @@ Status launch_fused(const stage::Filter::Problem& p, const Device&, const stage:
     return enqueue(
         "separable_fused", separable_fused<P, fixed_radius>, grid_of<P>(p, p.region.height),
         threads, tile_bytes<P>(taps.radius_x, tile_height + 2 * taps.radius_y), b.stream, p,
-        static_cast<const std::byte*>(b.pictures), taps, static_cast<typename P::In*>(b.filtered));
+        static_cast<const std::byte*>(b.images), taps, static_cast<typename P::In*>(b.filtered));
   });
 }
 
@@ -250,7 +250,7 @@ Status launch_split(const stage::Filter::Problem& p, const Device&, const stage:
     Status status =
         enqueue("separable_rows", separable_rows<P>, grid_of<P>(p, rows.end - rows.begin), threads,
                 tile_bytes<P>(taps.radius_x, tile_height), b.stream, p,
-                static_cast<const std::byte*>(b.pictures), taps, static_cast<Sum*>(b.workspace));
+                static_cast<const std::byte*>(b.images), taps, static_cast<Sum*>(b.workspace));
     if (!status.ok()) return status;
     const std::size_t shared =
         sizeof(Sum) * pitch_of<Sum>(P::tile_width) * (tile_height + 2 * taps.radius_y);
@@ -267,7 +267,7 @@ std::size_t split_workspace(const stage::Filter::Problem& p, const Device&) {
   });
 }
 
-/// A grid has at most 65,535 rows of tiles, and as many pictures.
+/// A grid has at most 65,535 rows of tiles, and as many images.
 bool supports_split(const stage::Filter::Problem& p, const Device&) {
   return p.count <= 65535 && p.region.height + 2 * p.weights->down.radius <= 65535LL * tile_height;
 }
@@ -286,7 +286,7 @@ constexpr Features features{Feature::u8,
                             Feature::u16,
                             Feature::f32,
                             Feature::f64,
-                            Feature::several_pictures,
+                            Feature::several_images,
                             Feature::pitched_output};
 
 template <int fixed_radius>

@@ -7,9 +7,9 @@
 
 #include "cuda/common/row_words.cuh"
 #include "cuda/common/warp.cuh"
-#include "cuda/match/greedy.cuh"
-#include "stages/peaks.hpp"
-#include "stages/score.hpp"
+#include "cuda/match/nms.cuh"
+#include "stages/match/peaks.hpp"
+#include "stages/match/score.hpp"
 
 namespace xcorr::cuda {
 

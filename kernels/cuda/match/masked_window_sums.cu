@@ -10,8 +10,8 @@
 #include "cuda/common/row_words.cuh"
 #include "cuda/common/warp.cuh"
 #include "device/runtime.hpp"
-#include "stages/mask_runs.hpp"
-#include "stages/window_sums.hpp"
+#include "stages/match/mask_runs.hpp"
+#include "stages/match/window_sums.hpp"
 
 namespace xcorr::cuda {
 namespace {

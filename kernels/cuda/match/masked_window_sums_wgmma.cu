@@ -8,7 +8,7 @@
 
 #include "cuda/common/row_words.cuh"
 #include "cuda/tensor/tensor_warpgroups.cuh"
-#include "stages/window_sums.hpp"
+#include "stages/match/window_sums.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -157,7 +157,7 @@ bool supports(const stage::WindowSums::Problem& problem, const Device& device) {
 /// while here a block takes as long however many of its windows exist, and few blocks as long as
 /// many.
 template <class T>
-bool pays(const stage::WindowSums::Problem& problem, const Device&) {
+bool is_preferred(const stage::WindowSums::Problem& problem, const Device&) {
   const Problem& p = problem.correlate;
   const dim3 blocks = tensor_grid<T>(p, p.total_lefts());
   const std::int64_t most = std::int64_t{blocks.x} * blocks.y * blocks.z * T::columns() * T::rows();
@@ -179,7 +179,7 @@ constexpr auto make_table(Tilings<T...>) {
                                                workspace,
                                                plan<T>,
                                                {},
-                                               pays<T>}...};
+                                               is_preferred<T>}...};
 }
 /// Wider masks take longer than their runs do.
 constexpr auto table =

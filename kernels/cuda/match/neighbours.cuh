@@ -3,7 +3,7 @@
 // Shared by the families that refine candidates.
 #pragma once
 
-#include "stages/peaks.hpp"
+#include "stages/match/peaks.hpp"
 
 namespace xcorr::cuda {
 

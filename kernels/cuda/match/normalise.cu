@@ -5,8 +5,8 @@
 // double quotient of score.hpp, rounded to float; floating-point products of ccoeff-normed are
 // multiplied by float reciprocals of the norms, whose rounding is below the products' own error.
 #include "cuda/common/launch.cuh"
-#include "stages/normalise.hpp"
-#include "stages/score.hpp"
+#include "stages/match/normalise.hpp"
+#include "stages/match/score.hpp"
 
 namespace xcorr::cuda {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "cuda/common/launch.cuh"
 #include "cuda/common/warp.cuh"
-#include "stages/peaks.hpp"
+#include "stages/match/peaks.hpp"
 
 namespace xcorr::cuda {
 

@@ -3,9 +3,9 @@
 // Peaks of surfaces of scores in two launches. In the first, threads test every shift: one that
 // reaches the limit and is not beaten by its eight neighbours joins a list. Two members of a list
 // are never adjacent, which bounds its length. The second takes the peaks from each list.
-#include "cuda/match/greedy.cuh"
-#include "stages/peaks.hpp"
-#include "stages/score.hpp"
+#include "cuda/match/nms.cuh"
+#include "stages/match/peaks.hpp"
+#include "stages/match/score.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -125,7 +125,7 @@ Status launch(const stage::Peaks::Problem& p, const Device& device, const stage:
 /// An element's index must fit 32 bits.
 bool supports(const stage::Peaks::Problem& p, const Device&) {
   return p.correlate.shifts.size().area() < 0xffffffffLL &&
-         p.correlate.shifts.height <= 65535LL * tile_height && p.max_peaks <= max_greedy_peaks;
+         p.correlate.shifts.height <= 65535LL * tile_height && p.max_peaks <= max_nms_peaks;
 }
 
 constexpr Variant<stage::Peaks> table[] = {

@@ -8,8 +8,8 @@
 #include "cuda/common/block_sums.cuh"
 #include "cuda/common/launch.cuh"
 #include "cuda/match/neighbours.cuh"
-#include "stages/peaks.hpp"
-#include "stages/score.hpp"
+#include "stages/match/peaks.hpp"
+#include "stages/match/score.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -34,7 +34,7 @@ __device__ void for_pixels(const Problem& p, const std::byte* window, const In* 
   }
 }
 
-/// Pixels of whole numbers.
+/// Pixels of integers.
 template <class In>
 __device__ double exact_score(const stage::Refine::Problem& p, const std::byte* window,
                               const In* right, const std::uint8_t* mask, const TemplateSums& sums) {

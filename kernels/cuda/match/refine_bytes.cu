@@ -3,7 +3,7 @@
 // refine for 8-bit pixels in one launch: some blocks share a candidate's rows, and the last one to
 // finish computes the peak from their sums (refinement.cuh).
 #include "cuda/common/element.cuh"
-#include "cuda/common/tickets.cuh"
+#include "cuda/common/last_block.cuh"
 #include "cuda/match/refinement.cuh"
 
 namespace xcorr::cuda {
@@ -21,7 +21,7 @@ int blocks_of(const Problem& p) { return ceil_div(p.right.height, rows_of_block)
 
 /// Sums `mine` over the blocks that share a candidate in the last one to finish; the others return
 /// false. `partial`: memory of these blocks.
-__device__ bool add_blocks(u64& mine, unsigned* ticket, u64 (*partial)[places]) {
+__device__ bool add_blocks(u64& mine, unsigned* block_counter, u64 (*partial)[places]) {
   if (gridDim.x == 1) return true;
   const bool counts = threadIdx.x < places;
   if (counts) {
@@ -29,7 +29,7 @@ __device__ bool add_blocks(u64& mine, unsigned* ticket, u64 (*partial)[places]) 
     __threadfence();
   }
   __syncthreads();
-  if (!is_last_block(ticket, gridDim.x)) return false;
+  if (!is_last_block(block_counter, gridDim.x)) return false;
   if (counts) {
     const volatile u64* sums = &partial[0][threadIdx.x];
     mine = 0;
@@ -44,7 +44,7 @@ template <class Squares>
 __global__ void __launch_bounds__(threads, 1)
     refine_bytes(stage::Refine::Problem p, bool minimum, MatchInputs<Squares> from, int first_right,
                  int right_count, const Candidate* candidates, const std::uint32_t* counts,
-                 unsigned* tickets, u64 (*partial)[places], RefinedPeak* peaks,
+                 unsigned* block_counters, u64 (*partial)[places], RefinedPeak* peaks,
                  std::uint32_t* peak_counts) {
   using Refining = Refinement<stage::Refine::Problem, warps, Squares>;
   __shared__ typename Refining::Shared shared;
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(threads, 1)
     if (blockIdx.y >= count) continue;
     Refining refining(p, from, r, at, shared);
     u64 product = refining.template product<rows_of_warp>(blockIdx.x, gridDim.x);
-    if (add_blocks(product, &tickets[index], partial + index * gridDim.x))
+    if (add_blocks(product, &block_counters[index], partial + index * gridDim.x))
       refining.place(product, minimum, p.polarity, peaks[index]);
     __syncthreads();  // `shared` is overwritten
   }
@@ -68,7 +68,7 @@ std::size_t workspace(const stage::Refine::Problem& p, const Device&) {
 }
 
 Result<std::unique_ptr<PlanState>> plan(const stage::Refine::Problem& p, const Device&) {
-  return Tickets::make(std::int64_t{p.correlate.rights} * p.max_peaks);
+  return BlockCounters::make(std::int64_t{p.correlate.rights} * p.max_peaks);
 }
 
 template <class Squares>
@@ -78,7 +78,7 @@ Status launch_as(const stage::Refine::Problem& p, const Device& device,
   return enqueue_early(device, "refine_bytes", refine_bytes<Squares>, grid, threads, 0, b.stream, p,
                        info(p.method).minimum, MatchInputs<Squares>(b), b.first_right,
                        b.right_count, b.candidates, b.counts,
-                       static_cast<const Tickets*>(state)->counters(),
+                       static_cast<const BlockCounters*>(state)->counters(),
                        static_cast<u64(*)[places]>(b.workspace), b.peaks, b.peak_counts);
 }
 

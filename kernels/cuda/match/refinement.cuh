@@ -9,7 +9,7 @@
 #include "cuda/common/launch.cuh"
 #include "cuda/common/warp.cuh"
 #include "cuda/match/neighbours.cuh"
-#include "stages/score.hpp"
+#include "stages/match/score.hpp"
 
 namespace xcorr::cuda {
 

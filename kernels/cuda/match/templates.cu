@@ -5,9 +5,9 @@
 // averages themselves, one thread per pixel.
 #include "cuda/common/block_sums.cuh"
 #include "cuda/common/launch.cuh"
-#include "stages/blend.hpp"
-#include "stages/score.hpp"
-#include "stages/templates.hpp"
+#include "stages/match/blend.hpp"
+#include "stages/match/score.hpp"
+#include "stages/match/templates.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -34,7 +34,7 @@ struct Pixels {
   }
 };
 
-/// Pixels of whole numbers.
+/// Pixels of integers.
 template <class T>
 __device__ TemplateSums sums_of(const stage::TemplateSums::Problem& p, const Pixels<T>& t) {
   unsigned long long sums[2] = {};

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cuda/common/tickets.cuh"
+#include "cuda/common/last_block.cuh"
 #include "cuda/match/best_peak.cuh"
 #include "cuda/match/cell_peaks.cuh"
 #include "cuda/tensor/bank_products.cuh"
@@ -281,7 +281,7 @@ class State final : public PlanState {
     auto rights = LaidOutBank<T>::make(problem.correlate);
     if (!rights.ok()) return rights.status();
     // The best key of each right, twice as large as a counter.
-    auto best = Tickets::make(2 * problem.correlate.total_rights());
+    auto best = BlockCounters::make(2 * problem.correlate.total_rights());
     if (!best.ok()) return best.status();
     return std::unique_ptr<PlanState>(
         new State(std::move(rights.value()), std::move(best.value())));
@@ -293,7 +293,7 @@ class State final : public PlanState {
   const u32* words() const { return static_cast<const LaidOutBank<T>*>(rights_.get())->words(); }
   /// 0 between launches.
   Key* best() const {
-    return reinterpret_cast<Key*>(static_cast<const Tickets*>(best_.get())->counters());
+    return reinterpret_cast<Key*>(static_cast<const BlockCounters*>(best_.get())->counters());
   }
 
  private:
@@ -371,7 +371,7 @@ bool supports(const stage::Search::Problem& problem, const Device& device) {
 /// All columns are multiplied, so few rights are others' work; the wider, the less they lose to the
 /// zeros of a banded matrix.
 template <class T>
-bool pays(const stage::Search::Problem& problem, const Device&) {
+bool is_preferred(const stage::Search::Problem& problem, const Device&) {
   constexpr double least_share = T::chunks > 1 ? 0.6 : 0.5;
   const int rights = problem.max_rights(), groups = ceil_div(rights, T::rights);
   return rights >= least_share * T::rights * groups;
@@ -392,7 +392,7 @@ constexpr Variant<stage::Search> variant{{name<T>.text, Backend::cuda, features}
                                          workspace,
                                          State<T>::make,
                                          {refines},
-                                         pays<T>};
+                                         is_preferred<T>};
 
 constexpr std::array table{variant<BankTiling<1, 2, 8, 2>>, variant<BankTiling<1, 1, 8, 2>>,
                            variant<BankTiling<2, 1, 8, 2>>};

@@ -12,9 +12,9 @@
 
 #include <array>
 
-#include "cuda/common/tickets.cuh"
+#include "cuda/common/last_block.cuh"
+#include "cuda/match/angular_bound.cuh"
 #include "cuda/match/best_peak.cuh"
-#include "cuda/match/between.cuh"
 #include "cuda/match/cell_peaks.cuh"
 #include "cuda/tensor/tensor_warpgroups.cuh"
 #include "cuda/tensor/tensor_warps.cuh"
@@ -49,8 +49,8 @@ Cells cells_of(const Problem& p) {
 /// What a launch leaves. With several peaks per template `best` has the best key of each of its
 /// cells, with one that of all, which the template's last block turns into the candidate.
 struct Found : BestPeaks {
-  unsigned* tickets;  ///< of each template
-  unsigned* found;    ///< lengths of the lists, zeroed here
+  unsigned* block_counters;  ///< of each template
+  unsigned* found;           ///< lengths of the lists, zeroed here
 };
 
 /// Whether the search refines its candidates: where one block does so sooner than another kernel
@@ -78,7 +78,7 @@ __device__ void finish_right(const stage::Search::Problem& p, bool minimum,
     }
     __syncthreads();
   }
-  if (is_last_block(&to.tickets[right], gridDim.x * gridDim.y, any))
+  if (is_last_block(&to.block_counters[right], gridDim.x * gridDim.y, any))
     settle_right<T::threads()>(p, minimum, from, right, first_right, to);
 }
 
@@ -305,9 +305,9 @@ __global__ void __launch_bounds__(T::threads(), resident_blocks<T>())
 /// Whether a search is worth it that leaves out what does not matter: what it takes besides, some
 /// 70 us, is as much as five templates of 64x64 in 1920x1080 take. Of parts without a round mask a
 /// launch has only the few angles whose masks are the same, which are far from each other.
-inline bool looks_between(const stage::Search::Problem& p, int rights) {
+inline bool bounds_by_angles(const stage::Search::Problem& p, int rights) {
   constexpr int least_rights = 12;
-  return p.enough.wanted > 0 && p.enough.wanted <= most_places &&
+  return p.pruning_bound.wanted > 0 && p.pruning_bound.wanted <= most_places &&
          p.method == Method::ccoeff_normed && p.max_peaks > 1 && rights >= least_rights;
 }
 
@@ -319,14 +319,15 @@ class MatchState final : public PlanState {
     auto rights = LaidOutRights<T>::make(problem, device);
     if (!rights.ok()) return rights.status();
     // For each template a ticket and, twice as large, its best key.
-    auto tickets = Tickets::make(3 * problem.correlate.total_rights());
-    if (!tickets.ok()) return tickets.status();
-    const bool between = looks_between(problem, problem.max_rights());
+    auto block_counters = BlockCounters::make(3 * problem.correlate.total_rights());
+    if (!block_counters.ok()) return block_counters.status();
+    const bool bound = bounds_by_angles(problem, problem.max_rights());
     auto steps =
-        Block::make(Backend::cuda, between ? problem.correlate.total_rights() * sizeof(float) : 0);
+        Block::make(Backend::cuda, bound ? problem.correlate.total_rights() * sizeof(float) : 0);
     if (!steps.ok()) return steps.status();
-    return std::unique_ptr<PlanState>(new MatchState(
-        problem, std::move(rights.value()), std::move(tickets.value()), std::move(steps.value())));
+    return std::unique_ptr<PlanState>(new MatchState(problem, std::move(rights.value()),
+                                                     std::move(block_counters.value()),
+                                                     std::move(steps.value())));
   }
 
   Status set_rights(const void* rights, Stream stream) override {
@@ -341,21 +342,23 @@ class MatchState final : public PlanState {
   }
   /// Both 0 between launches.
   Key* best() const { return reinterpret_cast<Key*>(counters()); }
-  unsigned* tickets() const { return counters() + 2 * problem_.correlate.total_rights(); }
+  unsigned* block_counters() const { return counters() + 2 * problem_.correlate.total_rights(); }
   /// See measure_steps(); null where they are not needed.
   float* steps() const { return steps_.bytes() > 0 ? steps_.as<float>() : nullptr; }
 
  private:
   MatchState(const stage::Search::Problem& problem, std::unique_ptr<PlanState> rights,
-             std::unique_ptr<PlanState> tickets, Block steps)
+             std::unique_ptr<PlanState> block_counters, Block steps)
       : problem_(problem),
         rights_(std::move(rights)),
-        tickets_(std::move(tickets)),
+        block_counters_(std::move(block_counters)),
         steps_(std::move(steps)) {}
-  unsigned* counters() const { return static_cast<const Tickets*>(tickets_.get())->counters(); }
+  unsigned* counters() const {
+    return static_cast<const BlockCounters*>(block_counters_.get())->counters();
+  }
 
   stage::Search::Problem problem_;
-  std::unique_ptr<PlanState> rights_, tickets_;
+  std::unique_ptr<PlanState> rights_, block_counters_;
   Block steps_;
 };
 
@@ -365,7 +368,7 @@ template <class T>
 struct CellMemory {
   Key* best;
   PeakLists lists;
-  Between between;
+  AngularBound bound;
   std::size_t bytes;
 
   CellMemory(const stage::Search::Problem& p, int rights, void* workspace)
@@ -373,8 +376,7 @@ struct CellMemory {
         lists(cells_of<T>(p.correlate).count(), best + rights * cells_of<T>(p.correlate).count(),
               rights) {
     auto* const end = reinterpret_cast<std::byte*>(lists.found + rights + rights % 2);
-    bytes =
-        between.place(cells_of<T>(p.correlate), rights, end) - static_cast<std::byte*>(workspace);
+    bytes = bound.place(cells_of<T>(p.correlate), rights, end) - static_cast<std::byte*>(workspace);
   }
 };
 
@@ -431,31 +433,30 @@ class Searching {
     return take_from_lists(nullptr, nullptr);
   }
 
-  Status search_between() const {
+  Status search_by_angles() const {
     const Thirds thirds{b_.right_count};
-    const Between& between = memory_.between;
+    const AngularBound& bound = memory_.bound;
     const float* const steps = state_.steps() + b_.first_right;
-    const Share middles{Share::middles, nullptr, steps},
-        others{Share::others, between.wanted, steps};
-    const dim3 one(1), regions(between.grid.width, between.grid.height),
-        trials(2 * reach + 1, static_cast<unsigned>(problem_.enough.wanted)),
+    const Share middles{Share::middles, nullptr, steps}, others{Share::others, bound.wanted, steps};
+    const dim3 one(1), regions(bound.grid.width, bound.grid.height),
+        trials(2 * reach + 1, static_cast<unsigned>(problem_.pruning_bound.wanted)),
         lists(static_cast<unsigned>(ceil_div(cells_.count(), list_threads)), thirds.others());
     const std::int64_t first = std::int64_t{b_.first_right} * problem_.max_peaks;
     InTurn turn{b_.stream};
     turn.then([&] { return match(middles, thirds.middles(), memory_.best); });
     turn.then("best_of_regions", best_of_regions, regions, region_threads, cells_, thirds,
-              memory_.best, between);
-    turn.then("choose_places", choose_places, one, 32, problem_, thirds, between);
-    turn.then("try_places", try_places, trials, list_threads, inputs_, thirds, between);
-    turn.then("set_floor", set_floor, one, 1, problem_, between);
+              memory_.best, bound);
+    turn.then("choose_places", choose_places, one, 32, problem_, thirds, bound);
+    turn.then("try_places", try_places, trials, list_threads, inputs_, thirds, bound);
+    turn.then("set_floor", set_floor, one, 1, problem_, bound);
     turn.then("search_others", search_others, lists, list_threads, inputs_, thirds, others,
-              memory_.best, between, memory_.lists);
+              memory_.best, bound, memory_.lists);
     turn.then([&] { return match(others, thirds.others(), memory_.best); });
-    turn.then([&] { return take_from_lists(between.least, nullptr); });
+    turn.then([&] { return take_from_lists(bound.least, nullptr); });
     turn.then("check_lists", check_lists, one, region_threads, problem_, thirds,
-              b_.candidates + first, b_.counts + b_.first_right, between, memory_.lists);
+              b_.candidates + first, b_.counts + b_.first_right, bound, memory_.lists);
     turn.then([&] { return match(others, thirds.others(), memory_.best); });
-    turn.then([&] { return take_from_lists(between.least, between.again); });
+    turn.then([&] { return take_from_lists(bound.least, bound.again); });
     return turn.status;
   }
 
@@ -465,7 +466,7 @@ class Searching {
     const Problem& p = problem_.correlate;
     const Found to{
         {best, b_.candidates, b_.counts, refines<T>(problem_) ? b_.peaks : nullptr, b_.peak_counts},
-        state_.tickets() + b_.first_right,
+        state_.block_counters() + b_.first_right,
         memory_.lists.found};
     const dim3 blocks = tensor_grid<T>(p, count);
     const std::size_t bytes =
@@ -501,8 +502,8 @@ Status launch(const stage::Search::Problem& problem, const Device& device,
               const stage::Search::Buffers& b, PlanState* state) {
   const Searching<T> searching(problem, device, b, *static_cast<const MatchState<T>*>(state));
   if (problem.max_peaks == 1) return searching.search_best();
-  return looks_between(problem, b.right_count) ? searching.search_between()
-                                               : searching.search_all();
+  return bounds_by_angles(problem, b.right_count) ? searching.search_by_angles()
+                                                  : searching.search_all();
 }
 
 constexpr Features features{Feature::u8, Feature::several_peaks, Feature::mask, Feature::own_lefts};
@@ -514,7 +515,7 @@ bool supports(const stage::Search::Problem& problem, const Device& device) {
   return supports_tiling<T>(p, problem.max_rights(), device) &&
          p.shifts.size().area() < 0xffffffffLL &&
          (problem.max_peaks == 1 || (std::min(problem.distance_x, problem.distance_y) >= cell &&
-                                     problem.max_peaks <= max_greedy_peaks));
+                                     problem.max_peaks <= max_nms_peaks));
 }
 
 template <class Family, class T>

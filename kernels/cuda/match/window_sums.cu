@@ -11,7 +11,7 @@
 // and squares of up to 66,051 bytes fit 32 bits too.
 #include "cuda/common/launch.cuh"
 #include "cuda/common/warp.cuh"
-#include "stages/window_sums.hpp"
+#include "stages/match/window_sums.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(columns)
   const auto row_of = [&](int y) {
     return reinterpret_cast<const In*>(left + min(y, last) * p.left_pitch);
   };
-  // In int for whole numbers: in a difference of 64-bit squares nvcc 13.0 loses the borrow (seen on
+  // In int for integers: in a difference of 64-bit squares nvcc 13.0 loses the borrow (seen on
   // sm_90).
   using Wide = std::conditional_t<std::is_integral_v<In>, int, Sum>;
   using Product = std::conditional_t<sizeof(In) == 2, long long, Wide>;

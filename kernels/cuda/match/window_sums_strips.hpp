@@ -3,7 +3,7 @@
 // Window sums of bytes by strips, for other families that need those of a whole frame.
 #pragma once
 
-#include "stages/window_sums.hpp"
+#include "stages/match/window_sums.hpp"
 
 namespace xcorr::cuda {
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "cuda/common/launch.cuh"
-#include "stages/sift.hpp"
+#include "stages/poses/prune_candidates.hpp"
 
 namespace xcorr::cuda {
 
@@ -58,7 +58,7 @@ class PoseWalk {
   struct Output {
     PoseCandidate* candidates;
     std::int32_t* count;
-    AlignedPose* starts;  ///< at level 0
+    RefinedPose* starts;  ///< at level 0
   };
   static __host__ __device__ constexpr std::size_t bytes(int most) {
     return 2 * most * sizeof(PoseCandidate);
@@ -88,7 +88,7 @@ class PoseWalk {
       while (const unsigned left = __ballot_sync(~0u, open)) {
         const int next = __ffs(static_cast<int>(left)) - 1;
         const PoseCandidate one = from_lane(mine, next);
-        if (done_ == choice_.most || one.closeness <= no_closeness || one.closeness < least_)
+        if (done_ == choice_.most || one.similarity <= no_similarity || one.similarity < least_)
           return false;
         keep(one, to);
         if (choice_.hides(steps_, level_, one, mine, crowd) || lane == next) open = false;
@@ -103,13 +103,13 @@ class PoseWalk {
     if (lane == 0) *to.count = done_;
     if (level_ == 0)  // side by side: each waits for its pose's entries of the tables
       for (int i = lane; i < choice_.most; i += 32)
-        to.starts[i] = i < done_ ? start_of(kept_[i], tables) : AlignedPose{};
+        to.starts[i] = i < done_ ? start_of(kept_[i], tables) : RefinedPose{};
   }
 
  private:
   __device__ static PoseCandidate from_lane(const PoseCandidate& mine, int lane) {
     PoseCandidate one{};
-    one.closeness = __shfl_sync(~0u, mine.closeness, lane);
+    one.similarity = __shfl_sync(~0u, mine.similarity, lane);
     one.score = __shfl_sync(~0u, mine.score, lane);
     one.twice_x = __shfl_sync(~0u, mine.twice_x, lane);
     one.twice_y = __shfl_sync(~0u, mine.twice_y, lane);
@@ -129,8 +129,8 @@ class PoseWalk {
     __syncwarp();
     ++done_;
     apart_count_ += is_apart;
-    if (is_apart && apart_count_ == choice_.wanted && one.closeness - choice_.margin > least_)
-      least_ = one.closeness - choice_.margin;
+    if (is_apart && apart_count_ == choice_.wanted && one.similarity - choice_.margin > least_)
+      least_ = one.similarity - choice_.margin;
   }
   __device__ bool is_apart_from_all(const PoseCandidate& one) const {
     bool is_apart = true;

@@ -2,7 +2,7 @@
 //
 // Smoothed templates on the GPU, a thread a pixel.
 #include "cuda/common/launch.cuh"
-#include "stages/smooth.hpp"
+#include "stages/poses/smooth.hpp"
 
 namespace xcorr::cuda {
 namespace {

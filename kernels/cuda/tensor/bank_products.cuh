@@ -17,7 +17,7 @@
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/tensor/wgmma.cuh"
 #include "device/runtime.hpp"
-#include "stages/variant_name.hpp"
+#include "stages/common/variant_name.hpp"
 
 namespace xcorr::cuda {
 

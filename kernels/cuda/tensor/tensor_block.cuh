@@ -15,7 +15,7 @@
 #include "cuda/common/overlap.cuh"
 #include "cuda/common/shared_memory.cuh"
 #include "device/runtime.hpp"
-#include "stages/variant_name.hpp"
+#include "stages/common/variant_name.hpp"
 
 namespace xcorr::cuda {
 

@@ -2,15 +2,15 @@
 //
 // Shared by the families tensor_core (by warps) and tensor_core_wgmma (by groups of four warps):
 // exact sums of products of bytes, see tensor_block.cuh, stored for every shift; of 16 bits by
-// halves, see halves.hpp. Rights whose sums exceed 32 bits are split into bands of rows, one launch
-// each, whose sums are added in 64 bits.
+// halves, see u16_split.hpp. Rights whose sums exceed 32 bits are split into bands of rows, one
+// launch each, whose sums are added in 64 bits.
 #pragma once
 
 #include <array>
 
-#include "cuda/tensor/halves.cuh"
 #include "cuda/tensor/tensor_warpgroups.cuh"
 #include "cuda/tensor/tensor_warps.cuh"
+#include "cuda/tensor/u16_split.cuh"
 
 namespace xcorr::cuda::tensor_core_kernel {
 
@@ -65,7 +65,7 @@ Status launch(const stage::Correlate::Problem& problem, const Device&,
              : launch_as<T, std::uint64_t>(problem.correlate, b, state);
 }
 
-constexpr Features features{Feature::u8, Feature::several_pictures, Feature::overhang,
+constexpr Features features{Feature::u8, Feature::several_images, Feature::partial_overlap,
                             Feature::wide_sums};
 
 template <class T>
@@ -87,7 +87,7 @@ inline constexpr Variant<stage::Correlate> of_bytes = {
 /// The variants of a family's tilings.
 template <class Family, class... T>
 constexpr auto make_table(Tilings<T...>) {
-  return std::array{ByHalves<Halves, of_bytes<Family, T>>::variant(features)...};
+  return std::array{U16Split<U16Splitter, of_bytes<Family, T>>::variant(features)...};
 }
 
 }  // namespace xcorr::cuda::tensor_core_kernel

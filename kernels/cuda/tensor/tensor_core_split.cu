@@ -18,7 +18,7 @@
 #include "cuda/common/shared_memory.cuh"
 #include "cuda/tensor/mma.cuh"
 #include "cuda/tensor/tensor_core_split.cuh"
-#include "stages/variant_name.hpp"
+#include "stages/common/variant_name.hpp"
 
 namespace xcorr::cuda {
 namespace {
@@ -354,7 +354,7 @@ constexpr auto make_table(std::index_sequence<numbers...>) {
   return std::array{
       Variant<stage::Correlate>{{name<numbers>.text,
                                  Backend::cuda,
-                                 {Feature::f32, Feature::several_pictures, Feature::overhang}},
+                                 {Feature::f32, Feature::several_images, Feature::partial_overlap}},
                                 supports<numbers>,
                                 launch<numbers>,
                                 workspace,

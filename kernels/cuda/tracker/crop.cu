@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Turned parts of a frame on the GPU, a thread a pixel.
-#include "stages/crop.hpp"
+#include "stages/tracker/crop.hpp"
 
 #include "cuda/common/launch.cuh"
 
@@ -20,19 +20,18 @@ __global__ void __launch_bounds__(wide* high) crop(stage::Crop::Problem p, stage
   wait_for_previous();
   const Cropping from = b.croppings[blockIdx.z];
   if (from.samples == 0) return;
-  b.pictures[(std::int64_t{blockIdx.z} * window_size + y) * window_size + x] =
+  b.images[(std::int64_t{blockIdx.z} * window_size + y) * window_size + x] =
       cropped<1>(p, b.pixels, from, x, y);
 }
 
 bool supports(const stage::Crop::Problem& p, const Device&) {
-  return p.pictures <= 65535 && p.layout == PixelLayout();
+  return p.images <= 65535 && p.layout == PixelLayout();
 }
 
 Status launch(const stage::Crop::Problem& p, const Device& device, const stage::Crop::Buffers& b,
               PlanState*) {
-  return enqueue_early(device, "crop", crop,
-                       dim3(window_size / wide, window_size / high, p.pictures), dim3(wide, high),
-                       0, b.stream, p, b);
+  return enqueue_early(device, "crop", crop, dim3(window_size / wide, window_size / high, p.images),
+                       dim3(wide, high), 0, b.stream, p, b);
 }
 
 constexpr Variant<stage::Crop> table[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Transforms of windows of 40 x 40 cells by a block, in shared memory: two real pictures share a
+// Transforms of windows of 40 x 40 cells by a block, in shared memory: two real images share a
 // complex one, as its real and its imaginary part. A thread transforms a row or a column in its
 // registers.
 #pragma once
@@ -8,26 +8,26 @@
 #include "cuda/common/launch.cuh"
 #include "cuda/common/warp.cuh"
 #include "cuda/fft/fft_registers.cuh"
-#include "stages/spectra.hpp"
+#include "stages/tracker/feature_fft.hpp"
 
 namespace xcorr::cuda::tracker {
 using namespace xcorr::tracker;
 
 using Value = Complex<float>;
-/// A picture's rows lie so far apart that the threads of a warp reach rows and columns without
+/// An image's rows lie so far apart that the threads of a warp reach rows and columns without
 /// conflicts of banks.
-constexpr int row_pitch = grid + 1, picture_values = grid * row_pitch;
+constexpr int row_pitch = grid + 1, image_values = grid * row_pitch;
 
 /// A block has a group of channels: channel c and channel c + 4 are a pair.
 constexpr int pairs_of_block = group / 2;
 constexpr int threads_of_pairs = pairs_of_block * grid;
-constexpr std::size_t bytes_of_pairs = pairs_of_block * picture_values * sizeof(Value);
+constexpr std::size_t bytes_of_pairs = pairs_of_block * image_values * sizeof(Value);
 
-/// Transforms as many pictures, by the first 40 threads for each. Begins and ends with a barrier.
+/// Transforms as many images, by the first 40 threads for each. Begins and ends with a barrier.
 template <Direction D>
-__device__ void transform(Value* pictures, int count) {
+__device__ void transform(Value* images, int count) {
   const int thread = threadIdx.x, number = thread % grid;
-  Value* const picture = pictures + thread / grid * picture_values;
+  Value* const image = images + thread / grid * image_values;
   __syncthreads();
   // Rows become columns, twice, by the same instructions: to fetch them takes as long as to execute
   // them.
@@ -37,13 +37,13 @@ __device__ void transform(Value* pictures, int count) {
     Value line[grid];
     if (has_line) {
 #pragma unroll
-      for (int i = 0; i < grid; ++i) line[i] = picture[number * row_pitch + i];
+      for (int i = 0; i < grid; ++i) line[i] = image[number * row_pitch + i];
       dft<D>(line);
     }
     __syncthreads();
     if (has_line)
 #pragma unroll
-      for (int i = 0; i < grid; ++i) picture[i * row_pitch + number] = line[i];
+      for (int i = 0; i < grid; ++i) image[i * row_pitch + number] = line[i];
     __syncthreads();
   }
 }
@@ -53,22 +53,22 @@ struct TwoParts {
   Value a, b;
 };
 
-/// ... from the transform of the picture that they share.
-__device__ inline TwoParts split(const Value* picture, int frequency) {
+/// ... from the transform of the image that they share.
+__device__ inline TwoParts split(const Value* image, int frequency) {
   const int k = frequency / grid, j = frequency % grid;
-  const Value there = picture[j * row_pitch + k],
-              back = picture[(grid - j) % grid * row_pitch + (grid - k) % grid];
+  const Value there = image[j * row_pitch + k],
+              back = image[(grid - j) % grid * row_pitch + (grid - k) % grid];
   return {{(there.re + back.re) * 0.5f, (there.im - back.im) * 0.5f},
           {(there.im + back.im) * 0.5f, (back.re - there.re) * 0.5f}};
 }
 
 /// The way back, of all frequencies together.
-__device__ inline void join(const TwoParts& parts, int frequency, Value* picture) {
+__device__ inline void join(const TwoParts& parts, int frequency, Value* image) {
   const int k = frequency / grid, j = frequency % grid;
   const auto [a, b] = parts;
-  picture[j * row_pitch + k] = {a.re - b.im, a.im + b.re};
+  image[j * row_pitch + k] = {a.re - b.im, a.im + b.re};
   if (k > 0 && 2 * k < grid)
-    picture[(grid - j) % grid * row_pitch + grid - k] = {a.re + b.im, b.re - a.im};
+    image[(grid - j) % grid * row_pitch + grid - k] = {a.re + b.im, b.re - a.im};
 }
 
 /// One of the four numbers of each pair of a block.
@@ -85,7 +85,7 @@ __device__ inline void write_four(const Four& values, float* to) {
 /// Reads a block's channels of a window, scaled as their energies say. \param channels_of  the
 /// group
 __device__ inline void read_channels(const float* channels_of, const double* energies,
-                                     Value* pictures) {
+                                     Value* images) {
   static_assert(cells % threads_of_pairs == 0);
   const float scale = scale_of(warp_sum(energies, grid));
 #pragma unroll
@@ -96,8 +96,7 @@ __device__ inline void read_channels(const float* channels_of, const double* ene
     read_four(channels_of + i * group + pairs_of_block, im);
 #pragma unroll
     for (int p = 0; p < pairs_of_block; ++p)
-      pictures[p * picture_values + i / grid * row_pitch + i % grid] = {re[p] * scale,
-                                                                        im[p] * scale};
+      images[p * image_values + i / grid * row_pitch + i % grid] = {re[p] * scale, im[p] * scale};
   }
 }
 
@@ -119,12 +118,12 @@ __device__ inline void read_pairs(const float* spectrum, int frequency, FourPair
 }
 
 /// Writes a block's part of a spectrum.
-__device__ inline void write_spectrum(const Value* pictures, float* spectrum) {
+__device__ inline void write_spectrum(const Value* images, float* spectrum) {
   for (int i = threadIdx.x; i < frequencies; i += threads_of_pairs) {
     FourPairs values;
 #pragma unroll
     for (int p = 0; p < pairs_of_block; ++p) {
-      const auto [a, b] = split(pictures + p * picture_values, i);
+      const auto [a, b] = split(images + p * image_values, i);
       values.a_re[p] = a.re, values.a_im[p] = a.im;
       values.b_re[p] = b.re, values.b_im[p] = b.im;
     }
@@ -136,13 +135,13 @@ __device__ inline void write_spectrum(const Value* pictures, float* spectrum) {
   }
 }
 
-__device__ inline void read_spectrum(const float* spectrum, Value* pictures) {
+__device__ inline void read_spectrum(const float* spectrum, Value* images) {
   for (int i = threadIdx.x; i < frequencies; i += threads_of_pairs) {
     FourPairs values;
     read_pairs(spectrum, i, values);
 #pragma unroll
     for (int p = 0; p < pairs_of_block; ++p)
-      join({values.a(p), values.b(p)}, i, pictures + p * picture_values);
+      join({values.a(p), values.b(p)}, i, images + p * image_values);
   }
 }
 

@@ -45,8 +45,8 @@ struct Problem {
   std::int64_t right_pitch = 0;
   std::int64_t left_stride = 0;  ///< bytes from one left to the next
   std::int64_t right_stride = 0;
-  /// With one left: each right has a left of its own, `left_stride` bytes from one to the next, and
-  /// meets no other. For stages of matches: no Correlator does it.
+  /// With one left: each right has a left of its own, `left_stride` bytes from one to the next. For
+  /// the stages of matches only; no Correlator supports it.
   bool own_lefts = false;
 
   constexpr bool operator==(const Problem&) const = default;

@@ -41,15 +41,15 @@ XCORR_API Result<std::vector<Device>> open_devices(Backend backend);
 /// thread that calls the library and has no context of its own. Does nothing on the CPU.
 XCORR_API Status make_current(const Device& device);
 
-/// The device's primary CUDA context is current in the calling thread as long as this lives, then
-/// again what was before: for threads that others work in too. Does nothing on the CPU.
+/// Keeps the device's primary CUDA context current in the calling thread while it lives, then
+/// restores the one before: for threads that others use, too. Does nothing on the CPU.
 class XCORR_API CurrentDevice {
  public:
   explicit CurrentDevice(const Device& device);
   CurrentDevice(const CurrentDevice&) = delete;
   ~CurrentDevice();
 
-  /// Whether it is. Errors: out_of_memory, device_error.
+  /// Whether that succeeded. Errors: out_of_memory, device_error.
   const Status& status() const { return status_; }
 
  private:
@@ -57,16 +57,16 @@ class XCORR_API CurrentDevice {
   bool pushed_ = false;
 };
 
-/// Limits the threads on which the CPU backend works in this process, the calling one included:
-/// work that begins later uses at most so many. 0, the default: one for each core that the process
-/// may use. Errors: invalid_argument for a negative count.
+/// Limits the threads of the CPU backend in this process, the calling one included, for work that
+/// begins later. 0, the default: one for each core that the process may use. Errors:
+/// invalid_argument for a negative count.
 XCORR_API Status set_max_threads(int count);
 XCORR_API int max_threads();
 
 /// Host memory from which the device copies fast and concurrently with other work (pinned, for
 /// CUDA). Errors: out_of_memory, device_error.
 XCORR_API Result<void*> allocate_host(const Device& device, std::size_t bytes);
-/// Call it with the CUDA context current in which the memory was allocated.
+/// The CUDA context in which the memory was allocated must be current.
 XCORR_API void release_host(const Device& device, void* memory);
 
 /// A cudaStream_t as an opaque pointer; null is the default stream. Ignored on the CPU, where each

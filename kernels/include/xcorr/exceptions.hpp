@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The border between exceptions, which the standard library and TBB throw, and errors as values.
-// The library's functions let none pass; callers with borders of their own, such as callbacks for
-// C, may use it too.
+// Converts exceptions, which the standard library and TBB throw, to errors as values. No function
+// of the library lets an exception pass. Callers with boundaries of their own, such as callbacks
+// from C, may use it, too.
 #pragma once
 
 #include <exception>

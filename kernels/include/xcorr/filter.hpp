@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Separable convolution of pictures: one set of horizontal weights, one of vertical ones. With
+// Separable convolution of images: one set of horizontal weights, one of vertical ones. With
 // Gaussian weights it is the prefilter of template matching.
 #pragma once
 
@@ -32,8 +32,8 @@ XCORR_API Result<AxisWeights> gaussian_weights(double sigma);
 
 /// What to compute. With w = across and v = down, the result at (x, y) is the convolution
 ///   r[y][x] = sum over (i, j) of v[j] w[i] f[y - j][x - i],
-/// |i| and |j| up to the radii, where pixels outside the picture are those of its nearest edge
-/// (OpenCV's BORDER_REPLICATE). The result has the pictures' type.
+/// |i| and |j| up to the radii, where pixels outside the image are those of its nearest edge
+/// (OpenCV's BORDER_REPLICATE). The result has the images' type.
 ///
 /// u8: the weights are rounded to multiples of 2^-11 in such a way that their sum stays the same
 /// (to within one rounding), and sums are exact integers: the result is sum + 1/2 rounded down,
@@ -41,19 +41,19 @@ XCORR_API Result<AxisWeights> gaussian_weights(double sigma);
 /// multiples are coarser. u16: the same, clamped to [0, 65535], in double, which holds the sums
 /// exactly as long as (sum |v|) (sum |w|) is below 2^15.
 ///
-/// Pictures have one size and one pitch, and lie at a constant stride.
+/// Images have one size and one pitch, and lie at a constant stride.
 struct FilterProblem {
   ElementType type = ElementType::u8;  ///< u8, u16, f32 or f64
   Size size;
   int count = 1;
   std::int64_t pitch = 0;   ///< bytes from row to row
-  std::int64_t stride = 0;  ///< bytes from one picture to the next
-  Rect region;              ///< the requested part of the result, inside the picture
+  std::int64_t stride = 0;  ///< bytes from one image to the next
+  Rect region;              ///< the requested part of the result, inside the image
   AxisWeights across, down;
-  ElementType sums = ElementType::f32;  ///< f32 pictures: the accumulator, f32 or f64
+  ElementType sums = ElementType::f32;  ///< f32 images: the accumulator, f32 or f64
 };
 
-/// Dense pictures, filtered completely, with the same horizontal and vertical weights.
+/// Dense images, filtered completely, with the same horizontal and vertical weights.
 constexpr FilterProblem dense_filter(ElementType type, Size size, const AxisWeights& weights) {
   const auto bytes = static_cast<std::int64_t>(size_of(type));
   return {.type = type,
@@ -84,7 +84,7 @@ class XCORR_API Filter {
   /// Enqueues the work on `stream`; neither allocates nor waits. `filtered`: dense matrices of
   /// region.size() elements. All three pointers are in the device's memory, do not overlap, are
   /// owned by the caller and must stay valid until the stream has done this work.
-  Status run(const void* pictures, void* filtered, void* workspace, Stream stream = {});
+  Status run(const void* images, void* filtered, void* workspace, Stream stream = {});
 
  private:
   struct Impl;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Targets: what templates find, followed from frame to frame. A Follower computes nothing of
-// pixels: it says where to search the next frame and takes the peaks found there, or the sights of
-// filters, and decides which of them is which target, whether that is sure enough to be reported,
-// and when a target is lost, found again or gone. docs/tracking.md has the rules.
+// Targets: what templates find, followed from frame to frame. A Follower never touches pixels. It
+// says where to search the next frame and takes the peaks found there, or the detections of
+// filters. It decides which of them belongs to which target, whether that is certain enough to be
+// reported, and when a target is lost, found again or gone. docs/tracking.md has the rules.
 //
 // A frame of an application's loop, with `matcher` for whole frames, `windows` for parts of them
 // (with the settings of search_for_tracks()) and, with FollowBy::filter, `filters`:
 //
 //   peaks: those of `matcher` if follower.whole_frame_due(),
 //          and those of `windows` around follower.expectations(n)
-//   places = follower.places_for_filters(n, peaks); filters.locate(frame, places, sights)
-//   follower.update(n, peaks, places, sights)
-//   filters.train(frame, follower.lessons()); filters.keep_only(follower.ids())
+//   places = follower.places_for_filters(n, peaks); filters.locate(frame, places, detections)
+//   follower.update(n, peaks, places, detections)
+//   filters.train(frame, follower.training_samples()); filters.keep_only(follower.ids())
 //   follower.targets(), follower.take_events()
 #pragma once
 
@@ -30,9 +30,9 @@
 
 namespace xcorr {
 
-/// What finds a target in the frames after the one in which its template found it.
+/// What follows a target, after its template has found it first.
 enum class FollowBy {
-  automatic,  ///< that of the next two which suits what is searched, see follow_by()
+  automatic,  ///< one of the next two, see follow_by()
   template_,
   filter,
 };
@@ -49,19 +49,18 @@ struct TrackSettings {
   double turn = 15;             ///< degrees that a target turns in a frame; 0: no limit
   double growth = 0.1;          ///< and by which share it grows or shrinks; 0: no limit
   double update = 0.1;          ///< the weight of the matched patch when it is blended in, 0 to 1
-  double update_score = 0.6;    ///< the least closeness (see Peak) for that
+  double update_score = 0.6;    ///< the least similarity (see Peak) for that
 
   bool operator==(const TrackSettings&) const = default;
   bool by_filter() const { return enabled && by == FollowBy::filter; }
   bool updates() const { return enabled && update > 0 && by != FollowBy::filter; }
 };
 
-/// What targets are followed by: template_ or filter. Where poses are asked for, templates tell
-/// them more exactly, and for more than four targets of a template filters take longer than the
-/// rest of a frame.
+/// The effective choice: template_ or filter. With poses templates are more exact; for more than
+/// four targets of a template filters take longer than the rest of a frame.
 XCORR_API FollowBy follow_by(const TrackSettings& tracking, const MatchSettings& match);
 
-/// What filters have to find of targets: their angles where angles are searched.
+/// The settings of filters: angles are estimated where angles are searched.
 XCORR_API TrackerSettings filters_for(const MatchSettings& match);
 
 enum class TrackState {
@@ -82,19 +81,19 @@ struct Target {
   double confidence = 0;  ///< that the place is right, 0 to 1; 0 when lost
 };
 
-/// What becomes of targets. All that entered and are not there any more have left or were dropped.
+/// Changes of a target's state. Each target that entered leaves or is dropped in the end.
 enum class TrackEvent {
   entered,  ///< a new one was confirmed
   left,     ///< it ended: it went over an edge of what is searched
   lost,     ///< it was missed for min_frames_for_lost frames
   found,    ///< and is there again
-  dropped,  ///< it ended otherwise: missed for forget_after frames, or by what was set
+  dropped,  ///< it ended otherwise: missed for forget_after frames, or by a change of settings
 };
 
 inline constexpr int track_events = 5;
 XCORR_API const char* name_of(TrackEvent event);
 
-/// A target of a template that is not there any more has this index.
+/// The index of a target whose template has been removed.
 inline constexpr auto no_template = std::numeric_limits<std::uint32_t>::max();
 
 struct TargetEvent {
@@ -111,12 +110,12 @@ struct TemplatePlace {
   int frames = 1;    ///< so many frames ago
 };
 
-/// How to search for peaks, so that targets can be told from what looks like them: for more of them
-/// than there are targets, and for worse ones.
+/// Settings of the search for tracks: more peaks than there are targets, and weaker ones, so that
+/// targets can be distinguished from what looks like them.
 XCORR_API MatchSettings search_for_tracks(const MatchSettings& match);
 
-/// Works the same with any device, and copies are independent. Frames are numbered by the caller,
-/// ever higher; those that are not analysed may be left out.
+/// Independent of the device; copies are independent, too. The caller numbers the frames in
+/// ascending order and may skip frames.
 class XCORR_API Follower {
  public:
   Follower();
@@ -126,9 +125,9 @@ class XCORR_API Follower {
   Follower& operator=(Follower&&) noexcept;
   ~Follower();
 
-  /// To be called before all else. Targets go on unless what follows them changes. `match`: what
-  /// search_for_tracks() was given; `area`: what is searched of the frame; `zero_window_scores`:
-  /// what a window of zeros scores, for each template.
+  /// Must be called first. Targets continue unless FollowBy changes. `match`: the argument of
+  /// search_for_tracks(); `area`: the search region of whole frames; `zero_window_scores`: the
+  /// score of a window of zeros, for each template.
   void configure(const TrackSettings& settings, const MatchSettings& match, const Rect& area,
                  std::vector<double> zero_window_scores);
 
@@ -136,48 +135,49 @@ class XCORR_API Follower {
   /// new: such a template keeps its targets.
   void replace_templates(std::span<const std::optional<std::size_t>> origins);
 
-  /// All targets end.
+  /// Ends all targets.
   void end();
-  /// All that filters follow.
+  /// Ends all targets that filters follow.
   void end_of_filters();
 
   /// The stream has a gap before the next frame.
   void interrupt();
 
   bool whole_frame_due() const;
-  /// Around which places to search besides.
+  /// The places around which to search as well.
   std::vector<TemplatePlace> expectations(std::uint64_t frame) const;
 
-  /// With filters: where each target's is to look for it. `peaks`: of the whole frame, if that was
-  /// due.
+  /// With filters: where each target's filter should search. `peaks`: of the whole frame, if that
+  /// was due.
   std::vector<TargetBox> places_for_filters(std::uint64_t frame, std::vector<Peak> peaks) const;
 
   /// Takes the peaks of a frame: those of the windows and, if it was due, those of the whole frame.
-  /// The same place may be among them several times. `places`, `sights`: with filters, where these
-  /// were to look, and what they have found there.
+  /// A place may occur several times. `places`, `filter_detections`: with filters, where they
+  /// searched and what they found.
   void update(std::uint64_t frame, std::vector<Peak> peaks, std::span<const TargetBox> places = {},
-              std::span<const Sight> sights = {});
+              std::span<const FilterDetection> filter_detections = {});
 
-  /// With filters: what they are to learn of the frame of the last update(), and the ids of all
-  /// targets, which are the only ones to keep.
-  std::vector<TargetBox> lessons() const;
+  /// With filters: the training samples in the frame of the last update(), and the ids of the
+  /// targets whose filters must be kept.
+  std::vector<TargetBox> training_samples() const;
   std::vector<std::uint64_t> ids() const;
 
-  /// Where in the frame of the last update() templates saw, for the first time, what may be targets
-  /// that were lost; `seen` is its peak. If that is nothing like what a target was at first, it can
-  /// be refused.
+  /// Places in the frame of the last update() where templates have seen, for the first time, what
+  /// may be lost targets; `seen` is the peak. Refuse a place that does not resemble the target as
+  /// it was at first.
   std::vector<TemplatePlace> found_again() const;
   void refuse(const TemplatePlace& place);
 
-  /// Where in the frame of the last update() templates may be blended: for each, its best tracked
-  /// target, if that matches well and nothing else does nearly as well; `seen` is its peak.
+  /// Places in the frame of the last update() from which templates may be blended: for each
+  /// template its best tracked target, if that matches well and nothing else nearly as well; `seen`
+  /// is the peak.
   std::vector<TemplatePlace> template_updates() const;
 
-  /// What has become of targets since the last call.
+  /// The events since the last call.
   std::vector<TargetEvent> take_events();
 
-  /// Templates in order. Within a template, targets detected in this frame come first, best first;
-  /// the others have the score of a window of zeros.
+  /// In the order of templates. Within a template the targets detected in this frame come first,
+  /// best first. The others have the score of a window of zeros.
   std::vector<Target> targets() const;
 
  private:

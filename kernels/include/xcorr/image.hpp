@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Functions for pictures in host memory, before they become templates.
+// Functions for images in host memory, before they become templates.
 #pragma once
 
 #include <xcorr/export.hpp>
@@ -8,8 +8,8 @@
 
 namespace xcorr {
 
-/// True when all its pixels are equal: such a template has no variance and cannot match by the
-/// ccoeff methods. `view` is in host memory.
+/// Whether all pixels are equal: such a template has no variance and cannot match by the ccoeff
+/// methods. `view` is in host memory.
 XCORR_API bool is_flat(const MatrixView& view);
 
 /// Writes the luma of u8 pixels of any layout, row by row, `pitch` bytes apart. Both are in host

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A template that adapts to what it finds: its pixels live on the device and are blended there with
-// parts of frames. All matchers that share it use its latest state; each updates, also on the
-// device, what it derived from the template if that changed since its last use.
+// A template that adapts to its matches: its pixels stay on the device and are blended there with
+// parts of frames. All matchers that share it use its latest state. Each updates its derived data,
+// on the device, if the template has changed since the last use.
 #pragma once
 
 #include <cstdint>
@@ -35,22 +35,22 @@ class XCORR_API LiveTemplate {
   ///
   /// Neither allocates nor waits, with the exceptions of Matcher::enqueue(). A frame in device
   /// memory or in memory from allocate_host() must stay valid until wait() has returned. Must not
-  /// be called while a frame is enqueued with a matcher that uses this template. On a stream of the
-  /// caller's, matchers may use the template on that stream at once. Errors:
+  /// be called while a frame is enqueued with a matcher that uses this template. After a blend on
+  /// the caller's stream matchers may use the template on that stream at once. Errors:
   /// invalid_argument (another type, a part that is not wholly inside the frame, a weight outside
   /// [0, 1]), which leaves the template unchanged; device_error.
   Status blend(const MatrixView& frame, int x, int y, double weight, Stream stream = {});
 
-  /// Enqueues cutting out of a frame what lies at a pose as the template lies in itself: upright
-  /// and of the template's size, which is blended as a frame of its own, blend(patch, 0, 0, ...).
-  /// The pose's width and height mean nothing, its scale is 0.1 to 10. Read by cubic convolution
-  /// (Keys 1981, a = -1/2), where a pixel covers several of the frame as the mean of some places in
-  /// it; at quarter turns at the template's own size and whole pixels that is the frame's pixels.
+  /// Enqueues cutting the part at a pose out of a frame, upright and of the template's size, for
+  /// blend(patch, 0, 0, ...). The pose's width and height are ignored; its scale is 0.1 to 10.
+  /// Pixels are interpolated by cubic convolution (Keys 1981, a = -1/2); a pixel that covers
+  /// several of the frame is the mean of several samples. At multiples of 90 degrees, scale 1 and
+  /// whole pixels the result is the frame's pixels.
   ///
-  /// What is returned lies in device memory, valid until the next call, and is there when wait()
-  /// has returned or for what is enqueued on the same stream. The frame is as for blend(). The
-  /// first cut of some extent allocates. Errors: invalid_argument (a pose that is not finite, or at
-  /// which a pixel of the template lies outside the frame); out_of_memory, device_error.
+  /// The result lies in device memory and is valid until the next call. It is complete when wait()
+  /// has returned, or for work enqueued on the same stream. The frame is as for blend(). The first
+  /// cut of some extent allocates. Errors: invalid_argument (a pose that is not finite, or at which
+  /// a pixel of the template lies outside the frame); out_of_memory, device_error.
   Result<MatrixView> cut(const MatrixView& frame, const Pose& pose, Stream stream = {});
 
   /// Waits for the last blend or cut, after which matchers may be used again.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The match methods: OpenCV's names and formulas. A new method is a row here, its formula in
-// stages/score.hpp, and its plain definition in tests/oracle/reference_methods.hpp.
+// stages/match/score.hpp, and its plain definition in tests/oracle/reference_methods.hpp.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace xcorr {
 
-/// With f = the window of the frame, t = the template, n = their number of pixels, and f', t' = the
-/// same less their mean (ccoeff-normed is zero-normalised cross-correlation, ZNCC; ccorr-normed is
-/// NCC):
+/// f is the template window of the frame, t the template, n their number of pixels; f' and t' are f
+/// and t less their means (ccoeff-normed is zero-normalised cross-correlation, ZNCC; ccorr-normed
+/// is NCC):
 enum class Method : std::uint8_t {
   sqdiff,
   sqdiff_normed,
@@ -21,7 +21,7 @@ enum class Method : std::uint8_t {
   ccoeff_normed,
 };
 
-/// Whether a match has the template's contrast, bright where that is bright, or the opposite one.
+/// Whether a match has the contrast of the template or the opposite one.
 enum class Polarity : std::uint8_t {
   same,
   inverted,

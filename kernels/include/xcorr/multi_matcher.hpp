@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Template matching on several devices at once, for banks that keep one of them busy.
+// Template matching on several devices at once, for banks that keep a single device busy.
 #pragma once
 
 #include <memory>
@@ -13,13 +13,14 @@
 
 namespace xcorr {
 
-/// A Matcher over several devices: the templates are shared out by their pixels, each device gets
-/// the frame once, and the peaks are merged. For u8 they are those of one Matcher bit for bit; for
-/// f32 as far as kernels agree, since which is chosen depends on the number of templates.
+/// A Matcher over several devices. The templates are balanced over the devices by their pixels,
+/// each device gets the frame once, and the peaks are merged. For u8 they equal those of one
+/// Matcher bit for bit; for f32 only as far as kernels agree, since the choice of kernel depends on
+/// the number of templates.
 ///
 /// The first device works in the calling thread and the CUDA context that is current there, as a
-/// Matcher does, each other one in a thread of its own and in its primary context. With one device
-/// this is a Matcher and nothing else. Not for use by several threads at once.
+/// Matcher does, every other one in its own thread and its primary context. With one device this is
+/// just a Matcher. Not for use by several threads at once.
 class XCORR_API MultiMatcher {
  public:
   /// Errors: invalid_argument for no devices and for a GPU that is named twice; device_error.
@@ -28,10 +29,10 @@ class XCORR_API MultiMatcher {
   MultiMatcher& operator=(MultiMatcher&&) noexcept;
   ~MultiMatcher();
 
-  /// As Matcher::set_templates(). Where memory runs out there are no templates afterwards.
+  /// As Matcher::set_templates(). After out_of_memory there are no templates.
   Status set_templates(std::span<const MatrixView> templates,
                        std::span<const MatrixView> masks = {});
-  /// Live templates are of the first device, which searches all of them; the others idle.
+  /// Live templates belong to the first device, which searches all of them; the others are idle.
   Status set_templates(std::span<const std::shared_ptr<const LiveTemplate>> templates,
                        std::span<const MatrixView> masks = {});
 
@@ -39,8 +40,8 @@ class XCORR_API MultiMatcher {
   /// disturbs what another measures. After an error it must succeed before the next frame.
   Status prepare(ElementType type, Size frame, const MatchSettings& settings);
 
-  /// As Matcher::enqueue() and collect(). A frame in device memory is best the first device's: the
-  /// others copy it from there.
+  /// As Matcher::enqueue() and collect(). A frame in device memory should be in that of the first
+  /// device; the others copy it from there.
   Status enqueue(const MatrixView& frame);
   Status collect(std::vector<Peak>& peaks);
 

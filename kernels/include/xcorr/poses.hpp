@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Poses: how templates may be turned and scaled in a frame.
+// Poses: rotations and scales of templates in a frame.
 //
 // Angles are in degrees, counter-clockwise as seen. A pixel's centre has whole coordinates: the
 // centre of an upright template at x is x + (width - 1) / 2, and its left edge x - 1/2. A pose
-// turns and scales round the centre.
+// rotates and scales about the centre.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace xcorr {
 
-/// How a template lies in a frame.
+/// Position, rotation and scale of a template in a frame.
 struct Pose {
   double center_x = 0, center_y = 0;  ///< of the template, in pixels of the frame
   double angle = 0;                   ///< degrees, -180 to 180
@@ -26,29 +26,29 @@ struct Corner {
   double x, y;
 };
 
-/// The template's upper left, upper right, lower right and lower left one, as it lies in the frame.
+/// The template's upper left, upper right, lower right and lower left corner in the frame.
 XCORR_API std::array<Corner, 4> corners_of(const Pose& pose);
 
 /// Poses near one.
 struct PoseVicinity {
-  double angle = 0, turn = 0;  ///< degrees; up to `turn` either way
+  double angle = 0, turn = 0;  ///< degrees; up to `warp_template` either way
   /// From scale / (1 + growth) to scale * (1 + growth).
   double scale = 1, growth = 0;
 
   bool operator==(const PoseVicinity&) const = default;
 };
 
-/// The poses that are searched. The default is none but the upright one at the template's own size.
+/// The poses to search. The default is the upright template at its own size only.
 struct PoseRange {
   double angle_start = 0;   ///< the first angle, -360 to 360
   double angle_extent = 0;  ///< from the first to the last, 0 to 360; 0: only the first one
-  /// From one angle to the next in the last pass of a search; refinement comes after. 0: so that
-  /// the template's rim moves by a pixel. Passes before take longer steps, so long that nothing
+  /// The step between angles in the last pass of a search, before refinement. 0: such that the
+  /// template's rim moves by one pixel. Passes before take longer steps, so long that nothing
   /// between is missed; a step that is longer than these is taken as it is in all of them.
   double angle_step = 0;
   double scale_min = 1, scale_max = 1;  ///< 0.1 to 10; in either order
-  /// From one scale to the next in the last pass, as a share of the scale. 0: so that the
-  /// template's rim moves by a pixel. The same holds for long ones.
+  /// The step between scales in the last pass, as a share of the scale. 0: such that the template's
+  /// rim moves by one pixel. The same holds for long ones.
   double scale_step = 0;
 
   /// How often frame and template are halved for the first pass of a search, 0 to 8, and not so
@@ -59,20 +59,20 @@ struct PoseRange {
   /// smallest.
   int pyramid_levels = -1;
 
-  /// All poses are searched at full size, in one pass, whatever the levels: nothing is missed that
-  /// a coarse look would.
+  /// All poses are searched at full size in one pass, and the levels are ignored: nothing is missed
+  /// that a coarse search could miss.
   bool exhaustive = false;
 
-  /// The share of the smaller one's area that two peaks of a template may have in common, 0 to 1;
-  /// with MatchSettings::best_template two peaks of different ones too, whatever the poses.
+  /// The largest overlap of two peaks of a template, as a share of the smaller one's area, 0 to 1.
+  /// With MatchSettings::best_template it also holds between templates, with and without poses.
   double max_overlap = 0.5;
 
-  /// Of all these poses a search begins with those that are near this one, and with the nearest
-  /// in any case. For another vicinity nothing is prepared anew, so each frame may have its own.
+  /// A search starts only with the poses near this one, at least with the nearest. Another vicinity
+  /// needs no preparation, so each frame may have its own.
   std::optional<PoseVicinity> vicinity;
 
   bool operator==(const PoseRange&) const = default;
-  /// Whether there are any but the upright one.
+  /// Whether there is any but the upright one.
   bool any() const {
     return angle_start != 0 || angle_extent != 0 || scale_min != 1 || scale_max != 1;
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Filters that learn: each follows one target from frame to frame, finds it where it has changed
-// and says how large it is now. A linear correlation filter over channels of gradients, which knows
-// the target's surroundings as what it must not answer to; docs/tracking.md has its formulas. It
-// looks around a place only: what finds a target that may be anywhere is the Matcher.
+// Correlation filters that learn. Each follows one target from frame to frame, finds it although it
+// changes, and estimates its size. It is a linear filter over channels of gradients, trained not to
+// respond to the target's surroundings; docs/tracking.md has the formulas. It searches near a place
+// only. To find a target anywhere, use a Matcher.
 #pragma once
 
 #include <cstdint>
@@ -17,66 +17,65 @@
 
 namespace xcorr {
 
-/// Pixels; of the frame's pixels the first one's corner is (0, 0).
+/// In pixels; (0, 0) is the corner of the frame's first pixel.
 struct Box {
   double x = 0, y = 0, width = 0, height = 0;
 };
 
-/// A target by the number that the caller gives it, and where it is or was.
+/// The caller's number of a target, and where it is or was.
 struct TargetBox {
   std::uint64_t target;
   Box box;           ///< as if it were upright
-  double angle = 0;  ///< by how much it is turned round its box's middle, see TrackerSettings
+  double angle = 0;  ///< rotation about the middle of the box, see TrackerSettings
 };
 
 struct TrackerSettings {
-  /// Whether targets turn. They are then looked for at angles near the last one, too, which takes
-  /// 5/3 of the time and more. Angles are in degrees, counter-clockwise as seen.
+  /// Whether targets rotate. Angles near the last one are then searched, too, which takes at least
+  /// 5/3 of the time. Angles are in degrees, counter-clockwise as seen.
   bool turns = false;
 
   bool operator==(const TrackerSettings&) const = default;
 };
 
-struct Sight {
-  Box box;  ///< with the proportions in which the target was shown first
-  /// What the part of the filter that lies on the target answers there: nearly 1 where all is as it
-  /// was taught, about 0 elsewhere.
+struct FilterDetection {
+  Box box;  ///< with the proportions of the target's first box
+  /// The response of the part of the filter on the target: nearly 1 where the target looks as
+  /// trained, about 0 elsewhere.
   double response = 0;
-  /// The peak-to-sidelobe ratio of these answers: by how many of their standard deviations that is
-  /// above the ones around; 0 where all are the same.
-  double sharpness = 0;
-  double angle = 0;  ///< by how much it is turned now; 0 unless targets turn
+  /// The peak-to-sidelobe ratio of the response: by how many standard deviations it is above the
+  /// values around it; 0 if all are equal.
+  double psr = 0;
+  double angle = 0;  ///< the present rotation; 0 unless targets rotate
 };
 
 /// The filters of any number of targets. Not for use by several threads at once.
 class XCORR_API Tracker {
  public:
-  /// The filters are kept and computed on the device, a megabyte or less each. Of frames in its
-  /// memory nothing is copied. Backends give nearly the same sights: their sums are in single
-  /// precision. Errors: out_of_memory, device_error.
+  /// The filters stay on the device, a megabyte or less each. Frames in its memory are not copied.
+  /// Backends differ slightly, since sums are in single precision. Errors: out_of_memory,
+  /// device_error.
   static Result<Tracker> create(const Device& device, const TrackerSettings& settings = {});
   Tracker(Tracker&&) noexcept;
   Tracker& operator=(Tracker&&) noexcept;
   ~Tracker();
 
-  /// Teaches the filters what their targets look like in this frame, which is of u8, of any
-  /// PixelLayout, in host or device memory. A target that is new gets a filter; for others the
-  /// box's height and proportions don't count, only its area. Boxes may be partly outside the
-  /// frame, whose edge pixels are then repeated. A target without any texture is learnt as one that
-  /// is found nowhere. Errors: invalid_argument for a box that does not overlap the frame, is
-  /// smaller than a pixel or larger than the frame in both directions, or is not finite, as for an
-  /// angle that is not, and for a target that is there twice; no filter is changed then.
-  /// out_of_memory, device_error.
+  /// Trains the filters with their targets in this frame, which is of u8 with any PixelLayout, in
+  /// host or device memory. A new target gets a filter; for others only the area of the box counts.
+  /// Boxes may be partly outside the frame, whose edge pixels are then repeated. The filter of a
+  /// target without texture finds it nowhere. Errors: invalid_argument for a box that does not
+  /// overlap the frame, is smaller than a pixel or larger than the frame in both directions, or is
+  /// not finite, as for an angle that is not, and for a target that is there twice; no filter is
+  /// changed then. out_of_memory, device_error.
   Status train(const MatrixView& frame, std::span<const TargetBox> targets);
 
-  /// Looks for each target around the middle of its box, half the size of its box beyond each of
-  /// its sides or a little more, at sizes near that of the box and, if targets turn, at angles up
-  /// to 5 degrees from its angle. Sights in the order of the targets. Errors: as of train(), and
-  /// for targets that have no filter.
+  /// Searches for each target around the middle of its box, up to half the box's size or a little
+  /// more beyond each side, at sizes near that of the box and, if targets rotate, at angles up to 5
+  /// degrees from its angle. The detections are in the order of the targets. Errors: as of train(),
+  /// and for targets that have no filter.
   Status locate(const MatrixView& frame, std::span<const TargetBox> targets,
-                std::vector<Sight>& sights) const;
+                std::vector<FilterDetection>& filter_detections) const;
 
-  /// Forgets all other targets.
+  /// Deletes the filters of all other targets.
   void keep_only(std::span<const std::uint64_t> targets);
 
  private:

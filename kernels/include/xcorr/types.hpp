@@ -85,7 +85,7 @@ struct Rect {
 
 enum class Memory : std::uint8_t { host, device };
 
-/// The layout of a pixel of an 8-bit picture in `bytes` bytes b, 1 to 4. Only its luma is matched,
+/// The layout of a pixel of an 8-bit image in `bytes` bytes b, 1 to 4. Only its luma is matched,
 ///   (sum of weights[i] * b[i] + 128) / 256, rounded down.
 /// The weights are 0 to 256 and add up to 256, so that gray is unchanged. By default a pixel is one
 /// byte, its luma.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Template matching in many windows of a frame, each searched for one template: what trackers do.
-// On a GPU windows of one size, for templates of one size and mask, are searched together, by one
-// launch a stage; their peaks are those that a Matcher for each of them would find.
+// Template matching in many search windows of a frame, each for one template, as trackers need it.
+// On a GPU windows of one size, for templates of one size and mask, are searched together, with one
+// launch per stage. Their peaks are those of a Matcher for each of them.
 #pragma once
 
 #include <memory>
@@ -28,24 +28,24 @@ class XCORR_API WindowMatcher {
   WindowMatcher& operator=(WindowMatcher&&) noexcept;
   ~WindowMatcher();
 
-  /// As of a Matcher. What is prepared for templates that do not change is kept where it can be.
+  /// As Matcher::set_templates(). What is prepared for unchanged templates is kept where possible.
   Status set_templates(std::span<const MatrixView> templates,
                        std::span<const MatrixView> masks = {});
   Status set_templates(std::span<const std::shared_ptr<const LiveTemplate>> templates,
                        std::span<const MatrixView> masks = {});
 
-  /// The frames and settings from now on, of which search_region, poses and best_template are of no
-  /// account. What a search takes is made by provide() or enqueue(). Errors: invalid_argument,
-  /// unsupported (no such kernel).
+  /// Sets the type and size of frames and the settings; search_region, poses and best_template are
+  /// ignored. provide() or enqueue() then allocate and plan. Errors: invalid_argument, unsupported
+  /// (no such kernel).
   Status prepare(ElementType type, Size frame, const MatchSettings& settings);
 
-  /// Allocates and plans what a search of these windows takes; a frame that is enqueued is lost.
+  /// Allocates and plans for a search of these windows. An enqueued frame is lost.
   /// Errors: as Matcher::prepare(), and invalid_argument for a template that does not exist.
   Status provide(std::span<const SearchWindow> windows);
 
   /// Enqueues the search of a frame's windows, as Matcher::enqueue(). It allocates and waits only
-  /// for more windows of a template and of a size than there have ever been, or other poses: for
-  /// windows of few sizes that is seldom. Errors: as provide() and Matcher::enqueue().
+  /// if a template has more windows of one size than ever before, or for other poses. With few
+  /// sizes of windows that is rare. Errors: as provide() and Matcher::enqueue().
   Status enqueue(const MatrixView& frame, std::span<const SearchWindow> windows,
                  Stream stream = {});
 

@@ -12,11 +12,11 @@ namespace xcorr {
 namespace {
 
 /// The pose undone: from a patch of that size to the frame, in its pixels.
-TurnMap map_of(const Pose& pose, Size size) {
+WarpMap map_of(const Pose& pose, Size size) {
   // Samples no more than about a pixel apart, as in PoseSteps::map().
   constexpr double farthest = 1.32;
   constexpr int most_log2_samples = 4;
-  TurnMap map{};
+  WarpMap map{};
   map.width = size.width;
   map.height = size.height;
   while (map.log2_samples < most_log2_samples &&
@@ -42,13 +42,13 @@ struct Span {
 };
 
 /// Whether all samples lie inside of the part: the farthest ones do.
-bool is_inside(const TurnMap& map, Size part, std::int64_t centre_u, std::int64_t centre_v) {
+bool is_inside(const WarpMap& map, Size part, std::int64_t centre_u, std::int64_t centre_v) {
   const std::int64_t across = (std::int64_t{map.width} << map.log2_samples) - 1;
   const std::int64_t down = (std::int64_t{map.height} << map.log2_samples) - 1;
   for (const std::int64_t x : {-across, across})
     for (const std::int64_t y : {-down, down})
-      if (!TurnedPlace(map.u_by_x * x + map.u_by_y * y + centre_u).inside(part.width) ||
-          !TurnedPlace(map.v_by_x * x + map.v_by_y * y + centre_v).inside(part.height))
+      if (!WarpedPlace(map.u_by_x * x + map.u_by_y * y + centre_u).inside(part.width) ||
+          !WarpedPlace(map.v_by_x * x + map.v_by_y * y + centre_v).inside(part.height))
         return false;
   return true;
 }
@@ -61,10 +61,10 @@ Result<PatchCutter> PatchCutter::make(const Device& device, ElementType type, Si
   made.type_ = type;
   made.size_ = size;
   const auto pixels = static_cast<std::size_t>(size.area());
-  if (Status s = made.map_.provide(device.backend, sizeof(TurnMap)); !s.ok()) return s;
+  if (Status s = made.map_.provide(device.backend, sizeof(WarpMap)); !s.ok()) return s;
   if (Status s = made.patch_.provide(device.backend, pixels * size_of(type)); !s.ok()) return s;
   if (Status s = made.mask_.provide(device.backend, pixels); !s.ok()) return s;
-  if (Status s = made.sums_.provide(device.backend, sizeof(TurnedSums)); !s.ok()) return s;
+  if (Status s = made.sums_.provide(device.backend, sizeof(WarpedTemplateSums)); !s.ok()) return s;
   return made;
 }
 
@@ -89,7 +89,7 @@ Result<MatrixView> PatchCutter::cut(const MatrixView& frame, const Pose& pose, S
         pose.center_y < frame.size.height))
     return outside;
 
-  const TurnMap map = map_of(pose, size_);
+  const WarpMap map = map_of(pose, size_);
   const double along = std::abs(map.u_by_x), across = std::abs(map.u_by_y);
   const double columns = (size_.width << map.log2_samples) - 1,
                rows = (size_.height << map.log2_samples) - 1;
@@ -97,20 +97,20 @@ Result<MatrixView> PatchCutter::cut(const MatrixView& frame, const Pose& pose, S
   const Span y(pose.center_y, std::ldexp(across * columns + along * rows, -24), frame.size.height);
   const Rect part{x.begin, y.begin, x.end - x.begin, y.end - y.begin};
   const auto fixed = [](double pixels) { return std::llround(std::ldexp(pixels, 24)); };
-  const stage::Turn::Problem problem{{part.size()},
-                                     {},
-                                     size_,
-                                     1,
-                                     fixed(pose.center_x - x.middle()),
-                                     fixed(pose.center_y - y.middle()),
-                                     type_};
-  const TurnedTemplate<std::uint8_t> centred(problem.pyramid, nullptr, nullptr, 0, problem.shift_u,
+  const stage::WarpTemplate::Problem problem{{part.size()},
+                                             {},
+                                             size_,
+                                             1,
+                                             fixed(pose.center_x - x.middle()),
+                                             fixed(pose.center_y - y.middle()),
+                                             type_};
+  const WarpedTemplate<std::uint8_t> centred(problem.pyramid, nullptr, nullptr, 0, problem.shift_u,
                                              problem.shift_v);
   if (!is_inside(map, part.size(), centred.centre_u, centred.centre_v)) return outside;
 
   if (Status s = provide(part.size()); !s.ok()) return s;
-  const Variant<stage::Turn>* turn = nullptr;
-  if (Status s = choose_into(turn, problem, device_); !s.ok()) return s;
+  const Variant<stage::WarpTemplate>* warp_template = nullptr;
+  if (Status s = choose_into(warp_template, problem, device_); !s.ok()) return s;
   const Runtime& device = runtime(device_.backend);
   const auto read = reader_.read(frame, part, stream);
   if (!read.ok()) return read.status();
@@ -125,15 +125,15 @@ Result<MatrixView> PatchCutter::cut(const MatrixView& frame, const Pose& pose, S
                              Memory::device, stream);
       !s.ok())
     return s;
-  if (Status s = turn->launch(problem, device_,
-                              {{nullptr, stream},
-                               part_.data(),
-                               nullptr,
-                               map_.as<TurnMap>(),
-                               patch_.data(),
-                               mask_.as<std::uint8_t>(),
-                               sums_.as<TurnedSums>()},
-                              nullptr);
+  if (Status s = warp_template->launch(problem, device_,
+                                       {{nullptr, stream},
+                                        part_.data(),
+                                        nullptr,
+                                        map_.as<WarpMap>(),
+                                        patch_.data(),
+                                        mask_.as<std::uint8_t>(),
+                                        sums_.as<WarpedTemplateSums>()},
+                                       nullptr);
       !s.ok())
     return s;
   return MatrixView{patch_.data(), type_, size_, size_.width * element(), Memory::device};

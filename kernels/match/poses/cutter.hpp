@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What lies in a frame at a pose, upright and of a template's size: the stage turn with the frame
-// in the template's place and the pose undone.
+// What lies in a frame at a pose, upright and of a template's size: the stage warp_template with
+// the frame in the template's place and the pose undone.
 #pragma once
 
 #include <xcorr/poses.hpp>
 
 #include "match/frame_reader.hpp"
-#include "stages/turn.hpp"
+#include "stages/poses/warp_template.hpp"
 
 namespace xcorr {
 

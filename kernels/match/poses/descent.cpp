@@ -33,7 +33,7 @@ PoseChoice choice_at(const PoseTemplate& templ, const MatchSettings& settings, i
                          std::max(settings.poses.scale_min, settings.poses.scale_max);
   PoseChoice choice;
   choice.most = most;
-  choice.least = PoseDescent::least_closeness(templ, settings.threshold, level);
+  choice.least = PoseDescent::least_similarity(templ, settings.threshold, level);
   // Within a quarter of the template, as long as the pose is nearly the same: a part that looks
   // alike at two angles is two candidates until full size tells.
   choice.near = std::max(twice_at(0.25 * smaller, level), 2.0);
@@ -47,9 +47,9 @@ PoseChoice choice_at(const PoseTemplate& templ, const MatchSettings& settings, i
 
 }  // namespace
 
-stage::Search::Enough PoseDescent::enough_at_full_size(const PoseTemplate& templ,
-                                                       const MatchSettings& settings) {
-  // A window that is not a candidate was suppressed by a better peak of its picture, or stands for
+stage::Search::PruningBound PoseDescent::pruning_bound_at_full_size(const PoseTemplate& templ,
+                                                                    const MatchSettings& settings) {
+  // A window that is not a candidate was suppressed by a better peak of its image, or stands for
   // nothing since a better candidate is near; and one that is may not count since a better one is
   // not far away. All that is `reach` at most, so what lies twice as far apart counts as so many
   // places, or better ones do.
@@ -84,7 +84,7 @@ Status PoseDescent::Step<Stage>::launch(const Device& device, typename Stage::Bu
   return variant->launch(problem, device, buffers, state.get());
 }
 
-double PoseDescent::least_closeness(const PoseTemplate& templ, double threshold, int level) {
+double PoseDescent::least_similarity(const PoseTemplate& templ, double threshold, int level) {
   return std::max(threshold - templ.slack(level), -1.0);
 }
 
@@ -107,58 +107,60 @@ Status PoseDescent::plan(const PoseTemplate& templ, const MatchPlan& top,
   const bool minimum = info(settings.method).minimum;
   most_ = most_candidates(settings.max_peaks);
   found_at_top_ = top.results();
-  const int pictures = static_cast<int>(top.slots().size());
+  const int images = static_cast<int>(top.slots().size());
   const PoseChoice first = choice_at(templ, settings, grid.top(), most_);
-  shortlist_.problem = {frames[grid.top()], pictures, grid.steps(), grid.top(), first};
-  gather_.problem = {minimum,    pictures, top.settings().max_peaks, grid.steps(),
-                     grid.top(), first,    settings.polarity};
+  select_candidates_.problem = {frames[grid.top()], images, grid.steps(), grid.top(), first};
+  collect_candidates_.problem = {minimum,    images, top.settings().max_peaks, grid.steps(),
+                                 grid.top(), first,  settings.polarity};
   for (int level = grid.top() - 1; level >= 0; --level) {
     const int most = std::max(most_ / 2, fewest_candidates(settings.max_peaks));
-    probes_.push_back(
+    local_rescores_.push_back(
         {{frames[level], 0, settings.method, templ.pyramid(), templ.masking(), grid.steps(), level,
           grid.most(level), most_, false, contrast_at(settings, level), templ.type()}});
-    sifts_.push_back({{minimum, grid.steps(), level, most_, choice_at(templ, settings, level, most),
-                       settings.polarity}});
+    prunings_.push_back({{minimum, grid.steps(), level, most_,
+                          choice_at(templ, settings, level, most), settings.polarity}});
     most_ = most;
   }
-  align_.problem = {frames[0],    0,
-                    templ.size(), {grid.turns(), grid.scales(), settings.polarity},
-                    most_,        templ.type()};
-  last_probe_.problem = {frames[0],
-                         0,
-                         settings.method,
-                         templ.pyramid(),
-                         templ.masking(),
-                         grid.steps(),
-                         0,
-                         stage::Probe::most_of(grid.most(PoseSteps::lowest), true),
-                         most_,
-                         true,
-                         contrast_at(settings, 0),
-                         templ.type()};
+  pose_refine_.problem = {frames[0],    0,
+                          templ.size(), {grid.turns(), grid.scales(), settings.polarity},
+                          most_,        templ.type()};
+  last_rescore_.problem = {frames[0],
+                           0,
+                           settings.method,
+                           templ.pyramid(),
+                           templ.masking(),
+                           grid.steps(),
+                           0,
+                           stage::LocalRescore::most_of(grid.most(PoseSteps::lowest), true),
+                           most_,
+                           true,
+                           contrast_at(settings, 0),
+                           templ.type()};
   return {};
 }
 
 Status PoseDescent::choose_all() {
-  if (Status s = found_at_top_.best ? shortlist_.choose(device_) : gather_.choose(device_); !s.ok())
+  if (Status s = found_at_top_.best ? select_candidates_.choose(device_)
+                                    : collect_candidates_.choose(device_);
+      !s.ok())
     return s;
-  for (auto& step : probes_)
+  for (auto& step : local_rescores_)
     if (Status s = step.choose(device_); !s.ok()) return s;
-  for (auto& step : sifts_)
+  for (auto& step : prunings_)
     if (Status s = step.choose(device_); !s.ok()) return s;
-  if (Status s = align_.choose(device_); !s.ok()) return s;
-  return last_probe_.choose(device_);
+  if (Status s = pose_refine_.choose(device_); !s.ok()) return s;
+  return last_rescore_.choose(device_);
 }
 
 Status PoseDescent::set_template(const PoseTemplate& templ, Stream stream) {
-  return align_.state ? align_.state->set_rights(templ.smoothed(), stream) : Status();
+  return pose_refine_.state ? pose_refine_.state->set_rights(templ.smoothed(), stream) : Status();
 }
 
 Status PoseDescent::allocate(const PoseTemplate& templ, std::span<const PoseIndex> poses,
                              const MatchPlan& top, Stream stream) {
   const Backend backend = device_.backend;
   const Runtime& r = runtime(backend);
-  std::vector<stage::Gather::Source> sources;
+  std::vector<stage::CollectCandidates::Source> sources;
   for (const auto& [index, size] : top.slots())
     sources.push_back({poses[index], size.width, size.height});
   const auto upload = [&](Block& block, const auto& values) {
@@ -168,43 +170,44 @@ Status PoseDescent::allocate(const PoseTemplate& templ, std::span<const PoseInde
   if (Status s = upload(angles_, templ.grid().angle_table()); !s.ok()) return s;
   if (Status s = upload(inverse_scales_, templ.grid().inverse_scales()); !s.ok()) return s;
   std::size_t tries = most_;
-  for (const auto& step : probes_)
+  for (const auto& step : local_rescores_)
     tries = std::max<std::size_t>(tries, std::size_t(step.problem.count) * step.problem.tries());
-  if (Status s = found_.provide(backend, tries * sizeof(ProbedPlace)); !s.ok()) return s;
-  if (Status s = starts_.provide(backend, gather_.problem.choice.most * sizeof(AlignedPose));
+  if (Status s = found_.provide(backend, tries * sizeof(RescoredPlace)); !s.ok()) return s;
+  if (Status s =
+          starts_.provide(backend, collect_candidates_.problem.choice.most * sizeof(RefinedPose));
       !s.ok())
     return s;
-  const std::size_t list = gather_.problem.choice.most * sizeof(PoseCandidate);
+  const std::size_t list = collect_candidates_.problem.choice.most * sizeof(PoseCandidate);
   for (Block& block : list_blocks_)
     if (Status s = block.provide(backend, list + sizeof(std::int32_t)); !s.ok()) return s;
   if (Status s = results_.provide(backend, result_bytes()); !s.ok()) return s;
   if (Status s = host_results_.provide(backend, result_bytes(), Memory::host); !s.ok()) return s;
-  for (std::size_t i = 0; i < sifts_.size(); ++i) {
+  for (std::size_t i = 0; i < prunings_.size(); ++i) {
     auto* candidates = list_blocks_[i % 2].as<PoseCandidate>();
-    lists_.push_back(
-        {candidates, reinterpret_cast<std::int32_t*>(candidates + gather_.problem.choice.most)});
+    lists_.push_back({candidates, reinterpret_cast<std::int32_t*>(
+                                      candidates + collect_candidates_.problem.choice.most)});
   }
   lists_.push_back(results_in(results_).list);
   return r.wait(stream);
 }
 
 std::size_t PoseDescent::result_bytes() const {
-  return most_ * (sizeof(PoseCandidate) + sizeof(Alignment) + sizeof(ProbedPlace)) +
+  return most_ * (sizeof(PoseCandidate) + sizeof(PoseRefinement) + sizeof(RescoredPlace)) +
          sizeof(std::int32_t);
 }
 
 PoseDescent::Results PoseDescent::results_in(const Block& block) const {
   auto* candidates = block.as<PoseCandidate>();
-  auto* alignments = reinterpret_cast<Alignment*>(candidates + most_);
-  auto* probed = reinterpret_cast<ProbedPlace*>(alignments + most_);
-  return {{candidates, reinterpret_cast<std::int32_t*>(probed + most_)}, alignments, probed};
+  auto* refinements = reinterpret_cast<PoseRefinement*>(candidates + most_);
+  auto* rescored = reinterpret_cast<RescoredPlace*>(refinements + most_);
+  return {{candidates, reinterpret_cast<std::int32_t*>(rescored + most_)}, refinements, rescored};
 }
 
 // ---- a frame --------------------------------------------------------------------------------
 
-stage::Probe::Buffers PoseDescent::probe_buffers(const PyramidLevel& frame,
-                                                 const PoseTemplate& templ,
-                                                 const List& list) const {
+stage::LocalRescore::Buffers PoseDescent::local_rescore_buffers(const PyramidLevel& frame,
+                                                                const PoseTemplate& templ,
+                                                                const List& list) const {
   return {{},
           frame.rows.data,
           templ.pixels(),
@@ -214,53 +217,53 @@ stage::Probe::Buffers PoseDescent::probe_buffers(const PyramidLevel& frame,
           list.candidates,
           list.count,
           nullptr,
-          found_.as<ProbedPlace>()};
+          found_.as<RescoredPlace>()};
 }
 
-Status PoseDescent::enqueue_gathering(const PoseTemplate& templ, double threshold, Stream stream) {
-  const double least = least_closeness(templ, threshold, templ.grid().top());
+Status PoseDescent::enqueue_collection(const PoseTemplate& templ, double threshold, Stream stream) {
+  const double least = least_similarity(templ, threshold, templ.grid().top());
   const auto& [peaks, peak_counts, best, searched] = found_at_top_;
-  const auto* sources = sources_.as<stage::Gather::Source>();
+  const auto* sources = sources_.as<stage::CollectCandidates::Source>();
   if (best) {
-    shortlist_.problem.choice.least = least;
-    stage::Shortlist::Buffers listed{
+    select_candidates_.problem.choice.least = least;
+    stage::SelectCandidates::Buffers listed{
         {}, best, searched, sources, lists_[0].candidates, lists_[0].count};
-    return shortlist_.launch(device_, listed, stream);
+    return select_candidates_.launch(device_, listed, stream);
   }
-  gather_.problem.choice.least = least;
-  stage::Gather::Buffers gathered{{},
-                                  peaks,
-                                  peak_counts,
-                                  sources,
-                                  lists_[0].candidates,
-                                  lists_[0].count,
-                                  starts_.as<AlignedPose>(),
-                                  angles_.as<AngleStep>(),
-                                  inverse_scales_.as<std::int32_t>()};
-  return gather_.launch(device_, gathered, stream);
+  collect_candidates_.problem.choice.least = least;
+  stage::CollectCandidates::Buffers collected{{},
+                                              peaks,
+                                              peak_counts,
+                                              sources,
+                                              lists_[0].candidates,
+                                              lists_[0].count,
+                                              starts_.as<RefinedPose>(),
+                                              angles_.as<AngleStep>(),
+                                              inverse_scales_.as<std::int32_t>()};
+  return collect_candidates_.launch(device_, collected, stream);
 }
 
 Status PoseDescent::enqueue_choices(const PoseTemplate& templ,
                                     std::span<const PyramidLevel> pyramid, double threshold,
                                     Stream stream) {
-  if (Status s = enqueue_gathering(templ, threshold, stream); !s.ok()) return s;
-  for (std::size_t i = 0; i < sifts_.size(); ++i) {
-    const int level = sifts_[i].problem.level;
+  if (Status s = enqueue_collection(templ, threshold, stream); !s.ok()) return s;
+  for (std::size_t i = 0; i < prunings_.size(); ++i) {
+    const int level = prunings_[i].problem.level;
     const PyramidLevel& frame = pyramid[level];
-    probes_[i].problem.pitch = frame.rows.pitch;
-    stage::Probe::Buffers probed = probe_buffers(frame, templ, lists_[i]);
-    if (Status s = probes_[i].launch(device_, probed, stream); !s.ok()) return s;
-    sifts_[i].problem.choice.least = least_closeness(templ, threshold, level);
-    stage::Sift::Buffers sifted{{},
-                                lists_[i].candidates,
-                                lists_[i].count,
-                                found_.as<ProbedPlace>(),
-                                angles_.as<AngleStep>(),
-                                inverse_scales_.as<std::int32_t>(),
-                                lists_[i + 1].candidates,
-                                lists_[i + 1].count,
-                                starts_.as<AlignedPose>()};
-    if (Status s = sifts_[i].launch(device_, sifted, stream); !s.ok()) return s;
+    local_rescores_[i].problem.pitch = frame.rows.pitch;
+    stage::LocalRescore::Buffers rescored = local_rescore_buffers(frame, templ, lists_[i]);
+    if (Status s = local_rescores_[i].launch(device_, rescored, stream); !s.ok()) return s;
+    prunings_[i].problem.choice.least = least_similarity(templ, threshold, level);
+    stage::PruneCandidates::Buffers pruned{{},
+                                           lists_[i].candidates,
+                                           lists_[i].count,
+                                           found_.as<RescoredPlace>(),
+                                           angles_.as<AngleStep>(),
+                                           inverse_scales_.as<std::int32_t>(),
+                                           lists_[i + 1].candidates,
+                                           lists_[i + 1].count,
+                                           starts_.as<RefinedPose>()};
+    if (Status s = prunings_[i].launch(device_, pruned, stream); !s.ok()) return s;
   }
   return {};
 }
@@ -272,15 +275,15 @@ Status PoseDescent::enqueue(const PoseTemplate& templ, std::span<const PyramidLe
   if (Status s = enqueue_choices(templ, pyramid, threshold, stream); !s.ok()) return s;
   const PyramidLevel& frame = pyramid[0];
   const Results results = results_in(results_);
-  align_.problem.pitch = frame.rows.pitch;
-  stage::Align::Buffers aligned{
-      {}, frame.rows.data, templ.smoothed(), starts_.as<AlignedPose>(), results.alignments};
-  if (Status s = align_.launch(device_, aligned, stream); !s.ok()) return s;
-  last_probe_.problem.pitch = frame.rows.pitch;
-  stage::Probe::Buffers probed = probe_buffers(frame, templ, results.list);
-  probed.alignments = results.alignments;
-  probed.found = results.probed;
-  if (Status s = last_probe_.launch(device_, probed, stream); !s.ok()) return s;
+  pose_refine_.problem.pitch = frame.rows.pitch;
+  stage::PoseRefine::Buffers refined{
+      {}, frame.rows.data, templ.smoothed(), starts_.as<RefinedPose>(), results.refinements};
+  if (Status s = pose_refine_.launch(device_, refined, stream); !s.ok()) return s;
+  last_rescore_.problem.pitch = frame.rows.pitch;
+  stage::LocalRescore::Buffers rescored = local_rescore_buffers(frame, templ, results.list);
+  rescored.refinements = results.refinements;
+  rescored.found = results.rescored;
+  if (Status s = last_rescore_.launch(device_, rescored, stream); !s.ok()) return s;
   return runtime(device_.backend)
       .copy(bytes_copy(host_results_.data(), results_.data(), result_bytes()), Memory::device,
             Memory::host, stream);
@@ -290,7 +293,7 @@ std::vector<PoseDescent::End> PoseDescent::ends() const {
   const Results results = results_in(host_results_);
   std::vector<End> ends;
   for (int i = 0; i < *results.list.count; ++i)
-    ends.push_back({results.list.candidates[i], results.alignments[i], results.probed[i]});
+    ends.push_back({results.list.candidates[i], results.refinements[i], results.rescored[i]});
   return ends;
 }
 

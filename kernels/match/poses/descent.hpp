@@ -9,8 +9,8 @@
 
 #include "match/plan.hpp"
 #include "match/poses/template.hpp"
-#include "stages/align.hpp"
-#include "stages/sift.hpp"
+#include "stages/poses/pose_refine.hpp"
+#include "stages/poses/prune_candidates.hpp"
 
 namespace xcorr {
 
@@ -25,11 +25,11 @@ class PoseDescent {
   /// What the descent of a frame ends with.
   struct End {
     PoseCandidate candidate;  ///< of level 0
-    Alignment alignment;
-    ProbedPlace probed;  ///< at the pose nearest to the aligned one
+    PoseRefinement refinement;
+    RescoredPlace rescored;  ///< at the pose nearest to the refined one
   };
 
-  /// The search's top level finds `top`'s peaks; a picture of it is the template at `poses`.
+  /// The search's top level finds `top`'s peaks; an image of it is the template at `poses`.
   /// `frames`: the sizes of the pyramid's levels.
   static Result<PoseDescent> make(const Device& device, const PoseTemplate& templ,
                                   const MatchPlan& top, std::span<const PoseIndex> poses,
@@ -39,13 +39,13 @@ class PoseDescent {
   /// A level above full size has less contrast, so none is asked for there.
   static ContrastRule contrast_at(const MatchSettings& settings, int level);
 
-  /// Which peaks of the pictures are enough for what is found to be the same, where full size is
+  /// Which peaks of the images are enough for what is found to be the same, where full size is
   /// searched.
-  static stage::Search::Enough enough_at_full_size(const PoseTemplate& templ,
-                                                   const MatchSettings& settings);
+  static stage::Search::PruningBound pruning_bound_at_full_size(const PoseTemplate& templ,
+                                                                const MatchSettings& settings);
 
   /// Lower ones are no candidates, at that level.
-  static double least_closeness(const PoseTemplate& templ, double threshold, int level);
+  static double least_similarity(const PoseTemplate& templ, double threshold, int level);
 
   /// Enqueues all of it, behind the top's search. The template is the one of make().
   Status enqueue(const PoseTemplate& templ, std::span<const PyramidLevel> pyramid, double threshold,
@@ -73,8 +73,8 @@ class PoseDescent {
   /// Of the last choice and what follows: copied to the host as a whole.
   struct Results {
     List list;
-    Alignment* alignments;
-    ProbedPlace* probed;
+    PoseRefinement* refinements;
+    RescoredPlace* rescored;
   };
 
   Status plan(const PoseTemplate& templ, const MatchPlan& top, std::span<const Size> frames,
@@ -84,28 +84,29 @@ class PoseDescent {
   Status choose_all();
   /// Enqueues what steps need of the template.
   Status set_template(const PoseTemplate& templ, Stream stream);
-  stage::Probe::Buffers probe_buffers(const PyramidLevel& frame, const PoseTemplate& templ,
-                                      const List& list) const;
+  stage::LocalRescore::Buffers local_rescore_buffers(const PyramidLevel& frame,
+                                                     const PoseTemplate& templ,
+                                                     const List& list) const;
   /// The first list.
-  Status enqueue_gathering(const PoseTemplate& templ, double threshold, Stream stream);
+  Status enqueue_collection(const PoseTemplate& templ, double threshold, Stream stream);
   Status enqueue_choices(const PoseTemplate& templ, std::span<const PyramidLevel> pyramid,
                          double threshold, Stream stream);
   std::size_t result_bytes() const;
   Results results_in(const Block& block) const;
 
   Device device_;
-  /// One of the two makes the first list: of a survey of the top level, or of its peaks.
-  Step<stage::Shortlist> shortlist_;
-  Step<stage::Gather> gather_;
+  /// One of the two makes the first list: of a coarse search of the top level, or of its peaks.
+  Step<stage::SelectCandidates> select_candidates_;
+  Step<stage::CollectCandidates> collect_candidates_;
   /// From the level below the top to level 0, where there are several.
-  std::vector<Step<stage::Probe>> probes_;
-  std::vector<Step<stage::Sift>> sifts_;
-  Step<stage::Align> align_;
-  Step<stage::Probe> last_probe_;
+  std::vector<Step<stage::LocalRescore>> local_rescores_;
+  std::vector<Step<stage::PruneCandidates>> prunings_;
+  Step<stage::PoseRefine> pose_refine_;
+  Step<stage::LocalRescore> last_rescore_;
   int most_ = 1;  ///< candidates at the end
   TemplateResults found_at_top_ = {};
   Block sources_, angles_, inverse_scales_, found_, starts_, list_blocks_[2];
-  std::vector<List> lists_;  ///< of gather_ and each of sifts_
+  std::vector<List> lists_;  ///< of collect_candidates_ and each of prunings_
   Block results_, host_results_;
 };
 

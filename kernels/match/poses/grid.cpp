@@ -97,7 +97,7 @@ double PoseGrid::scale(int level, PoseIndex pose) const {
 
 bool PoseGrid::is_all_round() const { return angle_extent_ >= 2 * std::numbers::pi - 1e-9; }
 
-bool PoseGrid::contains(const AlignedPose& pose) const {
+bool PoseGrid::contains(const RefinedPose& pose) const {
   constexpr double rounding = 1e-6;
   const double angle = std::atan2(pose.sine, pose.cosine);
   return std::abs(std::remainder(angle_in_range(angle) - angle, 2 * std::numbers::pi)) < rounding &&

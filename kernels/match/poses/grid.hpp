@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The angles and scales of a range that are searched at each level, see stages/pose_steps.hpp.
+// The angles and scales of a range that are searched at each level, see
+// stages/poses/pose_steps.hpp.
 #pragma once
 
 #include <cmath>
@@ -8,8 +9,8 @@
 
 #include <xcorr/poses.hpp>
 
-#include "stages/align.hpp"
-#include "stages/pose_steps.hpp"
+#include "stages/poses/pose_refine.hpp"
+#include "stages/poses/pose_steps.hpp"
 
 namespace xcorr {
 
@@ -17,7 +18,7 @@ class PoseGrid {
  public:
   PoseGrid() = default;
   /// \param extent  the template's, in its pixels, of what counts
-  /// \param round   what counts is a disc: its pictures have the same size at all angles
+  /// \param round   what counts is a disc: its images have the same size at all angles
   /// \param diameter  of the circle round the centre that holds what counts; 0: not known
   /// \param top     the highest level, with the fewest poses
   /// \param halvings  of the template's pyramid
@@ -32,15 +33,15 @@ class PoseGrid {
   double angle_step(int level) const;
   double scale_step(int level) const;
   /// Whether it is in the range that was asked for, but for rounding.
-  bool contains(const AlignedPose& pose) const;
+  bool contains(const RefinedPose& pose) const;
   /// The nearest ones of that range: radians, and a scale.
   double angle_in_range(double angle) const;
   double scale_in_range(double scale) const;
   bool turns() const { return steps_.turns; }
   bool scales() const { return steps_.grows; }
 
-  TurnMap map(int level, PoseIndex pose) const { return steps_.map(level, pose, tables()); }
-  /// No picture of the level is larger.
+  WarpMap map(int level, PoseIndex pose) const { return steps_.map(level, pose, tables()); }
+  /// No image of the level is larger.
   Size most(int level) const { return steps_.most(level, tables()); }
 
   const PoseSteps& steps() const { return steps_; }

@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "match/poses/template.hpp"
-#include "stages/score.hpp"
+#include "stages/match/score.hpp"
 
 namespace xcorr {
 namespace {
 
-/// What pictures of the top level must have to show the template: at the middle of the scales as
+/// What images of the top level must have to show the template: at the middle of the scales as
 /// many pixels as a square of 12 has, at the least scale some along the shorter side, and a
 /// likeness of what they look like half a pixel away, since matches lie between pixels.
 constexpr double least_area = 12 * 12;
@@ -22,22 +22,22 @@ constexpr double least_likeness = 0.35;
 /// Pixels along the shorter side of the smallest frame.
 constexpr int least_frame = 12;
 
-/// A pose that scores almost what a part does, and more by that much than in a finer picture, is
+/// A pose that scores almost what a part does, and more by that much than in a finer image, is
 /// one that only lost detail tells from the right one.
 constexpr double almost = 0.15, lost_detail = 0.15;
 /// Poses are others from that far on: a share of the shorter side, radians. Farther shifts than
 /// `farthest` leave too little in common.
 constexpr double nearest = 0.2, farthest = 0.3, least_turn = 20 * std::numbers::pi / 180;
-/// Of the pixels that count two pictures must have that share in common.
+/// Of the pixels that count two images must have that share in common.
 constexpr double least_in_common = 0.4;
 /// More angles, pixels along a side or shifts one way say nothing more.
 constexpr int most_angles = 48, most_across = 16, most_shifts = 8;
-/// So many of the other poses are looked at in finer pictures.
+/// So many of the other poses are looked at in finer images.
 constexpr std::size_t most_others = 3;
-/// Levels between the two pictures.
+/// Levels between the two images.
 constexpr int finer = 2;
 
-/// Of two pictures, one of them shifted, over the pixels that count in both, every `stride`-th of
+/// Of two images, one of them shifted, over the pixels that count in both, every `stride`-th of
 /// every `stride`-th row; -1 where these are fewer than `fewest`.
 template <class T>
 double likeness_of(const T* a, const std::uint8_t* counts_a, const T* b,
@@ -65,27 +65,27 @@ int stride_of(int count, int most) { return std::max(1, (count + most - 1) / mos
 
 }  // namespace
 
-double PoseTemplate::likeness(const Pictures& pictures, std::size_t other, Shift shift, int stride,
+double PoseTemplate::likeness(const Images& images, std::size_t other, Shift shift, int stride,
                               double fewest) const {
   const auto of = [&](auto pixel) {
-    const auto* pixels = reinterpret_cast<const decltype(pixel)*>(pictures.pixels.data());
-    const auto begin = static_cast<std::int64_t>(other) * pictures.most.area();
-    return likeness_of(pixels, pictures.masks.data(), pixels + begin, pictures.masks.data() + begin,
-                       pictures.most, shift.x, shift.y, stride, fewest);
+    const auto* pixels = reinterpret_cast<const decltype(pixel)*>(images.pixels.data());
+    const auto begin = static_cast<std::int64_t>(other) * images.most.area();
+    return likeness_of(pixels, images.masks.data(), pixels + begin, images.masks.data() + begin,
+                       images.most, shift.x, shift.y, stride, fewest);
   };
   return type_ == ElementType::u8    ? of(std::uint8_t{})
          : type_ == ElementType::u16 ? of(std::uint16_t{})
                                      : of(float{});
 }
 
-Result<double> PoseTemplate::likeness_between_pixels(const TurnMap& map, Stream stream) const {
+Result<double> PoseTemplate::likeness_between_pixels(const WarpMap& map, Stream stream) const {
   // A pixel more across and down, and its pixels lie half a pixel away.
-  TurnMap maps[2] = {map, map};
+  WarpMap maps[2] = {map, map};
   ++maps[1].width;
   ++maps[1].height;
-  const auto pictures = pictures_of(maps, stream);
-  if (!pictures.ok()) return pictures.status();
-  return likeness(pictures.value(), 1, {}, 1, 0);
+  const auto images = images_of(maps, stream);
+  if (!images.ok()) return images.status();
+  return likeness(images.value(), 1, {}, 1, 0);
 }
 
 PoseGrid PoseTemplate::grid_of(const PoseRange& range, int top, int halvings) const {
@@ -103,7 +103,7 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
                   : std::ldexp(area, -2 * level) >= least_area && left >= least_extent);
   };
   for (int level = 0; level == 0 || fits(level); ++level) {
-    const TurnMap map = grid_of(range, level, pyramid_.halvings).map(level, {});
+    const WarpMap map = grid_of(range, level, pyramid_.halvings).map(level, {});
     const auto like = likeness_between_pixels(map, stream);
     if (!like.ok()) return like.status();
     if (level > 0 && like.value() < least_likeness && !asked) break;
@@ -118,7 +118,7 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
   }
   const int top = static_cast<int>(likeness_.size()) - 1;
   grid_ = grid_of(range, top, pyramid_.halvings);
-  // The pictures of the top level are made once: from a finer level, which takes more samples.
+  // The images of the top level are made once: from a finer level, which takes more samples.
   top_grid_ = grid_of(range, top, std::max(top - finer, 0));
   return {};
 }
@@ -136,16 +136,16 @@ Result<std::vector<PoseTemplate::OtherPose>> PoseTemplate::poses_almost_alike(co
   const int by = stride_of(grid.angles(level), most_angles);
   const auto expected = likeness_between_pixels(grid.map(level, {0, scale}), stream);
   if (!expected.ok()) return expected.status();
-  std::vector<TurnMap> maps;
+  std::vector<WarpMap> maps;
   for (int angle = 0; angle < grid.angles(level); angle += by)
     maps.push_back(grid.map(level, {angle, scale}));
   const int side = std::min(maps[0].width, maps[0].height);
-  const auto pictures = framed(std::move(maps), stream);
-  if (!pictures.ok()) return pictures.status();
+  const auto images = framed(std::move(maps), stream);
+  if (!images.ok()) return images.status();
 
   const int reach = static_cast<int>(farthest * side);
   const int stride = stride_of(side, most_across), step = stride_of(reach, most_shifts);
-  const double fewest = least_in_common * pictures.value().sums[0].counted / (stride * stride);
+  const double fewest = least_in_common * images.value().sums[0].counted / (stride * stride);
   std::vector<OtherPose> others;
   for (int i = 0; i * by < grid.angles(level); ++i) {
     const double turned =
@@ -154,7 +154,7 @@ Result<std::vector<PoseTemplate::OtherPose>> PoseTemplate::poses_almost_alike(co
       for (int dx = -reach; dx <= reach; dx += step) {
         if (turned < least_turn && std::hypot(dx, dy) < nearest * side) continue;
         const double like =
-            likeness(pictures.value(), static_cast<std::size_t>(i), {dx, dy}, stride, fewest);
+            likeness(images.value(), static_cast<std::size_t>(i), {dx, dy}, stride, fewest);
         if (like > expected.value() - almost) others.push_back({{i * by, scale}, {dx, dy}, like});
       }
   }
@@ -166,21 +166,21 @@ Result<double> PoseTemplate::likeness_in_finer(const PoseGrid& grid, const Other
                                                Stream stream) const {
   const int level = std::max(grid.top() - finer, 0), down = grid.top() - level;
   const int angles = grid.angles(level), scale = other.pose.scale << down;
-  std::vector<TurnMap> maps{grid.map(level, {0, scale})};
+  std::vector<WarpMap> maps{grid.map(level, {0, scale})};
   for (int turn = -1; turn <= 1; ++turn) {
     const int angle = (other.pose.angle << down) + turn;
     if (angle >= 0 && angle < angles) maps.push_back(grid.map(level, {angle, scale}));
   }
   const std::size_t count = maps.size();
   const int side = std::min(maps[0].width, maps[0].height);
-  const auto pictures = framed(std::move(maps), stream);
-  if (!pictures.ok()) return pictures.status();
+  const auto images = framed(std::move(maps), stream);
+  if (!images.ok()) return images.status();
   const int stride = stride_of(side, 2 * most_across), reach = 1 << down;
   double best = -1;
   for (std::size_t i = 1; i < count; ++i)
     for (int dy = -reach; dy <= reach; ++dy)
       for (int dx = -reach; dx <= reach; ++dx)
-        best = std::max(best, likeness(pictures.value(), i,
+        best = std::max(best, likeness(images.value(), i,
                                        {(other.shift.x << down) + dx, (other.shift.y << down) + dy},
                                        stride, 0));
   return best;

@@ -56,12 +56,12 @@ std::array<Corner, 4> corners_of(const Pose& pose) {
 }
 
 void keep_best_templates(std::vector<Peak>& peaks, double max_overlap) {
-  std::vector<std::size_t> by_closeness(peaks.size());
-  std::iota(by_closeness.begin(), by_closeness.end(), 0);
-  std::ranges::stable_sort(by_closeness, std::ranges::greater{},
-                           [&](std::size_t i) { return peaks[i].closeness; });
+  std::vector<std::size_t> by_similarity(peaks.size());
+  std::iota(by_similarity.begin(), by_similarity.end(), 0);
+  std::ranges::stable_sort(by_similarity, std::ranges::greater{},
+                           [&](std::size_t i) { return peaks[i].similarity; });
   std::vector<std::size_t> kept;
-  for (const std::size_t i : by_closeness)
+  for (const std::size_t i : by_similarity)
     if (std::ranges::none_of(kept, [&](std::size_t k) {
           return peaks[k].template_index != peaks[i].template_index &&
                  overlap_of(peaks[k].pose, peaks[i].pose) > max_overlap;

@@ -59,11 +59,11 @@ Status check(const std::vector<BankTemplate>& bank, const MatchSettings& s) {
   return {};
 }
 
-/// A recording searches all pictures of a survey, which then must not be more scores than that: a
-/// GPU has them sooner than the launches of those that are wanted.
+/// A recording searches all images of a coarse search, which then must not be more scores than
+/// that: a GPU has them sooner than the launches of those that are wanted.
 constexpr std::int64_t most_recorded_scores = std::int64_t{1} << 22;
 
-/// Of the pictures at these poses, those whose poses are in the vicinity, with half a step of the
+/// Of the images at these poses, those whose poses are in the vicinity, with half a step of the
 /// grid round it, and the nearest ones.
 std::vector<bool> near_ones(const PoseGrid& grid, std::span<const PoseParts> poses,
                             const PoseVicinity& vicinity) {
@@ -87,14 +87,14 @@ std::vector<bool> near_ones(const PoseGrid& grid, std::span<const PoseParts> pos
 
 /// Moves a pose from where it was scored to where least squares led, at most to the border of the
 /// range. The place that belongs to a pose past the border need not be that of the border.
-void settle(const PoseGrid& grid, const AlignedPose& aligned, Pose& pose) {
-  pose.angle = grid.angle_in_range(std::atan2(aligned.sine, aligned.cosine)) / degree;
-  pose.scale = grid.scale_in_range(aligned.scale);
-  if (!grid.contains(aligned) &&
-      std::max(std::abs(aligned.x - pose.center_x), std::abs(aligned.y - pose.center_y)) > 1)
+void settle(const PoseGrid& grid, const RefinedPose& refined, Pose& pose) {
+  pose.angle = grid.angle_in_range(std::atan2(refined.sine, refined.cosine)) / degree;
+  pose.scale = grid.scale_in_range(refined.scale);
+  if (!grid.contains(refined) &&
+      std::max(std::abs(refined.x - pose.center_x), std::abs(refined.y - pose.center_y)) > 1)
     return;
-  pose.center_x = aligned.x;
-  pose.center_y = aligned.y;
+  pose.center_x = refined.x;
+  pose.center_y = refined.y;
 }
 
 }  // namespace
@@ -133,8 +133,8 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   auto made = PoseTemplate::make(device_, t, range, region_.size(), stream);
   if (!made.ok()) return made.status();
   PoseTemplate& templ = made.value();
-  auto pictures = templ.top_bank(stream);
-  if (!pictures.ok()) return pictures.status();
+  auto images = templ.top_bank(stream);
+  if (!images.ok()) return images.status();
   const int level = templ.grid().top();
   while (static_cast<int>(pyramid_.size()) <= level)
     pyramid_.push_back({{}, half_of(pyramid_.back().size)});
@@ -143,7 +143,7 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   coarse.polarity = settings_.polarity;
   coarse.min_contrast = PoseDescent::contrast_at(settings_, level).least;
   coarse.kernel = is_tuning_requested(settings_.kernel) ? "auto" : settings_.kernel;
-  coarse.threshold = PoseDescent::least_closeness(templ, settings_.threshold, level);
+  coarse.threshold = PoseDescent::least_similarity(templ, settings_.threshold, level);
   coarse.max_peaks = std::min(4 + 2 * settings_.max_peaks, most_peaks);
   // Places near each other are one candidate, which the levels below refine.
   const double smaller =
@@ -151,16 +151,16 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   coarse.min_peak_distance =
       level > 0 ? std::max(3, static_cast<int>(smaller / 4)) : settings_.min_peak_distance;
   coarse.subpixel = Subpixel::none;
-  auto top = MatchPlan::make(
-      device_, pictures.value().pictures, type_, pyramid_[level].size, coarse, stream, {},
-      Memory::device, level > 0,
-      level > 0 ? stage::Search::Enough() : PoseDescent::enough_at_full_size(templ, settings_));
+  auto top = MatchPlan::make(device_, images.value().images, type_, pyramid_[level].size, coarse,
+                             stream, {}, Memory::device, level > 0,
+                             level > 0 ? stage::Search::PruningBound()
+                                       : PoseDescent::pruning_bound_at_full_size(templ, settings_));
   if (!top.ok()) return top.status();
-  auto descent = PoseDescent::make(device_, templ, top.value(), pictures.value().poses, sizes(),
+  auto descent = PoseDescent::make(device_, templ, top.value(), images.value().poses, sizes(),
                                    settings_, stream);
   if (!descent.ok()) return descent.status();
   std::vector<PoseParts> poses;
-  for (const PoseIndex pose : pictures.value().poses)
+  for (const PoseIndex pose : images.value().poses)
     poses.push_back(
         {templ.grid().angle(level, pose) / degree, std::log(templ.grid().scale(level, pose))});
   std::vector<bool> all(poses.size(), true);
@@ -184,9 +184,9 @@ Status PosePlan::make_pyramid() {
     made.rows.data = block.value().as<std::uint8_t>();
     halved_.push_back(std::move(block.value()));
   }
-  const auto variant = select_variant<stage::Halve>({region_.size(), 0, 0, type_}, device_);
+  const auto variant = select_variant<stage::PyramidDown>({region_.size(), 0, 0, type_}, device_);
   if (!variant.ok()) return variant.status();
-  halve_ = variant.value();
+  pyramid_down_ = variant.value();
   return {};
 }
 
@@ -194,7 +194,7 @@ bool PosePlan::can_be_recorded() const {
   if (device_.backend == Backend::cpu) return false;
   std::int64_t scores = 0;
   for (const Search& search : searches_) {
-    if (search.templ.is_live() || !search.top.is_surveyed()) return false;
+    if (search.templ.is_live() || !search.top.is_coarse_search()) return false;
     scores += std::ssize(search.poses) * search.top.region().area();
   }
   return scores <= most_recorded_scores;
@@ -219,7 +219,7 @@ bool PosePlan::adopt(const MatchSettings& settings) {
   for (Search& search : searches_) {
     MatchSettings coarse = search.top.settings();
     coarse.threshold =
-        PoseDescent::least_closeness(search.templ, settings.threshold, search.templ.grid().top());
+        PoseDescent::least_similarity(search.templ, settings.threshold, search.templ.grid().top());
     search.top.adopt(coarse);
   }
   if (settings.threshold != settings_.threshold) recording_ = {};
@@ -268,10 +268,10 @@ Status PosePlan::read(const MatrixView& frame, Stream stream) {
 Status PosePlan::enqueue_search(Stream stream) {
   for (std::size_t level = 1; level < pyramid_.size(); ++level) {
     const PyramidLevel &from = pyramid_[level - 1], &to = pyramid_[level];
-    const stage::Halve::Buffers buffers{
+    const stage::PyramidDown::Buffers buffers{
         {nullptr, stream}, from.rows.data, halved_[level - 1].data()};
-    if (Status s = halve_->launch({to.size, from.rows.pitch, to.rows.pitch, type_}, device_,
-                                  buffers, nullptr);
+    if (Status s = pyramid_down_->launch({to.size, from.rows.pitch, to.rows.pitch, type_}, device_,
+                                         buffers, nullptr);
         !s.ok())
       return s;
   }
@@ -314,20 +314,20 @@ void PosePlan::collect(std::vector<Peak>& peaks) const {
 
 PosePlan::Found PosePlan::found_at(const Search& search, const PoseDescent::End& end) const {
   const PoseGrid& grid = search.templ.grid();
-  const auto& [candidate, alignment, probed] = end;
+  const auto& [candidate, refinement, rescored] = end;
   const auto pose_at = [&](const auto& place, int level) {
     return Pose{0.5 * place.twice_x, 0.5 * place.twice_y, grid.angle(level, place.pose) / degree,
                 grid.scale(level, place.pose)};
   };
-  Found found{candidate.score, candidate.closeness, pose_at(candidate, 0)};
-  if (probed.is_inside && alignment.is_aligned) {
-    Found settled{probed.score,
-                  closeness_of(info(settings_.method).minimum, settings_.polarity, probed.score),
-                  pose_at(probed, PoseSteps::lowest)};
-    const bool in_range = grid.contains(alignment.pose);
-    if (settings_.subpixel != Subpixel::none) settle(grid, alignment.pose, settled.pose);
+  Found found{candidate.score, candidate.similarity, pose_at(candidate, 0)};
+  if (rescored.is_inside && refinement.is_refined) {
+    Found settled{rescored.score,
+                  similarity_of(info(settings_.method).minimum, settings_.polarity, rescored.score),
+                  pose_at(rescored, PoseSteps::lowest)};
+    const bool in_range = grid.contains(refinement.pose);
+    if (settings_.subpixel != Subpixel::none) settle(grid, refinement.pose, settled.pose);
     // Past the range's border least squares say little of what is best in it.
-    if (in_range || settled.closeness >= found.closeness) found = settled;
+    if (in_range || settled.similarity >= found.similarity) found = settled;
   }
   Pose& pose = found.pose;
   pose.angle = std::remainder(pose.angle, 360);
@@ -338,11 +338,12 @@ PosePlan::Found PosePlan::found_at(const Search& search, const PoseDescent::End&
 }
 
 std::vector<PosePlan::Found> PosePlan::suppressed(std::vector<Found> found) const {
-  std::ranges::stable_sort(found, std::ranges::greater{}, &Found::closeness);
+  std::ranges::stable_sort(found, std::ranges::greater{}, &Found::similarity);
   std::vector<Found> kept;
   const double distance = settings_.min_peak_distance;
   for (const Found& one : found) {
-    if (static_cast<int>(kept.size()) == settings_.max_peaks || one.closeness < settings_.threshold)
+    if (static_cast<int>(kept.size()) == settings_.max_peaks ||
+        one.similarity < settings_.threshold)
       break;
     const bool hidden = std::ranges::any_of(kept, [&](const Found& other) {
       return (std::abs(one.pose.center_x - other.pose.center_x) < distance &&
@@ -368,7 +369,7 @@ Peak PosePlan::peak_of(std::uint32_t index, const Found& found) const {
           static_cast<int>(std::lround(width)),
           static_cast<int>(std::lround(height)),
           oriented(settings_.polarity, found.score),
-          found.closeness,
+          found.similarity,
           pose,
           is_inverted(settings_.polarity, found.score)};
 }

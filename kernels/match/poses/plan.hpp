@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "match/poses/descent.hpp"
-#include "stages/halve.hpp"
+#include "stages/poses/pyramid_down.hpp"
 
 namespace xcorr {
 
@@ -58,7 +58,7 @@ class PosePlan {
   };
   /// A template at a pose, in pixels of the searched region.
   struct Found {
-    double score, closeness;
+    double score, similarity;
     Pose pose;
   };
 
@@ -88,7 +88,7 @@ class PosePlan {
   MatchSettings settings_;
   Rect region_;
   FrameReader reader_;
-  const Variant<stage::Halve>* halve_ = nullptr;
+  const Variant<stage::PyramidDown>* pyramid_down_ = nullptr;
   std::vector<Block> halved_;          ///< of level 1 and those above
   std::vector<PyramidLevel> pyramid_;  ///< of the frame that is searched
   std::vector<Search> searches_;

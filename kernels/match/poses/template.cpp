@@ -7,16 +7,16 @@
 #include <tuple>
 
 #include "select/select.hpp"
-#include "stages/halve.hpp"
+#include "stages/poses/pyramid_down.hpp"
 
 namespace xcorr {
 namespace {
 
-/// The most samples of the template that making the pictures of the top level may take: some
+/// The most samples of the template that making the images of the top level may take: some
 /// seconds on a CPU.
 constexpr std::int64_t most_samples = std::int64_t{1} << 27;
 
-/// Pictures of a scale share a mask if that leaves them this much of what counts, or less but as
+/// Images of a scale share a mask if that leaves them this much of what counts, or less but as
 /// many pixels as a disc of 14 has.
 constexpr double least_common = 0.6, least_share = 0.3;
 constexpr int least_counted = 154;
@@ -69,9 +69,9 @@ void append_halved(std::vector<std::uint8_t>& mask, const TemplatePyramid& pyram
     }
 }
 
-Size most_of(std::span<const TurnMap> maps) {
+Size most_of(std::span<const WarpMap> maps) {
   Size most;
-  for (const TurnMap& map : maps)
+  for (const WarpMap& map : maps)
     most = {std::max(most.width, map.width), std::max(most.height, map.height)};
   return most;
 }
@@ -99,10 +99,10 @@ Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate
   made.round_ = is_disc(t);
   made.diameter_ = made.round_ ? 0 : diameter_of(t.size, t.mask);
   made.masking_.counted = std::count(t.mask.begin(), t.mask.end(), 1);
-  if (Status s = choose_into(made.halve_, {half_of(t.size), 0, 0, t.type}, device); !s.ok())
+  if (Status s = choose_into(made.pyramid_down_, {half_of(t.size), 0, 0, t.type}, device); !s.ok())
     return s;
-  if (Status s =
-          choose_into(made.turn_, {made.pyramid_, made.masking_, t.size, 1, 0, 0, t.type}, device);
+  if (Status s = choose_into(made.warp_template_,
+                             {made.pyramid_, made.masking_, t.size, 1, 0, 0, t.type}, device);
       !s.ok())
     return s;
   if (Status s = choose_into(made.smooth_, {t.size, t.type}, device); !s.ok()) return s;
@@ -126,7 +126,7 @@ Status PoseTemplate::allocate(const BankTemplate& t, Stream stream) {
   std::vector<std::uint8_t> mask = t.mask;
   for (int level = 0; masking_ && level < pyramid_.halvings; ++level)
     append_halved(mask, pyramid_, level);
-  const std::vector<std::uint8_t> counted = inset_mask(t.mask, t.size, align_inset);
+  const std::vector<std::uint8_t> counted = inset_mask(t.mask, t.size, pose_refine_inset);
   if (Status s = upload(backend, mask_, mask.data(), mask.size(), stream); !s.ok()) return s;
   if (Status s = upload(backend, counted_, counted.data(), counted.size(), stream); !s.ok())
     return s;
@@ -143,12 +143,12 @@ Status PoseTemplate::load(const MatrixView& pixels, Stream stream) {
     return s;
   for (int level = 0; level < pyramid_.halvings; ++level) {
     const Size half = pyramid_.size_of(level + 1);
-    const stage::Halve::Buffers buffers{{nullptr, stream},
-                                        levels + pyramid_.begin_of(level) * element(),
-                                        levels + pyramid_.begin_of(level + 1) * element()};
+    const stage::PyramidDown::Buffers buffers{{nullptr, stream},
+                                              levels + pyramid_.begin_of(level) * element(),
+                                              levels + pyramid_.begin_of(level + 1) * element()};
     const std::int64_t row = pyramid_.size_of(level).width * element();
-    if (Status s =
-            halve_->launch({half, row, half.width * element(), type_}, device_, buffers, nullptr);
+    if (Status s = pyramid_down_->launch({half, row, half.width * element(), type_}, device_,
+                                         buffers, nullptr);
         !s.ok())
       return s;
   }
@@ -158,7 +158,7 @@ Status PoseTemplate::load(const MatrixView& pixels, Stream stream) {
       nullptr);
 }
 
-// ---- pictures -------------------------------------------------------------------------------
+// ---- images -------------------------------------------------------------------------------
 
 Status upload(Backend backend, Block& block, const void* from, std::size_t bytes, Stream stream) {
   if (Status s = block.provide(backend, bytes); !s.ok() || bytes == 0) return s;
@@ -166,10 +166,10 @@ Status upload(Backend backend, Block& block, const void* from, std::size_t bytes
                                stream);
 }
 
-Result<PoseTemplate::Turned> PoseTemplate::room_for(std::span<const TurnMap> maps,
+Result<PoseTemplate::Warped> PoseTemplate::room_for(std::span<const WarpMap> maps,
                                                     Stream stream) const {
   const Backend backend = device_.backend;
-  Turned made;
+  Warped made;
   made.most = most_of(maps);
   made.count = static_cast<int>(maps.size());
   const std::size_t pixels = maps.size() * made.most.area();
@@ -177,65 +177,66 @@ Result<PoseTemplate::Turned> PoseTemplate::room_for(std::span<const TurnMap> map
     return s;
   if (Status s = made.pixels.provide(backend, pixels * element()); !s.ok()) return s;
   if (Status s = made.masks.provide(backend, pixels); !s.ok()) return s;
-  if (Status s = made.sums.provide(backend, maps.size() * sizeof(TurnedSums)); !s.ok()) return s;
+  if (Status s = made.sums.provide(backend, maps.size() * sizeof(WarpedTemplateSums)); !s.ok())
+    return s;
   return made;
 }
 
-Status PoseTemplate::turn(const Turned& turned, int first, int count, Stream stream) const {
-  const std::int64_t begin = first * turned.most.area();
-  return turn_->launch({pyramid_, masking_, turned.most, count, 0, 0, type_}, device_,
-                       {{nullptr, stream},
-                        pixels(),
-                        mask(),
-                        turned.maps.as<TurnMap>() + first,
-                        turned.pixels.as<std::uint8_t>() + begin * element(),
-                        turned.masks.as<std::uint8_t>() + begin,
-                        turned.sums.as<TurnedSums>() + first},
-                       nullptr);
+Status PoseTemplate::warp_template(const Warped& warped, int first, int count,
+                                   Stream stream) const {
+  const std::int64_t begin = first * warped.most.area();
+  return warp_template_->launch({pyramid_, masking_, warped.most, count, 0, 0, type_}, device_,
+                                {{nullptr, stream},
+                                 pixels(),
+                                 mask(),
+                                 warped.maps.as<WarpMap>() + first,
+                                 warped.pixels.as<std::uint8_t>() + begin * element(),
+                                 warped.masks.as<std::uint8_t>() + begin,
+                                 warped.sums.as<WarpedTemplateSums>() + first},
+                                nullptr);
 }
 
-Result<PoseTemplate::Turned> PoseTemplate::turned(std::span<const TurnMap> maps,
+Result<PoseTemplate::Warped> PoseTemplate::warped(std::span<const WarpMap> maps,
                                                   Stream stream) const {
   auto made = room_for(maps, stream);
   if (!made.ok()) return made;
-  if (Status s = turn(made.value(), 0, made.value().count, stream); !s.ok()) return s;
+  if (Status s = warp_template(made.value(), 0, made.value().count, stream); !s.ok()) return s;
   return made;
 }
 
-Result<PoseTemplate::Pictures> PoseTemplate::download(const Turned& turned, Stream stream) const {
+Result<PoseTemplate::Images> PoseTemplate::download(const Warped& warped, Stream stream) const {
   const Runtime& device = runtime(device_.backend);
-  const std::size_t pixels = turned.count * turned.most.area();
-  Pictures made{turned.most, std::vector<std::byte>(pixels * element()),
-                std::vector<std::uint8_t>(pixels), std::vector<TurnedSums>(turned.count)};
+  const std::size_t pixels = warped.count * warped.most.area();
+  Images made{warped.most, std::vector<std::byte>(pixels * element()),
+              std::vector<std::uint8_t>(pixels), std::vector<WarpedTemplateSums>(warped.count)};
   const auto fetch = [&](auto& to, const Block& from) {
     return device.copy(bytes_copy(to.data(), from.data(), to.size() * sizeof to[0]), Memory::device,
                        Memory::host, stream);
   };
-  if (Status s = fetch(made.pixels, turned.pixels); !s.ok()) return s;
-  if (Status s = fetch(made.masks, turned.masks); !s.ok()) return s;
-  if (Status s = fetch(made.sums, turned.sums); !s.ok()) return s;
+  if (Status s = fetch(made.pixels, warped.pixels); !s.ok()) return s;
+  if (Status s = fetch(made.masks, warped.masks); !s.ok()) return s;
+  if (Status s = fetch(made.sums, warped.sums); !s.ok()) return s;
   if (Status s = device.wait(stream); !s.ok()) return s;
   return made;
 }
 
-Result<PoseTemplate::Pictures> PoseTemplate::pictures_of(std::span<const TurnMap> maps,
-                                                         Stream stream) const {
-  const auto made = turned(maps, stream);
+Result<PoseTemplate::Images> PoseTemplate::images_of(std::span<const WarpMap> maps,
+                                                     Stream stream) const {
+  const auto made = warped(maps, stream);
   return made.ok() ? download(made.value(), stream) : made.status();
 }
 
-Result<PoseTemplate::Pictures> PoseTemplate::framed(std::vector<TurnMap> maps,
-                                                    Stream stream) const {
+Result<PoseTemplate::Images> PoseTemplate::framed(std::vector<WarpMap> maps, Stream stream) const {
   const Size most = most_of(maps);
-  for (TurnMap& map : maps) std::tie(map.width, map.height) = std::pair(most.width, most.height);
-  return pictures_of(maps, stream);
+  for (WarpMap& map : maps) std::tie(map.width, map.height) = std::pair(most.width, most.height);
+  return images_of(maps, stream);
 }
 
 // ---- the top level --------------------------------------------------------------------------
 
 namespace {
 
-/// The mask that all pictures have in common, of their size.
+/// The mask that all images have in common, of their size.
 std::vector<std::uint8_t> common_mask(const std::vector<std::uint8_t>& masks, std::size_t each) {
   std::vector<std::uint8_t> common(masks.begin(),
                                    masks.begin() + static_cast<std::ptrdiff_t>(each));
@@ -255,41 +256,41 @@ std::vector<std::uint8_t> part_of(const std::uint8_t* mask, int pitch, Size size
 
 }  // namespace
 
-/// The pictures' sizes become that of the part in which something counts in all of them, if they
+/// The images' sizes become that of the part in which something counts in all of them, if they
 /// can share their masks.
-Result<bool> PoseTemplate::share_mask(std::vector<TurnMap>& maps, Stream stream) const {
+Result<bool> PoseTemplate::share_mask(std::vector<WarpMap>& maps, Stream stream) const {
   // What full size finds is not scored again.
   if (!round_ && grid_.top() == 0) return false;
-  const auto pictures = framed(maps, stream);
-  if (!pictures.ok()) return pictures.status();
-  const Size most = pictures.value().most;
-  const auto common = common_mask(pictures.value().masks, static_cast<std::size_t>(most.area()));
+  const auto images = framed(maps, stream);
+  if (!images.ok()) return images.status();
+  const Size most = images.value().most;
+  const auto common = common_mask(images.value().masks, static_cast<std::size_t>(most.area()));
   const auto counted = static_cast<double>(std::count(common.begin(), common.end(), 1));
-  const bool shared = std::ranges::all_of(pictures.value().sums, [&](const TurnedSums& s) {
+  const bool shared = std::ranges::all_of(images.value().sums, [&](const WarpedTemplateSums& s) {
     return counted >= (counted >= least_counted ? least_share : least_common) * s.counted;
   });
   const Size extent = extent_of(most, common);
   if (shared)
-    for (TurnMap& map : maps)
+    for (WarpMap& map : maps)
       std::tie(map.width, map.height) = std::pair(extent.width, extent.height);
   return shared;
 }
 
 Status PoseTemplate::append_scale(int scale, PoseBank& bank, Stream stream) {
   const int level = grid_.top();
-  std::vector<TurnMap> maps;
+  std::vector<WarpMap> maps;
   for (int angle = 0; angle < grid_.angles(level); ++angle)
     maps.push_back(top_grid_.map(level, {angle, scale}));
   const auto shared = share_mask(maps, stream);
   if (!shared.ok()) return shared.status();
-  auto made = turned(maps, stream);
+  auto made = warped(maps, stream);
   if (!made.ok()) return made.status();
-  const auto pictures = download(made.value(), stream);
-  if (!pictures.ok()) return pictures.status();
+  const auto images = download(made.value(), stream);
+  if (!images.ok()) return images.status();
   TopScale top{std::move(made.value()), {}};
-  const Size most = top.turned.most;
+  const Size most = top.warped.most;
   const auto each = static_cast<std::size_t>(most.area());
-  const std::vector<std::uint8_t>& masks = pictures.value().masks;
+  const std::vector<std::uint8_t>& masks = images.value().masks;
   std::vector<std::uint8_t> common;
   if (shared.value()) common = common_mask(masks, each);
   for (std::size_t i = 0; i < maps.size(); ++i) {
@@ -297,15 +298,15 @@ Status PoseTemplate::append_scale(int scale, PoseBank& bank, Stream stream) {
     std::vector<std::uint8_t> mask =
         shared.value() ? common : part_of(masks.data() + i * each, most.width, size);
     const auto counts = std::ranges::count(mask, 1);
-    top.pictures.push_back(counts > 0 ? std::make_shared<Picture>() : nullptr);
+    top.images.push_back(counts > 0 ? std::make_shared<Image>() : nullptr);
     if (counts == 0) continue;  // smaller than a pixel
     if (counts == std::ssize(mask)) mask.clear();
-    Picture& picture = *top.pictures.back();
-    picture.pixels = {top.turned.pixels.as<std::uint8_t>() + i * each * element(), type_, size,
-                      most.width * element(), Memory::device};
-    picture.made = version_;
-    picture.index = bank.pictures.size();
-    bank.pictures.push_back({type_, size, {}, nullptr, top.pictures.back(), std::move(mask)});
+    Image& image = *top.images.back();
+    image.pixels = {top.warped.pixels.as<std::uint8_t>() + i * each * element(), type_, size,
+                    most.width * element(), Memory::device};
+    image.made = version_;
+    image.index = bank.images.size();
+    bank.images.push_back({type_, size, {}, nullptr, top.images.back(), std::move(mask)});
     bank.poses.push_back({static_cast<int>(i), scale});
   }
   top_.push_back(std::move(top));
@@ -315,14 +316,13 @@ Status PoseTemplate::append_scale(int scale, PoseBank& bank, Stream stream) {
 Result<PoseBank> PoseTemplate::top_bank(Stream stream) {
   const int level = grid_.top();
   const std::int64_t poses = std::int64_t{grid_.angles(level)} * grid_.scales(level);
-  const TurnMap largest = grid_.map(level, {0, grid_.scales(level) - 1});
+  const WarpMap largest = grid_.map(level, {0, grid_.scales(level) - 1});
   const double samples =
       double(poses) * largest.width * largest.height * (1 << 2 * largest.log2_samples);
   const Size shown{largest.width, largest.height};
   if (type_ == ElementType::u16 && shown.area() > max_u16_pixels)
     return Status(Code::unsupported,
-                  "pictures of " + std::to_string(shown.width) + "x" +
-                      std::to_string(shown.height) +
+                  "images of " + std::to_string(shown.width) + "x" + std::to_string(shown.height) +
                       " pixels of u16: at most 2097152 are searched, of more as f32 or halved");
   if (samples > double(most_samples))
     return Status(Code::invalid_argument,
@@ -349,19 +349,19 @@ Status PoseTemplate::refresh(const std::vector<bool>& wanted, Stream stream) {
 }
 
 Status PoseTemplate::refresh(TopScale& scale, const std::vector<bool>& wanted, Stream stream) {
-  const auto is_stale = [&](const auto& picture) {
-    return picture && picture->made != version_ && wanted[picture->index];
+  const auto is_stale = [&](const auto& image) {
+    return image && image->made != version_ && wanted[image->index];
   };
-  auto& pictures = scale.pictures;
-  auto from = std::ranges::find_if(pictures, is_stale);
-  while (from != pictures.end()) {
-    const auto to = std::find_if_not(from, pictures.end(), is_stale);
-    if (Status s = turn(scale.turned, static_cast<int>(from - pictures.begin()),
-                        static_cast<int>(to - from), stream);
+  auto& images = scale.images;
+  auto from = std::ranges::find_if(images, is_stale);
+  while (from != images.end()) {
+    const auto to = std::find_if_not(from, images.end(), is_stale);
+    if (Status s = warp_template(scale.warped, static_cast<int>(from - images.begin()),
+                                 static_cast<int>(to - from), stream);
         !s.ok())
       return s;
     for (; from != to; ++from) (*from)->made = version_;
-    from = std::find_if(to, pictures.end(), is_stale);
+    from = std::find_if(to, images.end(), is_stale);
   }
   return {};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A template that is searched at several poses: its pixels on the device, and its pictures at the
+// A template that is searched at several poses: its pixels on the device, and its images at the
 // poses of the first pass. All that is made of its pixels is made there, so that it is made anew
 // when a live template has changed without the host's doing more than enqueue it.
 #pragma once
@@ -12,14 +12,14 @@
 #include "device/runtime.hpp"
 #include "match/bank.hpp"
 #include "match/poses/grid.hpp"
-#include "stages/halve.hpp"
-#include "stages/smooth.hpp"
+#include "stages/poses/pyramid_down.hpp"
+#include "stages/poses/smooth.hpp"
 
 namespace xcorr {
 
-/// A picture of the top level, as a template of a match, and its pose.
+/// An image of the top level, as a template of a match, and its pose.
 struct PoseBank {
-  std::vector<BankTemplate> pictures;
+  std::vector<BankTemplate> images;
   std::vector<PoseIndex> poses;
 };
 
@@ -43,18 +43,18 @@ class PoseTemplate {
   const PoseGrid& grid() const { return grid_; }
   Size size() const { return pyramid_.size; }
   ElementType type() const { return type_; }
-  /// Whether refresh() may make pictures anew.
+  /// Whether refresh() may make images anew.
   bool is_live() const { return live_ != nullptr; }
   /// What a match's score may lose at a level because it lies between pixels and between poses:
   /// what the template itself loses half a pixel away.
   double slack(int level) const;
 
-  /// The pictures of all poses of the top level. Where that leaves most of the template, those of a
+  /// The images of all poses of the top level. Where that leaves most of the template, those of a
   /// scale share the mask that they have in common, which spares sums over windows; what they find
   /// is scored with their own masks after that. They live here, as long as this does.
   Result<PoseBank> top_bank(Stream stream);
 
-  /// Enqueues making anew what is made of a live template that has changed, of the pictures in
+  /// Enqueues making anew what is made of a live template that has changed, of the images in
   /// top_bank() only those that are wanted. An error changes nothing: it is tried again.
   Status refresh(const std::vector<bool>& wanted, Stream stream);
 
@@ -66,21 +66,21 @@ class PoseTemplate {
   const SmoothedPixel* smoothed() const { return smoothed_.as<SmoothedPixel>(); }
 
  private:
-  /// Pictures on the device, each of the size `most`.
-  struct Turned {
+  /// Images on the device, each of the size `most`.
+  struct Warped {
     Size most;
     int count = 0;
     Block maps, pixels, masks, sums;
   };
   /// The same on the host.
-  struct Pictures {
+  struct Images {
     Size most;
     std::vector<std::byte> pixels;
     std::vector<std::uint8_t> masks;
-    std::vector<TurnedSums> sums;
+    std::vector<WarpedTemplateSums> sums;
   };
-  /// A picture of the top level.
-  struct Picture final : LivePixels {
+  /// An image of the top level.
+  struct Image final : LivePixels {
     MatrixView view() const override { return pixels; }
     std::uint64_t version() const override { return made; }
 
@@ -88,10 +88,10 @@ class PoseTemplate {
     std::uint64_t made = 0;  ///< of which version of the template
     std::size_t index = 0;   ///< in the bank
   };
-  /// All pictures of a scale; null those in which nothing counts.
+  /// All images of a scale; null those in which nothing counts.
   struct TopScale {
-    Turned turned;
-    std::vector<std::shared_ptr<Picture>> pictures;
+    Warped warped;
+    std::vector<std::shared_ptr<Image>> images;
   };
 
   Status allocate(const BankTemplate& t, Stream stream);
@@ -99,43 +99,43 @@ class PoseTemplate {
   Status load(const MatrixView& pixels, Stream stream);
 
   // In levels.cpp.
-  /// Pixels of a picture.
+  /// Pixels of an image.
   struct Shift {
     int x = 0, y = 0;
   };
-  /// How like a picture is to the first one when it lies somewhere else.
+  /// How like an image is to the first one when it lies somewhere else.
   struct OtherPose {
     PoseIndex pose;
     Shift shift;
     double likeness;
   };
-  /// Up to the highest one at which pictures still show the template and tell its poses apart,
+  /// Up to the highest one at which images still show the template and tell its poses apart,
   /// unless the range says how many.
   Status choose_levels(const PoseRange& range, Size frame, Stream stream);
   PoseGrid grid_of(const PoseRange& range, int top, int halvings) const;
-  /// The correlation of the first picture and another one, which is shifted, over the pixels that
+  /// The correlation of the first image and another one, which is shifted, over the pixels that
   /// count in both, every `stride`-th of every `stride`-th row; -1 where these are fewer.
-  double likeness(const Pictures& pictures, std::size_t other, Shift shift, int stride,
+  double likeness(const Images& images, std::size_t other, Shift shift, int stride,
                   double fewest) const;
-  /// Of a picture and what it looks like half a pixel away.
-  Result<double> likeness_between_pixels(const TurnMap& map, Stream stream) const;
-  /// Poses away from the first one at which the pictures of the grid's top level score about what a
+  /// Of an image and what it looks like half a pixel away.
+  Result<double> likeness_between_pixels(const WarpMap& map, Stream stream) const;
+  /// Poses away from the first one at which the images of the grid's top level score about what a
   /// part does, the likest first.
   Result<std::vector<OtherPose>> poses_almost_alike(const PoseGrid& grid, Stream stream) const;
-  /// How like finer pictures are at such a pose.
+  /// How like finer images are at such a pose.
   Result<double> likeness_in_finer(const PoseGrid& grid, const OtherPose& other,
                                    Stream stream) const;
   /// Whether no pose looks like another one just because details have been lost.
   Result<bool> tells_poses_apart(const PoseGrid& grid, Stream stream) const;
-  Result<Turned> room_for(std::span<const TurnMap> maps, Stream stream) const;
-  /// Enqueues making some of the pictures that there is room for.
-  Status turn(const Turned& turned, int first, int count, Stream stream) const;
-  Result<Turned> turned(std::span<const TurnMap> maps, Stream stream) const;
-  Result<Pictures> download(const Turned& turned, Stream stream) const;
-  Result<Pictures> pictures_of(std::span<const TurnMap> maps, Stream stream) const;
+  Result<Warped> room_for(std::span<const WarpMap> maps, Stream stream) const;
+  /// Enqueues making some of the images that there is room for.
+  Status warp_template(const Warped& warped, int first, int count, Stream stream) const;
+  Result<Warped> warped(std::span<const WarpMap> maps, Stream stream) const;
+  Result<Images> download(const Warped& warped, Stream stream) const;
+  Result<Images> images_of(std::span<const WarpMap> maps, Stream stream) const;
   /// All of the size of the largest one, so that they have the same centre.
-  Result<Pictures> framed(std::vector<TurnMap> maps, Stream stream) const;
-  Result<bool> share_mask(std::vector<TurnMap>& maps, Stream stream) const;
+  Result<Images> framed(std::vector<WarpMap> maps, Stream stream) const;
+  Result<bool> share_mask(std::vector<WarpMap>& maps, Stream stream) const;
   Status append_scale(int scale, PoseBank& bank, Stream stream);
   Status refresh(TopScale& scale, const std::vector<bool>& wanted, Stream stream);
 
@@ -150,8 +150,8 @@ class PoseTemplate {
   Masking masking_;
   PoseGrid grid_, top_grid_;
   std::vector<double> likeness_;  ///< of each level with itself half a pixel away
-  const Variant<stage::Halve>* halve_ = nullptr;
-  const Variant<stage::Turn>* turn_ = nullptr;
+  const Variant<stage::PyramidDown>* pyramid_down_ = nullptr;
+  const Variant<stage::WarpTemplate>* warp_template_ = nullptr;
   const Variant<stage::Smooth>* smooth_ = nullptr;
   Block pixels_, mask_, smoothed_, counted_;
   std::vector<TopScale> top_;

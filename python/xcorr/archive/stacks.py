@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Stacks: a folder of pictures, or the pages of a TIFF file. Pillow and tifffile read them."""
+"""Stacks: a folder of images, or the pages of a TIFF file. Pillow and tifffile read them."""
 import contextlib
 import logging
 import pathlib
@@ -11,7 +11,7 @@ from .._gstreamer import Gst
 from .._missing import need
 
 TIFF = {".tif", ".tiff"}
-PICTURES = TIFF | {".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".webp"}
+IMAGES = TIFF | {".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".webp"}
 HOW = "pip install 'xcorr[stacks]', or {0} itself"
 
 
@@ -21,10 +21,10 @@ def is_stack(file):
 
 
 def files_of(folder):
-    """Its pictures, in the order of the numbers in their names."""
-    found = [path for path in pathlib.Path(folder).iterdir() if path.suffix.lower() in PICTURES]
+    """Its images, in the order of the numbers in their names."""
+    found = [path for path in pathlib.Path(folder).iterdir() if path.suffix.lower() in IMAGES]
     if not found:
-        raise ValueError("there are no pictures in it")
+        raise ValueError("there are no images in it")
     return sorted(found, key=lambda path: [(not part.isdigit(), int(part) if part.isdigit() else part)
                                            for part in re.split(r"(\d+)", path.name) if part])
 
@@ -66,7 +66,7 @@ def named(path):
 
 
 def length(stack):
-    """How many pictures there are."""
+    """How many images there are."""
     if pathlib.Path(stack).is_dir():
         return len(files_of(stack))
     with named(stack), tiff(stack) as file:
@@ -75,68 +75,68 @@ def length(stack):
         return len(file.series[0])
 
 
-def pictures(stack, first, last):
+def images(stack, first, last):
     """Those from one to before another, as arrays."""
     if pathlib.Path(stack).is_dir():
         for path in files_of(stack)[first:last]:
             with named(path):
-                yield picture_of(path)
+                yield image_of(path)
         return
     with named(stack), tiff(stack) as file:
         for number in range(first, last):
             yield file.series[0][number].asarray()
 
 
-def picture_of(path):
+def image_of(path):
     if path.suffix.lower() in TIFF:
         with tiff(path) as file:
             return file.asarray()
-    with need("PIL.Image", "Pillow", HOW.format("pillow")).open(path) as image:
-        if image.mode.startswith("I"):
-            return numpy.asarray(image).astype("u2")  # Pillow has 16 bits as 32
-        return numpy.asarray(image if image.mode == "L" else image.convert("RGB"))
+    with need("PIL.Image", "Pillow", HOW.format("pillow")).open(path) as opened:
+        if opened.mode.startswith("I"):
+            return numpy.asarray(opened).astype("u2")  # Pillow has 16 bits as 32
+        return numpy.asarray(opened if opened.mode == "L" else opened.convert("RGB"))
 
 
-def to_bytes(picture, white):
-    """A picture of 8 bits: of 16, 0 to `white` become 0 to 255, rounded, and what is brighter 255."""
-    if picture.dtype == "u1":
-        return picture
-    if (picture.dtype.kind, picture.dtype.itemsize) != ("u", 2):
-        raise ValueError(f"pixels of type {picture.dtype}; uint8 and uint16 are taken")
-    scaled = (picture.clip(max=white).astype("u4") * 255 + white // 2) // white
+def to_bytes(image, white):
+    """An image of 8 bits: of 16, 0 to `white` become 0 to 255, rounded, and what is brighter 255."""
+    if image.dtype == "u1":
+        return image
+    if (image.dtype.kind, image.dtype.itemsize) != ("u", 2):
+        raise ValueError(f"pixels of type {image.dtype}; uint8 and uint16 are taken")
+    scaled = (image.clip(max=white).astype("u4") * 255 + white // 2) // white
     return scaled.astype("u1")
 
 
-def caps_of(picture):
-    shape = picture.shape
+def caps_of(image):
+    shape = image.shape
     if len(shape) == 3 and shape[2] in (3, 4):
         format_ = "RGB" if shape[2] == 3 else "RGBA"
     elif len(shape) == 2:
         format_ = "GRAY8"
     else:
-        raise ValueError(f"a picture of shape {shape}; (height, width) and (height, width, 3 or 4) are taken")
+        raise ValueError(f"an image of shape {shape}; (height, width) and (height, width, 3 or 4) are taken")
     return f"video/x-raw,format={format_},width={shape[1]},height={shape[0]},framerate=1/1"
 
 
 def push(pipeline, unit):
-    """The pictures of a unit into the element `source` of a pipeline that plays, and the end of the stream."""
+    """The images of a unit into the element `source` of a pipeline that plays, and the end of the stream."""
     source = pipeline.get_by_name("source")
     caps = None
-    for time, picture in zip(unit.times, pictures(unit.file, unit.first, unit.last)):
-        picture = to_bytes(picture, unit.search.white)
+    for time, image in zip(unit.times, images(unit.file, unit.first, unit.last)):
+        image = to_bytes(image, unit.search.white)
         if caps is None:
-            caps = caps_of(picture)
+            caps = caps_of(image)
             source.set_property("caps", Gst.Caps.from_string(caps))
-        elif caps_of(picture) != caps:
-            raise ValueError(f"picture {time // Gst.SECOND} has another size or other channels than those before it")
-        buffer = Gst.Buffer.new_wrapped(rows_of_four(picture).tobytes())
+        elif caps_of(image) != caps:
+            raise ValueError(f"image {time // Gst.SECOND} has another size or other channels than those before it")
+        buffer = Gst.Buffer.new_wrapped(rows_of_four(image).tobytes())
         buffer.pts, buffer.duration = time, Gst.SECOND
         if source.emit("push-buffer", buffer) != Gst.FlowReturn.OK:
             break  # who waits for the end is told why
     source.emit("end-of-stream")
 
 
-def rows_of_four(picture):
+def rows_of_four(image):
     """With rows of a multiple of four bytes, as GStreamer has them."""
-    rows = picture.reshape(picture.shape[0], -1)
+    rows = image.reshape(image.shape[0], -1)
     return numpy.pad(rows, ((0, 0), (0, -rows.shape[1] % 4)))

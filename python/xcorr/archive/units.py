@@ -52,7 +52,7 @@ class Unit:
 
 
 def key_of(file):
-    """Names a file, or the pictures of a folder, as it is now: where, how large, how old."""
+    """Names a file, or the images of a folder, as it is now: where, how large, how old."""
     identity = hashlib.sha256()
     for path in stacks.files_of(file) if os.path.isdir(file) else [file]:
         status = os.stat(path)
@@ -65,7 +65,7 @@ def key_of(file):
 def frames_of(file, warnings):
     """(stream time, whether it is a key frame) of each frame of the video, in the order they are shown.
 
-    Reads the file without decoding it; what is odd is appended to `warnings`. The pictures of a stack have no times:
+    Reads the file without decoding it; what is odd is appended to `warnings`. The images of a stack have no times:
     they are a second apart.
     """
     if stacks.is_stack(file):

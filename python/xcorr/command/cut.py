@@ -1,36 +1,36 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""`xcorr cut`: a part of a picture as a template."""
+"""`xcorr cut`: a part of an image as a template."""
 from __future__ import annotations
 
 import argparse
 import pathlib
 from typing import Any
 
-from ..field.pictures import Unreadable, library, named
+from ..field.images import Unreadable, library, named
 from .options import box
 
 
 def add_to(commands: Any) -> None:
-    parser = commands.add_parser("cut", help="makes a template of a part of a picture")
-    parser.add_argument("picture", metavar="IMAGE")
+    parser = commands.add_parser("cut", help="makes a template of a part of an image")
+    parser.add_argument("image", metavar="IMAGE")
     parser.add_argument("box", type=box, metavar="x,y,width,height", help="in pixels")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="such as template.png; PNG loses nothing")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    image = library("PIL.Image", "reading pictures", "pillow")
+    image = library("PIL.Image", "reading images", "pillow")
     x, y, width, height = options.box
     try:
-        picture = image.open(options.picture)
-        picture.load()
+        image = image.open(options.image)
+        image.load()
     except Exception as error:  # decoders raise all kinds of them for damaged files
-        raise Unreadable(named(options.picture, error)) from None
-    if x + width > picture.width or y + height > picture.height:
-        raise Unreadable(f"{options.picture}: it has {picture.width}x{picture.height} pixels, and the box of {width}x{height} "
+        raise Unreadable(named(options.image, error)) from None
+    if x + width > image.width or y + height > image.height:
+        raise Unreadable(f"{options.image}: it has {image.width}x{image.height} pixels, and the box of {width}x{height} "
                          f"at {x},{y} reaches beyond")
     try:
-        picture.crop((x, y, x + width, y + height)).save(pathlib.Path(options.output))
+        image.crop((x, y, x + width, y + height)).save(pathlib.Path(options.output))
     except (OSError, ValueError, KeyError) as error:
         raise Unreadable(named(options.output, error)) from None
     return 0

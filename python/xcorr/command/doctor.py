@@ -16,7 +16,7 @@ from .. import __version__
 from .._devices import devices
 
 #: Of Python: the module, its package, what for.
-_MODULES = (("numpy", "numpy", "arrays"), ("PIL", "pillow", "reading pictures: find, cut, field"),
+_MODULES = (("numpy", "numpy", "arrays"), ("PIL", "pillow", "reading images: find, cut, field"),
             ("cv2", "opencv-python-headless", "reading videos and cameras: find, field"),
             ("matplotlib", "matplotlib", "plots of fields"), ("ray", "xcorr[ray]", "archive and fleet"),
             ("gi", "python3-gi of Debian, in an environment made with --system-site-packages", "archive and fleet"))

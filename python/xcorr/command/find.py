@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""`xcorr find`: where templates are in pictures, folders, videos and what cameras show."""
+"""`xcorr find`: where templates are in images, folders, videos and what cameras show."""
 from __future__ import annotations
 
 import argparse
@@ -11,7 +11,7 @@ import numpy as np
 
 from .._matcher import Matcher
 from ..field.command import Progress
-from ..field.pictures import SUFFIXES, Series, Unreadable, in_folder, library, named, of_files, of_video, read_picture, say
+from ..field.images import SUFFIXES, Series, Unreadable, in_folder, library, named, of_files, of_video, read_image, say
 from .options import Output, add_output, add_search, settings
 
 _EPILOG = """
@@ -22,19 +22,19 @@ Examples:
 
 Pixels that are not opaque in a template do not count. x and y are the upper left corner of an upright match, and of a
 turned one that of its upright bounds; angles are degrees, counter-clockwise. As grep, it ends with 0 where something was
-found, with 1 where nothing was, with 2 where a picture could not be read.
+found, with 1 where nothing was, with 2 where an image could not be read.
 """
 
 
 def add_to(commands: Any) -> None:
-    parser = commands.add_parser("find", help="where templates are in pictures, folders, videos and what cameras show",
+    parser = commands.add_parser("find", help="where templates are in images, folders, videos and what cameras show",
                                  epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="a picture, a folder of pictures, a video, or the number "
+    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="an image, a folder of images, a video, or the number "
                         "of a camera")
     add_search(parser)
     add_output(parser)
-    parser.add_argument("--save", metavar="FILE", help="the picture with boxes; of several pictures, a folder for them")
-    parser.add_argument("--show", action="store_true", help="show the picture with boxes")
+    parser.add_argument("--save", metavar="FILE", help="the image with boxes; of several images, a folder for them")
+    parser.add_argument("--show", action="store_true", help="show the image with boxes")
     parser.set_defaults(run=run)
 
 
@@ -48,20 +48,20 @@ def series_of(text: str) -> Series:
     if path.is_dir():
         files = in_folder(path)
         if not files:
-            raise Unreadable(f"{path}: a folder without pictures; they end with {', '.join(sorted(SUFFIXES))}")
+            raise Unreadable(f"{path}: a folder without images; they end with {', '.join(sorted(SUFFIXES))}")
         return of_files(files)
     return of_files([path]) if path.suffix.lower() in SUFFIXES else of_video(path)
 
 
 def read_template(path: pathlib.Path) -> tuple[np.ndarray, np.ndarray | None]:
     """Its luma, and which pixels count where some are transparent. Raises Unreadable."""
-    gray = read_picture(path)
-    image = library("PIL.Image", "reading pictures", "pillow")
+    gray = read_image(path)
+    image = library("PIL.Image", "reading images", "pillow")
     try:
-        with image.open(path) as picture:
-            if picture.mode not in ("LA", "RGBA", "PA") and "transparency" not in picture.info:
+        with image.open(path) as image:
+            if image.mode not in ("LA", "RGBA", "PA") and "transparency" not in image.info:
                 return gray, None
-            mask = np.asarray(picture.convert("RGBA"))[..., 3] >= 128
+            mask = np.asarray(image.convert("RGBA"))[..., 3] >= 128
     except Exception as error:  # decoders raise all kinds of them for damaged files
         raise Unreadable(named(path, error)) from None
     if not mask.any():
@@ -87,12 +87,12 @@ def corners(pose: Any) -> list[tuple[float, float]]:
             for across, down in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
 
 
-def with_boxes(picture: np.ndarray, matches: list[dict[str, Any]]) -> Any:
-    """A picture of Pillow's."""
+def with_boxes(image: np.ndarray, matches: list[dict[str, Any]]) -> Any:
+    """An image of Pillow's."""
     draw = library("PIL.ImageDraw", "drawing boxes", "pillow")
     image = library("PIL.Image", "drawing boxes", "pillow")
-    top = {1: 255, 2: 65535}.get(picture.dtype.itemsize, float(picture.max()) or 1.0)
-    drawn = image.fromarray((picture * (255 / top)).astype("u1") if top != 255 else picture).convert("RGB")
+    top = {1: 255, 2: 65535}.get(image.dtype.itemsize, float(image.max()) or 1.0)
+    drawn = image.fromarray((image * (255 / top)).astype("u1") if top != 255 else image).convert("RGB")
     pen = draw.Draw(drawn)
     for match in matches:
         outline = [tuple(corner) for corner in match["corners"]]
@@ -101,8 +101,8 @@ def with_boxes(picture: np.ndarray, matches: list[dict[str, Any]]) -> Any:
     return drawn
 
 
-class _Pictures:
-    """All inputs' pictures; what cannot be read is named and left out."""
+class _Images:
+    """All inputs' images; what cannot be read is named and left out."""
 
     def __init__(self, inputs: list[str]) -> None:
         self.broken = 0
@@ -121,18 +121,18 @@ class _Pictures:
 
     def __iter__(self) -> Iterator[tuple[str, np.ndarray]]:
         for series in self._series:
-            for name, picture in series:
-                if isinstance(picture, Unreadable):
-                    self.fail(picture)
+            for name, image in series:
+                if isinstance(image, Unreadable):
+                    self.fail(image)
                 else:
-                    yield name, picture
+                    yield name, image
 
 
-def _save(path: pathlib.Path, several: bool, name: str, picture: Any) -> None:
+def _save(path: pathlib.Path, several: bool, name: str, image: Any) -> None:
     if several:
         path.mkdir(parents=True, exist_ok=True)
         path = path / f"{pathlib.Path(name).stem if '.' in name.split(' ')[0] else name}.png".replace(" ", "-")
-    picture.save(path)
+    image.save(path)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -140,22 +140,22 @@ def run(options: argparse.Namespace) -> int:
     labels = [pathlib.Path(each).stem for each in options.template]
     matcher = Matcher(templates, masks if any(mask is not None for mask in masks) else None, device=options.device,
                       settings=settings(options))
-    pictures = _Pictures(options.inputs)
-    progress = Progress(pictures.count, options.quiet or pictures.count == 1)
+    images = _Images(options.inputs)
+    progress = Progress(images.count, options.quiet or images.count == 1)
     with Output(options) as results:
-        for number, (name, picture) in enumerate(pictures):
+        for number, (name, image) in enumerate(images):
             try:
-                matches = [described(peak, labels) for peak in matcher.match(picture)]
+                matches = [described(peak, labels) for peak in matcher.match(image)]
             except (ValueError, TypeError) as error:
-                pictures.fail(f"{name}: {error}")
+                images.fail(f"{name}: {error}")
                 continue
             results.write(name, matches)
             if options.save or options.show:
-                drawn = with_boxes(picture, matches)
+                drawn = with_boxes(image, matches)
                 if options.save:
-                    _save(pathlib.Path(options.save), pictures.count != 1, name, drawn)
+                    _save(pathlib.Path(options.save), images.count != 1, name, drawn)
                 if options.show:
                     drawn.show(title=name)
             progress.show(number + 1)
         progress.end()
-    return 2 if pictures.broken else 0 if results.count else 1
+    return 2 if images.broken else 0 if results.count else 1

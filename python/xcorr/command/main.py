@@ -9,7 +9,7 @@ import sys
 from typing import Sequence
 
 from .. import __version__
-from ..field.pictures import Unreadable, named, say
+from ..field.images import Unreadable, named, say
 from . import cut, doctor, find, pipeline, track
 
 _EPILOG = """
@@ -18,14 +18,14 @@ where something could not be done: what, is said on standard error.
 """
 
 #: Commands of their own, which `xcorr` calls with the arguments as they are.
-_OTHERS = {"field": ("xcorr.field.command", "measures how each part of a picture has moved (as xcorr-field)"),
+_OTHERS = {"field": ("xcorr.field.command", "measures how each part of an image has moved (as xcorr-field)"),
            "archive": ("xcorr.archive.__main__", "searches many recordings on a Ray cluster"),
            "fleet": ("xcorr.fleet.__main__", "follows many cameras on a Ray cluster")}
 
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="xcorr", epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
-                                   description="Finds templates in pictures, videos and cameras.")
+                                   description="Finds templates in images, videos and cameras.")
     made.add_argument("--version", action="version", version=f"xcorr {__version__}")
     commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for module in (find, track, pipeline, cut, doctor):

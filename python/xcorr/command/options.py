@@ -11,7 +11,7 @@ from typing import Any, Sequence, TextIO
 from .._settings import METHODS, Poses, Settings
 
 FORMATS = ("table", "json", "csv")
-COLUMNS = ("picture", "template", "x", "y", "width", "height", "score", "angle", "scale")
+COLUMNS = ("image", "template", "x", "y", "width", "height", "score", "angle", "scale")
 
 
 def numbers(count: int, text: str, what: str, kind: Any = int) -> tuple[Any, ...]:
@@ -28,7 +28,7 @@ def numbers(count: int, text: str, what: str, kind: Any = int) -> tuple[Any, ...
 def box(text: str) -> tuple[int, int, int, int]:
     x, y, width, height = numbers(4, text, "a box is x,y,width,height in whole pixels")
     if x < 0 or y < 0 or width < 1 or height < 1:
-        raise argparse.ArgumentTypeError(f"a box lies in the picture and has pixels, not {text!r}")
+        raise argparse.ArgumentTypeError(f"a box lies in the image and has pixels, not {text!r}")
     return x, y, width, height
 
 
@@ -49,11 +49,11 @@ def add_search(parser: argparse.ArgumentParser, template_required: bool = True) 
     """Options of the library's and the element's, which have the same meaning for both."""
     group = parser.add_argument_group("what is searched, and how")
     group.add_argument("-t", "--template", action="append", default=[], required=template_required, metavar="FILE",
-                       help="a picture to look for; where it is transparent it does not count; may be repeated")
+                       help="an image to look for; where it is transparent it does not count; may be repeated")
     group.add_argument("--method", choices=METHODS, default="ccoeff-normed", help="how it is scored (%(default)s)")
     group.add_argument("--threshold", type=float, default=0.7, metavar="SHARE",
                        help="how close a match must be, -1 to 1 (%(default)s)")
-    group.add_argument("--max-peaks", type=int, default=1, metavar="N", help="matches of a template in a picture (1)")
+    group.add_argument("--max-peaks", type=int, default=1, metavar="N", help="matches of a template in an image (1)")
     group.add_argument("--angles", type=angles, metavar="FIRST,LAST", help="degrees, counter-clockwise, or any (upright)")
     group.add_argument("--scales", type=scales, metavar="LEAST,GREATEST", help="as factors, such as 0.8,1.25 (1,1)")
     group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (auto)")
@@ -71,13 +71,13 @@ def settings(options: argparse.Namespace) -> Settings:
 def add_output(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what is written")
     group.add_argument("-f", "--format", choices=FORMATS, default="table",
-                       help="a line for each match, or with json for each picture (%(default)s)")
+                       help="a line for each match, or with json for each image (%(default)s)")
     group.add_argument("-o", "--output", metavar="FILE", help="where to (standard output)")
     group.add_argument("-q", "--quiet", action="store_true", help="no progress")
 
 
 class Results:
-    """Writes the matches of pictures, one after another, as soon as they are there."""
+    """Writes the matches of images, one after another, as soon as they are there."""
 
     def __init__(self, form: str, file: TextIO) -> None:
         self._form, self._file = form, file
@@ -88,13 +88,13 @@ class Results:
         elif form == "table":
             self._line(COLUMNS)
 
-    def write(self, picture: str, matches: Sequence[dict[str, Any]]) -> None:
-        """Matches have the columns but `picture`."""
+    def write(self, image: str, matches: Sequence[dict[str, Any]]) -> None:
+        """Matches have the columns but `image`."""
         self.count += len(matches)
         if self._form == "json":
-            print(json.dumps({"picture": picture, "matches": matches}), file=self._file)
+            print(json.dumps({"image": image, "matches": matches}), file=self._file)
         for match in matches if self._form != "json" else ():
-            row = [picture, *(match[column] for column in COLUMNS[1:])]
+            row = [image, *(match[column] for column in COLUMNS[1:])]
             if self._form == "csv":
                 self._csv.writerow(row)
             else:

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from typing import Any, Iterator
 
-from ..field.pictures import Unreadable, library
+from ..field.images import Unreadable, library
 from .options import FORMATS, add_search, box
 from .pipeline import words_of
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The command xcorr-field: displacement fields of pictures, folders and videos, into files and plots."""
+"""The command xcorr-field: displacement fields of images, folders and videos, into files and plots."""

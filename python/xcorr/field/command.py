@@ -13,7 +13,7 @@ from typing import Any, Iterator, Sequence
 import numpy as np
 
 from .._field import FieldMatcher, FieldSettings
-from .pictures import Series, Unreadable, named, open_series, read_picture, read_places, say
+from .images import Series, Unreadable, named, open_series, read_image, read_places, say
 from .plot import BACKGROUNDS, MAPS, Plots
 from .writing import Field, Outputs, open_writer
 
@@ -22,7 +22,7 @@ For each field a line says its mean displacement along x and y and the root of t
 of the windows that are ok, and how many these are. -o writes .csv (a line for each window), .vtk (ParaView), .npz
 (NumPy), .h5 (HDF5, by h5py) or .nc (NetCDF, by netCDF4).
 
-A picture that cannot be read, and a file that cannot be written, is named, and the rest goes on; then the exit status
+An image that cannot be read, and a file that cannot be written, is named, and the rest goes on; then the exit status
 is 1. It is 2 where the command line cannot be understood.
 """
 
@@ -62,26 +62,26 @@ def _add_settings(group: Any) -> None:
 def _parser(program: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=program, epilog=_EPILOG,
                                      formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     description="Measures how each part of a picture has moved in the next one.")
+                                     description="Measures how each part of an image has moved in the next one.")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (auto)")
     read = parser.add_argument_group("what is compared")
-    read.add_argument("inputs", nargs="+", metavar="INPUT", help="two pictures or more, a folder of them, or a video")
+    read.add_argument("inputs", nargs="+", metavar="INPUT", help="two images or more, a folder of them, or a video")
     read.add_argument("--reference", choices=("previous", "first", "pairs"), default="previous",
-                      help="pictures are compared with the one before, with the first one, or two by two (previous)")
+                      help="images are compared with the one before, with the first one, or two by two (previous)")
     read.add_argument("--ensemble", action="store_true",
                       help="one field of all pairs, which show the same motion: their scores are averaged")
-    read.add_argument("--mask", metavar="FILE", help="a picture; where it is black the reference does not count")
+    read.add_argument("--mask", metavar="FILE", help="an image; where it is black the reference does not count")
     read.add_argument("--places", metavar="FILE", help="a CSV of x and y of the centres of windows, instead of a grid; "
                       "a first line of names may say which columns these are")
-    read.add_argument("--cut-score", type=float, default=0.4, metavar="float", help="a picture is named as one that "
+    read.add_argument("--cut-score", type=float, default=0.4, metavar="float", help="an image is named as one that "
                       "follows a cut where half of the windows score less; -1: none is (0.4)")
     written = parser.add_argument_group("what is written")
     written.add_argument("-o", "--output", action="append", default=[], metavar="FILE",
                          help="where the vectors go; may be repeated")
-    written.add_argument("--plot", metavar="FILE", help="a picture of each field, such as field.png")
+    written.add_argument("--plot", metavar="FILE", help="an image of each field, such as field.png")
     written.add_argument("--map", choices=MAPS, help="the colours of the plot (magnitude)")
     written.add_argument("--background", choices=BACKGROUNDS, help="what is below arrows and map of the plot: the "
-                         "picture they are measured in, or white (reference)")
+                         "image they are measured in, or white (reference)")
     written.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary")
     _add_settings(parser.add_argument_group("how it is measured, as by the library's FieldSettings"))
     return parser
@@ -113,7 +113,7 @@ class _Measuring:
     def __init__(self, options: argparse.Namespace) -> None:
         settings = FieldSettings(**{field.name: getattr(options, field.name)
                                     for field in dataclasses.fields(FieldSettings)})
-        mask = read_picture(pathlib.Path(options.mask)) != 0 if options.mask else None
+        mask = read_image(pathlib.Path(options.mask)) != 0 if options.mask else None
         places = read_places(pathlib.Path(options.places)) if options.places else None
         self._matcher = FieldMatcher(None, mask, places, device=options.device, settings=settings)
         self._kept, self._ensemble = options.reference, options.ensemble
@@ -128,49 +128,49 @@ class _Measuring:
                 yield Field(number, name, reference, self._matcher.match_ensemble(pair[2:] for pair in pairs))
             return
         taken: np.ndarray | None = None  # the matcher's reference
-        for number, name, reference, picture in self._pairs(series):
+        for number, name, reference, image in self._pairs(series):
             if reference is not taken:
                 self._matcher.set_reference(reference)
             taken = reference
-            yield Field(number, name, reference, self._matcher.match(picture))
+            yield Field(number, name, reference, self._matcher.match(image))
             if self._kept == "previous":
                 self._matcher.advance()
-                taken = picture
+                taken = image
 
     def _pairs(self, series: Series) -> Iterator[tuple[int, str, np.ndarray, np.ndarray]]:
-        """What is compared: the number and name of a picture, its reference and itself; names what cannot be."""
+        """What is compared: the number and name of an image, its reference and itself; names what cannot be."""
         reference: np.ndarray | None = None
         progress = Progress(series.count, self._quiet)
         number = -1
-        for number, (name, picture) in enumerate(series):
+        for number, (name, image) in enumerate(series):
             progress.show(number + 1)
             begins_pair = self._kept == "pairs" and number % 2 == 0
             if begins_pair:
                 reference = None
-            fault = self._fault_of(name, picture, reference)
+            fault = self._fault_of(name, image, reference)
             if fault:
                 self.broken += 1
                 say(fault)
             elif reference is not None:
-                yield number, name, reference, picture
+                yield number, name, reference, image
                 if self._kept == "previous":
-                    reference = picture
+                    reference = image
             elif begins_pair or self._kept != "pairs":  # else the first of the pair is broken
-                reference = picture
+                reference = image
         progress.end()
         if series.count and number + 1 < series.count:
             say(f"{series.name}: it ends after {number + 1} frames of {series.count}: it is broken there, or that "
                 "number is an estimate")
 
     @staticmethod
-    def _fault_of(name: str, picture: Any, reference: np.ndarray | None) -> str | None:
-        if isinstance(picture, Unreadable):
-            return str(picture)
-        if reference is not None and picture.shape != reference.shape:
-            return (f"{name}: it has {picture.shape[1]}x{picture.shape[0]} pixels, the reference "
+    def _fault_of(name: str, image: Any, reference: np.ndarray | None) -> str | None:
+        if isinstance(image, Unreadable):
+            return str(image)
+        if reference is not None and image.shape != reference.shape:
+            return (f"{name}: it has {image.shape[1]}x{image.shape[0]} pixels, the reference "
                     f"{reference.shape[1]}x{reference.shape[0]}")
-        if reference is not None and picture.dtype != reference.dtype:
-            return f"{name}: its pixels are of {picture.dtype}, those of the reference of {reference.dtype}"
+        if reference is not None and image.dtype != reference.dtype:
+            return f"{name}: its pixels are of {image.dtype}, those of the reference of {reference.dtype}"
         return None
 
 
@@ -213,7 +213,7 @@ def _run(options: argparse.Namespace) -> int:
     finally:
         outputs.close()
     if not measured:
-        raise Unreadable(f"{' '.join(options.inputs)}: there are no two pictures to compare")
+        raise Unreadable(f"{' '.join(options.inputs)}: there are no two images to compare")
     return 1 if measuring.broken or outputs.broken else 0
 
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A field as a picture: arrows over the reference or white, with a map of colours between them."""
+"""A field as an image: arrows over the reference or white, with a map of colours between them."""
 from __future__ import annotations
 
 import pathlib
 
 import numpy as np
 
-from .pictures import library
+from .images import library
 from .writing import Field, numbered, whole
 
 MAPS = ("none", "magnitude", "u", "v", "strain-xx", "strain-yy", "strain-xy", "vorticity")
@@ -43,7 +43,7 @@ def values_of(vectors: np.ndarray, shown: str) -> np.ndarray:
 
 def plot(path: pathlib.Path, reference: np.ndarray, vectors: np.ndarray, shown: str,
          background: str = "reference") -> None:
-    """Write a picture of the field; its format is by the file's ending."""
+    """Write an image of the field; its format is by the file's ending."""
     figures = library("matplotlib.figure", "plotting", "matplotlib")
     figure = figures.Figure(figsize=(6, 6 * reference.shape[0] / reference.shape[1] + 0.4), layout="constrained")
     axes = figure.add_subplot()
@@ -77,7 +77,7 @@ def plot(path: pathlib.Path, reference: np.ndarray, vectors: np.ndarray, shown: 
 
 
 class Plots:
-    """A picture of each field, as a writer."""
+    """An image of each field, as a writer."""
 
     def __init__(self, path: pathlib.Path, several: bool, shown: str, background: str = "reference") -> None:
         library("matplotlib", "plotting", "matplotlib")

@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterator, NamedTuple
 import numpy as np
 
 from .. import FIELD_STATUS, VECTOR
-from .pictures import Unreadable, library, named, say
+from .images import Unreadable, library, named, say
 
 COLUMNS: tuple[str, ...] = VECTOR.names or ()
 
@@ -24,7 +24,7 @@ _ATTRIBUTES = {"status": {"flag_values": np.arange(len(STATUS), dtype=VECTOR["st
 
 
 class Field(NamedTuple):
-    """What is found between two pictures."""
+    """What is found between two images."""
 
     number: int  #: of the second one
     name: str  #: of the second one

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Pyramids on the CPU: a row of the result at a time.
+#include "stages/poses/pyramid_down.hpp"
+#include "cpu/common/common.hpp"
+
+namespace xcorr::cpu {
+namespace {
+
+template <class T>
+void pyramid_down(const stage::PyramidDown::Problem& p, const stage::PyramidDown::Buffers& b) {
+  constexpr int rows_at_a_time = 64;
+  tbb::parallel_for(tbb::blocked_range<int>(0, p.half.height, rows_at_a_time), [&](auto rows) {
+    for (int y = rows.begin(); y < rows.end(); ++y) {
+      const T* upper = row_of<T>(b.pixels, p.pitch, 2 * y);
+      const T* lower = row_of<T>(b.pixels, p.pitch, 2 * y + 1);
+      T* to = row_of<T>(b.halved, p.half_pitch, y);
+      for (int x = 0; x < p.half.width; ++x) to[x] = pyramid_down_pixel(upper, lower, x);
+    }
+  });
+}
+
+Status launch(const stage::PyramidDown::Problem& p, const Device&,
+              const stage::PyramidDown::Buffers& b, PlanState*) {
+  const auto run = p.type == ElementType::u8    ? pyramid_down<std::uint8_t>
+                   : p.type == ElementType::u16 ? pyramid_down<std::uint16_t>
+                                                : pyramid_down<float>;
+  run(p, b);
+  return {};
+}
+
+constexpr Variant<stage::PyramidDown> table[] = {
+    {{"pyramid_down", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}},
+     supports_all,
+     launch},
+};
+
+}  // namespace
+
+Family pyramid_down_family() { return Family(table); }
+
+}  // namespace xcorr::cpu

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The selection of candidates on the CPU: of what the coarse search found, what is close enough.
+#include <cmath>
+#include <functional>
+
+#include "cpu/common/common.hpp"
+#include "cpu/poses/choice.hpp"
+#include "stages/poses/coarse_search.hpp"
+
+namespace xcorr::cpu {
+namespace {
+
+/// The least key of a place that is so close.
+CoarseKey least_key(double similarity) {
+  auto least = static_cast<float>(similarity);
+  if (least < similarity) least = std::nextafter(least, INFINITY);
+  return coarse_key(least, ~std::uint32_t{0});
+}
+
+std::vector<CoarseKey> keys_of(const stage::SelectCandidates::Problem& p,
+                               const stage::SelectCandidates::Buffers& b) {
+  const CoarseKey least = least_key(p.choice.least);
+  const std::int64_t cells = p.cells().count();
+  std::vector<std::vector<CoarseKey>> of_images(p.images);
+  tbb::parallel_for(0, p.images, [&](int image) {
+    if (b.searched[image])
+      std::copy_if(b.best + image * cells, b.best + (image + 1) * cells,
+                   std::back_inserter(of_images[image]),
+                   [&](CoarseKey key) { return key >= least; });
+  });
+  std::vector<CoarseKey> keys;
+  for (const auto& some : of_images) keys.insert(keys.end(), some.begin(), some.end());
+  return keys;
+}
+
+Status launch(const stage::SelectCandidates::Problem& p, const Device&,
+              const stage::SelectCandidates::Buffers& b, PlanState*) {
+  std::vector<CoarseKey> keys = keys_of(p, b);
+  Chosen chosen(p.choice, p.steps, p.level);
+  take_in_order(keys, std::greater{}, [&](CoarseKey key) {
+    return chosen.take(stage::SelectCandidates::candidate_of(key, p.cells(), b.sources));
+  });
+  *b.candidate_count = static_cast<std::int32_t>(chosen.kept().size());
+  std::ranges::transform(chosen.kept(), b.candidates, one_level_down);
+  return {};
+}
+
+constexpr Variant<stage::SelectCandidates> variants[] = {
+    {{"select_candidates", Backend::cpu, Feature::u8}, supports_all, launch},
+};
+
+}  // namespace
+
+Family select_candidates_family() { return Family(variants); }
+
+}  // namespace xcorr::cpu

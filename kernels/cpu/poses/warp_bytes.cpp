@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Turned and scaled templates of bytes on the CPU: a vector has neighbouring pixels of a row. The
+// same as WarpedPixel makes (stages/poses/warp_template.hpp), to the last bit.
+#include "cpu/common/simd.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/poses/warp_bytes.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "cpu/common/byte_pairs-inl.hpp"
+
+#ifndef XCORR_CPU_TURN_BYTES_JOB
+#define XCORR_CPU_TURN_BYTES_JOB
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "cpu/poses/warped.hpp"
+
+namespace xcorr::cpu::warp_bytes {
+
+/// The weights of cubic convolution by the fraction, as pairs of 16 bits: of pixels 0 and 2, and of
+/// pixels 1 and 3.
+struct Weights {
+  std::int32_t even[128], odd[128];
+
+  Weights() {
+    const auto pair = [](int low, int high) {
+      return static_cast<std::int32_t>((std::uint32_t(low) & 0xffff) | std::uint32_t(high) << 16);
+    };
+    for (int fraction = 0; fraction < 128; ++fraction) {
+      const CubicWeights weights(fraction);
+      even[fraction] = pair(weights.of[0], weights.of[2]);
+      odd[fraction] = pair(weights.of[1], weights.of[3]);
+    }
+  }
+};
+
+/// A template with a rim that repeats its outermost pixels, so that what is read at any place of it
+/// is there; the mask in rows of the same length.
+struct Rimmed {
+  static constexpr int before = 1, behind = 2;
+
+  int pitch;
+  std::vector<std::uint8_t> pixels, mask;
+
+  explicit Rimmed(const WarpedTemplate<std::uint8_t>& from)
+      : pitch(from.size.width + before + behind),
+        pixels(std::size_t(pitch) * (from.size.height + before + behind)) {
+    const int width = from.size.width, height = from.size.height;
+    for (int y = 0; y < height + before + behind; ++y) {
+      const std::uint8_t* row =
+          from.pixels + std::int64_t{from.clamped(y - before, height)} * width;
+      std::uint8_t* to = pixels.data() + std::int64_t{y} * pitch;
+      to[0] = row[0];
+      std::memcpy(to + before, row, static_cast<std::size_t>(width));
+      std::fill_n(to + before + width, behind, row[width - 1]);
+    }
+    if (!from.mask) return;
+    mask.resize(std::size_t(pitch) * height);
+    for (int y = 0; y < height; ++y)
+      std::transform(from.mask + std::int64_t{y} * width, from.mask + std::int64_t{y + 1} * width,
+                     mask.data() + std::int64_t{y} * pitch,
+                     [](std::uint8_t counts) { return counts ? 0xff : 0; });
+  }
+};
+
+struct Job {
+  const WarpedTemplate<std::uint8_t>* from;
+  const WarpMap* map;
+  const Weights* weights;
+  std::int64_t pitch;  ///< of image and mask
+  std::uint8_t *image, *mask;
+};
+
+/// Of an image, over the pixels that count.
+struct Sums {
+  std::int64_t counted = 0, sum = 0, squares = 0;
+};
+
+}  // namespace xcorr::cpu::warp_bytes
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace xcorr::cpu::warp_bytes::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using byte_pairs::HWY_NAMESPACE::BytePairs;
+using D = BytePairs::D;
+using V = BytePairs::V;
+using Lanes = hn::Mask<D>;
+
+class Warping {
+ public:
+  explicit Warping(const Job& job)
+      : job_(job),
+        rimmed_(*job.from),
+        samples_(1 << job.map->log2_samples),
+        lanes_(static_cast<int>(hn::Lanes(D()))) {}
+
+  HWY_INLINE Sums run() {
+    Sums all;
+    for (int y = 0; y < job_.map->height; ++y) {
+      V counted = hn::Zero(D()), sum = counted, squares = counted;
+      for (int x = 0; x < job_.map->width; x += lanes_) {
+        const int count = std::min(lanes_, job_.map->width - x);
+        Lanes counts = hn::FirstN(D(), static_cast<std::size_t>(count));
+        const V pixels = pixels_at(x, y, counts);
+        const V ones = hn::IfThenElseZero(counts, hn::Set(D(), 1));
+        const std::int64_t at = y * job_.pitch + x;
+        store(pixels, job_.image + at, count);
+        store(ones, job_.mask + at, count);
+        counted = hn::Add(counted, ones);
+        sum = hn::Add(sum, pixels);
+        squares = hn::Add(squares, hn::Mul(pixels, pixels));
+      }
+      const auto total = [](V v) HWY_ATTR { return hn::GetLane(hn::SumOfLanes(D(), v)); };
+      all.counted += total(counted);
+      all.sum += total(sum);
+      all.squares += static_cast<std::uint32_t>(total(squares));
+    }
+    return all;
+  }
+
+ private:
+  /// \param counts  which lanes are pixels; in the end, which of these count
+  HWY_INLINE V pixels_at(int x, int y, Lanes& counts) const {
+    const WarpMap& map = *job_.map;
+    V sum = hn::Zero(D());
+    for (int j = 0; j < samples_; ++j) {
+      const WarpedRow row(*job_.from, map, y * samples_ + j);
+      for (int i = 0; i < samples_ && !hn::AllFalse(D(), counts); ++i) {
+        const std::int64_t sample = std::int64_t{x} * samples_ + i;
+        const V u = places(row.u + row.by_u * sample, row.by_u * samples_),
+                v = places(row.v + row.by_v * sample, row.by_v * samples_);
+        sum = hn::Add(sum, values(u, v, counts));
+      }
+    }
+    const int shift = 8 + 2 * map.log2_samples;
+    const V mean = hn::ShiftRightSame(hn::Add(sum, hn::Set(D(), 1 << (shift - 1))), shift);
+    const V pixel = hn::Min(hn::Max(mean, hn::Zero(D())), hn::Set(D(), 255));
+    return hn::IfThenElseZero(counts, pixel);
+  }
+
+  /// The places, in 128ths of pixels, of as many samples as there are lanes. As WarpedPlace has
+  /// them: what is beyond 32 bits is the first one's alone.
+  /// \param first  where the first one is, \param step  how far the next is, 2^-24 pixels
+  static HWY_INLINE V places(std::int64_t first, std::int32_t step) {
+    const std::int64_t rounded = first + (1 << 16);
+    const V rest = hn::Add(hn::Mul(hn::Iota(D(), 0), hn::Set(D(), step)),
+                           hn::Set(D(), static_cast<std::int32_t>(rounded & 0x1ffff)));
+    return hn::Add(hn::Set(D(), static_cast<std::int32_t>(rounded >> 17)),
+                   hn::ShiftRight<17>(rest));
+  }
+
+  /// 256 times the template at places; which of them count is narrowed down to where all that they
+  /// are mixed of does.
+  HWY_INLINE V values(V u, V v, Lanes& counts) const {
+    const Size size = job_.from->size;
+    const auto inside = [](V place, int length) HWY_ATTR {
+      return hn::Min(hn::Max(place, hn::Zero(D())), hn::Set(D(), (length - 1) << 7));
+    };
+    const V inner_u = inside(u, size.width), inner_v = inside(v, size.height);
+    counts = hn::And(counts, hn::And(hn::Eq(u, inner_u), hn::Eq(v, inner_v)));
+    if (hn::AllFalse(D(), counts)) return hn::Zero(D());
+    const V fraction = hn::Set(D(), 127);
+    const V across = hn::And(inner_u, fraction), down = hn::And(inner_v, fraction);
+    const V at = hn::Add(hn::Mul(hn::ShiftRight<7>(inner_v), hn::Set(D(), rimmed_.pitch)),
+                         hn::ShiftRight<7>(inner_u));
+    if (!rimmed_.mask.empty()) counts = hn::And(counts, all_count(at, across, down));
+
+    const V even = weights(job_.weights->even, across), odd = weights(job_.weights->odd, across);
+    const V down_even = weights(job_.weights->even, down),
+            down_odd = weights(job_.weights->odd, down);
+    const auto low = [](V pair) HWY_ATTR { return hn::ShiftRight<16>(hn::ShiftLeft<16>(pair)); };
+    const V of_rows[4] = {low(down_even), low(down_odd), hn::ShiftRight<16>(down_even),
+                          hn::ShiftRight<16>(down_odd)};
+    V sum = hn::Set(D(), 1 << 13);
+    for (int j = 0; j < 4; ++j) {
+      const V four = gather(rimmed_.pixels.data() + std::int64_t{j} * rimmed_.pitch, at);
+      const V bytes = hn::Set(D(), 0x00ff00ff);
+      auto in_row = BytePairs::zero();
+      BytePairs::add(in_row, hn::And(four, bytes), even);
+      BytePairs::add(in_row, hn::And(hn::ShiftRight<8>(four), bytes), odd);
+      sum = hn::Add(sum, hn::Mul(BytePairs::sum(in_row), of_rows[j]));
+    }
+    return hn::ShiftRight<14>(sum);
+  }
+
+  /// Whether the mask has all that is mixed there.
+  HWY_INLINE Lanes all_count(V at, V across, V down) const {
+    const V next_row = hn::IfThenElseZero(hn::Gt(down, hn::Zero(D())), hn::Set(D(), rimmed_.pitch));
+    const V both = hn::And(gather(rimmed_.mask.data(), at),
+                           gather(rimmed_.mask.data(), hn::Add(at, next_row)));
+    const V needed =
+        hn::IfThenElse(hn::Gt(across, hn::Zero(D())), hn::Set(D(), 0xffff), hn::Set(D(), 0xff));
+    return hn::Eq(hn::And(both, needed), needed);
+  }
+
+  static HWY_INLINE V weights(const std::int32_t* table, V fraction) {
+    return hn::GatherIndex(D(), table, fraction);
+  }
+  /// Four bytes each.
+  static HWY_INLINE V gather(const std::uint8_t* from, V at) {
+    return hn::GatherOffset(D(), reinterpret_cast<const std::int32_t*>(from), at);
+  }
+
+  HWY_INLINE void store(V values, std::uint8_t* to, int count) const {
+    const hn::Rebind<std::uint8_t, D> d8;
+    const auto bytes = hn::DemoteTo(d8, values);
+    if (count == lanes_) return hn::StoreU(bytes, d8, to);
+    alignas(64) std::uint8_t first[hn::MaxLanes(D())];
+    hn::Store(bytes, d8, first);
+    std::memcpy(to, first, static_cast<std::size_t>(count));
+  }
+
+  const Job& job_;
+  Rimmed rimmed_;
+  int samples_, lanes_;
+};
+
+Sums warp_template(const Job& job) { return Warping(job).run(); }
+
+}  // namespace xcorr::cpu::warp_bytes::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace xcorr::cpu {
+namespace warp_bytes {
+
+HWY_EXPORT(warp_template);
+
+Sums warped_by_vectors(const Job& job) { return HWY_DYNAMIC_DISPATCH(warp_template)(job); }
+
+/// Whether steps from lane to lane fit into 32 bits.
+bool is_fine(const WarpMap& map) {
+  constexpr std::int64_t most = std::int64_t{1} << 26;
+  return std::max(std::abs(std::int64_t{map.u_by_x}), std::abs(std::int64_t{map.v_by_x}))
+             << (map.log2_samples + 1) <=
+         most;
+}
+
+}  // namespace warp_bytes
+
+WarpedTemplateSums warped(const WarpedTemplate<std::uint8_t>& from, const WarpMap& map,
+                          std::int64_t pitch, std::uint8_t* image, std::uint8_t* mask) {
+  if (std::endian::native != std::endian::little || !warp_bytes::is_fine(map))
+    return warped<std::uint8_t>(from, map, pitch, image, mask);
+  static const warp_bytes::Weights weights;
+  const auto [counted, sum, squares] =
+      warp_bytes::warped_by_vectors({&from, &map, &weights, pitch, image, mask});
+  return warped_sums<std::uint8_t>(counted, sum, squares);
+}
+
+}  // namespace xcorr::cpu
+#endif

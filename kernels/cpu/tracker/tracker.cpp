@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stages of filters that learn on the CPU but for the channels, a window or a filter a thread.
+#include "cpu/common/simd.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/tracker/tracker.cpp"
+#include <hwy/foreach_target.h>
+#include "cpu/tracker/tracker-inl.hpp"
+
+#if HWY_ONCE
+#include "cpu/common/common.hpp"
+#include "stages/tracker/filter_response.hpp"
+
+namespace xcorr::cpu {
+namespace tracker {
+
+using namespace xcorr::tracker;
+
+HWY_EXPORT(make_spectrum);
+HWY_EXPORT(filter_update);
+HWY_EXPORT(filter_response);
+
+Status feature_fft(const stage::FeatureFft::Problem& p, const Device&,
+                   const stage::FeatureFft::Buffers& b, PlanState*) {
+  tbb::parallel_for(std::int64_t{0}, std::int64_t{p.windows}, [&](std::int64_t i) {
+    if (b.looks[i].side == 0) return;
+    HWY_DYNAMIC_DISPATCH(make_spectrum)
+    (b.channels + i * cells * channels, b.energies + i * grid, b.spectra + i * spectrum_floats);
+  });
+  return {};
+}
+
+Status filter_update_all(const stage::FilterUpdate::Problem& p, const Device&,
+                         const stage::FilterUpdate::Buffers& b, PlanState*) {
+  tbb::parallel_for(std::int64_t{0}, std::int64_t{p.training_samples}, [&](std::int64_t i) {
+    const auto [filter, first] = b.training_samples[i];
+    const std::int64_t at = std::int64_t{filter} * spectrum_floats;
+    HWY_DYNAMIC_DISPATCH(filter_update)
+    (b.seen + i * spectrum_floats, first, b.shapes[filter], b.means + at, b.next_means + at,
+     b.filters + 2 * at);
+  });
+  return {};
+}
+
+Status filter_response_all(const stage::FilterResponse::Problem& p, const Device&,
+                           const stage::FilterResponse::Buffers& b, PlanState*) {
+  tbb::parallel_for(std::int64_t{0}, std::int64_t{p.windows}, [&](std::int64_t i) {
+    if (b.looks[i].side == 0) return;
+    const std::int64_t filter = b.looks[i].filter;
+    b.response_peaks[i] = HWY_DYNAMIC_DISPATCH(filter_response)(
+        b.channels + i * cells * channels, b.energies + i * grid, b.shapes[filter],
+        b.filters + 2 * filter * spectrum_floats);
+  });
+  return {};
+}
+
+constexpr Variant<stage::FeatureFft> feature_fft_table[] = {
+    {{"feature_fft", Backend::cpu, Feature::f32}, supports_all, feature_fft},
+};
+constexpr Variant<stage::FilterUpdate> filter_update_table[] = {
+    {{"filter_update", Backend::cpu, Feature::f32}, supports_all, filter_update_all},
+};
+constexpr Variant<stage::FilterResponse> filter_response_table[] = {
+    {{"filter_response", Backend::cpu, Feature::f32}, supports_all, filter_response_all},
+};
+
+}  // namespace tracker
+
+Family tracker_family() {
+  return Family(tracker::feature_fft_table, tracker::filter_update_table,
+                tracker::filter_response_table);
+}
+
+}  // namespace xcorr::cpu
+#endif

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Searches of windows by matrix instructions, a block a window. For one row y of the frame the
+// products with all rows of the window, at shifts (dx, dy), are a matrix A times a matrix B:
+//   A[dx][i] = frame[y][i + dx], B[i][dy] = window[y - dy][i],
+// of which the sum over y is what is asked. Columns i fill the instructions' depth. Eight shifts dy
+// share a tile of B, and so do eight rows further in the frame eight shifts further: of all rows y
+// that differ by multiples of eight a warp loads each tile once. A's words begin at any byte: they
+// are read from four copies of the frame that begin a byte apart. A warp has sixteen shifts dx and
+// all dy, so that its lanes keep the sums of their shifts. The sums of the frame's windows, which
+// neighbours share, are those of all of a band of the frame, mostly its whole, from a kernel
+// before. Single precision then names the few shifts that may be the best, to be scored exactly.
+#include "cuda/common/warp.cuh"
+#include "cuda/fields/tensor_search.cuh"
+
+namespace xcorr::cuda {
+namespace {
+
+using u32 = std::uint32_t;
+
+/// What a kernel is made for. \tparam steps  depths of 32 that hold the window's columns
+/// \tparam tiles  of eight rows that hold the window's, and seven rows more
+/// \tparam tiles_x, tiles_y  of 16 shifts in x, a warp each, and of 8 in y
+template <int steps_, int tiles_, int tiles_x_, int tiles_y_>
+struct Tiling {
+  static constexpr int steps = steps_, tiles = tiles_, tiles_x = tiles_x_, tiles_y = tiles_y_;
+  static constexpr int warps = tiles_x, threads = 32 * warps;
+  /// Of a multiprocessor, which shared memory has room for; more than 16 not all devices take.
+  static constexpr int blocks = min_of(16, (steps == 1 ? 27 : 15) / warps);
+  static constexpr int words = 4 * tiles_x + 8 * steps;  ///< of a row of the frame
+  using Frame = StagedRows<words, 4>;
+  static constexpr int pitch = steps == 1 ? 8 : 24;  ///< of the window's rows
+  static constexpr int window_rows = 8 * tiles + margin;
+  static constexpr int product_pitch =
+      16 * tiles_x + 4;                        ///< of the products' rows: in banks of their own
+  static constexpr int of_lane = 4 * tiles_y;  ///< shifts whose sums a lane has
+};
+
+/// Where a block's data lie in shared memory, in words. Products and estimates take the place of
+/// the images.
+template <class T>
+struct Layout {
+  typename T::Frame frame;
+  int copy, window, end;
+
+  static constexpr int estimates = 8 * T::tiles_y * T::product_pitch;
+
+  __host__ __device__ explicit Layout(const stage::WindowSearch::Problem& p)
+      : frame{p.window + p.shifts() - 1, p.window + p.shifts() - 1},
+        copy(frame.copy()),
+        window(4 * copy),
+        end(window + T::window_rows * T::pitch) {
+    constexpr int results = estimates + T::of_lane * T::threads;
+    const int read = 3 * copy + 8 * (T::tiles_y + T::tiles - 1) * T::words;
+    end = max_of(end, max_of(results, read));
+  }
+  __host__ __device__ std::size_t bytes() const { return 4 * static_cast<std::size_t>(end); }
+};
+
+/// Rows of words of the window between its rows of zeros.
+/// \param load  load(y, x) gives a word of it
+template <class T, class Load>
+__device__ uint2 stage_words(const stage::WindowSearch::Problem& p, u32* to, Load load) {
+  constexpr int across = 8 * T::steps;
+  const auto number = [](int row, int column) { return (row + margin) * T::pitch + column; };
+  for (int k = threadIdx.x; k < (T::window_rows - p.window) * across; k += T::threads) {
+    const int row = k / across;
+    to[number(row < margin ? row - margin : row - margin + p.window, k % across)] = 0;
+  }
+  uint2 own{0, 0};
+#pragma unroll 2
+  for (int k = threadIdx.x; k < p.window * across; k += T::threads) {
+    const int y = k / across, x = 4 * (k % across), rest = p.window - x;
+    u32 word = load(y, x);
+    if (rest < 4) word &= rest <= 0 ? 0 : (1u << 8 * rest) - 1;
+    to[number(y, x / 4)] = word;
+    own.x = __dp4a(word, 0x01010101u, own.x);
+    own.y = __dp4a(word, word, own.y);
+  }
+  return own;
+}
+
+/// Returns this thread's part of the window's sum and sum of squares.
+template <class T>
+__device__ uint2 stage_window(const stage::WindowSearch::Problem& p, const SearchBuffers& b,
+                              const InterrogationWindow& window, u32* to) {
+  const std::uint8_t* const first = b.reference + window.y * p.pitch;
+  u32 word[1];
+  if (window.x >= 3 && window.x + 32 * T::steps + 8 <= p.frame.width)  // as in stage_part()
+    return stage_words<T>(p, to, [&](int y, int x) {
+      load_words_inside(first + y * p.pitch, window.x + x, word);
+      return word[0];
+    });
+  return stage_words<T>(p, to, [&](int y, int x) {
+    load_words(first + y * p.pitch, window.x + x, p.frame.width, word);
+    return word[0];
+  });
+}
+
+/// The shifts of a lane: how far its i-th one lies from the first place. Rows g and g + 8 of A are
+/// not eight shifts apart but four, and a lane's halves of the depth lie side by side: three words
+/// in a row are all that it needs of A.
+template <class T>
+struct LaneShifts {
+  int first_x, first_y;
+
+  __device__ LaneShifts()
+      : first_x(threadIdx.x / 32 * 16 + threadIdx.x / 16 % 2 * 8 + threadIdx.x / 4 % 4),
+        first_y(2 * (threadIdx.x % 4)) {}
+  __device__ int x(int i) const { return first_x + 4 * (i % 4 / 2); }
+  __device__ int y(int i) const { return first_y + 8 * (i / 4) + i % 2; }
+};
+
+/// The products at the lane's shifts. Below the frame's rows words of any kind meet the window's
+/// rows of zeros, or shifts that are not asked for.
+template <class T>
+__device__ void multiply(const Layout<T>& layout, const u32* copies, const u32* window,
+                         u32 (&products)[T::tiles_y][4]) {
+  const int lane = threadIdx.x % 32, group = lane / 4, column = lane % 4;
+  copies += group % 4 * layout.copy + 4 * (threadIdx.x / 32) + 2 * (group / 4) + 2 * column;
+  window += (margin - group) * T::pitch + 2 * column;
+#pragma unroll 1
+  for (int first = 0; first < 8; ++first)
+#pragma unroll 1
+    for (int step = 0; step < T::steps; ++step) {
+      const u32* const left = copies + first * T::words + 8 * step;
+      const u32* const right = window + first * T::pitch + 8 * step;
+      multiply_rows<T::tiles_y, T::tiles>(
+          [&](int q, u32(&a)[4]) {
+            // A lane has three words of A, but instructions take four registers in a row: what is
+            // loaded twice need not be copied.
+            const u32* const at = left + 8 * q * T::words;
+            const auto* const bytes = reinterpret_cast<const std::uint8_t*>(at);
+            const uint2 low = *reinterpret_cast<const uint2*>(at);
+            a[0] = low.x;
+            a[1] = low.y;
+            a[2] = load_word(bytes + 4);
+            a[3] = load_word(bytes + 8);
+          },
+          [&](int d) { return *reinterpret_cast<const uint2*>(right + 8 * d * T::pitch); },
+          products);
+    }
+}
+
+/// What the scores of a window's shifts are made of.
+struct ShiftSums : WindowScores {
+  const u32* products;  ///< in shared memory
+  int product_pitch;
+
+  __device__ u32 product(int x, int y) const { return products[y * product_pitch + x]; }
+  __device__ double exact(int x, int y) const { return WindowScores::exact(product(x, y), x, y); }
+};
+
+/// Estimates of the scores at a lane's shifts, and exact ones of the best. They lie in shared
+/// memory, each read by its thread alone: in registers they would leave room for fewer warps.
+template <class T>
+class Scores {
+ public:
+  __device__ Scores(const ShiftSums& all, const SearchedPlaces& places, float* estimates)
+      : all_(all), estimates_(estimates + threadIdx.x) {
+    const bool inside[2] = {places.contains_column(shifts_.x(0)),
+                            places.contains_column(shifts_.x(2))};
+    const ScaledSum* sums = all.frame.sums + shifts_.y(0) * all.frame.pitch + shifts_.x(0);
+    greatest_ = no_estimate;
+#pragma unroll 2
+    for (int i = 0; i < T::of_lane; i += 4) {
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {  // without branches, again
+        const bool is_inside = inside[k / 2] & places.contains_row(shifts_.y(i + k));
+        const int at = k % 2 * all.frame.pitch + shifts_.x(k) - shifts_.x(0);
+        const ScaledSum there = is_inside ? sums[at] : ScaledSum{0, 0};
+        of(i + k) = all.estimate(all.product(shifts_.x(k), shifts_.y(i + k)), there);
+        greatest_ = fmaxf(greatest_, of(i + k));
+      }
+      sums += 8 * all.frame.pitch;
+    }
+  }
+
+  /// The best of the block's shifts, found by all of its threads; -1 if no score is positive.
+  __device__ int best(int shifts) const {
+    __shared__ float greatest_of[T::warps];
+    __shared__ ScoredShift scored[T::threads];
+    __shared__ int likely, only, scored_count;
+    float greatest = greatest_;
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2)
+      greatest = fmaxf(greatest, __shfl_xor_sync(~0u, greatest, step));
+    if (threadIdx.x % 32 == 0) greatest_of[threadIdx.x / 32] = greatest;
+    if (threadIdx.x == 0) likely = scored_count = 0;
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < T::warps; ++i) greatest = fmaxf(greatest, greatest_of[i]);
+    if (!(greatest > 0)) return -1;
+    const float least = greatest * estimate_slack;
+    if (greatest_ >= least)
+      for_likely(least, [&](int x, int y) {
+        if (atomicAdd(&likely, 1) == 0) only = y * shifts + x;
+      });
+    __syncthreads();
+    if (likely == 1) return only;  // as nearly always
+    if (greatest_ >= least) {
+      ScoredShift best{unscored, 0};
+      for_likely(least, [&](int x, int y) {
+        const ScoredShift other{all_.exact(x, y), y * shifts + x};
+        if (other.is_better(best)) best = other;
+      });
+      scored[atomicAdd(&scored_count, 1)] = best;
+    }
+    __syncthreads();
+    ScoredShift best = scored[0];
+#pragma unroll 1
+    for (int i = 1; i < scored_count; ++i)
+      if (scored[i].is_better(best)) best = scored[i];
+    return best.shift;
+  }
+
+  /// What is near a shift is out of the question from now on.
+  __device__ void leave_out(int x, int y) {
+    const int from_x = shifts_.x(0) - x;
+    if (from_x < -FoundPlace::reach - 4 || from_x > FoundPlace::reach) return;
+    greatest_ = no_estimate;
+#pragma unroll 4
+    for (int i = 0; i < T::of_lane; ++i) {
+      if (FoundPlace::is_near(shifts_.x(i) - x, shifts_.y(i) - y)) of(i) = no_estimate;
+      greatest_ = fmaxf(greatest_, of(i));
+    }
+  }
+
+ private:
+  __device__ float& of(int i) const { return estimates_[i * T::threads]; }
+  /// Calls body(x, y) for those of the lane's shifts whose estimates reach the least.
+  template <class Body>
+  __device__ void for_likely(float least, Body body) const {
+    u32 likely = 0;
+#pragma unroll
+    for (int i = 0; i < T::of_lane; ++i) likely |= u32{of(i) >= least} << i;
+#pragma unroll 1
+    for (; likely; likely &= likely - 1) {
+      const int i = __ffs(static_cast<int>(likely)) - 1;
+      body(shifts_.x(i), shifts_.y(i));
+    }
+  }
+
+  const ShiftSums& all_;
+  float* estimates_;
+  float greatest_;
+  LaneShifts<T> shifts_;
+};
+
+template <class T>
+__device__ void find_vector(const stage::WindowSearch::Problem& p,
+                            const InterrogationWindow& window, const SearchedPlaces& places,
+                            const ShiftSums& all, Scores<T>& scores, FieldVector& vector) {
+  __shared__ FoundPlace found;
+  const int shifts = p.shifts(), best = scores.best(shifts);
+  if (best < 0 || !(all.reference().n2_variance() > 0)) {
+    if (threadIdx.x == 0) vector = vector_without(window, p.window, FieldStatus::flat);
+    return;
+  }
+  const int best_x = best % shifts, best_y = best / shifts;
+  scores.leave_out(best_x, best_y);  // what is near the best does not count as the second
+  __syncthreads();                   // all have read what was found
+  const int second = scores.best(shifts);
+  if (threadIdx.x >= 32) return;
+  // Of the best place and those around it, and of the second one.
+  if (threadIdx.x < 10) {
+    const bool of_second = threadIdx.x == 9;
+    const int x = of_second ? second % shifts : best_x + threadIdx.x % 3 - 1,
+              y = of_second ? second / shifts : best_y + threadIdx.x / 3 - 1;
+    const bool exists = (!of_second || second >= 0) && places.contains(x, y);
+    const double score = exists ? all.exact(x, y) : 0;
+    if (of_second)
+      found.second = score;
+    else
+      found.set_score(p.subpixel, static_cast<int>(threadIdx.x), score);
+  }
+  __syncwarp();
+  if (threadIdx.x != 0) return;
+  found.x = best_x;
+  found.y = best_y;
+  vector = vector_of(p, window, places, found);
+}
+
+template <class T>
+__global__ void __launch_bounds__(T::threads, T::blocks)
+    window_search_tensor(stage::WindowSearch::Problem p, SearchBuffers b, Band band,
+                         WindowSums frame_sums) {
+  __shared__ uint2 reference;  // its window's sum and sum of squares
+  const Layout<T> layout(p);
+  auto* memory = dynamic_shared<u32>();
+  const InterrogationWindow& window = b.windows[blockIdx.x];
+  FieldVector& vector = b.vectors[blockIdx.x];
+  const SearchedPlaces places(window, p.frame, p.window, p.range);
+  if (write_if_left_out(p, window, places, vector)) return;
+  if (!band.contains(places)) return wait_for_previous();  // the next band's sums wait for this one
+  stage_part<T::threads>(b.frame, p.frame_pitch, p.frame, layout.frame, places.left, places.top,
+                         memory, T::words);
+  const uint2 staged = stage_window<T>(p, b, window, memory + layout.window);
+  unsigned sums[2] = {staged.x, staged.y};
+  block_sums<T::warps>(sums);
+  if (threadIdx.x == 0) reference = {sums[0], sums[1]};
+  u32 products[T::tiles_y][4] = {};
+  multiply(layout, memory, memory + layout.window, products);
+  __syncthreads();  // the products take the frame's place
+  const LaneShifts<T> shifts;
+#pragma unroll
+  for (int i = 0; i < T::of_lane; ++i)
+    memory[shifts.y(i) * T::product_pitch + shifts.x(i)] = products[i / 4][i % 4];
+  wait_for_previous();
+  const ShiftSums all{{static_cast<u32>(p.window * p.window), reference.x, reference.y,
+                       frame_sums.from(band.first(places, frame_sums))},
+                      memory,
+                      T::product_pitch};
+  Scores<T> scores(all, places, dynamic_shared<float>() + layout.estimates);
+  find_vector(p, window, places, all, scores, vector);
+}
+
+/// Calls body(Tiling) with the least that holds the problem; `otherwise` if none does.
+template <class Result, class Body>
+Result with_tiling(const stage::WindowSearch::Problem& p, Result otherwise, Body body) {
+  const auto with_shifts = [&](auto steps, auto tiles) {
+    constexpr int s = decltype(steps)::value, t = decltype(tiles)::value;
+    if (p.shifts() <= 16) return body(Tiling<s, t, 1, 2>{});
+    if (p.shifts() <= 24) return body(Tiling<s, t, 2, 3>{});
+    if (p.shifts() <= 40) return body(Tiling<s, t, 3, 5>{});
+    return otherwise;
+  };
+  using std::integral_constant;
+  if (p.window <= 32) return with_shifts(integral_constant<int, 1>{}, integral_constant<int, 5>{});
+  if (p.window <= 40) return with_shifts(integral_constant<int, 2>{}, integral_constant<int, 6>{});
+  if (p.window <= 64) return with_shifts(integral_constant<int, 2>{}, integral_constant<int, 9>{});
+  return otherwise;
+}
+
+bool supports(const stage::WindowSearch::Problem& p, const Device& device) {
+  return device.compute_capability >= 75 && supports_window_sums_strips(frame_windows(p), device) &&
+         with_tiling(p, false, [&](auto tiling) {
+           return Layout<decltype(tiling)>(p).bytes() + search_static_bytes <=
+                  max_shared_bytes(device);
+         });
+}
+
+std::size_t workspace(const stage::WindowSearch::Problem& p, const Device&) {
+  return Bands(p).bytes();
+}
+
+Status launch(const stage::WindowSearch::Problem& p, const Device& device,
+              const stage::WindowSearch::Buffers& b, PlanState*) {
+  return search_in_bands(p, device, b, [&](const Band& band, const WindowSums& sums) {
+    return with_tiling(p, Status{}, [&](auto tiling) {
+      using T = decltype(tiling);
+      // Only the window sums are awaited: what came before has ended, since their kernel waited for
+      // it.
+      return enqueue_early(
+          device, "window_search_tensor", window_search_tensor<T>,
+          dim3(static_cast<unsigned>(p.count)), dim3(T::threads), Layout<T>(p).bytes(), b.stream, p,
+          SearchBuffers{b.reference, b.frame, b.mask, b.windows, b.vectors}, band, sums);
+    });
+  });
+}
+
+constexpr Variant<stage::WindowSearch> table[] = {
+    {{"window_search_tensor", Backend::cuda, Feature::u8, 1}, supports, launch, workspace},
+};
+
+}  // namespace
+
+Family window_search_tensor_family() { return Family(table); }
+
+}  // namespace xcorr::cuda

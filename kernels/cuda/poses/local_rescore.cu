@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Exact scores of turned templates at the places round the expected ones on the GPU. A try's
+// image is cut into strips of rows, a block a strip, which adds its sums to those of the try; the
+// last block computes the scores.
+#include "cuda/common/last_block.cuh"
+#include "cuda/common/shared_memory.cuh"
+#include "cuda/poses/rescoring.cuh"
+
+namespace xcorr::cuda {
+namespace {
+
+using u64 = unsigned long long;
+
+constexpr int threads = Rescoring::threads, sum_count = Rescoring::sum_count;
+
+/// How images are cut into strips.
+struct Cut {
+  int most_rows;  ///< of a strip, for which there is shared memory
+  int height;     ///< of the largest image
+  int words;      ///< of a row of it
+
+  static constexpr int fewest_rows = 4;  ///< lower ones read more of the frame than they share
+
+  static Cut of(Size most) {
+    constexpr std::size_t budget = 46 * 1024;
+    const int words = ceil_div(most.width, 4);
+    int rows = most.height;
+    while (rows > 1 && Rescoring::bytes(words, rows) > budget) --rows;
+    return {rows, most.height, words};
+  }
+  std::size_t bytes() const { return Rescoring::bytes(words, most_rows); }
+  /// The strips of an image, so that those of all tries are about as many as blocks: a block alone
+  /// with an image adds nothing to what others have, and few images are shared by many blocks.
+  __host__ __device__ int strips(int tries, int blocks) const {
+    const int fewest = ceil_div(height, most_rows), most = ceil_div(height, fewest_rows),
+              shared = blocks / (tries > 0 ? tries : 1);
+    const int wanted = shared < most ? shared : most;
+    return wanted > fewest ? wanted : fewest;
+  }
+};
+
+/// Adds the block's sums to those of the try; true in its last block, which then has them in `all`,
+/// and the try's are 0 again.
+__device__ bool add_up(const Rescoring::Sums& sums, Rescoring::Totals& totals,
+                       unsigned* block_counter, int blocks, Rescoring::Totals& all) {
+  const int k = threadIdx.x;
+  if (k < sum_count) {
+    all[k] = sums[k];
+    if (blocks > 1) atomicAdd(&totals[k], all[k]);
+  }
+  __syncthreads();
+  if (blocks == 1) return true;
+  if (!is_last_block(block_counter, blocks)) return false;
+  if (k < sum_count) {
+    all[k] = *static_cast<volatile u64*>(&totals[k]);
+    totals[k] = 0;
+  }
+  __syncthreads();
+  return true;
+}
+
+/// Blocks for which a multiprocessor must have registers: before 8.0 two would not have enough.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int resident_blocks = 1;
+#else
+constexpr int resident_blocks = 2;
+#endif
+
+__global__ void __launch_bounds__(threads, resident_blocks)
+    local_rescore(stage::LocalRescore::Problem p, stage::LocalRescore::Buffers b, bool minimum,
+                  Cut cut, unsigned* block_counters, Rescoring::Totals* totals) {
+  __shared__ Rescoring::Sums sums;
+  __shared__ Rescoring::Totals all;
+  wait_for_previous();
+  const int tries = p.tries(), count = *b.candidate_count * tries;
+  const int most_strips = cut.strips(count, gridDim.x);
+  for (int item = blockIdx.x; item < count * most_strips; item += gridDim.x) {
+    const int index = item / most_strips, strip = item % most_strips;
+    const stage::LocalRescore::Try one =
+        stage::LocalRescore::try_of(p, b, index / tries, index % tries);
+    if (!one.exists) {
+      if (strip == 0 && threadIdx.x == 0) b.found[index] = {};
+      continue;
+    }
+    const RescoredTry rescored(p, b, one);
+    const int height = rescored.map.height;
+    const int rows = max(ceil_div(height, most_strips), min(Cut::fewest_rows, cut.most_rows));
+    const int strips = ceil_div(height, rows);
+    if (strip >= strips) continue;
+    if (threadIdx.x < sum_count) sums[threadIdx.x] = 0;
+    __syncthreads();
+    Rescoring::add(p, b, rescored, strip * rows, min(height - strip * rows, rows),
+                   dynamic_shared<std::uint8_t>(), sums);
+    __syncthreads();
+    if (add_up(sums, totals[index], &block_counters[index], strips, all) && threadIdx.x < 32)
+      Rescoring::find(p, minimum, rescored, all, b.found[index]);
+    __syncthreads();  // the next strip overwrites what is shared
+  }
+}
+
+/// Sums and counters of the tries, 0 before and after a launch.
+class Totals final : public PlanState {
+ public:
+  static Result<std::unique_ptr<PlanState>> make(const stage::LocalRescore::Problem& p,
+                                                 const Device&) {
+    const std::int64_t tries = std::int64_t{p.count} * p.tries();
+    auto block_counters =
+        BlockCounters::make(tries * (1 + sum_count * int{sizeof(u64) / sizeof(unsigned)}));
+    if (!block_counters.ok()) return block_counters.status();
+    return std::unique_ptr<PlanState>(new Totals(std::move(block_counters.value()), tries));
+  }
+  Status set_rights(const void*, Stream) override { return {}; }
+  Rescoring::Totals* totals() const { return reinterpret_cast<Rescoring::Totals*>(zeros()); }
+  unsigned* block_counters() const {
+    return zeros() + tries_ * sum_count * (sizeof(u64) / sizeof(unsigned));
+  }
+
+ private:
+  Totals(std::unique_ptr<PlanState> zeros, std::int64_t tries)
+      : zeros_(std::move(zeros)), tries_(tries) {}
+  unsigned* zeros() const { return static_cast<const BlockCounters*>(zeros_.get())->counters(); }
+
+  std::unique_ptr<PlanState> zeros_;
+  std::int64_t tries_;
+};
+
+Status launch(const stage::LocalRescore::Problem& p, const Device& device,
+              const stage::LocalRescore::Buffers& b, PlanState* state) {
+  const Cut cut = Cut::of(p.most);
+  const std::int64_t blocks =
+      std::int64_t{p.count} * p.tries() * ceil_div(p.most.height, Cut::fewest_rows);
+  const auto& totals = *static_cast<const Totals*>(state);
+  constexpr int blocks_of_processor = 2;  // as many are there at once
+  const auto most = std::int64_t{blocks_of_processor} * std::max(device.multiprocessors, 1);
+  return enqueue_early(device, "local_rescore", local_rescore,
+                       dim3(grid_extent(std::min(blocks, most))), dim3(threads), cut.bytes(),
+                       b.stream, p, b, info(p.method).minimum, cut, totals.block_counters(),
+                       totals.totals());
+}
+
+/// Of one row at least the strip must fit, and its sums into 32 bits.
+bool supports(const stage::LocalRescore::Problem& p, const Device&) {
+  return Rescoring::bytes(ceil_div(p.most.width, 4), 1) <= 48 * 1024;
+}
+
+constexpr Variant<stage::LocalRescore> table[] = {
+    {{"local_rescore", Backend::cuda, {Feature::u8, Feature::mask, Feature::contrast}},
+     supports,
+     launch,
+     nullptr,
+     Totals::make},
+};
+
+}  // namespace
+
+Family local_rescore_family() { return Family(table); }
+
+}  // namespace xcorr::cuda

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The parts of least squares by a block: the matrix of the template, its inverse, the right side at
+// a pose, and the steps.
+#pragma once
+
+#include <algorithm>
+
+#include "cuda/common/cluster.cuh"
+#include "cuda/common/row_words.cuh"
+#include "cuda/common/tiles.cuh"
+#include "cuda/common/warp.cuh"
+#include "stages/poses/pose_refine.hpp"
+
+namespace xcorr::cuda {
+
+/// T: of the frame's pixels. Sum: in which a thread adds up the right side.
+template <class T, class Sum>
+struct PoseRefine {
+  static constexpr int threads = 512, warps = threads / 32;
+
+  /// Which of the blocks that share the pixels this one is.
+  struct Share {
+    int index = 0, count = 1;
+
+    __device__ static Share of_grid() {
+      return {static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x)};
+    }
+  };
+
+  /// Gives the sums over this block's share to put(number, sum), called by all lanes of a warp.
+  template <class Put>
+  __device__ static void add_matrix(const stage::PoseRefine::Problem& p,
+                                    const stage::PoseRefine::Buffers& b, Share share, Put put) {
+    PoseRefineMatrix sums;
+    sums.clear();
+    for_pixels(p, b, share, [&](int x, int y, const SmoothedPixel& pixel) {
+      sums.add_pixel(p.equation<T>(x, y, pixel));
+    });
+    add_up(sums, put);
+  }
+
+  /// Of the frame at a pose, likewise.
+  template <class Put>
+  __device__ static void add_right(const stage::PoseRefine::Problem& p,
+                                   const stage::PoseRefine::Buffers& b, Share share,
+                                   const PoseRefineFrame<T>& frame, const PoseRefineMap& map,
+                                   Put put) {
+    PoseRefineRightOf<Sum> sums;
+    sums.clear();
+    for_pixels(p, b, share, [&](int x, int y, const SmoothedPixel& pixel) {
+      p.add(map, frame, x, y, pixel, ReadFour<T>(), sums);
+    });
+    add_up(sums, put);
+  }
+
+  /// By all threads of the block: a lane a column.
+  __device__ static void invert(const stage::PoseRefine::Problem& p, PoseRefineSystem& system) {
+    const int column = threadIdx.x;
+    if (column >= pose_refine_unknowns) return;
+    const bool exists = system.invert(p.freedom, column);
+    if (column == 0) system.has_inverse = exists;
+  }
+
+  /// Blocks of a launch that share the pixels: more than multiprocessors would take turns.
+  static int blocks(Size size) {
+    return static_cast<int>(std::min<std::int64_t>(ceil_div(size.area(), threads), 128));
+  }
+  /// Blocks that share a pose, so that a thread has few pixels: it waits for one after the other.
+  static int cluster(Size size) {
+    int blocks = 1;
+    while (blocks < most_cluster && size.area() > std::int64_t{threads} * blocks) blocks *= 2;
+    return blocks;
+  }
+
+  /// Of the poses that fall to this block's cluster.
+  /// \param frame_at  the frame, or of it what steps from a pose read, by all threads of the block
+  template <class FrameAt>
+  __device__ static void take_all_steps(const stage::PoseRefine::Problem& p,
+                                        const stage::PoseRefine::Buffers& b,
+                                        const PoseRefineSystem* system_of_template,
+                                        FrameAt frame_at) {
+    // Of a step, and of the one before, which another block may still read.
+    __shared__ PoseRefineRight rights[2][most_cluster];
+    __shared__ PoseRefineSystem system;
+    __shared__ PoseRefineRight right;
+    __shared__ PoseRefineMap map;
+    const Cluster cluster;
+    const Share share{cluster.rank, cluster.size};
+    copy(*system_of_template, system);
+    cluster.sync();
+    int turn = 0;
+    for (int i = cluster.index(); i < p.count; i += cluster.count()) {
+      if (b.starts[i].scale == 0) {
+        if (cluster.rank == 0 && threadIdx.x == 0) b.refinements[i] = {};
+        continue;
+      }
+      PoseRefineSteps steps(b.starts[i], p.freedom, p.radius());  // of thread 0
+      if (threadIdx.x == 0) map = PoseRefineMap(steps.pose());
+      const PoseRefineFrame<T> frame = frame_at(b.starts[i]);
+      __syncthreads();
+      for (int step = 0; step < PoseRefineSteps::most; ++step) {
+        auto& parts = rights[turn++ % 2];
+        add_right(p, b, share, frame, map, to_all(cluster, parts));
+        cluster.sync();
+        bool goes_on = false;
+        if (threadIdx.x < 32) {  // each block takes the same step
+          add_parts(cluster, parts, right);
+          __syncwarp();
+        }
+        if (threadIdx.x == 0) {
+          goes_on = steps.step(system, right);
+          map = PoseRefineMap(steps.pose());
+        }
+        if (!__syncthreads_or(goes_on)) break;
+      }
+      if (cluster.rank == 0 && threadIdx.x == 0) b.refinements[i] = steps.result();
+    }
+  }
+
+ private:
+  static constexpr int most_cluster = 8;
+
+  /// By all threads of the block.
+  __device__ static void copy(const PoseRefineSystem& from, PoseRefineSystem& to) {
+    using Word = std::uint64_t;
+    static_assert(sizeof to % sizeof(Word) == 0);
+    for (unsigned i = threadIdx.x; i < sizeof to / sizeof(Word); i += threads)
+      reinterpret_cast<Word*>(&to)[i] = reinterpret_cast<const Word*>(&from)[i];
+  }
+  /// Puts sums where each block of the cluster has those of all.
+  template <class Sums>
+  __device__ static auto to_all(const Cluster& cluster, Sums (&parts)[most_cluster]) {
+    return [&](int k, double sum) {
+      if (const int block = threadIdx.x % 32; block < cluster.size)
+        cluster.in_block(&parts[cluster.rank], block)->of[k] = sum;
+    };
+  }
+  /// Adds them up, in the same order in all blocks; by a thread a sum.
+  template <class Sums>
+  __device__ static void add_parts(const Cluster& cluster, const Sums (&parts)[most_cluster],
+                                   Sums& all) {
+    const int k = threadIdx.x;
+    if (k >= Sums::count) return;
+    double sum = 0;
+    for (int block = 0; block < cluster.size; ++block) sum += parts[block].of[k];
+    all.of[k] = sum;
+  }
+
+  /// Calls visit(x, y, smoothed pixel) for the pixels of this thread that take part.
+  template <class Visit>
+  __device__ static void for_pixels(const stage::PoseRefine::Problem& p,
+                                    const stage::PoseRefine::Buffers& b, Share share, Visit visit) {
+    for_tiles(p.size, share.index * warps + threadIdx.x / 32, share.count * warps,
+              [&](int x, int y) {
+                const SmoothedPixel pixel = b.smoothed[y * p.size.width + x];
+                if (pixel.counts) visit(x, y, pixel);
+              });
+  }
+
+  /// The sums over the threads of the block, see add_matrix().
+  template <class Term, int count, class Put>
+  __device__ static void add_up(PoseRefineSums<Term, count>& sums, Put put) {
+    __shared__ Term partial[warps][count];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    for_warp_sums(sums.of, [&](int k, Term sum) { partial[warp][k] = sum; });
+    __syncthreads();
+    for (int k = warp; k < count; k += warps)
+      put(k, warp_sum(lane < warps ? double(partial[lane][k]) : 0));
+  }
+};
+
+}  // namespace xcorr::cuda

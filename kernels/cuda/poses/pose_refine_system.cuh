@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What least squares need of a template besides its pixels: the matrix of the equations and its
+// inverse, made once a template by blocks that share its pixels.
+#pragma once
+
+#include "cuda/common/last_block.cuh"
+#include "cuda/poses/pose_refine.cuh"
+
+namespace xcorr::cuda {
+
+/// Puts a block's sums where all blocks have theirs.
+template <class Sums>
+__device__ auto to_global(Sums& sums) {
+  return [&sums](int k, double sum) {
+    if (threadIdx.x % 32 == 0) sums.of[k] = sum;
+  };
+}
+
+/// The sums of the blocks that share them; true in the last of them, which has all.
+template <class Sums>
+__device__ bool add_parts(const Sums* parts, unsigned* block_counter, Sums& all) {
+  __syncthreads();
+  if (!is_last_block(block_counter, gridDim.x)) return false;
+  // Some lanes a sum, so that more loads are in flight together.
+  constexpr int lanes = 16;
+  for (int k = threadIdx.x / lanes; k < Sums::count; k += blockDim.x / lanes) {
+    double sum = 0;
+#pragma unroll 4
+    for (int part = threadIdx.x % lanes; part < static_cast<int>(gridDim.x); part += lanes)
+      sum += __ldcg(&parts[part].of[k]);
+    const unsigned together = ((1u << lanes) - 1) << (threadIdx.x % 32 / lanes * lanes);
+    for (int step = lanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(together, sum, step);
+    if (threadIdx.x % lanes == 0) all.of[k] = sum;
+  }
+  __syncthreads();
+  return true;
+}
+
+/// Grid: the blocks that share the template. With the registers of two blocks a multiprocessor the
+/// inverse does not fit in them on 7.5.
+template <class PoseRefining>
+__global__ void __launch_bounds__(PoseRefining::threads, 1)
+    pose_refine_system(stage::PoseRefine::Problem p, stage::PoseRefine::Buffers b,
+                       PoseRefineMatrix* matrices, unsigned* block_counter, PoseRefineSystem* to) {
+  __shared__ PoseRefineSystem system;
+  wait_for_previous();
+  PoseRefining::add_matrix(p, b, PoseRefining::Share::of_grid(), to_global(matrices[blockIdx.x]));
+  if (!add_parts(matrices, block_counter, system.matrix)) return;
+  PoseRefining::invert(p, system);
+  __syncthreads();
+  if (threadIdx.x == 0) *to = system;
+}
+
+template <class PoseRefining>
+class TemplateSystem final : public PlanState {
+ public:
+  static Result<std::unique_ptr<PlanState>> make(const stage::PoseRefine::Problem& p,
+                                                 const Device& device) {
+    auto block =
+        Block::make(Backend::cuda, sizeof(PoseRefineSystem) +
+                                       PoseRefining::blocks(p.size) * sizeof(PoseRefineMatrix));
+    if (!block.ok()) return block.status();
+    auto block_counters = BlockCounters::make(1 + p.count);
+    if (!block_counters.ok()) return block_counters.status();
+    return std::unique_ptr<PlanState>(
+        new TemplateSystem(p, device, std::move(block.value()), std::move(block_counters.value())));
+  }
+
+  /// Enqueues it, of the smoothed template.
+  Status set_rights(const void* smoothed, Stream stream) override {
+    stage::PoseRefine::Buffers b;
+    b.smoothed = static_cast<const SmoothedPixel*>(smoothed);
+    return enqueue_early(device_, "pose_refine_system", pose_refine_system<PoseRefining>,
+                         dim3(PoseRefining::blocks(problem_.size)), dim3(PoseRefining::threads), 0,
+                         stream, problem_, b, reinterpret_cast<PoseRefineMatrix*>(system() + 1),
+                         counters(), system());
+  }
+  PoseRefineSystem* system() const { return block_.as<PoseRefineSystem>(); }
+  /// Of the poses.
+  unsigned* block_counters() const { return counters() + 1; }
+
+ private:
+  TemplateSystem(const stage::PoseRefine::Problem& p, const Device& device, Block block,
+                 std::unique_ptr<PlanState> block_counters)
+      : problem_(p),
+        device_(device),
+        block_(std::move(block)),
+        block_counters_(std::move(block_counters)) {}
+
+  unsigned* counters() const {
+    return static_cast<const BlockCounters*>(block_counters_.get())->counters();
+  }
+
+  stage::PoseRefine::Problem problem_;
+  Device device_;
+  Block block_;
+  std::unique_ptr<PlanState> block_counters_;
+};
+
+}  // namespace xcorr::cuda

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Pyramids on the GPU, a thread a pixel of the result. Like a copy, it is bound by memory.
+#include "cuda/common/launch.cuh"
+#include "stages/poses/pyramid_down.hpp"
+
+namespace xcorr::cuda {
+namespace {
+
+constexpr int threads_x = 32, threads_y = 8;
+
+template <class T>
+__global__ void __launch_bounds__(threads_x* threads_y)
+    pyramid_down(stage::PyramidDown::Problem p, const void* pixels, void* halved) {
+  wait_for_previous();
+  const int x = blockIdx.x * threads_x + threadIdx.x;
+  if (x >= p.half.width) return;
+  for (int y = blockIdx.y * threads_y + threadIdx.y; y < p.half.height;
+       y += gridDim.y * threads_y) {
+    const T* upper = row_of<T>(pixels, p.pitch, 2 * y);
+    const T* lower = row_of<T>(pixels, p.pitch, 2 * y + 1);
+    row_of<T>(halved, p.half_pitch, y)[x] = pyramid_down_pixel(upper, lower, x);
+  }
+}
+
+Status launch(const stage::PyramidDown::Problem& p, const Device& device,
+              const stage::PyramidDown::Buffers& b, PlanState*) {
+  const dim3 grid(ceil_div(p.half.width, threads_x),
+                  grid_extent(ceil_div(p.half.height, threads_y)));
+  const auto kernel = p.type == ElementType::u8    ? pyramid_down<std::uint8_t>
+                      : p.type == ElementType::u16 ? pyramid_down<std::uint16_t>
+                                                   : pyramid_down<float>;
+  return enqueue_early(device, "pyramid_down", kernel, grid, dim3(threads_x, threads_y), 0,
+                       b.stream, p, b.pixels, b.halved);
+}
+
+constexpr Variant<stage::PyramidDown> table[] = {
+    {{"pyramid_down", Backend::cuda, {Feature::u8, Feature::u16, Feature::f32}},
+     supports_all,
+     launch},
+};
+
+}  // namespace
+
+Family pyramid_down_family() { return Family(table); }
+
+}  // namespace xcorr::cuda

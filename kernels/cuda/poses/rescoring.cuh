@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A turned template against the frame at the places round the expected one, by a block: it makes
+// rows of the image in shared memory, compares them with the frame at all places at once, four
+// pixels an instruction, and scores the places by the sums. All sums are integers: their order
+// does not matter.
+#pragma once
+
+#include "cuda/common/row_words.cuh"
+#include "cuda/common/tiles.cuh"
+#include "cuda/common/warp.cuh"
+#include "stages/match/score.hpp"
+#include "stages/poses/local_rescore.hpp"
+
+namespace xcorr::cuda {
+
+/// A try whose image is compared.
+struct RescoredTry {
+  PoseIndex pose;
+  WarpMap map;
+  int left, top;  ///< of the first place
+
+  __device__ RescoredTry(const stage::LocalRescore::Problem& p,
+                         const stage::LocalRescore::Buffers& b, const stage::LocalRescore::Try& one)
+      : pose(one.pose), map(stage::LocalRescore::map_of(p, b, one)) {
+    const RescorePlace expected{map.width, map.height, one.twice_x, one.twice_y};
+    left = expected.left() - stage::LocalRescore::reach;
+    top = expected.top() - stage::LocalRescore::reach;
+  }
+};
+
+class Rescoring {
+  using u32 = std::uint32_t;
+  static constexpr int warps_of_row = 2;  ///< that share a row of places
+
+ public:
+  static constexpr int across = 2 * stage::LocalRescore::reach + 1, places = across * across;
+  static constexpr int warps = across * warps_of_row, threads = 32 * warps;
+
+  /// The sums of an image and of its windows, as indices.
+  enum Sum : int { counted, right_sum, right_squares, of_places };
+  static constexpr int sum_count = of_places + 3 * places;
+  using Sums = u32[sum_count];  ///< of some rows, for which 32 bits suffice
+  using Totals = unsigned long long[sum_count];
+
+  /// Of shared memory for rows of so many words: of image and mask, and of the frame.
+  static constexpr std::size_t bytes(int words, int rows) {
+    return 4 * (std::size_t{2} * words * rows + std::size_t(words + 1) * (rows + across - 1));
+  }
+
+  /// Adds the sums over some of the image's rows. Called by all threads of the block, which is to
+  /// be synchronised before the sums are used and before the next call.
+  /// \param memory  of bytes()
+  __device__ static void add(const stage::LocalRescore::Problem& p,
+                             const stage::LocalRescore::Buffers& b, const RescoredTry& one,
+                             int first_row, int rows, std::uint8_t* memory, Sums& sums) {
+    Strip strip{memory, nullptr, nullptr, (one.map.width + 3) / 4, rows};
+    strip.mask = strip.image + 4 * strip.words * rows;
+    strip.frame = strip.mask + 4 * strip.words * rows;
+    make_image({p.pyramid, b.pixels, b.mask, one.map.level}, one.map, first_row, strip, sums);
+    load_frame(p, b.frame, one.left, one.top + first_row, strip);
+    __syncthreads();
+    compare(strip, sums);
+  }
+
+  /// The best of the places, by all lanes of a warp; written by one of them.
+  __device__ static void find(const stage::LocalRescore::Problem& p, bool minimum,
+                              const RescoredTry& one, const Totals& sums, RescoredPlace& found) {
+    const int lane = threadIdx.x % 32, place = lane < places ? lane : 0;
+    const int x = one.left + place % across, y = one.top + place / across;
+    const auto* window = &sums[of_places + 3 * place];
+    using Int = std::int64_t;
+    const Int n = Int(sums[counted]);
+    const bool inside =
+        lane < places && n > 0 && x >= 0 && y >= 0 && x <= p.frame.width - one.map.width &&
+        y <= p.frame.height - one.map.height && p.admits(n, Int(window[1]), Int(window[2]));
+    const double own =
+        score(p.method, WindowTerms<Int>{n, Int(window[0]), Int(window[1]), Int(window[2]),
+                                         Int(sums[right_sum]), Int(sums[right_squares])});
+    double best = own;
+    int best_place = inside ? place : places;
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2) {
+      const double other = __shfl_xor_sync(~0u, best, step);
+      const int other_place = __shfl_xor_sync(~0u, best_place, step);
+      if (other_place == places) continue;
+      // Of equal scores the first place wins.
+      const bool wins = best_place == places || p.better(minimum, other, best) ||
+                        (!p.better(minimum, best, other) && other_place < best_place);
+      if (!wins) continue;
+      best = other;
+      best_place = other_place;
+    }
+    if (best_place == places) {
+      if (lane == 0) found = {};
+    } else if (lane == best_place) {
+      found = {own, 2 * x + one.map.width - 1, 2 * y + one.map.height - 1, one.pose, 1, 0};
+    }
+  }
+
+ private:
+  /// Rows of an image in shared memory, and what they are compared with.
+  struct Strip {
+    std::uint8_t *image, *mask, *frame;
+    int words, rows;
+  };
+
+  __device__ static void make_image(const WarpedTemplate<std::uint8_t>& from, const WarpMap& map,
+                                    int first_row, const Strip& strip, Sums& sums) {
+    const int pitch = 4 * strip.words;
+    u32 mine[3] = {};
+    for_tiles({pitch, strip.rows}, threadIdx.x / 32, warps, [&](int x, int row) {
+      std::uint8_t value = 0;
+      bool counts = false;
+      if (const int y = first_row + row; x < map.width) {
+        const WarpedPixel pixel(
+            from, map, {from, map, y}, x, y, [](int fraction) { return CubicWeights(fraction); },
+            ReadWords());
+        value = pixel.value;
+        counts = pixel.counts;
+      }
+      strip.image[row * pitch + x] = value;
+      strip.mask[row * pitch + x] = counts ? 0xff : 0;
+      mine[counted] += counts;
+      mine[right_sum] += value;
+      mine[right_squares] += u32{value} * value;
+    });
+    add_warp(mine, sums);
+  }
+
+  /// Adds the sums over the lanes of the warp, to as many that follow each other.
+  template <int count>
+  __device__ static void add_warp(u32 (&mine)[count], u32* sums) {
+    for_warp_sums(mine, [&](int k, u32 sum) { atomicAdd(&sums[k], sum); });
+  }
+
+  /// 0 outside.
+  __device__ static void load_frame(const stage::LocalRescore::Problem& p,
+                                    const std::uint8_t* frame, int left, int top,
+                                    const Strip& strip) {
+    u32* const to = reinterpret_cast<u32*>(strip.frame);
+    const int words = strip.words + 1;
+    for (int row = threadIdx.x / 32; row < strip.rows + across - 1; row += warps) {
+      const int y = top + row, width = y >= 0 && y < p.frame.height ? p.frame.width : 0;
+      for (int i = threadIdx.x % 32; i < words; i += 32) {
+        u32 word[1];
+        load_words(frame + y * p.pitch, left + 4 * i, width, word);
+        to[row * words + i] = word[0];
+      }
+    }
+  }
+
+  /// A warp's share of the rows at one row of places.
+  __device__ static void compare(const Strip& strip, Sums& sums) {
+    const u32* image = reinterpret_cast<const u32*>(strip.image);
+    const u32* mask = reinterpret_cast<const u32*>(strip.mask);
+    const u32* frame = reinterpret_cast<const u32*>(strip.frame);
+    const int warp = threadIdx.x / 32, down = warp % across;
+    u32 mine[3 * across] = {};
+    constexpr int stride = 32 * warps_of_row;
+    const int rows_on = stride / strip.words, words_on = stride % strip.words;
+    const int first = warp / across * 32 + threadIdx.x % 32;
+    int x = first % strip.words;
+    const u32* row = frame + (first / strip.words + down) * (strip.words + 1);
+    for (int i = first; i < strip.rows * strip.words; i += stride) {
+      const u32 low = row[x], high = row[x + 1], right = image[i], counts = mask[i];
+#pragma unroll
+      for (int k = 0; k < across; ++k) {
+        const u32 left = (k == across - 1 ? high : __funnelshift_r(low, high, 8 * k)) & counts;
+        mine[3 * k] = __dp4a(left, right, mine[3 * k]);
+        mine[3 * k + 1] = __dp4a(left, 0x01010101u, mine[3 * k + 1]);
+        mine[3 * k + 2] = __dp4a(left, left, mine[3 * k + 2]);
+      }
+      x += words_on;
+      row += rows_on * (strip.words + 1);
+      if (x >= strip.words) {
+        x -= strip.words;
+        row += strip.words + 1;
+      }
+    }
+    static_assert(across == 5, "the last place is a word further on");
+    add_warp(mine, &sums[of_places + 3 * down * across]);
+  }
+};
+
+}  // namespace xcorr::cuda

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Channels of windows on the GPU. A block resamples eight rows of a window, first downwards, of all
+// columns of the frame that it needs, then across. Then a block makes the channels of four rows of
+// cells: gradients of the pixels that count in them and in the cells around, histograms by a thread
+// a cell, and of these the channels by a thread a cell. Each kernel begins while the one before
+// ends.
+#include "cuda/common/block_sums.cuh"
+#include "cuda/common/launch.cuh"
+#include "stages/tracker/feature_maps.hpp"
+
+namespace xcorr::cuda {
+namespace tracker {
+namespace {
+
+using namespace xcorr::tracker;
+
+// ---- windows --------------------------------------------------------------------------------
+
+/// A thread has a column of half of the rows.
+constexpr int cut_threads = 2 * window_size;
+constexpr int rows_of_block = 8, row_blocks = window_size / rows_of_block;
+/// Rows or columns of the frame that so many pixels of a window can need: six a pixel, and what its
+/// edges read past them.
+constexpr int most_taps(int pixels) { return 6 * (pixels - 1) + WindowTaps::most; }
+constexpr int most_columns = most_taps(window_size), most_rows = most_taps(rows_of_block);
+
+/// What a window is made into on the way.
+struct Window {
+  float pixels[window_size * window_size];
+  float sums[row_blocks];  ///< of the rows of each block
+};
+
+/// For a pixel of the window in one direction.
+class Weights {
+ public:
+  /// Only places are as large as a frame, and need double precision.
+  __device__ Weights(const WindowTaps& taps, int i)
+      : first(taps.first(i)),
+        away_(static_cast<float>(taps.away(i, first))),
+        step_(static_cast<float>(taps.step * taps.per_half)) {
+    float sum = 0;
+    for (int k = 0; k < taps.each; ++k) sum += height(k);
+    share_ = 1 / sum;
+  }
+  /// Of the k-th tap, or of any other one.
+  __device__ float of(int k) const { return height(k) * share_; }
+
+  const int first;
+
+ private:
+  __device__ float height(int k) const {
+    return fmaxf(1 - fabsf(fmaf(static_cast<float>(k), step_, away_)), 0);
+  }
+
+  float away_, step_, share_;
+};
+
+__device__ int clamped(int i, int least, int most) { return min(max(i, least), most); }
+
+/// A row of the frame, and what it counts in the rows of a block.
+struct alignas(16) FrameRow {
+  float weights[rows_of_block];
+  std::int64_t offset;  ///< bytes
+};
+
+__global__ void __launch_bounds__(cut_threads)
+    cut(stage::FeatureMaps::Problem p, const std::uint8_t* pixels, const Look* looks,
+        Window* windows) {
+  __shared__ WindowTaps taps_x, taps_y;
+  __shared__ int firsts[window_size];
+  __shared__ float across[WindowTaps::most][window_size];
+  __shared__ FrameRow rows[most_rows];
+  __shared__ float columns[rows_of_block][most_columns];
+  wait_for_previous();  // which may have brought the looks
+  const Look look = looks[blockIdx.y];
+  if (look.side == 0) return;
+  if (threadIdx.x == 0)
+    taps_x = WindowTaps(look.x, look.side);
+  else if (threadIdx.x == 32)
+    taps_y = WindowTaps(look.y, look.side);
+  __syncthreads();
+  const int top = blockIdx.x * rows_of_block;
+  const int first_row = taps_y.first(top);
+  const int row_count = taps_y.first(top + rows_of_block - 1) + taps_y.each - first_row;
+  if (threadIdx.x < window_size) {
+    const Weights weights(taps_x, threadIdx.x);
+    firsts[threadIdx.x] = weights.first;
+    for (int k = 0; k < taps_x.each; ++k) across[k][threadIdx.x] = weights.of(k);
+  } else {
+    for (int i = threadIdx.x - window_size; i < row_count * rows_of_block;
+         i += cut_threads - window_size) {
+      const int k = i / rows_of_block, r = i % rows_of_block;
+      const Weights weights(taps_y, top + r);
+      rows[k].weights[r] = weights.of(first_row + k - weights.first);
+      const int y = clamped((first_row + k) * taps_y.step, 0, p.frame.height - 1) - p.part.y;
+      if (r == 0) rows[k].offset = y * p.pitch;
+    }
+  }
+  __syncthreads();
+
+  const int left = firsts[0], count = firsts[window_size - 1] + taps_x.each - left;
+  for (int i = threadIdx.x; i < count; i += cut_threads) {
+    const int x = clamped((left + i) * taps_x.step, 0, p.frame.width - 1) - p.part.x;
+    float sums[rows_of_block] = {};
+#pragma unroll 4
+    for (int k = 0; k < row_count; ++k) {
+      const auto pixel = static_cast<float>(pixels[rows[k].offset + x]);
+#pragma unroll
+      for (int r = 0; r < rows_of_block; ++r) sums[r] += rows[k].weights[r] * pixel;
+    }
+#pragma unroll
+    for (int r = 0; r < rows_of_block; ++r) columns[r][i] = sums[r];
+  }
+  __syncthreads();
+
+  constexpr int own_rows = rows_of_block / 2;
+  const int x = threadIdx.x % window_size, row = threadIdx.x / window_size * own_rows;
+  const float* const from = columns[row] + firsts[x] - left;
+  float sums[own_rows] = {};
+  for (int k = 0; k < taps_x.each; ++k) {
+    const float weight = across[k][x];
+#pragma unroll
+    for (int r = 0; r < own_rows; ++r) sums[r] += weight * from[r * most_columns + k];
+  }
+  float total[] = {0};
+#pragma unroll
+  for (int r = 0; r < own_rows; ++r) {
+    windows[blockIdx.y].pixels[(top + row + r) * window_size + x] = sums[r];
+    total[0] += sums[r];
+  }
+  block_sums<cut_threads / 32>(total);
+  if (threadIdx.x == 0) windows[blockIdx.y].sums[blockIdx.x] = total[0];
+}
+
+// ---- feature_maps -------------------------------------------------------------------------------
+
+constexpr int threads = 256;
+constexpr int cell_rows = 4, cell_blocks = grid / cell_rows;
+constexpr int padded = grid + 2;  ///< cells of a row, with those around
+constexpr int cells_here = (cell_rows + 2) * padded;
+static_assert(cells_here <= threads);
+/// In a cell count the pixels up to two away from it; cells are counted from the one before the
+/// window.
+constexpr int reach = 2 * cell;
+constexpr int first_pixel_of(int in_cell) { return cell * in_cell - cell - cell / 2; }
+/// The pixels that count in these cells, where there are none in the window as ones without a
+/// gradient.
+constexpr int pixel_rows = cell_rows * cell + 3 * cell, pixel_columns = window_size + 3 * cell;
+
+struct Strip {
+  float length[pixel_rows][pixel_columns];
+  std::uint8_t direction[pixel_rows][pixel_columns];
+  float histograms[directions][threads];  ///< the thread's cell
+  float energies[threads];
+  double sums[cell_rows * grid];
+};
+
+/// The direction that is the nearest to a gradient's: of the first quadrant's it is known by the
+/// tangents half-way between them.
+__device__ int direction_of(float gx, float gy) {
+  static_assert(directions == 18);
+  const bool below = gy < 0;  // turned by half a turn
+  const float x = fabsf(gx), y = fabsf(gy);
+  const int quarter =
+      (y > 0.17632698f * x) + (y > 0.57735027f * x) + (y > 1.19175359f * x) + (y > 2.74747742f * x);
+  const int upper = (gx < 0) != below && x > 0 ? orientations - quarter : quarter;
+  const int direction = below ? upper + orientations : upper;
+  return direction == directions ? 0 : direction;
+}
+
+/// Four pixels of a row of a strip, whose places there are even.
+struct FourGradients {
+  float length[4] = {};
+  std::uint8_t direction[4] = {};
+
+  /// Those of a window. \param x  a multiple of four
+  __device__ void find(const float* window, int x, int y) {
+    constexpr int last = window_size - 1;
+    const float* const at = window + y * window_size + x;
+    const auto four = [](const float* from) { return *reinterpret_cast<const float4*>(from); };
+    const float4 here = four(at), above = four(y > 0 ? at - window_size : at),
+                 below = four(y < last ? at + window_size : at);
+    const float left = x > 0 ? at[-1] : here.x, right = x + 4 < window_size ? at[4] : here.w;
+    const float gx[] = {here.y - left, here.z - here.x, here.w - here.y, right - here.z};
+    const float gy[] = {below.x - above.x, below.y - above.y, below.z - above.z, below.w - above.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      length[i] = sqrtf(fmaf(gx[i], gx[i], gy[i] * gy[i]));
+      direction[i] = static_cast<std::uint8_t>(direction_of(gx[i], gy[i]));
+    }
+  }
+  __device__ void write(Strip& strip, int row, int column) const {
+#pragma unroll
+    for (int i = 0; i < 4; i += 2) {
+      *reinterpret_cast<float2*>(&strip.length[row][column + i]) = {length[i], length[i + 1]};
+      *reinterpret_cast<uchar2*>(&strip.direction[row][column + i]) = {direction[i],
+                                                                       direction[i + 1]};
+    }
+  }
+};
+
+/// Makes the gradients of all pixels of a strip. \param first_row  of the window, may be negative
+__device__ void find_gradients(const float* window, int first_row, Strip& strip) {
+  constexpr int fours = window_size / 4, row_groups = threads / fours;
+  constexpr int margin = -first_pixel_of(0), beyond = pixel_columns - window_size;
+  const int x = threadIdx.x % fours * 4;
+  const int first = threadIdx.x < row_groups * fours ? threadIdx.x / fours : pixel_rows;
+#pragma unroll 2
+  for (int row = first; row < pixel_rows; row += row_groups) {
+    const int y = first_row + row;
+    FourGradients four;
+    if (y >= 0 && y < window_size) four.find(window, x, y);
+    four.write(strip, row, margin + x);
+  }
+  for (int i = threadIdx.x; i < pixel_rows * beyond; i += threads) {
+    const int row = i / beyond, column = i % beyond;
+    const int at = column < margin ? column : window_size + column;
+    strip.length[row][at] = 0;
+    strip.direction[row][at] = 0;
+  }
+}
+
+/// What of its i-th pixel counts in a cell.
+constexpr float share_of(int i) {
+  return (i < cell ? 2 * i + 1 : 4 * cell - 1 - 2 * i) / (2.0f * cell);
+}
+
+/// The histogram of the thread's cell, whose contrast is returned.
+__device__ float make_histogram(Strip& strip) {
+  const int x = cell * (threadIdx.x % padded), y = cell * (threadIdx.x / padded);
+  float* const own = &strip.histograms[0][threadIdx.x];
+#pragma unroll
+  for (int k = 0; k < directions; ++k) own[k * threads] = 0;
+#pragma unroll 2
+  for (int row = 0; row < reach; ++row) {
+    const float in_row = share_of(row);
+#pragma unroll
+    for (int part = 0; part < reach; part += cell) {
+      const float4 lengths = *reinterpret_cast<const float4*>(&strip.length[y + row][x + part]);
+      const uchar4 to = *reinterpret_cast<const uchar4*>(&strip.direction[y + row][x + part]);
+      own[to.x * threads] += share_of(part) * (in_row * lengths.x);
+      own[to.y * threads] += share_of(part + 1) * (in_row * lengths.y);
+      own[to.z * threads] += share_of(part + 2) * (in_row * lengths.z);
+      own[to.w * threads] += share_of(part + 3) * (in_row * lengths.w);
+    }
+  }
+  float energy = 0;
+#pragma unroll
+  for (int k = 0; k < orientations; ++k) {
+    const float both = own[k * threads] + own[(k + orientations) * threads];
+    energy += both * both;
+  }
+  return energy;
+}
+
+/// Writes the channels of a cell and returns their squares' sum. \param faded  what is left of them
+__device__ double write_channels(const Strip& strip, const float* window, int x, int y, int top,
+                                 float mean, float faded, float* out) {
+  const auto place = [=](int cx, int cy) {
+    return (clamped(cy, 1, grid) - top) * padded + clamped(cx, 1, grid);
+  };
+  const int here = place(x + 1, y + 1);
+  const auto energy_at = [&](int dx, int dy) {
+    return strip.energies[place(x + 1 + dx, y + 1 + dy)];
+  };
+  float scales[4], sums[4] = {};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int dx = i & 1 ? 1 : -1, dy = i & 2 ? 1 : -1;
+    scales[i] = rsqrtf(energy_at(0, 0) + energy_at(dx, 0) + energy_at(0, dy) + energy_at(dx, dy) +
+                       least_energy);
+  }
+  float values[channels], histogram[directions];
+#pragma unroll
+  for (int k = 0; k < directions; ++k) {
+    histogram[k] = strip.histograms[k][here];
+    values[k] = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float value = fminf(histogram[k] * scales[i], longest_gradient);
+      values[k] += 0.5f * value;
+      sums[i] += contrast_share * value;
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < orientations; ++k) {
+    const float both = histogram[k] + histogram[k + orientations];
+    float sum = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) sum += 0.5f * fminf(both * scales[i], longest_gradient);
+    values[directions + k] = sum;
+  }
+#pragma unroll
+  for (int i = 0; i < 4; ++i) values[directions + orientations + i] = sums[i];
+  float pixels = 0;
+#pragma unroll
+  for (int row = 0; row < cell; ++row) {
+    const float4 part =
+        *reinterpret_cast<const float4*>(window + (y * cell + row) * window_size + x * cell);
+    pixels += (part.x + part.y) + (part.z + part.w);
+  }
+  values[channels - 1] = pixels / (cell * cell * 255) - mean;
+  double squares = 0;
+#pragma unroll
+  for (int k = 0; k < channels; k += 4) {
+    float of_four = 0;
+#pragma unroll
+    for (int i = k; i < k + 4; ++i) {
+      values[i] *= faded;
+      of_four += values[i] * values[i];
+    }
+    squares += of_four;
+    *reinterpret_cast<float4*>(out + place_of(0, k)) = {values[k], values[k + 1], values[k + 2],
+                                                        values[k + 3]};
+  }
+  return squares;
+}
+
+__global__ void __launch_bounds__(threads)
+    describe(const Look* looks, const Window* windows, Fade fade, float* channels_of,
+             double* energies) {
+  __shared__ Strip strip;
+  const std::int64_t number = blockIdx.y;
+  wait_for_previous();
+  if (looks[number].side == 0) return;
+  const Window& window = windows[number];
+  const float mean = warp_sum(window.sums, row_blocks) / (window_size * window_size * 255.0f);
+  const int top = blockIdx.x * cell_rows;  // with the row above it, counted from that one
+  find_gradients(window.pixels, first_pixel_of(top), strip);
+  __syncthreads();
+  if (threadIdx.x < cells_here) strip.energies[threadIdx.x] = make_histogram(strip);
+  __syncthreads();
+  if (threadIdx.x < cell_rows * grid) {
+    const int x = threadIdx.x % grid, y = top + threadIdx.x / grid;
+    strip.sums[threadIdx.x] =
+        write_channels(strip, window.pixels, x, y, top, mean, fade.of[x] * fade.of[y],
+                       channels_of + number * cells * channels + place_of(y * grid + x, 0));
+  }
+  __syncthreads();
+  if (const int row = threadIdx.x / 32; row < cell_rows) {
+    const double sum = warp_sum(strip.sums + row * grid, grid);
+    if (threadIdx.x % 32 == 0) energies[number * grid + top + row] = sum;
+  }
+}
+
+// On the host, which hands it to the kernel.
+const Fade whole_fade;
+
+bool supports(const stage::FeatureMaps::Problem& p, const Device&) {
+  return p.windows <= 65535 && p.layout == PixelLayout();
+}
+
+std::size_t workspace(const stage::FeatureMaps::Problem& p, const Device&) {
+  return static_cast<std::size_t>(p.windows) * sizeof(Window);
+}
+
+Status launch(const stage::FeatureMaps::Problem& p, const Device& device,
+              const stage::FeatureMaps::Buffers& b, PlanState*) {
+  auto* const windows = static_cast<Window*>(b.workspace);
+  if (Status s = enqueue_early(device, "feature_maps: cut", cut, dim3(row_blocks, p.windows),
+                               cut_threads, 0, b.stream, p, b.pixels, b.looks, windows);
+      !s.ok())
+    return s;
+  return enqueue_early(device, "feature_maps: describe", describe, dim3(cell_blocks, p.windows),
+                       threads, 0, b.stream, b.looks, windows, whole_fade, b.channels, b.energies);
+}
+
+constexpr Variant<stage::FeatureMaps> table[] = {
+    {{"feature_maps", Backend::cuda, Feature::u8}, supports, launch, workspace},
+};
+
+}  // namespace
+}  // namespace tracker
+
+Family feature_maps_family() { return Family(tracker::table); }
+
+}  // namespace xcorr::cuda

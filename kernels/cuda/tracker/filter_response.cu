@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Responses of filters on the GPU. A block transforms eight channels of a window and multiplies
+// them with those of the whole filter and of its part on the target; spectra are never written.
+// Then a block a window adds these products, transforms both responses as the parts of one image
+// and finds their tops.
+#include "cuda/common/block_sums.cuh"
+#include "cuda/common/shared_memory.cuh"
+#include "cuda/tracker/window_fft.cuh"
+#include "stages/tracker/filter_response.hpp"
+
+namespace xcorr::cuda {
+namespace tracker {
+namespace {
+
+constexpr int threads = 256, warps = threads / 32;
+
+/// Four blocks a multiprocessor, as many as have their images in its shared memory (9.0).
+__global__ void __launch_bounds__(threads_of_pairs, 4)
+    multiply(const Look* looks, const float* channels_of, const double* energies,
+             const float* filters, TwoParts* products) {
+  Value* const images = dynamic_shared<Value>();
+  const std::int64_t window = blockIdx.y;
+  wait_for_previous();
+  const Look look = looks[window];
+  if (look.side == 0) return;
+  read_channels(channels_of + (window * groups + blockIdx.x) * cells * group,
+                energies + window * grid, images);
+  transform<Direction::forward>(images, pairs_of_block);
+  const float* const filter = filters + std::int64_t{2} * look.filter * spectrum_floats +
+                              real_place_of(0, blockIdx.x * group);
+  TwoParts* const to = products + (window * groups + blockIdx.x) * frequencies;
+#pragma unroll 2
+  for (int i = threadIdx.x; i < frequencies; i += threads_of_pairs) {
+    TwoParts seen[pairs_of_block];
+#pragma unroll
+    for (int p = 0; p < pairs_of_block; ++p) seen[p] = split(images + p * image_values, i);
+    const auto response_of = [&](const float* spectrum) {
+      FourPairs known;
+      read_pairs(spectrum, i, known);
+      Value sum{0, 0};
+#pragma unroll
+      for (int p = 0; p < pairs_of_block; ++p)
+        sum = sum + seen[p].a * conj(known.a(p)) + seen[p].b * conj(known.b(p));
+      return sum;
+    };
+    to[i] = {response_of(filter), response_of(filter + spectrum_floats)};
+  }
+}
+
+/// The greatest value, of equal ones the first.
+struct Top {
+  float value;
+  int place;
+
+  __device__ void take(const Top& other) {
+    if (other.value > value || (other.value == value && other.place < place)) *this = other;
+  }
+};
+
+/// Both parts of the response at every shift.
+struct Surfaces {
+  const Value* image;
+
+  __device__ float value(bool target, int place) const {
+    const Value both = image[place / grid * row_pitch + place % grid];
+    return (target ? both.im : both.re) / cells;
+  }
+
+  /// The tops of both parts, for all threads. \param shared  memory that they share
+  __device__ void tops(Top (&shared)[2][warps], int& of_all, int& on_target) const {
+    Top best[2] = {{-INFINITY, 0}, {-INFINITY, 0}};
+    for (int i = threadIdx.x; i < cells; i += threads) {
+      best[0].take({value(false, i), i});
+      best[1].take({value(true, i), i});
+    }
+#pragma unroll
+    for (int part = 0; part < 2; ++part) {
+      Top& top = best[part];
+      for (int step = 16; step > 0; step /= 2)
+        top.take({__shfl_xor_sync(~0u, top.value, step), __shfl_xor_sync(~0u, top.place, step)});
+      if (threadIdx.x % 32 == 0) shared[part][threadIdx.x / 32] = top;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int part = 0; part < 2; ++part)
+      for (int i = 0; i < warps; ++i) best[part].take(shared[part][i]);
+    of_all = best[0].place;
+    on_target = best[1].place;
+  }
+
+  /// The best of what lies on the target within a cell of one.
+  __device__ float near(int place) const {
+    float most = value(true, place);
+    for (int y = -1; y <= 1; ++y)
+      for (int x = -1; x <= 1; ++x)
+        most = fmaxf(most, value(true, beside(place / grid, y) * grid + beside(place % grid, x)));
+    return most;
+  }
+};
+
+__device__ double psr(const FilterShape& shape, const Surfaces& surfaces, int best) {
+  double sums[3] = {};
+  for (int i = threadIdx.x; i < cells; i += threads) {
+    if (near_target(shape, i % grid, i / grid, best)) continue;
+    const double value = surfaces.value(true, i);
+    sums[0] += value;
+    sums[1] += value * value;
+    sums[2] += 1;
+  }
+  block_sums<warps>(sums);
+  if (sums[2] == 0) return 0;
+  const double mean = sums[0] / sums[2], variance = sums[1] / sums[2] - mean * mean;
+  return variance > 0 ? (surfaces.near(best) - mean) / sqrt(variance) : 0;
+}
+
+/// How many waves there are from top to bottom in a row of a spectrum.
+__device__ int wave_of(int row) { return row > grid / 2 ? row - grid : row; }
+
+/// A block's share of the frequencies, by thread.
+constexpr int own_frequencies = ceil_div(frequencies, threads);
+
+/// For all threads. \param own    the response at the thread's frequencies
+///                  \param waves  shared memory for those along x, then those along y
+__device__ Slope slope_at(const Value (&own)[own_frequencies], Value* waves, double x, double y) {
+  if (const int i = threadIdx.x; i < half + grid) {
+    const double turns = (i < half ? i * x : wave_of(i - half) * y) / grid;
+    const float length = i > 0 && 2 * i < grid ? 2 : 1;  // so many columns have that angle
+    const auto angle = static_cast<float>(2 * (turns - rint(turns)));
+    const float cosine = cospi(angle), sine = sinpi(angle);
+    waves[i] = {length * cosine, length * sine};
+  }
+  __syncthreads();
+  // By waves a window instead of by angles a cell, which come at the end.
+  float sums[5] = {};
+#pragma unroll
+  for (int k = 0; k < own_frequencies; ++k) {
+    const int f = threadIdx.x + k * threads;
+    if (f >= frequencies) break;
+    const Value term = own[k] * (waves[f / grid] * waves[half + f % grid]);
+    const auto wx = static_cast<float>(f / grid), wy = static_cast<float>(wave_of(f % grid));
+    sums[0] -= wx * term.im;
+    sums[1] -= wy * term.im;
+    sums[2] -= wx * wx * term.re;
+    sums[3] -= wx * wy * term.re;
+    sums[4] -= wy * wy * term.re;
+  }
+  block_sums<warps>(sums);
+  constexpr double turn = 2 * std::numbers::pi / grid;
+  return {turn * sums[0], turn * sums[1], turn * turn * sums[2], turn * turn * sums[3],
+          turn * turn * sums[4]};
+}
+
+__global__ void __launch_bounds__(threads)
+    find_top(const Look* looks, const TwoParts* products, const FilterShape* shapes,
+             xcorr::tracker::ResponsePeak* response_peaks) {
+  __shared__ Value image[image_values];
+  __shared__ Top tops[2][warps];
+  __shared__ Value waves[half + grid];
+  const std::int64_t window = blockIdx.x;
+  wait_for_previous();
+  const Look look = looks[window];
+  if (look.side == 0) return;
+  TwoParts own[own_frequencies];
+#pragma unroll
+  for (int k = 0; k < own_frequencies; ++k) {
+    const int f = threadIdx.x + k * threads;
+    if (f >= frequencies) break;
+    TwoParts sum{};
+#pragma unroll
+    for (int block = 0; block < groups; ++block) {
+      const TwoParts part = products[(window * groups + block) * frequencies + f];
+      sum = {sum.a + part.a, sum.b + part.b};
+    }
+    own[k] = sum;
+    join(sum, f, image);
+  }
+  transform<Direction::inverse>(image, 1);
+
+  const Surfaces surfaces{image};
+  int best_of_all, best_on_target;
+  surfaces.tops(tops, best_of_all, best_on_target);
+  // The surroundings may stay as they are while the target is gone, or jumps away.
+  const bool jumped =
+      surfaces.value(true, best_on_target) > most_elsewhere * surfaces.near(best_of_all);
+  const int best = jumped ? best_on_target : best_of_all;
+  Value chosen[own_frequencies];
+#pragma unroll
+  for (int k = 0; k < own_frequencies; ++k) chosen[k] = jumped ? own[k].b : own[k].a;
+  double x = best % grid, y = best / grid;
+  climb(x, y, [&](double at_x, double at_y) { return slope_at(chosen, waves, at_x, at_y); });
+  const double sharp = psr(shapes[look.filter], surfaces, best);
+  if (threadIdx.x == 0)
+    response_peaks[window] = {from_middle(x), from_middle(y), surfaces.near(best), sharp};
+}
+
+bool supports(const stage::FilterResponse::Problem& p, const Device&) { return p.windows <= 65535; }
+
+std::size_t workspace(const stage::FilterResponse::Problem& p, const Device&) {
+  return static_cast<std::size_t>(p.windows) * groups * frequencies * sizeof(TwoParts);
+}
+
+Status launch(const stage::FilterResponse::Problem& p, const Device& device,
+              const stage::FilterResponse::Buffers& b, PlanState*) {
+  auto* const products = static_cast<TwoParts*>(b.workspace);
+  if (Status s = enqueue_early(device, "filter_response: multiply", multiply,
+                               dim3(groups, p.windows), threads_of_pairs, bytes_of_pairs, b.stream,
+                               b.looks, b.channels, b.energies, b.filters, products);
+      !s.ok())
+    return s;
+  return enqueue_early(device, "filter_response: find_top", find_top, p.windows, threads, 0,
+                       b.stream, b.looks, products, b.shapes, b.response_peaks);
+}
+
+constexpr Variant<stage::FilterResponse> table[] = {
+    {{"filter_response", Backend::cuda, Feature::f32}, supports, launch, workspace},
+};
+
+}  // namespace
+}  // namespace tracker
+
+Family filter_response_family() { return Family(tracker::table); }
+
+}  // namespace xcorr::cuda

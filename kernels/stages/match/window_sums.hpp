@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage window_sums: the search region -> window sums (usually got from an integral image): the
+// sum and the sum of squares of the window at each shift, once for all templates of a size
+// and a mask.
+#pragma once
+
+#include "stages/correlate/correlate.hpp"
+#include "stages/match/mask.hpp"
+
+namespace xcorr {
+
+/// The window sums of u8 are u32, those of u16 u64, and their squares as wide as products are;
+/// those of f32 are double.
+constexpr ElementType window_sum_type(const Problem& p) {
+  if (p.type == ElementType::u16) return ElementType::u64;
+  return is_integral(p.type) ? ElementType::u32 : ElementType::f64;
+}
+constexpr ElementType window_square_type(const Problem& p) {
+  return is_integral(p.type) ? p.output_type() : ElementType::f64;
+}
+/// Dense surfaces, one value per shift.
+/// The place of a right's first window among the windows of all lefts.
+constexpr std::int64_t first_window(const Problem& p, std::int64_t right) {
+  return p.own_lefts ? right * p.shifts.size().area() : 0;
+}
+constexpr std::int64_t windows_of(const Problem& p) {
+  return p.total_lefts() * p.shifts.size().area();
+}
+constexpr Extent window_sums_of(const Problem& p) {
+  return elements(window_sum_type(p), windows_of(p));
+}
+constexpr Extent window_squares_of(const Problem& p) {
+  return elements(window_square_type(p), windows_of(p));
+}
+
+namespace stage {
+
+struct WindowSums {
+  static constexpr const char* name = "window_sums";
+
+  struct Problem {
+    xcorr::Problem correlate;  ///< its rights' size is the windows'
+    Masking masking = {};
+
+    constexpr Features features() const {
+      return features_of(correlate).with(Feature::mask, bool(masking));
+    }
+  };
+
+  struct Buffers : Launch {
+    const void* lefts = nullptr;
+    const std::uint8_t* mask =
+        nullptr;  ///< see stages/match/mask.hpp; given to a plan by set_rights()
+    void* window_sums = nullptr;
+    void* window_squares = nullptr;
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("lefts", &Buffers::lefts, lefts_of(p.correlate));
+    visit("mask", &Buffers::mask, p.masking.extent(p.correlate.right));
+    visit("window_sums", &Buffers::window_sums, window_sums_of(p.correlate));
+    visit("window_squares", &Buffers::window_squares, window_squares_of(p.correlate));
+  }
+
+  using Extra = NoExtra;
+};
+
+}  // namespace stage
+}  // namespace xcorr

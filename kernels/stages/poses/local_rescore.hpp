@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage local_rescore: a level of a frame's pyramid, a template and candidates -> the exact
+// scores of the nearest poses of each at the best place nearby. The images are those of the stage
+// warp_template; no one keeps them.
+#pragma once
+
+#include <cmath>
+
+#include <xcorr/methods.hpp>
+
+#include "stages/common/stage.hpp"
+#include "stages/match/contrast.hpp"
+#include "stages/poses/pose_steps.hpp"
+#include "stages/poses/refined_pose.hpp"
+
+namespace xcorr {
+
+/// Where an image is expected: its size, and twice the coordinates of its centre.
+struct RescorePlace {
+  std::int32_t width, height;
+  std::int32_t twice_x, twice_y;
+
+  /// The upper left corner there.
+  XCORR_HD int left() const { return (twice_x - (width - 1)) >> 1; }
+  XCORR_HD int top() const { return (twice_y - (height - 1)) >> 1; }
+};
+
+struct RescoredPlace {
+  double score;
+  std::int32_t twice_x, twice_y;  ///< twice the coordinates of the centre
+  PoseIndex pose;
+  /// 0: it is wholly inside the frame nowhere nearby, or nothing counts, or contrast is missing.
+  std::int32_t is_inside;
+  std::int32_t unused;
+};
+
+namespace stage {
+
+struct LocalRescore {
+  static constexpr const char* name = "local_rescore";
+  /// How far a place may be from the expected one along each axis, in pixels.
+  static constexpr int reach = 2;
+
+  struct Problem {
+    Size frame;
+    std::int64_t pitch = 0;  ///< bytes
+    Method method = Method::ccoeff_normed;
+    TemplatePyramid pyramid = {};
+    Masking masking = {};  ///< the template's
+    PoseSteps steps = {};
+    int level = 0;  ///< of the frame, and of the candidates
+    Size most;      ///< of all images, see map_of()
+    int count = 1;  ///< at most so many candidates
+    /// Tried is only the pose of the finest level that is nearest to where least squares led from
+    /// the candidate, which is of level 0.
+    bool refined = false;
+    ContrastRule contrast = {};
+    ElementType type = ElementType::u8;
+
+    constexpr Features features() const {
+      return feature_of(type)
+          .with(Feature::mask, bool(masking))
+          .with(Feature::contrast, bool(contrast));
+    }
+    /// Whether one score is better than another. `minimum`: the best is the smallest.
+    XCORR_HD bool better(bool minimum, double score, double other) const {
+      return minimum ? score < other
+                     : oriented(contrast.polarity, score) > oriented(contrast.polarity, other);
+    }
+    /// Whether a window may be a match.
+    template <class T>
+    XCORR_HD bool admits(T n, T sum, T squares) const {
+      return !(contrast.least > 0) || !lacks_contrast(n, sum, squares, contrast.least);
+    }
+    XCORR_HD int tries() const { return refined ? 1 : steps.neighbours(); }
+    XCORR_HD int pose_level() const { return refined ? PoseSteps::lowest : level; }
+  };
+
+  struct Buffers : Launch {
+    const std::uint8_t* frame = nullptr;   ///< its rows' bytes
+    const std::uint8_t* pixels = nullptr;  ///< see WarpTemplate; their bytes
+    const std::uint8_t* mask = nullptr;
+    const AngleStep* angles = nullptr;
+    const std::int32_t* inverse_scales = nullptr;
+    const PoseCandidate* candidates = nullptr;
+    const std::int32_t* candidate_count = nullptr;
+    const PoseRefinement* refinements = nullptr;  ///< of the candidates, if aligned
+    /// Of each candidate the tries, in the order of neighbours. Of equal scores the upper place
+    /// wins, then the left one.
+    RescoredPlace* found = nullptr;
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("frame", &Buffers::frame, matrices(p.type, p.frame, p.pitch, 0, 1));
+    visit("pyramid", &Buffers::pixels, elements(p.type, p.pyramid.area()));
+    visit("mask_pyramid", &Buffers::mask,
+          elements(ElementType::u8, p.masking ? p.pyramid.area() : 0));
+    visit("angles", &Buffers::angles, records<AngleStep>(p.steps.angles));
+    visit("inverse_scales", &Buffers::inverse_scales, records<std::int32_t>(p.steps.scales));
+    visit("candidates", &Buffers::candidates, records<PoseCandidate>(p.count));
+    visit("candidate_count", &Buffers::candidate_count, records<std::int32_t>(1));
+    visit("refinements", &Buffers::refinements, records<PoseRefinement>(p.refined ? p.count : 0));
+    visit("found", &Buffers::found, records<RescoredPlace>(std::int64_t{p.count} * p.tries()));
+  }
+
+  using Extra = NoExtra;
+
+  /// A pose to be scored, and twice the coordinates of where its centre is expected.
+  struct Try {
+    PoseIndex pose;
+    std::int32_t twice_x, twice_y;
+    bool exists;  ///< the grid has that pose
+  };
+  XCORR_HD static Try try_of(const Problem& p, const Buffers& b, int candidate, int k) {
+    const PoseCandidate& from = b.candidates[candidate];
+    Try one{from.pose, from.twice_x, from.twice_y, true};
+    if (p.refined)
+      settle(p.steps, {b.angles, b.inverse_scales}, b.refinements[candidate].pose, one);
+    else if (!p.steps.neighbour(p.level, one.pose, k))
+      one.exists = false;
+    return one;
+  }
+
+  /// Of the image of a try. At the place where least squares led its centre lies within a quarter
+  /// of a pixel of that, whatever the size at its angle: a column or a row more, in which nothing
+  /// counts, moves it by half a pixel. So the score is that of the place.
+  XCORR_HD static WarpMap map_of(const Problem& p, const Buffers& b, const Try& one) {
+    WarpMap map = p.steps.map(p.pose_level(), one.pose, {b.angles, b.inverse_scales});
+    if (p.refined) {
+      map.width += (one.twice_x - (map.width - 1)) & 1;
+      map.height += (one.twice_y - (map.height - 1)) & 1;
+    }
+    return map;
+  }
+  /// Of the largest one, where PoseSteps has no larger image than that.
+  static constexpr Size most_of(Size most, bool refined) {
+    return {most.width + refined, most.height + refined};
+  }
+
+ private:
+  /// Moves a try from a pose of level 0 to that of the finest level nearest to the refined one.
+  XCORR_HD static void settle(const PoseSteps& steps, const PoseTables& tables,
+                              const RefinedPose& refined, Try& one) {
+    constexpr int finer = 1 << -PoseSteps::lowest;
+    one.pose = {finer * one.pose.angle, finer * one.pose.scale};
+    one.twice_x = static_cast<std::int32_t>(floor(2 * refined.x + 0.5));
+    one.twice_y = static_cast<std::int32_t>(floor(2 * refined.y + 0.5));
+    if (steps.turns) {
+      const AngleStep from = tables.angles[one.pose.angle];
+      // The sine of a small angle, which stands for it.
+      const double turned = (refined.sine * from.cosine - refined.cosine * from.sine) / (1 << 30);
+      one.pose.angle += static_cast<std::int32_t>(floor(turned / steps.angle_step + 0.5));
+      if (steps.circle) one.pose.angle = (one.pose.angle + steps.angles) % steps.angles;
+      one.pose.angle = clamped(one.pose.angle, steps.angles);
+    }
+    if (steps.grows) {
+      const double grown = refined.scale * tables.inverse_scales[one.pose.scale] / (1 << 24) - 1;
+      one.pose.scale += static_cast<std::int32_t>(floor(grown / steps.scale_step + 0.5));
+      one.pose.scale = clamped(one.pose.scale, steps.scales);
+    }
+  }
+  XCORR_HD static std::int32_t clamped(std::int32_t i, std::int32_t count) {
+    return i < 0 ? 0 : i < count ? i : count - 1;
+  }
+};
+
+}  // namespace stage
+}  // namespace xcorr

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage warp_template: a template and its mask -> what they look like at given poses and at a
+// level of the pyramid. Of integers all is in integers, so that every backend makes the same
+// images.
+//
+// An image's centre is the template's. It is made from the level of the template's own pyramid
+// whose pixels are the largest that are not larger than the image's. Each of its pixels is the
+// mean of `samples` x `samples` places, at which that level is read by cubic convolution (Keys
+// 1981, a = -1/2); at a whole pixel that is the pixel itself, so an upright image of a level is
+// that of the pyramid. A pixel counts where all that its samples are mixed of counts: so nothing
+// from behind the mask's edge does.
+#pragma once
+
+#include <limits>
+#include <type_traits>
+
+#include "stages/common/four_pixels.hpp"
+#include "stages/common/host_device.hpp"
+#include "stages/match/templates.hpp"
+
+namespace xcorr {
+
+/// a * b + c.
+XCORR_HD inline std::int64_t multiply_add(std::int32_t a, std::int32_t b, std::int64_t c) {
+#ifdef __CUDA_ARCH__
+  // Where the compiler has moved a factor's widening out of a loop it takes four instructions.
+  std::int64_t sum;
+  asm("mad.wide.s32 %0, %1, %2, %3;" : "=l"(sum) : "r"(a), "r"(b), "l"(c));
+  return sum;
+#else
+  return std::int64_t{a} * b + c;
+#endif
+}
+
+/// From a place in an image to the template. In 2^-24 pixels of its level, for half the distance
+/// of two samples: those of an image lie at odd multiples of it from the centre.
+struct WarpMap {
+  std::int32_t u_by_x, u_by_y, v_by_x, v_by_y;
+  std::int32_t width, height;  ///< of the image
+  std::int32_t log2_samples;   ///< of the samples of a pixel across, to max_log2_samples
+  std::int32_t level;          ///< of the template's pyramid
+
+  /// More samples would not fit into 32 bits.
+  static constexpr int max_log2_samples = 6;
+};
+
+/// The sums of an image over the pixels that count.
+struct WarpedTemplateSums {
+  TemplateSums sums;
+  double counted = 0;  ///< pixels
+};
+
+/// A coordinate in a template: a pixel and 128ths of the way to the next.
+struct WarpedPlace {
+  int whole, fraction;
+
+  /// \param u  2^-24 pixels
+  XCORR_HD explicit WarpedPlace(std::int64_t u) {
+    const std::int64_t place = (u + (1 << 16)) >> 17;
+    whole = static_cast<int>(place >> 7);
+    fraction = static_cast<int>(place & 127);
+  }
+  /// Whether all that has a part in a linear interpolation there is inside.
+  XCORR_HD bool inside(int length) const { return whole >= 0 && whole + (fraction > 0) < length; }
+};
+
+/// The weights of four pixels in cubic convolution, 2048 in all.
+struct CubicWeights {
+  int of[4];
+
+  XCORR_HD constexpr explicit CubicWeights(int fraction) : of{} {
+    const int f = fraction, one = 128;
+    of[0] = (f * (f * (2 * one - f) - one * one) + 1024) >> 11;
+    of[2] = (f * (f * (4 * one - 3 * f) + one * one) + 1024) >> 11;
+    of[3] = (f * f * (f - one) + 1024) >> 11;
+    of[1] = 2048 - of[0] - of[2] - of[3];
+  }
+};
+
+/// A template's pyramid: it, halved (see stages/poses/pyramid_down.hpp), and so on, one after the
+/// other, dense.
+struct TemplatePyramid {
+  Size size;  ///< of the template
+  std::int32_t halvings = 0;
+
+  XCORR_HD Size size_of(int level) const { return {size.width >> level, size.height >> level}; }
+  /// Where a level begins; of the one past the last: where all ends.
+  XCORR_HD constexpr std::int64_t begin_of(int level) const {
+    std::int64_t begin = 0;
+    for (int i = 0; i < level; ++i) begin += std::int64_t{size.width >> i} * (size.height >> i);
+    return begin;
+  }
+  constexpr std::int64_t area() const { return begin_of(halvings + 1); }
+};
+
+/// The pixels of a level of the template's pyramid, and the mask's, null where there is none.
+template <class T>
+struct WarpedTemplate {
+  /// Of weighed pixels.
+  using Sum = std::conditional_t<std::is_floating_point_v<T>, double,
+                                 std::conditional_t<sizeof(T) == 1, int, std::int64_t>>;
+
+  const T* pixels;
+  const std::uint8_t* mask;
+  Size size;
+  std::int64_t centre_u, centre_v;  ///< the images', in 2^-24 pixels of the level
+
+  XCORR_HD WarpedTemplate(const TemplatePyramid& pyramid, const T* pixels, const std::uint8_t* mask,
+                          int level, std::int64_t shift_u = 0, std::int64_t shift_v = 0)
+      : pixels(pixels + pyramid.begin_of(level)),
+        mask(mask ? mask + pyramid.begin_of(level) : nullptr),
+        size(pyramid.size_of(level)),
+        centre_u(centre_of(pyramid.size.width, level) + shift_u),
+        centre_v(centre_of(pyramid.size.height, level) + shift_v) {}
+
+  /// Pixel i covers pixels 2 i and 2 i + 1 of the level below.
+  XCORR_HD static std::int64_t centre_of(int length, int level) {
+    return ((std::int64_t{length} << 23) >> level) - (1 << 23);
+  }
+  XCORR_HD static int clamped(int i, int length) { return i < 0 ? 0 : i < length ? i : length - 1; }
+  /// 256 times the template there; what lies outside is as the nearest pixel. The weights are those
+  /// of the fractions. `read`: of four pixels, see ReadEach.
+  template <class Read>
+  XCORR_HD Sum value(const WarpedPlace& u, const WarpedPlace& v, const CubicWeights& across,
+                     const CubicWeights& down, Read read) const {
+    const int left = u.whole - 1, top = v.whole - 1;
+    Sum sum = 0;
+    if (left >= 0 && top >= 0 && left + 4 <= size.width && top + 4 <= size.height &&
+        (top + 3) * size.width + left + 4 + Read::past <= size.width * size.height) {
+      const T* const first = pixels + top * size.width + left;
+      XCORR_UNROLL
+      for (int j = 0; j < 4; ++j)
+        sum += down.of[j] * read.template weighed<Sum>(first + j * size.width, across.of);
+    } else {
+      for (int j = 0; j < 4; ++j) {
+        const T* const row = pixels + clamped(top + j, size.height) * size.width;
+        Sum in_row = 0;
+        XCORR_UNROLL
+        for (int i = 0; i < 4; ++i)
+          in_row += Sum(across.of[i]) * row[clamped(left + i, size.width)];
+        sum += down.of[j] * in_row;
+      }
+    }
+    if constexpr (std::is_floating_point_v<T>)
+      return sum / (1 << 14);
+    else
+      return (sum + (1 << 13)) >> 14;
+  }
+  XCORR_HD bool counts(const WarpedPlace& u, const WarpedPlace& v) const {
+    if (!u.inside(size.width) || !v.inside(size.height)) return false;
+    if (!mask) return true;
+    for (int j = 0; j <= (v.fraction > 0); ++j)
+      for (int i = 0; i <= (u.fraction > 0); ++i)
+        if (!mask[std::int64_t{v.whole + j} * size.width + u.whole + i]) return false;
+    return true;
+  }
+};
+
+/// A row of an image: where the samples of its pixels lie in the template.
+struct WarpedRow {
+  std::int64_t u, v;        ///< of the first one
+  std::int32_t by_u, by_v;  ///< from one to the next
+
+  /// \param row  of samples
+  template <class T>
+  XCORR_HD WarpedRow(const WarpedTemplate<T>& from, const WarpMap& map, int row)
+      : by_u(2 * map.u_by_x), by_v(2 * map.v_by_x) {
+    const std::int32_t across = 1 - (map.width << map.log2_samples),
+                       down = 2 * row + 1 - (map.height << map.log2_samples);
+    u = multiply_add(map.u_by_y, down, multiply_add(map.u_by_x, across, from.centre_u));
+    v = multiply_add(map.v_by_y, down, multiply_add(map.v_by_x, across, from.centre_v));
+  }
+  XCORR_HD WarpedPlace u_at(int sample) const { return WarpedPlace(multiply_add(by_u, sample, u)); }
+  XCORR_HD WarpedPlace v_at(int sample) const { return WarpedPlace(multiply_add(by_v, sample, v)); }
+};
+
+/// A pixel of an image.
+template <class T>
+struct WarpedPixel {
+  T value = 0;  ///< 0 where it does not count
+  bool counts = true;
+
+  /// \param row  of the samples, if a pixel is one: all pixels of a row share it
+  /// \param weights_of  the CubicWeights of a fraction
+  /// \param read  of four pixels
+  template <class WeightsOf, class Read>
+  XCORR_HD WarpedPixel(const WarpedTemplate<T>& from, const WarpMap& map, const WarpedRow& row,
+                       int x, int y, WeightsOf weights_of, Read read) {
+    Sum sum = 0;
+    if (map.log2_samples == 0) {
+      add(from, row, x, weights_of, read, sum);
+    } else {
+      const int samples = 1 << map.log2_samples;
+      for (int j = 0; j < samples && counts; ++j) {
+        const WarpedRow of_samples(from, map, y * samples + j);
+        for (int i = 0; i < samples && counts; ++i)
+          add(from, of_samples, x * samples + i, weights_of, read, sum);
+      }
+    }
+    if (counts) value = rounded(sum, map.log2_samples);
+  }
+
+ private:
+  using Sum = typename WarpedTemplate<T>::Sum;
+
+  template <class WeightsOf, class Read>
+  XCORR_HD void add(const WarpedTemplate<T>& from, const WarpedRow& row, int sample,
+                    WeightsOf weights_of, Read read, Sum& sum) {
+    const WarpedPlace u = row.u_at(sample), v = row.v_at(sample);
+    counts = from.counts(u, v);
+    if (counts) sum += from.value(u, v, weights_of(u.fraction), weights_of(v.fraction), read);
+  }
+  XCORR_HD static T rounded(Sum sum, int log2_samples) {
+    const int shift = 8 + 2 * log2_samples;
+    if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<T>(sum / (1 << shift));
+    } else {
+      constexpr auto most = std::numeric_limits<T>::max();
+      const auto mean = (sum + (1 << (shift - 1))) >> shift;
+      return mean < 0 ? T{0} : mean > most ? most : static_cast<T>(mean);
+    }
+  }
+};
+
+namespace stage {
+
+struct WarpTemplate {
+  static constexpr const char* name = "warp_template";
+  struct Problem {
+    TemplatePyramid pyramid;
+    Masking masking = {};  ///< the template's
+    Size most;             ///< of all images; their rows lie most.width apart
+    int count = 1;         ///< of images
+    /// How far from the template's centre that of the images lies in it, 2^-24 pixels of their
+    /// level.
+    std::int64_t shift_u = 0, shift_v = 0;
+    ElementType type = ElementType::u8;
+
+    constexpr Features features() const {
+      return feature_of(type).with(Feature::mask, bool(masking));
+    }
+  };
+
+  struct Buffers : Launch {
+    const void* pixels = nullptr;        ///< of the pyramid
+    const std::uint8_t* mask = nullptr;  ///< of the pyramid; a halved pixel counts if all four do
+    const WarpMap* maps = nullptr;
+    void* images = nullptr;         ///< 0 where they do not count, and past their size
+    std::uint8_t* masks = nullptr;  ///< 1 where they count, 0 elsewhere
+    WarpedTemplateSums* sums = nullptr;
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    const std::int64_t pixels = p.count * p.most.area();
+    visit("pyramid", &Buffers::pixels, elements(p.type, p.pyramid.area()));
+    visit("mask_pyramid", &Buffers::mask,
+          elements(ElementType::u8, p.masking ? p.pyramid.area() : 0));
+    visit("maps", &Buffers::maps, records<WarpMap>(p.count));
+    visit("images", &Buffers::images, elements(p.type, pixels));
+    visit("masks", &Buffers::masks, elements(ElementType::u8, pixels));
+    visit("sums", &Buffers::sums, records<WarpedTemplateSums>(p.count));
+  }
+
+  using Extra = NoExtra;
+};
+
+}  // namespace stage
+}  // namespace xcorr

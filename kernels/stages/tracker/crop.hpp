@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage crop: square parts of a frame, at any angle -> images of them, upright, of 160 x 160
+// pixels, one below the other: what the stage feature_maps sees of targets that turn. A pixel is
+// the mean of places in the frame that are read bilinearly, all in integers, so that every backend
+// makes the same images.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "stages/image/luma.hpp"
+#include "stages/tracker/feature_maps.hpp"
+
+namespace xcorr {
+namespace tracker {
+
+/// Places in a frame, in 2^-16 of a pixel: the first one, and from one to the next along the rows
+/// and the columns of an image.
+struct Cropping {
+  static constexpr int most_samples = 4;
+
+  std::int64_t x = 0, y = 0;
+  std::int32_t x_by_column = 0, y_by_column = 0, x_by_row = 0, y_by_row = 0;
+  std::int32_t samples = 0;  ///< of a pixel in each direction; 0: no image is made
+
+  Cropping() = default;
+  /// What a look sees at an angle, in degrees, counter-clockwise as seen.
+  Cropping(const Look& look, double angle) {
+    if (look.side == 0) return;
+    const double pixel = look.side / window_size;
+    samples = std::clamp(static_cast<int>(std::ceil(pixel - 1e-9)), 1, most_samples);
+    const double turned = angle * std::numbers::pi / 180, step = pixel / samples * (1 << 16);
+    x_by_column = y_by_row = static_cast<std::int32_t>(std::lround(step * std::cos(turned)));
+    x_by_row = static_cast<std::int32_t>(std::lround(step * std::sin(turned)));
+    y_by_column = -x_by_row;
+    // The middle lies between the two samples next to it.
+    const int before = window_size * samples - 1;
+    const auto first = [&](double middle, std::int32_t by_column, std::int32_t by_row) {
+      return std::llround((middle - 0.5) * (1 << 16)) -
+             (std::int64_t{by_column} + by_row) * before / 2;
+    };
+    x = first(look.x, x_by_column, x_by_row);
+    y = first(look.y, y_by_column, y_by_row);
+  }
+};
+
+/// The look, through the stage feature_maps, at an image among others.
+inline Look look_at_image(const Look& look, int image) {
+  if (look.side == 0) return look;
+  const double middle = window_size / 2.0;
+  return {middle, image * window_size + middle, window_size, look.scale, look.filter};
+}
+
+}  // namespace tracker
+
+namespace stage {
+
+struct Crop {
+  static constexpr const char* name = "crop";
+
+  struct Problem {
+    Size frame;  ///< outside, its edge pixels are repeated
+    /// What of the frame is there. Places outside are read at its edge.
+    Rect part;
+    std::int64_t pitch = 0;  ///< bytes; may be negative
+    PixelLayout layout;
+    int images = 1;
+
+    constexpr Features features() const { return Feature::u8; }
+  };
+
+  struct Buffers : Launch {
+    const std::uint8_t* pixels = nullptr;  ///< the part's first one
+    const tracker::Cropping* croppings = nullptr;
+    std::uint8_t* images = nullptr;  ///< dense
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("pixels", &Buffers::pixels,
+          Extent{(p.part.height - 1) * p.pitch + std::int64_t{p.part.width} * p.layout.bytes, 1});
+    visit("croppings", &Buffers::croppings, records<tracker::Cropping>(p.images));
+    visit("images", &Buffers::images,
+          records<std::uint8_t>(std::int64_t{p.images} * tracker::window_size *
+                                tracker::window_size));
+  }
+
+  using Extra = NoExtra;
+};
+
+}  // namespace stage
+
+namespace tracker {
+
+/// What is read bilinearly at a place, in 2^-16 of a gray level.
+template <int bytes>
+XCORR_HD std::uint32_t read_between(const stage::Crop::Problem& p, const std::uint8_t* pixels,
+                                    std::int64_t x, std::int64_t y) {
+  const auto within = [](std::int64_t at, int begin, int length) {
+    return static_cast<int>(at < begin ? 0 : at < begin + length ? at - begin : length - 1);
+  };
+  const int left = within(x >> 16, p.part.x, p.part.width);
+  const int right = within((x >> 16) + 1, p.part.x, p.part.width);
+  const int above = within(y >> 16, p.part.y, p.part.height);
+  const int below = within((y >> 16) + 1, p.part.y, p.part.height);
+  const auto luma = [&](int column, int row) -> std::uint32_t {
+    return luma_of<bytes>(p.layout, pixels + row * p.pitch + std::int64_t{column} * bytes);
+  };
+  const auto across = static_cast<std::uint32_t>(x >> 8 & 255);
+  const auto down = static_cast<std::uint32_t>(y >> 8 & 255);
+  const std::uint32_t upper = luma(left, above) * (256 - across) + luma(right, above) * across;
+  const std::uint32_t lower = luma(left, below) * (256 - across) + luma(right, below) * across;
+  return upper * (256 - down) + lower * down;
+}
+
+/// An image's pixel.
+template <int bytes>
+XCORR_HD std::uint8_t cropped(const stage::Crop::Problem& p, const std::uint8_t* pixels,
+                              const Cropping& from, int column, int row) {
+  const std::int64_t i = std::int64_t{column} * from.samples, j = std::int64_t{row} * from.samples;
+  const std::int64_t x = from.x + i * from.x_by_column + j * from.x_by_row;
+  const std::int64_t y = from.y + i * from.y_by_column + j * from.y_by_row;
+  std::uint32_t sum = 0;
+  for (int n = 0; n < from.samples; ++n)
+    for (int m = 0; m < from.samples; ++m)
+      sum += read_between<bytes>(p, pixels, x + m * from.x_by_column + n * from.x_by_row,
+                                 y + m * from.y_by_column + n * from.y_by_row);
+  const auto places = static_cast<std::uint32_t>(from.samples * from.samples) << 16;
+  return static_cast<std::uint8_t>((sum + places / 2) / places);
+}
+
+}  // namespace tracker
+}  // namespace xcorr

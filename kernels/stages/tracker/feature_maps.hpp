@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage feature_maps: square parts of a frame, resampled to windows of 160 x 160 pixels -> what
+// filters see of them: 32 channels for each cell of 4 x 4 pixels. 31 are histograms of oriented
+// gradients in the form of Felzenszwalb et al. (Object Detection with Discriminatively Trained
+// Part-Based Models, 2010): 18 directions, 9 orientations, and how much gradient there is in 4
+// neighbourhoods, by whose contrast the histograms are normalised. The last one is the mean, less
+// the window's. All are faded out towards the window's edges by a Hann window.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "stages/common/host_device.hpp"
+#include "stages/common/stage.hpp"
+
+namespace xcorr {
+namespace tracker {
+
+constexpr int cell = 4;       ///< pixels
+constexpr int grid = 40;      ///< cells of a window in each direction
+constexpr int channels = 32;  ///< of a cell
+constexpr int cells = grid * grid;
+/// Channels lie in memory in groups, so that few of them are read in a row: first those of the
+/// first group, of all cells.
+constexpr int group = 8, groups = channels / group;
+/// Where a cell's channel is.
+XCORR_HD constexpr int place_of(int cell, int channel) {
+  return (channel / group * cells + cell) * group + channel % group;
+}
+constexpr int window_size = grid * cell;
+constexpr int orientations = 9, directions = 2 * orientations;  ///< of gradients
+
+/// Longer gradients count no more than this, relative to the contrast around.
+constexpr float longest_gradient = 0.2f;
+/// What the contrast is at least, so that noise alone counts little. Pixels squared.
+constexpr float least_energy = 0.1f;
+
+/// Of a gradient, in the channels of how much there is of them: 1 / sqrt(18), as in the paper.
+constexpr float contrast_share = 0.2357f;
+
+/// How much of a window's rows and columns of cells is left.
+struct Fade {
+  float of[grid];
+  Fade() {
+    for (int i = 0; i < grid; ++i)
+      of[i] = static_cast<float>(0.5 - 0.5 * std::cos(2 * std::numbers::pi * (i + 1) / (grid + 1)));
+  }
+};
+
+/// A look at a square part of a frame, pixels, with a filter.
+struct Look {
+  double x, y;   ///< of its middle
+  double side;   ///< 0: there is none, and what would be made of it stays as it is
+  double scale;  ///< the target's size there, relative to that when it was shown first
+  std::int32_t filter;
+};
+
+}  // namespace tracker
+
+/// What one direction of a window is made of: each of its pixels is a weighted mean of pixels of
+/// the frame. The weights are a triangle as wide as two pixels of the window, or of the frame where
+/// those are larger. Of large windows only every `step`-th pixel of the frame is read, at least
+/// three a side of the triangle.
+struct WindowTaps {
+  static constexpr int most = 13;  ///< of a pixel
+
+  double begin, scale, half;
+  double per_half, per_step;  ///< 1 / half, 1 / step
+  int step, each;
+
+  WindowTaps() = default;
+  XCORR_HD WindowTaps(double middle, double side)
+      : begin(middle - side / 2), scale(side / tracker::window_size) {
+    half = scale > 1 ? scale : 1;
+    step = static_cast<int>(scale / 3);
+    if (step < 1) step = 1;
+    per_half = 1 / half;
+    per_step = 1.0 / step;
+    each = 2 * static_cast<int>(std::ceil(half * per_step)) + 1;
+  }
+
+  /// The frame's pixels of the window's pixel i are (first(i) + k) * step, k < each.
+  XCORR_HD int first(int i) const {
+    return static_cast<int>(std::floor((middle(i) - half) * per_step)) + 1;
+  }
+  /// How far a tap is from the pixel's middle, of what the triangle reaches.
+  XCORR_HD double away(int i, int tap) const {
+    return (static_cast<double>(tap) * step - middle(i)) * per_half;
+  }
+  /// Not yet divided by their sum.
+  XCORR_HD double weight(int i, int tap) const {
+    const double share = std::abs(away(i, tap));
+    return share < 1 ? 1 - share : 0;
+  }
+  XCORR_HD double sum(int i) const {
+    const int from = first(i);
+    double sum = 0;
+    for (int k = 0; k < each; ++k) sum += weight(i, from + k);
+    return sum;
+  }
+
+ private:
+  XCORR_HD double middle(int i) const { return begin + (i + 0.5) * scale - 0.5; }
+};
+
+namespace stage {
+
+struct FeatureMaps {
+  static constexpr const char* name = "feature_maps";
+
+  struct Problem {
+    Size frame;  ///< outside, its edge pixels are repeated
+    /// What of the frame is there: all that windows read.
+    Rect part;
+    std::int64_t pitch = 0;  ///< bytes; may be negative
+    PixelLayout layout;
+    int windows = 1;
+
+    constexpr Features features() const { return Feature::u8; }
+  };
+
+  struct Buffers : Launch {
+    const std::uint8_t* pixels = nullptr;  ///< the part's first one
+    const tracker::Look* looks = nullptr;
+    /// [window][group][cell, row by row][channel of the group]
+    float* channels = nullptr;
+    /// Of the channels of each window's rows of cells, the sum of squares: [window][row]
+    double* energies = nullptr;
+  };
+
+  template <class Visit>
+  static void arguments(const Problem& p, Visit visit) {
+    visit("pixels", &Buffers::pixels,
+          Extent{(p.part.height - 1) * p.pitch + std::int64_t{p.part.width} * p.layout.bytes, 1});
+    visit("looks", &Buffers::looks, records<tracker::Look>(p.windows));
+    visit("channels", &Buffers::channels,
+          records<float>(std::int64_t{p.windows} * tracker::cells * tracker::channels));
+    visit("energies", &Buffers::energies, records<double>(std::int64_t{p.windows} * tracker::grid));
+  }
+
+  using Extra = NoExtra;
+};
+
+}  // namespace stage
+}  // namespace xcorr

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The part of Targets that follows targets by their filters: templates find them, in whole frames,
+// and filters say whether that is them and where they go from there.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "tracking/association/targets.hpp"
+
+namespace xcorr::follow {
+namespace {
+
+/// A filter responds to its target with at least this share of what it did on average; to one that
+/// was lost with more, since what looks like it may be there instead.
+constexpr double least_share = 0.5, least_share_to_find = 0.85;
+
+/// What stands still is learnt at one place between the pixels, and responded to less at any other,
+/// but sharply still. How sure a detection has to be to be found with less.
+constexpr double surest = 0.9997, least_share_if_surest = 0.7;
+
+/// How sure a detection has to be to be learnt, and to be one of a target that was lost.
+constexpr double sure_to_learn = 0.5, sure_to_find = 0.9;
+
+/// Every so many detections are learnt: others hardly differ.
+constexpr int detections_to_learn = 2;
+
+/// Of a whole frame, the peaks at which a lost target is sought.
+constexpr std::size_t peaks_to_try = 4;
+
+/// A filter has ten cells across a target. With less than a pixel each all is blur, which resembles
+/// any other: what is taken for the target then may be anything, and shrinks on. Pixels; a target
+/// that was small from the first may have this share of its first size.
+constexpr double least_side = 10, least_share_of_size = 0.5;
+
+/// Two targets are not at one place: the intersection over union from which they are.
+constexpr double same_place = 0.5;
+
+Box box_of(const Peak& peak) {
+  return {peak.x, peak.y, static_cast<double>(peak.width), static_cast<double>(peak.height)};
+}
+
+/// Of a peak whose pose counts, as the template lies in it.
+TurnedBox turned_box_of(const Peak& peak) {
+  const Pose& pose = peak.pose;
+  return {{pose.center_x + 0.5 - pose.width / 2, pose.center_y + 0.5 - pose.height / 2, pose.width,
+           pose.height},
+          pose.angle};
+}
+
+/// Upright, round its middle: how far it reaches across and down.
+Point bounds_of(const TurnedBox& turned) {
+  const auto& [box, angle] = turned;
+  if (angle == 0) return {box.width, box.height};
+  const double turn = angle * std::numbers::pi / 180;
+  const double cosine = std::abs(std::cos(turn)), sine = std::abs(std::sin(turn));
+  return {cosine * box.width + sine * box.height, sine * box.width + cosine * box.height};
+}
+
+Peak peak_of(const RatedDetection& rated_detection, const Track& track) {
+  const auto& [x, y, width, height] = rated_detection.box;
+  const auto [across, down] = bounds_of({rated_detection.box, rated_detection.angle});
+  return {
+      0,
+      x + 0.5 * (width - across),
+      y + 0.5 * (height - down),
+      static_cast<int>(std::lround(across)),
+      static_cast<int>(std::lround(down)),
+      rated_detection.response,
+      std::clamp(rated_detection.response, 0.0, 1.0),
+      {x + 0.5 * (width - 1), y + 0.5 * (height - 1), std::remainder(rated_detection.angle, 360),
+       width / track.template_width, width, height}};
+}
+
+/// The box moved to another middle, which is kept in the area.
+Box moved(const Box& box, double x, double y, const Rect& area) {
+  x = std::clamp<double>(x, area.x, area.x + area.width - 1);
+  y = std::clamp<double>(y, area.y, area.y + area.height - 1);
+  return {x - box.width / 2, y - box.height / 2, box.width, box.height};
+}
+
+double overlap(const Box& a, const Box& b) {
+  const double width = std::min(a.x + a.width, b.x + b.width) - std::max(a.x, b.x);
+  const double height = std::min(a.y + a.height, b.y + b.height) - std::max(a.y, b.y);
+  if (width <= 0 || height <= 0) return 0;
+  return width * height / (a.width * a.height + b.width * b.height - width * height);
+}
+
+bool has_middle_in(const Box& box, const Rect& area) {
+  const double x = box.x + box.width / 2, y = box.y + box.height / 2;
+  return x >= area.x && y >= area.y && x < area.x + area.width && y < area.y + area.height;
+}
+
+bool is_large_enough(const Box& box, const Track& track) {
+  return std::sqrt(box.width * box.height) >= least_side ||
+         box.width >= least_share_of_size * track.template_width;
+}
+
+/// Whether its middle lies in the box where the target is expected, or no farther off than its
+/// velocity is uncertain.
+bool is_expected(const RatedDetection& rated_detection, const Track& track, std::uint64_t frame) {
+  const int half = static_cast<int>(std::max(track.last.box.width, track.last.box.height) / 2);
+  return track.trace.distance(peak_of(rated_detection, track), frame) <=
+         track.trace.reach(frame, half);
+}
+
+/// As of a peak: what is nearer to where a target is expected is worth more.
+double association_score(const RatedDetection& rated_detection, const Track& track,
+                         std::uint64_t frame) {
+  const double far = track.trace.distance(peak_of(rated_detection, track), frame);
+  return track.trace.association_score(rated_detection.confidence, far, frame);
+}
+
+/// Of those that may be a target the one that is worth the most.
+template <class MayBe>
+const RatedDetection* best_of(const Track& track, std::uint64_t frame,
+                              std::span<const RatedDetection> rated_detections, MayBe may_be) {
+  const RatedDetection* best = nullptr;
+  for (const RatedDetection& one : rated_detections)
+    if (one.id == track.target.id && may_be(one) &&
+        (!best || association_score(one, track, frame) > association_score(*best, track, frame)))
+      best = &one;
+  return best;
+}
+
+}  // namespace
+
+std::vector<TargetBox> Targets::places_for_filters(std::uint64_t frame, std::span<const Peak> peaks,
+                                                   const TrackRules& rules) const {
+  std::vector<TargetBox> places;
+  const auto add = [&](const Track& track, const TurnedBox& as, double x, double y) {
+    places.push_back({track.target.id, moved(as.box, x, y, rules.area), as.angle});
+  };
+  const auto add_expected = [&](const Track& track, const TurnedBox& as, const Trace& trace) {
+    const Point corner = trace.expected(frame), bounds = bounds_of(as);
+    add(track, as, corner.x + bounds.x / 2, corner.y + bounds.y / 2);
+  };
+  const auto add_again = [&](const Track& track, const TurnedBox& as) {
+    add(track, as, as.box.x + as.box.width / 2, as.box.y + as.box.height / 2);
+  };
+  for (const Track& track : tracks_) {
+    if (track.candidate) {
+      add_expected(track, track.of_candidate, *track.candidate);
+      continue;
+    }
+    if (!track.sought) {
+      add_expected(track, track.last, track.trace);
+      continue;
+    }
+    if (!track.trace.anywhere) {
+      add_again(track, track.last);
+      add_expected(track, track.last, track.trace);
+    }
+    for (const Peak& peak : peaks.first(std::min(peaks.size(), peaks_to_try))) {
+      const double angle = rules.turns ? peak.pose.angle : 0;
+      add(track, {track.last.box, angle}, peak.x + peak.width / 2.0, peak.y + peak.height / 2.0);
+    }
+  }
+  return places;
+}
+
+void Targets::update(std::uint64_t frame, std::span<const Peak> peaks,
+                     std::span<const RatedDetection> rated_detections, const TrackRules& rules,
+                     std::uint64_t& last_id) {
+  begin_update(rules);
+  follow(frame, rated_detections, rules);
+  count_missed(frame, rules);
+  for (Track& track : tracks_) {
+    if (track.sought) seek(track, frame, rated_detections, rules);
+    settle(track);
+  }
+  Detections detections;
+  for (const Peak& peak : peaks) {
+    const bool free = std::ranges::none_of(tracks_, [&](const Track& track) {
+      return overlap((track.candidate ? track.of_candidate : track.last).box, box_of(peak)) > 0;
+    });
+    if (free) detections.push_back(&peak);
+  }
+  const std::size_t known = tracks_.size();
+  start_new(frame, detections, rules, last_id);
+  for (Track& track : std::span(tracks_).subspan(known)) {
+    const Peak& peak = track.target.peak;
+    track.last = rules.turns ? turned_box_of(peak) : TurnedBox{box_of(peak)};
+    track.template_width = track.last.box.width / peak.pose.scale;
+    track.trace.usual = 0;  // of a template's similarity, which is another thing
+  }
+}
+
+/// The surest first: of two targets at one place the other one is hidden.
+void Targets::follow(std::uint64_t frame, std::span<const RatedDetection> rated_detections,
+                     const TrackRules& rules) {
+  std::vector<std::pair<Track*, const RatedDetection*>> seen;
+  for (Track& track : tracks_) {
+    if (track.sought) continue;
+    const auto any = [](const RatedDetection&) { return true; };
+    if (const RatedDetection* rated_detection = best_of(track, frame, rated_detections, any))
+      seen.emplace_back(&track, rated_detection);
+  }
+  std::ranges::stable_sort(seen, [](const auto& a, const auto& b) {
+    return a.second->confidence > b.second->confidence;
+  });
+  for (const auto& [track, rated_detection] : seen) {
+    // What is elsewhere all at once may be another one, as where a lost target is found.
+    const double share =
+        is_expected(*rated_detection, *track, frame) ? least_share : least_share_to_find;
+    if (rated_detection->response < share * track->trace.usual ||
+        !is_large_enough(rated_detection->box, *track) ||
+        !has_middle_in(rated_detection->box, rules.area) || is_taken(*track, rated_detection->box))
+      continue;
+    take_detection(*track, peak_of(*rated_detection, *track), rated_detection->confidence, frame,
+                   rules);
+    if (!track->target.lost) track->last = {rated_detection->box, rated_detection->angle};
+  }
+}
+
+bool Targets::is_taken(const Track& by, const Box& box) const {
+  return std::ranges::any_of(tracks_, [&](const Track& other) {
+    return &other != &by && !other.target.lost && overlap(other.last.box, box) > same_place;
+  });
+}
+
+/// Filters of targets that look the same respond alike: the place tells whose it is.
+bool Targets::is_of_another(const Track& track, const RatedDetection& rated_detection,
+                            std::uint64_t frame) const {
+  return std::ranges::any_of(tracks_, [&](const Track& other) {
+    return &other != &track && other.sought &&
+           association_score(rated_detection, other, frame) >
+               association_score(rated_detection, track, frame);
+  });
+}
+
+void Targets::seek(Track& track, std::uint64_t frame,
+                   std::span<const RatedDetection> rated_detections,
+                   const TrackRules& rules) const {
+  const double least = std::max(sure_to_find, rules.settings.min_confidence);
+  const auto may_be = [&](const RatedDetection& one) {
+    const double share = one.confidence < surest ? least_share_to_find : least_share_if_surest;
+    return one.confidence >= least && one.response >= share * track.trace.usual &&
+           is_large_enough(one.box, track) && has_middle_in(one.box, rules.area) &&
+           !is_taken(track, one.box) && !is_of_another(track, one, frame);
+  };
+  const RatedDetection* rated_detection = best_of(track, frame, rated_detections, may_be);
+  if (!rated_detection) return track.candidate.reset();
+  const Peak peak = peak_of(*rated_detection, track);
+  if (track.candidate)
+    track.candidate->see(peak, frame);
+  else
+    track.candidate.emplace(peak, frame);
+  track.candidate->sure = rated_detection->confidence;
+  track.of_candidate = {rated_detection->box, rated_detection->angle};
+}
+
+std::vector<TargetBox> Targets::training_samples() const {
+  std::vector<TargetBox> training_samples;
+  for (const Track& track : tracks_) {
+    const bool first = track.trace.detections == 1;
+    if (!track.target.lost && (first || (track.target.confidence >= sure_to_learn &&
+                                         track.trace.detections % detections_to_learn == 0)))
+      training_samples.push_back({track.target.id, track.last.box, track.last.angle});
+  }
+  return training_samples;
+}
+
+}  // namespace xcorr::follow

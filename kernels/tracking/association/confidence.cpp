@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tracking/association/confidence.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace xcorr::follow {
+namespace {
+
+/// A logistic regression, rounded.
+constexpr double weight_of_similarity = 8, weight_of_margin = 4, offset = -7;
+
+/// What leads by more is not the surer for it.
+constexpr double most_margin = 0.5;
+
+/// The same for filters: of the logarithm of the PSR.
+constexpr double weight_of_psr = 5.7, offset_of_psr = -13.5;
+
+double logistic(double sum) { return 1 / (1 + std::exp(-sum)); }
+
+}  // namespace
+
+double confidence(double similarity, double margin) {
+  const double sum = weight_of_similarity * std::clamp(similarity, 0.0, 1.0) +
+                     weight_of_margin * std::clamp(margin, -most_margin, most_margin) + offset;
+  return logistic(sum);
+}
+
+double confidence(double psr) {
+  return psr > 0 ? logistic(weight_of_psr * std::log(psr) + offset_of_psr) : 0;
+}
+
+}  // namespace xcorr::follow

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How sure it is that a place is the target and not something like it. docs/tracking.md has the
+// formula and what it was calibrated on.
+#pragma once
+
+namespace xcorr::follow {
+
+/// The probability that a place is right, 0 to 1. `similarity` is that of Peak, 1 for an
+/// exact copy; `margin` is by how much the peak is worth more (see Trace::association_score) than
+/// any other.
+double confidence(double similarity, double margin);
+
+/// The same for a place that a filter found, see FilterDetection.
+double confidence(double psr);
+
+}  // namespace xcorr::follow

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <xcorr/follower.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "tracking/association/confidence.hpp"
+#include "tracking/association/targets.hpp"
+
+namespace xcorr {
+namespace {
+
+using follow::RatedDetection, follow::Targets, follow::Track, follow::TrackRules;
+
+/// How many peaks are looked for besides those of the targets, and down to which similarity.
+constexpr int further_peaks = 7, most_peaks = 1024;
+constexpr double floor = 0.3;
+
+/// Templates take up only what is closer than anything else in the window by this much.
+constexpr double margin_to_update = 0.1;
+
+/// Non-maximum suppression across searches, as each does within itself: of peaks closer than the
+/// minimum distance only the best is kept. They come best first.
+std::vector<Peak> distinct(std::span<const Peak> peaks, int min_distance) {
+  std::vector<Peak> kept;
+  for (const Peak& peak : peaks) {
+    const auto limit = [&](int extent) { return min_distance ? min_distance : extent / 2; };
+    const auto near = [&](const Peak& other) {
+      return std::abs(peak.x - other.x) < std::max(1, limit(peak.width)) &&
+             std::abs(peak.y - other.y) < std::max(1, limit(peak.height));
+    };
+    if (std::none_of(kept.begin(), kept.end(), near)) kept.push_back(peak);
+  }
+  return kept;
+}
+
+TemplatePlace place_of(std::uint32_t index, const Peak& peak) {
+  return {index, peak.x, peak.y, 0, peak};
+}
+
+/// With more targets of a template, filters would take longer than the rest of a frame.
+constexpr int most_filters = 4;
+
+}  // namespace
+
+struct __attribute__((visibility("hidden"))) Follower::Impl {
+  std::vector<std::vector<Peak>> by_template(std::vector<Peak> peaks) const;
+  void schedule();
+  void end();
+  void end(std::uint32_t index);
+  void note_events(std::uint32_t index);
+
+  TrackRules rules;
+  MatchSettings match;
+  std::vector<double> zero_window_scores;
+  std::vector<Targets> of_templates;  ///< one per template
+  std::vector<TargetEvent> events;
+  std::uint64_t last_id = 0;
+  bool whole_frame_due = true;
+  bool incomplete = true;  ///< targets are lost, or more may appear
+  int since_whole_frame = 0;
+};
+
+Follower::Follower() : impl_(std::make_unique<Impl>()) {}
+Follower::Follower(const Follower& other) : impl_(std::make_unique<Impl>(*other.impl_)) {}
+Follower::Follower(Follower&&) noexcept = default;
+Follower& Follower::operator=(const Follower& other) {
+  impl_ = std::make_unique<Impl>(*other.impl_);
+  return *this;
+}
+Follower& Follower::operator=(Follower&&) noexcept = default;
+Follower::~Follower() = default;
+
+FollowBy follow_by(const TrackSettings& tracking, const MatchSettings& match) {
+  if (tracking.by != FollowBy::automatic) return tracking.by;
+  return match.poses.any() || match.max_peaks > most_filters ? FollowBy::template_
+                                                             : FollowBy::filter;
+}
+
+TrackerSettings filters_for(const MatchSettings& match) {
+  return {.turns = match.poses.angle_start != 0 || match.poses.angle_extent != 0};
+}
+
+const char* name_of(TrackState state) {
+  constexpr const char* names[] = {"none", "tentative", "tracked", "lost"};
+  return names[static_cast<int>(state)];
+}
+
+const char* name_of(TrackEvent event) {
+  constexpr const char* names[track_events] = {"entered", "left", "lost", "found", "dropped"};
+  return names[static_cast<int>(event)];
+}
+
+MatchSettings search_for_tracks(const MatchSettings& match) {
+  MatchSettings search = match;
+  search.max_peaks = std::min(match.max_peaks + further_peaks, most_peaks);
+  search.threshold = std::min(match.threshold, floor);
+  search.subpixel_threshold = match.threshold;  // what is less only tells how sure a detection is
+  search.approximate = true;                    // a target is expected to a pixel or so, no better
+  return search;
+}
+
+void Follower::configure(const TrackSettings& settings, const MatchSettings& match,
+                         const Rect& area, std::vector<double> zero_window_scores) {
+  const FollowBy before = impl_->rules.settings.by;
+  const bool turned = impl_->rules.turns;
+  impl_->rules = {settings,
+                  match.max_peaks,
+                  match.threshold,
+                  search_for_tracks(match).threshold,
+                  area,
+                  settings.by_filter() && filters_for(match).turns};
+  impl_->zero_window_scores = std::move(zero_window_scores);
+  if (match.method != impl_->match.method || match.prefilter_sigma != impl_->match.prefilter_sigma)
+    for (Targets& targets : impl_->of_templates) targets.forget_scores();
+  impl_->match = match;
+  if (!settings.enabled || settings.by != before || impl_->rules.turns != turned) impl_->end();
+  impl_->schedule();
+}
+
+void Follower::replace_templates(std::span<const std::optional<std::size_t>> origins) {
+  const auto index_now = [&](std::uint32_t before) {
+    const auto now = std::ranges::find(origins, before);
+    return now == origins.end() ? no_template : static_cast<std::uint32_t>(now - origins.begin());
+  };
+  for (std::uint32_t i = 0; i < impl_->of_templates.size(); ++i)
+    if (index_now(i) == no_template) impl_->end(i);
+  std::vector<Targets> before =
+      std::exchange(impl_->of_templates, std::vector<Targets>(origins.size()));
+  for (std::size_t i = 0; i < origins.size(); ++i)
+    if (origins[i]) impl_->of_templates[i] = std::move(before[*origins[i]]);
+  // What a flush or a setting did is told with the next frame.
+  for (TargetEvent& event : impl_->events)
+    event.target.peak.template_index = index_now(event.target.peak.template_index);
+  impl_->whole_frame_due = true;
+  impl_->schedule();
+}
+
+void Follower::Impl::end() {
+  for (std::uint32_t i = 0; i < of_templates.size(); ++i) end(i);
+  whole_frame_due = true;
+}
+
+void Follower::end() { impl_->end(); }
+
+void Follower::end_of_filters() {
+  if (impl_->rules.settings.by_filter()) impl_->end();
+}
+
+void Follower::Impl::end(std::uint32_t index) {
+  of_templates[index].end();
+  note_events(index);
+}
+
+void Follower::interrupt() {
+  for (std::uint32_t i = 0; i < impl_->of_templates.size(); ++i) {
+    impl_->of_templates[i].interrupt();
+    impl_->note_events(i);
+  }
+  impl_->whole_frame_due = true;
+}
+
+std::vector<TemplatePlace> Follower::expectations(std::uint64_t frame) const {
+  std::vector<TemplatePlace> expected;
+  if (impl_->rules.settings.by_filter()) return expected;
+  for (std::uint32_t i = 0; i < impl_->of_templates.size(); ++i)
+    for (const auto& [place, reach, seen, frames] :
+         impl_->of_templates[i].places(frame, impl_->rules))
+      expected.push_back({i, place.x, place.y, reach, seen, frames});
+  return expected;
+}
+
+/// Best first, each place once.
+std::vector<std::vector<Peak>> Follower::Impl::by_template(std::vector<Peak> peaks) const {
+  std::ranges::sort(peaks, [](const Peak& a, const Peak& b) {
+    if (a.template_index != b.template_index) return a.template_index < b.template_index;
+    return a.similarity > b.similarity;
+  });
+  std::vector<std::vector<Peak>> sorted;
+  auto first = peaks.begin();
+  for (std::uint32_t i = 0; i < of_templates.size(); ++i) {
+    const auto last =
+        std::find_if(first, peaks.end(), [i](const Peak& p) { return p.template_index != i; });
+    sorted.push_back(distinct({first, last}, match.min_peak_distance));
+    first = last;
+  }
+  return sorted;
+}
+
+void Follower::update(std::uint64_t frame, std::vector<Peak> peaks,
+                      std::span<const TargetBox> places,
+                      std::span<const FilterDetection> filter_detections) {
+  std::vector<RatedDetection> rated_detections;
+  for (std::size_t i = 0; i < filter_detections.size(); ++i)
+    rated_detections.push_back(
+        {places[i].target, filter_detections[i].box, filter_detections[i].response,
+         follow::confidence(filter_detections[i].psr), filter_detections[i].angle});
+  impl_->since_whole_frame = impl_->whole_frame_due ? 1 : impl_->since_whole_frame + 1;
+  impl_->whole_frame_due = false;
+  const auto sorted = impl_->by_template(std::move(peaks));
+  for (std::uint32_t i = 0; i < impl_->of_templates.size(); ++i) {
+    if (impl_->rules.settings.by_filter())
+      impl_->of_templates[i].update(frame, sorted[i], rated_detections, impl_->rules,
+                                    impl_->last_id);
+    else
+      impl_->of_templates[i].update(frame, sorted[i], impl_->rules, impl_->last_id);
+    impl_->note_events(i);
+  }
+  impl_->schedule();
+}
+
+bool Follower::whole_frame_due() const { return impl_->whole_frame_due; }
+
+std::vector<TargetBox> Follower::places_for_filters(std::uint64_t frame,
+                                                    std::vector<Peak> peaks) const {
+  std::vector<TargetBox> places;
+  if (!impl_->rules.settings.by_filter()) return places;
+  const auto sorted = impl_->by_template(std::move(peaks));
+  for (std::size_t i = 0; i < impl_->of_templates.size(); ++i)
+    std::ranges::copy(impl_->of_templates[i].places_for_filters(frame, sorted[i], impl_->rules),
+                      std::back_inserter(places));
+  return places;
+}
+
+std::vector<TargetBox> Follower::training_samples() const {
+  std::vector<TargetBox> training_samples;
+  if (!impl_->rules.settings.by_filter()) return training_samples;
+  for (const Targets& targets : impl_->of_templates)
+    std::ranges::copy(targets.training_samples(), std::back_inserter(training_samples));
+  return training_samples;
+}
+
+std::vector<std::uint64_t> Follower::ids() const {
+  std::vector<std::uint64_t> ids;
+  for (const Targets& targets : impl_->of_templates)
+    for (const Track& track : targets.tracks()) ids.push_back(track.target.id);
+  return ids;
+}
+
+void Follower::Impl::note_events(std::uint32_t index) {
+  for (TargetEvent event : of_templates[index].events()) {
+    event.target.peak.template_index = index;
+    events.push_back(event);
+  }
+}
+
+std::vector<TargetEvent> Follower::take_events() { return std::exchange(impl_->events, {}); }
+
+/// A whole frame is due as soon as something is missing, and then at regular intervals.
+void Follower::Impl::schedule() {
+  const bool was_incomplete =
+      std::exchange(incomplete, std::ranges::any_of(of_templates, [this](const Targets& targets) {
+                      return !targets.complete(rules.max_targets);
+                    }));
+  // What a template finds elsewhere is no reason to doubt a filter, which knows how the target has
+  // changed.
+  const int recheck = rules.settings.by_filter() ? 0 : rules.settings.recheck_interval;
+  const int interval = incomplete ? rules.settings.redetect_interval : recheck;
+  if ((incomplete && !was_incomplete) || (interval > 0 && since_whole_frame >= interval))
+    whole_frame_due = true;
+}
+
+std::vector<TemplatePlace> Follower::found_again() const {
+  std::vector<TemplatePlace> places;
+  if (impl_->rules.settings.by_filter()) return places;
+  for (std::uint32_t i = 0; i < impl_->of_templates.size(); ++i)
+    for (const Track& track : impl_->of_templates[i].tracks())
+      if (track.sought && track.candidate && track.candidate->detections == 1)
+        places.push_back(place_of(i, track.candidate->peak));
+  return places;
+}
+
+void Follower::refuse(const TemplatePlace& place) {
+  impl_->of_templates[place.template_index].refuse({place.x, place.y});
+}
+
+std::vector<TemplatePlace> Follower::template_updates() const {
+  std::vector<TemplatePlace> updates;
+  if (!impl_->rules.settings.updates()) return updates;
+  for (std::uint32_t i = 0; i < impl_->of_templates.size(); ++i) {
+    const Peak* best = nullptr;
+    for (const Track& track : impl_->of_templates[i].tracks()) {
+      const Peak& peak = track.target.peak;
+      if (track.target.lost || track.target.state != TrackState::tracked ||
+          peak.similarity < impl_->rules.settings.update_score || track.margin < margin_to_update ||
+          peak.inverted)
+        continue;
+      if (!best || peak.similarity > best->similarity) best = &peak;
+    }
+    if (best) updates.push_back(place_of(i, *best));
+  }
+  return updates;
+}
+
+std::vector<Target> Follower::targets() const {
+  std::vector<Target> targets;
+  for (std::uint32_t i = 0; i < impl_->of_templates.size(); ++i) {
+    const auto first = static_cast<std::ptrdiff_t>(targets.size());
+    for (const Track& track : impl_->of_templates[i].tracks()) {
+      targets.push_back(track.target);
+      Peak& peak = targets.back().peak;
+      peak.template_index = i;  // it may have had another index when it was detected
+      if (track.target.lost)
+        peak.score = impl_->rules.settings.by_filter() ? 0 : impl_->zero_window_scores[i];
+    }
+    std::sort(targets.begin() + first, targets.end(), [](const Target& a, const Target& b) {
+      if (a.lost != b.lost) return b.lost;
+      if (a.peak.similarity != b.peak.similarity) return a.peak.similarity > b.peak.similarity;
+      return a.id < b.id;
+    });
+  }
+  return targets;
+}
+
+}  // namespace xcorr

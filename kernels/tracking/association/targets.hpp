@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Follows the targets of one template from frame to frame: decides which detected peak is which
+// target, and whether that is sure enough to be reported. docs/tracking.md has the rules.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <xcorr/follower.hpp>
+
+#include "tracking/association/distractors.hpp"
+#include "tracking/association/trace.hpp"
+
+namespace xcorr::follow {
+
+/// A box that is turned round its middle, degrees.
+struct TurnedBox {
+  Box box;
+  double angle = 0;
+};
+
+struct Track {
+  Target target;
+  Trace trace;
+  bool sought = false;             ///< lost, and not found again for certain
+  std::optional<Trace> candidate;  ///< where it may be instead
+  double margin = 0;               ///< by how much the last peak was closer than the next one
+  // With filters:
+  TurnedBox last;          ///< detection
+  TurnedBox of_candidate;  ///< the same of it
+  double template_width = 1;
+
+  /// Whether it was ever confirmed; else it may end without a word.
+  bool entered() const { return sought || target.state != TrackState::tentative; }
+};
+
+/// What the filter of a target found.
+struct RatedDetection {
+  std::uint64_t id;
+  Box box;            ///< which is turned by `angle`
+  double response;    ///< as of FilterDetection
+  double confidence;  ///< that the target is there, 0 to 1
+  double angle = 0;
+};
+
+/// The parameters of an update.
+struct TrackRules {
+  TrackSettings settings;
+  int max_targets = 1;   ///< of the template
+  double threshold = 0;  ///< the least similarity of a target
+  double floor = 0;      ///< the least similarity that was searched for
+  Rect area{};           ///< what is searched of the frame
+  bool turns = false;    ///< filters find angles
+};
+
+/// A place around which to search, top-left corner of the template, and how far, in pixels; what
+/// was last seen of the target, so many frames ago.
+struct SearchPlace {
+  Point place;
+  double reach;
+  Peak seen;
+  int frames;
+};
+
+class Targets {
+ public:
+  /// Takes the peaks of a frame, best first. New targets get the ids after `last_id`.
+  void update(std::uint64_t frame, std::span<const Peak> peaks, const TrackRules& rules,
+              std::uint64_t& last_id);
+
+  /// With filters: where each target's filter should search, in a frame with these peaks, best
+  /// first.
+  std::vector<TargetBox> places_for_filters(std::uint64_t frame, std::span<const Peak> peaks,
+                                            const TrackRules& rules) const;
+  /// The same as the other update(), with what the filters have found there.
+  void update(std::uint64_t frame, std::span<const Peak> peaks,
+              std::span<const RatedDetection> rated_detections, const TrackRules& rules,
+              std::uint64_t& last_id);
+  /// What the filters are to learn of the frame of the last update().
+  std::vector<TargetBox> training_samples() const;
+
+  /// The stream has a gap before the next frame: all targets are lost and may be anywhere in it.
+  void interrupt();
+
+  /// All targets end.
+  void end();
+
+  /// What was seen there for the first time is not a target that was lost.
+  void refuse(Point place);
+
+  /// Scores mean something else from now on.
+  void forget_scores();
+
+  const std::vector<Track>& tracks() const { return tracks_; }
+
+  /// What the last update(), interrupt() or end() changed.
+  const std::vector<TargetEvent>& events() const { return events_; }
+
+  /// Where the next frame is to be searched; that may be outside the frame.
+  std::vector<SearchPlace> places(std::uint64_t frame, const TrackRules& rules) const;
+
+  /// Whether the maximum number of targets is being followed.
+  bool complete(int max_targets) const;
+
+ private:
+  using Detections = std::vector<const Peak*>;
+  void tell(TrackEvent event, const Track& track) { events_.push_back({event, track.target}); }
+  void drop_all_but(std::size_t first);
+  void keep_at_most(int max_targets);
+  void follow(std::uint64_t frame, Detections& detections, const TrackRules& rules);
+  void begin_update(const TrackRules& rules);
+  void take_detection(Track& track, const Peak& peak, double sure, std::uint64_t frame,
+                      const TrackRules& rules);
+  void count_missed(std::uint64_t frame, const TrackRules& rules);
+  void drop_ended(std::uint64_t frame, const TrackRules& rules);
+  void follow_candidate(Track& track, std::uint64_t frame, Detections& detections,
+                        const TrackRules& rules) const;
+  void seek(Track& track, std::uint64_t frame, Detections& detections,
+            const TrackRules& rules) const;
+  void doubt(Track& track, std::uint64_t frame, Detections& detections) const;
+  void move_to_candidate(Track& track);
+  void settle(Track& track);
+  void note_distractors(std::uint64_t frame, const Detections& detections, const TrackRules& rules);
+  void follow(std::uint64_t frame, std::span<const RatedDetection> rated_detections,
+              const TrackRules& rules);
+  void seek(Track& track, std::uint64_t frame, std::span<const RatedDetection> rated_detections,
+            const TrackRules& rules) const;
+  bool is_taken(const Track& by, const Box& box) const;
+  bool is_of_another(const Track& track, const RatedDetection& rated_detection,
+                     std::uint64_t frame) const;
+  void start_new(std::uint64_t frame, const Detections& detections, const TrackRules& rules,
+                 std::uint64_t& last_id);
+
+  std::vector<Track> tracks_;
+  Distractors distractors_;
+  std::vector<TargetEvent> events_;
+};
+
+}  // namespace xcorr::follow

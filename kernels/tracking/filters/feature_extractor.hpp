@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// From a frame to what filters see: the channels of many windows at once.
+#pragma once
+
+#include <span>
+
+#include "match/frame_reader.hpp"
+#include "tracking/filters/initial_box.hpp"
+
+namespace xcorr {
+
+/// What is seen of windows, in the device's memory.
+struct SeenWindows {
+  int count;
+  const tracker::Look* looks;
+  const float* channels;
+  const double* energies;
+};
+
+class FeatureExtractor {
+ public:
+  /// `turned`: windows may be.
+  static Result<FeatureExtractor> make(const Device& device, bool turned);
+
+  /// Brings what windows see of a frame to where kernels read it. What is there already is read in
+  /// place. \param views  round the middle of each there may be others, a little larger and turned
+  Status take(const MatrixView& frame, std::span<const tracker::View> views);
+  /// Memory for so many windows.
+  Status provide(int windows);
+  /// Enqueues what makes the channels of that frame's windows, of `count` from that of `first` on.
+  /// \param looks  of all windows, in the device's memory; where windows may be turned, at the
+  /// images that `croppings` make of them
+  Result<SeenWindows> enqueue(const tracker::Look* looks, const tracker::Cropping* croppings,
+                              int first, int count);
+
+ private:
+  Device device_;
+  const Variant<stage::FeatureMaps>* feature_maps_ = nullptr;
+  const Variant<stage::Crop>* crop_ = nullptr;  ///< where windows may be turned
+  FrameReader reader_;
+  Size most_;                           ///< for which the reader is
+  stage::FeatureMaps::Problem window_;  ///< of one window of the frame
+  int images_ = 0;                      ///< for which there is memory
+  const std::uint8_t* pixels_ = nullptr;
+  Block workspace_, channels_, energies_, cropped_;
+};
+
+}  // namespace xcorr

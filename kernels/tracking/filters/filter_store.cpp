@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tracking/filters/filter_store.hpp"
+
+#include <algorithm>
+
+#include "select/select.hpp"
+
+namespace xcorr {
+namespace {
+
+constexpr std::size_t spectrum_bytes = tracker::spectrum_floats * sizeof(float);
+
+/// A block of that size with what is in another one.
+Result<Block> enlarged(const Device& device, const Block& block, std::size_t bytes) {
+  auto larger = Block::make(device.backend, bytes);
+  if (!larger.ok() || block.bytes() == 0) return larger;
+  const Copy copy = bytes_copy(larger.value().data(), block.data(), block.bytes());
+  if (Status s = runtime(device.backend).copy(copy, Memory::device, Memory::device, {}); !s.ok())
+    return s;
+  return larger;
+}
+
+}  // namespace
+
+Result<FilterStore> FilterStore::make(const Device& device) {
+  FilterStore store;
+  store.device_ = device;
+  if (Status s = choose_into(store.spectra_of_, {}, device); !s.ok()) return s;
+  if (Status s = choose_into(store.filter_update_, {}, device); !s.ok()) return s;
+  if (Status s = choose_into(store.filter_response_, {}, device); !s.ok()) return s;
+  return store;
+}
+
+Status FilterStore::provide_teaching(int windows) {
+  return spectra_.provide(device_.backend, static_cast<std::size_t>(windows) * spectrum_bytes);
+}
+
+Status FilterStore::provide_asking(int windows) {
+  return workspace_.provide(device_.backend,
+                            filter_response_->workspace_bytes({windows, count_}, device_));
+}
+
+Status FilterStore::provide(int asked) {
+  if (asked <= count_) return {};
+  const int count = std::max(asked, 2 * count_);
+  Block larger[3];
+  Block* const blocks[] = {&shapes_, &means_, &filters_};
+  constexpr std::size_t bytes[] = {sizeof(tracker::FilterShape), spectrum_bytes,
+                                   2 * spectrum_bytes};
+  for (int i = 0; i < 3; ++i) {
+    auto made = enlarged(device_, *blocks[i], static_cast<std::size_t>(count) * bytes[i]);
+    if (!made.ok()) return made.status();
+    larger[i] = std::move(made.value());
+  }
+  // Copies out of the smaller ones may still be under way.
+  if (Status s = runtime(device_.backend).wait({}); !s.ok()) return s;
+  for (int i = 0; i < 3; ++i) *blocks[i] = std::move(larger[i]);
+  count_ = count;
+  return {};
+}
+
+Status FilterStore::set(int number, const tracker::FilterShape& shape) {
+  const Copy copy = bytes_copy(shapes_.as<tracker::FilterShape>() + number, &shape, sizeof shape);
+  return runtime(device_.backend).copy(copy, Memory::host, Memory::device, {});
+}
+
+Status FilterStore::teach(const SeenWindows& seen,
+                          const tracker::TrainingSample* training_samples) {
+  float* const spectra = spectra_.as<float>();
+  if (Status s = spectra_of_->launch(
+          {seen.count}, device_, {{}, seen.looks, seen.channels, seen.energies, spectra}, nullptr);
+      !s.ok())
+    return s;
+  return filter_update_->launch({seen.count, count_}, device_,
+                                {{},
+                                 spectra,
+                                 training_samples,
+                                 shapes_.as<tracker::FilterShape>(),
+                                 means_.as<float>(),
+                                 means_.as<float>(),
+                                 filters_.as<float>()},
+                                nullptr);
+}
+
+Status FilterStore::ask(const SeenWindows& seen, tracker::ResponsePeak* response_peaks) {
+  return filter_response_->launch({seen.count, count_}, device_,
+                                  {{workspace_.data(), {}},
+                                   seen.looks,
+                                   seen.channels,
+                                   seen.energies,
+                                   shapes_.as<tracker::FilterShape>(),
+                                   filters_.as<float>(),
+                                   response_peaks},
+                                  nullptr);
+}
+
+}  // namespace xcorr

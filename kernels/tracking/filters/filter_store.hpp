@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The filters of all targets in the device's memory, by number.
+#pragma once
+
+#include "device/runtime.hpp"
+#include "stages/tracker/filter_response.hpp"
+#include "tracking/filters/feature_extractor.hpp"
+
+namespace xcorr {
+
+class FilterStore {
+ public:
+  static Result<FilterStore> make(const Device& device);
+
+  /// Memory for the filters below `count`. An error changes none.
+  Status provide(int count);
+  /// Memory for teaching filters, or asking them, with so many windows at once.
+  Status provide_teaching(int windows);
+  Status provide_asking(int windows);
+  /// Sets what filter `number` shall be for, before it is taught.
+  Status set(int number, const tracker::FilterShape& shape);
+
+  /// Enqueue what teaches filters, and what asks those of the windows' looks. \param
+  /// training_samples  of the windows, in the device's memory, as are the responses or where the
+  /// host reads them
+  Status teach(const SeenWindows& seen, const tracker::TrainingSample* training_samples);
+  Status ask(const SeenWindows& seen, tracker::ResponsePeak* response_peaks);
+
+ private:
+  Device device_;
+  const Variant<stage::FeatureFft>* spectra_of_ = nullptr;
+  const Variant<stage::FilterUpdate>* filter_update_ = nullptr;
+  const Variant<stage::FilterResponse>* filter_response_ = nullptr;
+  int count_ = 0;
+  Block shapes_, means_, filters_, spectra_, workspace_;
+};
+
+}  // namespace xcorr

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage spline: coefficients within 0.005 of a step of gray, of which there are 255.
+#include "stages/fields/spline.hpp"
+
+#include "fielded.hpp"
+
+namespace checkcorr {
+namespace {
+
+class SplineTest final : public StageTest<xcorr::stage::Spline> {
+  bool concerns(const Case& c) const override { return !c.filter && is_matching(c); }
+  bool takes(const Case& c, const Trial& trial) const override {
+    return concerns(c) && !trial.method && !trial.centred;
+  }
+  Problem problem(const Scenario& scenario) const override { return spline_problem(scenario.test); }
+  xcorr::Status prepare(Scenario& scenario) const override {
+    set_spline_inputs(scenario);
+    return {};
+  }
+  xcorr::Status make_truth(Scenario& scenario) const override {
+    if (auto s = prepare(scenario); !s.ok()) return s;
+    return scenario.make<Stage>(problem(scenario));
+  }
+  void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
+    const auto right = view<float>(t.scenario.values, "coefficients"),
+               made = view<float>(got, "coefficients");
+    const double bound = 0.005 * scale_of(t.scenario.test, t.scenario.values, "pixels");
+    for (std::size_t i = 0; i < right.size(); ++i)
+      comparison.value([&] { return "coefficients[" + std::to_string(i) + ']'; }, right[i], made[i],
+                       bound);
+  }
+} const spline_test;
+
+}  // namespace
+}  // namespace checkcorr

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage window_sums: those of integers bit for bit, those of f32 within (16 + sqrt n)
+// eps64 sum |f|, over the whole left.
+#include <cfloat>
+#include <cmath>
+
+#include "norms.hpp"
+
+namespace checkcorr {
+namespace {
+
+class WindowSumsTest final : public StageTest<xcorr::stage::WindowSums> {
+  bool concerns(const Case& c) const override { return !c.filter && is_matching(c); }
+  bool takes(const Case& c, const Trial& trial) const override {
+    return concerns(c) && !trial.method && is_usual(c, trial);
+  }
+  Problem problem(const Scenario& scenario) const override {
+    return scenario.problem.window_sums();
+  }
+  xcorr::Status prepare(Scenario&) const override { return {}; }
+  xcorr::Status make_truth(Scenario& scenario) const override {
+    return scenario.make_window_sums();
+  }
+  void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
+    const xcorr::Problem& p = t.scenario.problem.correlate;
+    if (is_integral(p.type)) {
+      if (p.type == ElementType::u16)
+        compare_exactly<std::uint64_t>(comparison, "window_sums", t.scenario.values, got);
+      else
+        compare_exactly<std::uint32_t>(comparison, "window_sums", t.scenario.values, got);
+      if (p.output_type() == ElementType::u64)
+        compare_exactly<std::uint64_t>(comparison, "window_squares", t.scenario.values, got);
+      else
+        compare_exactly<std::uint32_t>(comparison, "window_squares", t.scenario.values, got);
+      return;
+    }
+    const double squares = left_norm(t, 0) * left_norm(t, 0);
+    // The reference adds one after the other.
+    const double eps = (16 + std::sqrt(double(p.right.area()))) * DBL_EPSILON;
+    const double magnitudes = std::sqrt(squares * static_cast<double>(p.left.area()));
+    for (const auto& [role, whole] :
+         {std::pair{"window_sums", magnitudes}, std::pair{"window_squares", squares}}) {
+      const auto expected = view<double>(t.scenario.values, role), actual = view<double>(got, role);
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        comparison.element(role, i, expected[i], actual[i], eps * whole);
+    }
+  }
+} const window_sums_test;
+
+}  // namespace
+}  // namespace checkcorr

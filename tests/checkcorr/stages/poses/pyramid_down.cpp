@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage pyramid_down: a case's first left, integers bit for bit.
+#include "stages/poses/pyramid_down.hpp"
+#include "posed.hpp"
+
+namespace checkcorr {
+namespace {
+
+class PyramidDownTest final : public StageTest<xcorr::stage::PyramidDown> {
+  bool concerns(const Case& c) const override {
+    return !c.filter && is_matching(c) && c.left.width >= 2 && c.left.height >= 2;
+  }
+  bool takes(const Case& c, const Trial& trial) const override {
+    return concerns(c) && !trial.method && !trial.centred;
+  }
+  Problem problem(const Scenario& scenario) const override {
+    const xcorr::Size half = xcorr::half_of(scenario.test.left);
+    const auto element = static_cast<std::int64_t>(size_of(scenario.test.type));
+    return {half, scenario.problem.correlate.left_pitch, (half.width + scenario.test.pad) * element,
+            scenario.test.type};
+  }
+  xcorr::Status prepare(Scenario& scenario) const override {
+    const auto& lefts = scenario.values["lefts"];
+    const Problem p = problem(scenario);
+    scenario.values["pixels"].assign(
+        lefts.begin(),
+        lefts.begin() + (2 * p.half.height - 1) * p.pitch +
+            2 * p.half.width * static_cast<std::int64_t>(size_of(scenario.test.type)));
+    return {};
+  }
+  xcorr::Status make_truth(Scenario& scenario) const override {
+    if (auto s = prepare(scenario); !s.ok()) return s;
+    return scenario.make<Stage>(problem(scenario));
+  }
+  void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
+    const Problem p = problem(t.scenario);
+    with_pixels(p.type, [&]<class T>() {
+      const double bound = rounding_of(view<T>(t.scenario.values, "pixels"));
+      const auto *expected = t.scenario.values.at("halved").data(),
+                 *actual = got.at("halved").data();
+      for (int y = 0; y < p.half.height; ++y)
+        for (int x = 0; x < p.half.width; ++x)
+          comparison.value(
+              [&] { return "halved (x " + std::to_string(x) + ", y " + std::to_string(y) + ')'; },
+              xcorr::row_of<T>(expected, p.half_pitch, y)[x],
+              xcorr::row_of<T>(actual, p.half_pitch, y)[x], bound);
+    });
+  }
+} const pyramid_down_test;
+
+}  // namespace
+}  // namespace checkcorr

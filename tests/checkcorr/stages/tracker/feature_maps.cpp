@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage feature_maps, within 1e-4; but of one in a hundred, where a gradient is as near to one
+// direction as to the next, to rounding.
+#include "tracked.hpp"
+
+namespace checkcorr {
+namespace {
+
+class FeatureMapsTest final : public StageTest<xcorr::stage::FeatureMaps> {
+  bool concerns(const Case& c) const override { return is_tracked(c); }
+  bool takes(const Case& c, const Trial& trial) const override { return is_tracked(c, trial); }
+  Problem problem(const Scenario& scenario) const override {
+    return feature_maps_problem(scenario);
+  }
+  xcorr::Status prepare(Scenario& scenario) const override { return make_spectra(scenario); }
+  void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
+    const auto right = view<float>(t.scenario.values, "channels"),
+               made = view<float>(got, "channels");
+    const auto energies = view<double>(t.scenario.values, "energies"),
+               made_energies = view<double>(got, "energies");
+    const std::size_t each = right.size() / tracked_windows;
+    for (const int window : looked_at) {
+      std::size_t off = 0;
+      for (std::size_t i = window * each; i < (window + 1) * each; ++i) {
+        const auto place = [&] { return "channels[" + std::to_string(i) + ']'; };
+        comparison.value(place, right[i], made[i], 0.2);
+        off += std::abs(right[i] - made[i]) > 1e-4;
+      }
+      comparison.value([] { return "how many channels are off"; }, 0.0, static_cast<double>(off),
+                       static_cast<double>(each) / 100);
+      constexpr int rows = xcorr::tracker::grid;
+      for (int i = window * rows; i < (window + 1) * rows; ++i)
+        comparison.value([&] { return "energies[" + std::to_string(i) + ']'; }, energies[i],
+                         made_energies[i], 0.02 * energies[i] + 1e-6);
+    }
+  }
+} const feature_maps_test;
+
+}  // namespace
+}  // namespace checkcorr

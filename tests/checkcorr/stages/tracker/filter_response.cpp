@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The stage filter_response: places within 0.005 of a cell, how high and how sharp to a thousandth.
+#include "tracked.hpp"
+
+namespace checkcorr {
+namespace {
+
+class FilterResponseTest final : public StageTest<xcorr::stage::FilterResponse> {
+  bool concerns(const Case& c) const override { return is_tracked(c); }
+  bool takes(const Case& c, const Trial& trial) const override { return is_tracked(c, trial); }
+  Problem problem(const Scenario&) const override { return {tracked_windows, tracked_filters}; }
+  xcorr::Status prepare(Scenario& scenario) const override { return make_filters(scenario); }
+  xcorr::Status make_truth(Scenario& scenario) const override {
+    if (auto s = prepare(scenario); !s.ok()) return s;
+    return scenario.make<Stage>(problem(scenario));
+  }
+  void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
+    const auto right = view<xcorr::tracker::ResponsePeak>(t.scenario.values, "response_peaks"),
+               made = view<xcorr::tracker::ResponsePeak>(got, "response_peaks");
+    for (const int i : looked_at) {
+      const auto check = [&](const char* what, auto member, double bound) {
+        comparison.value([&] { return "response_peaks[" + std::to_string(i) + "]." + what; },
+                         right[i].*member, made[i].*member, bound);
+      };
+      using ResponsePeak = xcorr::tracker::ResponsePeak;
+      check("x", &ResponsePeak::x, 0.005);
+      check("y", &ResponsePeak::y, 0.005);
+      check("response", &ResponsePeak::response, 1e-3);
+      check("psr", &ResponsePeak::psr, 1e-3 * right[i].psr);
+    }
+  }
+} const filter_response_test;
+
+}  // namespace
+}  // namespace checkcorr
