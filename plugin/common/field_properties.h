@@ -15,23 +15,26 @@ namespace cudaxcorr {
 
 template <class Settings>
 struct FieldProperty {
+  using Owner = Settings;
+
   GParamSpec* spec;
   /// Null if read-only. Returns false if the value is malformed, and then changes nothing.
   bool (*set)(Settings& settings, const GValue* value);
   void (*get)(const Settings& settings, GValue* value);
+
+  /// Its value is the field that `Access` returns.
+  template <class Access>
+  static FieldProperty of(GParamSpec* spec, Access) {
+    return {
+        spec,
+        [](Settings& settings, const GValue* value) { return assign(Access{}(settings), value); },
+        [](const Settings& settings, GValue* value) { put(Access{}(settings), value); }};
+  }
 };
 
 /// A property's id is its index plus one.
 template <class Settings>
 using FieldProperties = std::vector<FieldProperty<Settings>>;
-
-/// A row whose value is the field that `Access` returns.
-template <class Settings, class Access>
-FieldProperty<Settings> field(GParamSpec* spec, Access) {
-  return {spec,
-          [](Settings& settings, const GValue* value) { return assign(Access{}(settings), value); },
-          [](const Settings& settings, GValue* value) { put(Access{}(settings), value); }};
-}
 
 /// Makes them properties of a class whose objects have their settings in `element->settings` and
 /// need not react when one is set.

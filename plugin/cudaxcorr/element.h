@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The element's state, which its files share: gstcudaxcorr.cpp answers GStreamer and the
-// application, template_changes.cpp the signals, process.cpp does the streaming thread's work on
-// frames, backend.cpp knows where they are analysed, latency.cpp how long they are held. Settings,
-// Report, Latency and the template set of templates pass between threads and are guarded by the
-// object lock.
+// application, template_changes.cpp the signals, process.cpp has the way of a frame in the
+// streaming thread, backend.cpp knows where it is analysed, latency.cpp how long it is held.
+// Settings, Report, Latency and the template set of templates pass between threads and are guarded
+// by the object lock.
 #pragma once
 
 #include <cstdint>

@@ -73,6 +73,7 @@
 #include "cudaxcorr/element.h"
 #include "cudaxcorr/latency.h"
 #include "cudaxcorr/process.h"
+#include "cudaxcorr/property_types.h"
 #include "cudaxcorr/results.h"
 #include "cudaxcorr/template_changes.h"
 #include "matching/pad_templates.h"
@@ -250,27 +251,26 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
 /// Does nothing, but must exist for the base class to make buffers writable.
 GstFlowReturn transform_ip(GstBaseTransform*, GstBuffer*) { return GST_FLOW_OK; }
 
-/// Takes over the base class's queued buffer. The base class makes it writable unless the frame
-/// passes through unchanged.
-GstFlowReturn take_queued(GstBaseTransform* base) {
-  GstCudaXCorr* self = GST_CUDA_XCORR(base);
-  // The base class marks what leaves next as the discontinuity, which must be this buffer.
-  if (GST_BUFFER_IS_DISCONT(base->queued_buf)) drain(self);
-  FrameInFlight frame = arrive(self, base->queued_buf);
-  gst_base_transform_set_passthrough(base, !frame.requested.has_templates());
-  update_latency(self, frame.requested.settings.search.max_in_flight());
-  GstBuffer* buffer = nullptr;
-  const GstFlowReturn flow =
-      GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_parent_class)->generate_output(base, &buffer);
-  if (!buffer) return flow;
-  frame.buffer.reset(buffer);
-  return begin(self, std::move(frame));
-}
-
-/// Called once with a new buffer and then until nothing leaves.
+/// Called once with a new buffer, which it takes over, and then until nothing leaves. The base
+/// class makes the buffer writable unless the frame passes through unchanged.
 GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** out) {
-  const GstFlowReturn flow = base->queued_buf ? take_queued(base) : GST_FLOW_OK;
-  return flow == GST_FLOW_OK ? finish_oldest(GST_CUDA_XCORR(base), out) : flow;
+  GstCudaXCorr* self = GST_CUDA_XCORR(base);
+  if (base->queued_buf) {
+    // The base class marks what leaves next as the discontinuity, which must be this buffer.
+    if (GST_BUFFER_IS_DISCONT(base->queued_buf)) drain(self);
+    FrameInFlight frame = arrive(self, base->queued_buf);
+    gst_base_transform_set_passthrough(base, !frame.requested.has_templates());
+    update_latency(self, frame.requested.settings.search.max_in_flight());
+    GstBuffer* buffer = nullptr;
+    GstFlowReturn flow =
+        GST_BASE_TRANSFORM_CLASS(gst_cuda_xcorr_parent_class)->generate_output(base, &buffer);
+    if (buffer) {
+      frame.buffer.reset(buffer);
+      flow = begin(self, std::move(frame));
+    }
+    if (flow != GST_FLOW_OK) return flow;
+  }
+  return may_hold_more(self) ? GST_FLOW_OK : finish_oldest(self, out);
 }
 
 /// The base class knows only one src pad.

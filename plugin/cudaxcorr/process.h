@@ -16,7 +16,9 @@ FrameInFlight arrive(GstCudaXCorr* self, const GstBuffer* buffer);
 /// be writable, for the metas; the memory in it is only read.
 GstFlowReturn begin(GstCudaXCorr* self, FrameInFlight frame);
 
-/// Gives the oldest frame with its result, or null if more frames may be in flight first.
+/// Whether another frame may be in flight before the oldest must leave.
+bool may_hold_more(const GstCudaXCorr* self);
+/// Gives the oldest frame in flight, which must exist, with its result.
 GstFlowReturn finish_oldest(GstCudaXCorr* self, GstBuffer** out);
 
 /// Finishes and pushes all frames in flight.

@@ -11,6 +11,7 @@
 
 #include <gst/gst.h>
 
+#include "common/property_values.h"
 #include "matching/devices.h"
 #include "matching/search_settings.h"
 #include "matching/templates.h"
@@ -42,18 +43,26 @@ struct Report {
 };
 
 struct Property {
+  using Owner = Settings;
+  using Set = bool (*)(Settings& settings, const GValue* value);
+  using Get = void (*)(const Settings& settings, const Report& report, GValue* value);
+
   GParamSpec* spec;
   /// Null if read-only. Returns false if the value is malformed, and then changes nothing.
-  bool (*set)(Settings& settings, const GValue* value);
-  void (*get)(const Settings& settings, const Report& report, GValue* value);
+  Set set;
+  Get get;
   /// Of a property of templates: the list of images that is loaded anew when it is set, or null.
   std::optional<LoadedImages TemplateSet::*> images = std::nullopt;
+
+  /// Its value is the field that `Access` returns.
+  template <class Access>
+  static Property of(GParamSpec* spec, Access) {
+    return {spec, [](Settings& all, const GValue* value) { return assign(Access{}(all), value); },
+            [](const Settings& all, const Report&, GValue* value) { put(Access{}(all), value); }};
+  }
 };
 
 /// The table; a property's id is its index plus one.
 const std::vector<Property>& properties();
-
-/// Marks the properties' own types as part of the plugin's interface, for its documentation.
-void mark_property_types();
 
 }  // namespace cudaxcorr

@@ -62,6 +62,10 @@ GstStructure* describe(const char* name, const FrameResult& result, const xcorr:
                         "state", G_TYPE_STRING, name_of(target.state), nullptr);
   GValue corners = corners_value(pose);
   gst_structure_take_value(made, "corners", &corners);
+  if (target.candidate) {
+    GValue candidate = corners_value(target.candidate->pose);
+    gst_structure_take_value(made, "candidate", &candidate);
+  }
   return made;
 }
 

@@ -3,7 +3,7 @@
 
 #include <climits>
 
-#include "common/property_flags.h"
+#include "common/property_rows.h"
 
 namespace cudaxcorr::fields {
 namespace {
@@ -53,151 +53,101 @@ GstStructure* stats(const Report& report) {
                            nullptr);
 }
 
+using Row = FieldProperty<State>;
+using Rows = PropertyRows<Row>;
+
 FieldProperties<State> make_table() {
-  const Settings initial;
   return {
-      field<State>(
-          // Its items are not described: GStreamer 1.22 crashes at an array in an array of numbers.
+      // Its items are not described: GStreamer 1.22 crashes at an array in an array of numbers.
+      Row::of(
           gst_param_spec_array("windows", "Windows",
                                "Pixels along a side of the windows of each pass, coarse to fine, "
                                "4 to 256 each and none larger than the one before, such as <64,32>",
                                nullptr, playing),
-          [](auto& s) -> auto& { return s.settings.field.windows; }),
-      field<State>(
-          g_param_spec_uint("spacing", "Spacing",
-                            "Pixels from window to window of the last pass, 1 or more", 0, INT_MAX,
-                            initial.field.spacing, playing),
-          [](auto& s) -> auto& { return s.settings.field.spacing; }),
-      field<State>(
-          g_param_spec_string("places-file", "Places file",
-                              "CSV file with x,y of the centre of a window a line, for windows "
-                              "there instead of on a grid (none: a grid)",
-                              nullptr, playing),
-          [](auto& s) -> auto& { return s.settings.places_file; }),
-      field<State>(
-          g_param_spec_uint("search-range", "Search range",
-                            "Pixels by which the first pass finds windows moved along each axis", 1,
-                            64, initial.field.search_range, playing),
-          [](auto& s) -> auto& { return s.settings.field.search_range; }),
-      field<State>(
-          g_param_spec_uint("later-range", "Later range",
-                            "The same for later passes, from where the pass before found them", 1,
-                            64, initial.field.later_range, playing),
-          [](auto& s) -> auto& { return s.settings.field.later_range; }),
-      field<State>(
-          g_param_spec_enum("subpixel", "Sub-pixel",
-                            "How displacements are found to a fraction of a pixel", subpixel_type(),
-                            static_cast<int>(initial.field.subpixel), playing),
-          [](auto& s) -> auto& { return s.settings.field.subpixel; }),
-      field<State>(
-          g_param_spec_uint("order", "Order",
-                            "With subpixel=least-squares, 0: windows move; 1: they are also "
-                            "stretched and sheared; 2: and bent",
-                            0, 2, initial.field.order, playing),
-          [](auto& s) -> auto& { return s.settings.field.order; }),
-      field<State>(
-          g_param_spec_uint("spline-degree", "Spline degree",
-                            "With subpixel=least-squares, 3 or 5: of the spline between pixels", 3,
-                            5, initial.field.spline_degree, playing),
-          [](auto& s) -> auto& { return s.settings.field.spline_degree; }),
-      field<State>(
-          g_param_spec_double("weight-sigma", "Weight sigma",
-                              "With subpixel=least-squares, pixels: the width of a Gauss bell by "
-                              "which a window's pixels weigh (0: all weigh alike)",
-                              0, 1000, initial.field.weight_sigma, playing),
-          [](auto& s) -> auto& { return s.settings.field.weight_sigma; }),
-      field<State>(
-          g_param_spec_double(
-              "median-limit", "Median limit",
-              "Normalised median test: a displacement farther than this many times "
-              "the neighbours' deviation from their median is replaced (0: none is)",
-              0, 1e6, initial.field.median_limit, playing),
-          [](auto& s) -> auto& { return s.settings.field.median_limit; }),
-      field<State>(
-          g_param_spec_double("median-noise", "Median noise",
-                              "Pixels that the median test adds to the neighbours' deviation", 0,
-                              1e6, initial.field.median_noise, playing),
-          [](auto& s) -> auto& { return s.settings.field.median_noise; }),
-      field<State>(
-          g_param_spec_double("min-score", "Minimum score",
-                              "A displacement with a lower score is replaced", -1, 1,
-                              initial.field.min_score, playing),
-          [](auto& s) -> auto& { return s.settings.field.min_score; }),
-      field<State>(
-          g_param_spec_double("min-ratio", "Minimum ratio",
-                              "A displacement is replaced whose score has a lower ratio to that of "
-                              "the second peak",
-                              1, 100, initial.field.min_ratio, playing),
-          [](auto& s) -> auto& { return s.settings.field.min_ratio; }),
-      field<State>(
-          g_param_spec_double("smoothing", "Smoothing",
-                              "Standard deviation, in windows, of a Gauss bell by which "
-                              "displacements are averaged with those around them (0: not at all)",
-                              0, 2, initial.field.smoothing, playing),
-          [](auto& s) -> auto& { return s.settings.field.smoothing; }),
-      field<State>(
-          g_param_spec_double("prefilter-sigma", "Prefilter sigma",
-                              "Pixels: both images are smoothed first by a Gauss bell of that "
-                              "standard deviation (0: not at all)",
-                              0, 10, initial.field.prefilter_sigma, playing),
-          [](auto& s) -> auto& { return s.settings.field.prefilter_sigma; }),
-      field<State>(
-          g_param_spec_boolean("deformation", "Deformation",
-                               "Passes after the first search in the frame as the field found "
-                               "before deforms it back",
-                               initial.field.deformation, playing),
-          [](auto& s) -> auto& { return s.settings.field.deformation; }),
-      field<State>(
-          g_param_spec_boolean("symmetric", "Symmetric",
-                               "Displacements belong to the middle of the way, half in the "
-                               "reference and half in the frame",
-                               initial.field.symmetric, playing),
-          [](auto& s) -> auto& { return s.settings.field.symmetric; }),
-      field<State>(
-          g_param_spec_string("mask-file", "Mask file",
-                              "Image file of the frames' size; pixels of the reference count where "
-                              "it is not black (none: all do)",
-                              nullptr, playing),
-          [](auto& s) -> auto& { return s.settings.mask_file; }),
-      field<State>(
-          g_param_spec_double("min-counted", "Minimum counted",
-                              "Of a window's pixels the share that must count under a mask, above "
-                              "0",
-                              0, 1, initial.field.min_counted, playing),
-          [](auto& s) -> auto& { return s.settings.field.min_counted; }),
-      field<State>(
-          g_param_spec_enum("reference", "Reference", "What frames are compared with",
-                            reference_type(), static_cast<int>(initial.reference), playing),
-          [](auto& s) -> auto& { return s.settings.reference; }),
-      field<State>(
-          g_param_spec_string("reference-file", "Reference file",
-                              "With reference=file, an image file of the frames' size", nullptr,
-                              playing),
-          [](auto& s) -> auto& { return s.settings.reference_file; }),
-      field<State>(
-          g_param_spec_double("cut-score", "Cut score",
-                              "A frame where half of the windows score less has the state 'cut' "
-                              "(-1: none has)",
-                              -1, 1, initial.cut_score, playing),
-          [](auto& s) -> auto& { return s.settings.cut_score; }),
-      field<State>(
-          g_param_spec_boolean("post-messages", "Post messages",
-                               "Post an element message 'cudaxcorrfield' for each measured frame",
-                               initial.post_messages, playing),
-          [](auto& s) -> auto& { return s.settings.post_messages; }),
-      field<State>(
-          g_param_spec_enum("backend", "Backend", "Where to compute", backend_type(),
-                            static_cast<int>(initial.device.backend), ready),
-          [](auto& s) -> auto& { return s.settings.device.backend; }),
+          XCORR_AT(settings.field.windows)),
+      Rows::count("spacing", "Spacing", "Pixels from window to window of the last pass, 1 or more",
+                  0, INT_MAX, XCORR_AT(settings.field.spacing)),
+      Rows::text("places-file", "Places file",
+                 "CSV file with x,y of the centre of a window a line, for windows "
+                 "there instead of on a grid (none: a grid)",
+                 XCORR_AT(settings.places_file)),
+      Rows::count("search-range", "Search range",
+                  "Pixels by which the first pass finds windows moved along each axis", 1, 64,
+                  XCORR_AT(settings.field.search_range)),
+      Rows::count("later-range", "Later range",
+                  "The same for later passes, from where the pass before found them", 1, 64,
+                  XCORR_AT(settings.field.later_range)),
+      Rows::choice("subpixel", "Sub-pixel", "How displacements are found to a fraction of a pixel",
+                   subpixel_type(), XCORR_AT(settings.field.subpixel)),
+      Rows::count("order", "Order",
+                  "With subpixel=least-squares, 0: windows move; 1: they are also "
+                  "stretched and sheared; 2: and bent",
+                  0, 2, XCORR_AT(settings.field.order)),
+      Rows::count("spline-degree", "Spline degree",
+                  "With subpixel=least-squares, 3 or 5: of the spline between pixels", 3, 5,
+                  XCORR_AT(settings.field.spline_degree)),
+      Rows::number("weight-sigma", "Weight sigma",
+                   "With subpixel=least-squares, pixels: the width of a Gauss bell by "
+                   "which a window's pixels weigh (0: all weigh alike)",
+                   0, 1000, XCORR_AT(settings.field.weight_sigma)),
+      Rows::number("median-limit", "Median limit",
+                   "Normalised median test: a displacement farther than this many times "
+                   "the neighbours' deviation from their median is replaced (0: none is)",
+                   0, 1e6, XCORR_AT(settings.field.median_limit)),
+      Rows::number("median-noise", "Median noise",
+                   "Pixels that the median test adds to the neighbours' deviation", 0, 1e6,
+                   XCORR_AT(settings.field.median_noise)),
+      Rows::number("min-score", "Minimum score", "A displacement with a lower score is replaced",
+                   -1, 1, XCORR_AT(settings.field.min_score)),
+      Rows::number("min-ratio", "Minimum ratio",
+                   "A displacement is replaced whose score has a lower ratio to that of "
+                   "the second peak",
+                   1, 100, XCORR_AT(settings.field.min_ratio)),
+      Rows::number("smoothing", "Smoothing",
+                   "Standard deviation, in windows, of a Gauss bell by which "
+                   "displacements are averaged with those around them (0: not at all)",
+                   0, 2, XCORR_AT(settings.field.smoothing)),
+      Rows::number("prefilter-sigma", "Prefilter sigma",
+                   "Pixels: both images are smoothed first by a Gauss bell of that "
+                   "standard deviation (0: not at all)",
+                   0, 10, XCORR_AT(settings.field.prefilter_sigma)),
+      Rows::flag("deformation", "Deformation",
+                 "Passes after the first search in the frame as the field found "
+                 "before deforms it back",
+                 XCORR_AT(settings.field.deformation)),
+      Rows::flag("symmetric", "Symmetric",
+                 "Displacements belong to the middle of the way, half in the "
+                 "reference and half in the frame",
+                 XCORR_AT(settings.field.symmetric)),
+      Rows::text("mask-file", "Mask file",
+                 "Image file of the frames' size; pixels of the reference count where "
+                 "it is not black (none: all do)",
+                 XCORR_AT(settings.mask_file)),
+      Rows::number("min-counted", "Minimum counted",
+                   "Of a window's pixels the share that must count under a mask, above "
+                   "0",
+                   0, 1, XCORR_AT(settings.field.min_counted)),
+      Rows::choice("reference", "Reference", "What frames are compared with", reference_type(),
+                   XCORR_AT(settings.reference)),
+      Rows::text("reference-file", "Reference file",
+                 "With reference=file, an image file of the frames' size",
+                 XCORR_AT(settings.reference_file)),
+      Rows::number("cut-score", "Cut score",
+                   "A frame where half of the windows score less has the state 'cut' "
+                   "(-1: none has)",
+                   -1, 1, XCORR_AT(settings.cut_score)),
+      Rows::flag("post-messages", "Post messages",
+                 "Post an element message 'cudaxcorrfield' for each measured frame",
+                 XCORR_AT(settings.post_messages)),
+      Rows::choice("backend", "Backend", "Where to compute", backend_type(),
+                   XCORR_AT(settings.device.backend), ready),
       {g_param_spec_enum("active-backend", "Active backend",
                          "Where it computes ('auto': not started)", backend_type(),
                          static_cast<int>(BackendChoice::automatic), readable),
        nullptr, [](const State& s, GValue* value) { put(s.report.active_backend, value); }},
-      field<State>(
-          g_param_spec_int("cuda-device-id", "CUDA device ID",
-                           "CUDA's number of the GPU (-1: any, by the pipeline and by load)", -1,
-                           INT_MAX, initial.device.cuda_device_id, ready),
-          [](auto& s) -> auto& { return s.settings.device.cuda_device_id; }),
+      Rows::integer("cuda-device-id", "CUDA device ID",
+                    "CUDA's number of the GPU (-1: any, by the pipeline and by load)", -1, INT_MAX,
+                    XCORR_AT(settings.device.cuda_device_id), ready),
       {g_param_spec_boxed("stats", "Statistics",
                           "Since the start: frames, measured, cuts (of these), in-gpu-memory (of "
                           "the measured, read there; all uint64), average-ms, last-ms (double)",

@@ -41,7 +41,7 @@
 #include "common/callback.h"
 #include "common/fault.h"
 #include "common/field_properties.h"
-#include "common/property_flags.h"
+#include "common/property_rows.h"
 #include "common/times.h"
 #include "gstcudaxcorrfieldmeta.h"
 #include "json/json_text.h"
@@ -73,17 +73,13 @@ struct Settings {
   Format format = Format::json;
 };
 
+using Rows = PropertyRows<FieldProperty<Settings>>;
+
 const FieldProperties<Settings>& properties() {
   static const FieldProperties<Settings> table = {
-      field<Settings>(
-          g_param_spec_string("location", "Location",
-                              "File to write, emptied first (none: standard output)", nullptr,
-                              ready),
-          [](auto& s) -> auto& { return s.location; }),
-      field<Settings>(
-          g_param_spec_enum("format", "Format", "What is written", format_type(),
-                            static_cast<int>(Format::json), ready),
-          [](auto& s) -> auto& { return s.format; }),
+      Rows::text("location", "Location", "File to write, emptied first (none: standard output)",
+                 XCORR_AT(location), ready),
+      Rows::choice("format", "Format", "What is written", format_type(), XCORR_AT(format), ready),
   };
   return table;
 }

@@ -155,6 +155,17 @@ Structure times_and_field(const GstSegment& segment, GstBuffer* buffer) {
   return times;
 }
 
+/// What cudaxcorr has attached or, where it has seen nothing of the frame, an empty list of peaks.
+Structure result_of(GstBuffer* buffer) {
+  if (const GstStructure* result = gst_cuda_xcorr_get_result(buffer))
+    return take(gst_structure_copy(result));
+  Structure none = take(gst_structure_new_empty("none"));
+  GValue peaks = G_VALUE_INIT;
+  gst_value_array_init(&peaks, 0);
+  gst_structure_take_value(none.get(), "peaks", &peaks);
+  return none;
+}
+
 }  // namespace
 
 std::string json_text(std::initializer_list<const GstStructure*> structures) {
@@ -174,15 +185,12 @@ std::vector<JsonMember> json_members(std::initializer_list<const GstStructure*> 
 }
 
 std::string frame_text(const GstSegment& segment, GstBuffer* buffer) {
-  const Structure times = times_and_field(segment, buffer);
-  return json_text({version().get(), times.get(), gst_cuda_xcorr_get_result(buffer)});
+  return json_text(
+      {version().get(), times_and_field(segment, buffer).get(), result_of(buffer).get()});
 }
 
 FrameFields::FrameFields(const GstSegment& segment, GstBuffer* buffer)
-    : times_(times_and_field(segment, buffer)) {
-  if (const GstStructure* result = gst_cuda_xcorr_get_result(buffer))
-    result_ = take(gst_structure_copy(result));
-}
+    : times_(times_and_field(segment, buffer)), result_(result_of(buffer)) {}
 
 std::vector<JsonMember> FrameFields::members() const {
   return json_members({version().get(), times_.get(), result_.get()});

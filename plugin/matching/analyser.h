@@ -1,38 +1,27 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the streaming thread computes. Converts the templates to the pipeline's format, keeps
-// Matchers prepared, one for each whole frame in flight and others for the windows of tracks, and
-// turns what they find into targets. Independent of the element, its lock and its bus.
+// What the streaming thread computes: a task is configured once, with its templates loaded in the
+// format of the frames, and then each frame is searched as a whole or by tracks. Independent of the
+// element, its lock and its bus.
 #pragma once
 
-#include <memory>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gst/video/video.h>
 
-#include <xcorr/follower.hpp>
-#include <xcorr/multi_matcher.hpp>
-#include <xcorr/tracker.hpp>
-
 #include "common/mapped_frame.h"
 #include "matching/devices.h"
-#include "matching/live_templates.h"
+#include "matching/frame_search.h"
+#include "matching/loaded_templates.h"
 #include "matching/pipeline_context.h"
-#include "matching/search_settings.h"
-#include "matching/templates.h"
-#include "matching/windows.h"
+#include "matching/task.h"
+#include "matching/track_session.h"
 
 namespace cudaxcorr {
-
-/// What to search for, and how.
-struct Task {
-  std::shared_ptr<const TemplateSet> template_set;
-  SearchSettings search;
-
-  bool operator==(const Task&) const = default;
-};
 
 class Analyser {
  public:
@@ -53,7 +42,9 @@ class Analyser {
   void set_format(const GstVideoInfo& format);
   /// After set_format(): goes on with the tracks of another analyser of that format. Those that
   /// filters follow end.
-  void keep_tracks_of(const Analyser& other);
+  void keep_tracks_of(const Analyser& other) {
+    parts_->tracks.keep_tracks_of(other.parts_->tracks);
+  }
 
   /// Whether configure() has succeeded for this task and the present format.
   bool is_ready_for(const Task& task) const { return ready_ && task == asked_; }
@@ -64,7 +55,7 @@ class Analyser {
 
   /// New warnings about the task: templates that cannot match, settings without effect. Each is
   /// given once per template set and format.
-  std::vector<std::string> take_warnings();
+  std::vector<std::string> take_warnings() { return std::exchange(warnings_, {}); }
   /// Adds one.
   void warn(std::string text);
 
@@ -72,14 +63,14 @@ class Analyser {
   std::string take_tuning();
 
   /// The stream has a gap before the next frame, so tracked targets may be anywhere in it.
-  void interrupt() { follower_.interrupt(); }
+  void interrupt() { parts_->tracks.interrupt(); }
 
   /// Starts searching a frame that is mapped in that memory and stays so until it is finished.
   /// Fewer than max_in_flight() may be in flight before. Frame numbers grow, by one if no frame is
   /// left out.
   xcorr::Status begin(const MappedFrame& frame, xcorr::Memory memory, std::uint64_t number);
   /// What has become of targets since the last call.
-  std::vector<xcorr::TargetEvent> take_events() { return follower_.take_events(); }
+  std::vector<xcorr::TargetEvent> take_events() { return parts_->tracks.take_events(); }
 
   /// Waits for the oldest frame in flight, which must exist.
   xcorr::Status finish(std::vector<xcorr::Target>& targets);
@@ -90,45 +81,28 @@ class Analyser {
                xcorr::Response& response);
 
  private:
-  Analyser(Devices devices, const PipelineContext& context, xcorr::MultiMatcher matcher);
+  /// All that holds memory of the device.
+  struct Parts {
+    FrameSearch search;
+    TrackSession tracks;
+    LoadedTemplates templates{};
+  };
+
+  Analyser(Devices devices, const PipelineContext& context, FrameSearch search);
   Task possible(Task task) const;
-  xcorr::Status provide(std::size_t matchers);
-  bool live() const { return !live_.empty() && live_.front(); }
-  /// Templates once made live stay live, even while updates are switched off, but for poses.
   bool shall_be_live(const Task& task) const;
   xcorr::Status load(const Task& task);
   xcorr::Status prepare(const Task& task);
-  void keep_tracks();
-  void check(const Task& task);
-  void check_depth(const Task& asked);
-  xcorr::Status begin_to_follow(const xcorr::MatrixView& frame, std::uint64_t number);
-  xcorr::Status finish_search(xcorr::MultiMatcher& matcher, std::vector<xcorr::Target>& targets);
-  xcorr::Status finish_following(xcorr::MultiMatcher& matcher, std::vector<xcorr::Target>& targets);
-  xcorr::Result<std::optional<double>> similarity_of_image(xcorr::TemplatePlace& place,
-                                                           xcorr::MatrixView& frame);
-  xcorr::Status check_returns();
-  xcorr::Status update_templates();
-  xcorr::Status teach_filters();
+  bool follows() const { return task_->search.tracking.enabled; }
 
   Devices devices_;
   PipelineContext context_;
-  std::vector<xcorr::MultiMatcher> matchers_;  ///< of whole frames, used in turn
-  std::size_t begun_ = 0, finished_ = 0;       ///< frames, since matchers_ changed
-  std::optional<Windows> windows_;
-  std::shared_ptr<xcorr::Tracker> filters_;  ///< of targets by their ids; with tracker=filter
-  xcorr::TrackerSettings of_filters_;
-  xcorr::Follower follower_;
-  std::uint64_t number_ = 0;  ///< of the frame in flight, with tracks
-  xcorr::MatrixView frame_;   ///< that frame
+  std::optional<Parts> parts_;
   GstVideoInfo format_;
-  std::shared_ptr<const TemplateSet> loaded_;  ///< the template set whose luma the matchers hold
-  Images images_;
-  LiveTemplates live_;  ///< of the images
-  Images followed_;     ///< those that the follower's tracks are of
-  std::vector<xcorr::Peak> peaks_;
-  std::string kernel_;
+  bool loaded_ = false;               ///< all parts have the templates
   std::optional<Task> asked_, task_;  ///< the latter is what of it can be done
   bool ready_ = false;                ///< for asked_ in this format
+  std::string kernel_;
   std::vector<std::string> warnings_, told_;
   std::string told_tuning_;
 };

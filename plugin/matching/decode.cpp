@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "matching/file_contents.h"
-#include "matching/image_pipeline.h"
 
 namespace cudaxcorr {
 namespace {
@@ -24,7 +23,7 @@ struct Decoding {
   const std::string file;
   const unsigned max_pixels;
   bool ended = false, abandoned = false;
-  Sample sample{};
+  DecodedImage image{};
   std::string reason{};
 };
 
@@ -39,9 +38,10 @@ Guard& guard() {
   return guard;
 }
 
-Sample read_and_decode(const Decoding& decoding, std::string& reason) {
+DecodedImage read_and_decode(const Decoding& decoding, std::string& reason) {
   const Contents contents = read_file(decoding.file, reason);
-  return contents ? decode(contents, decoding.max_pixels, decoder_time_limit, reason) : nullptr;
+  return contents ? decode(contents, decoding.max_pixels, decoder_time_limit, reason)
+                  : DecodedImage();
 }
 
 gpointer run(gpointer data) {
@@ -49,9 +49,9 @@ gpointer run(gpointer data) {
       static_cast<std::shared_ptr<Decoding>*>(data));
   Decoding& decoding = **shared;
   std::string reason;
-  Sample sample = read_and_decode(decoding, reason);
+  DecodedImage image = read_and_decode(decoding, reason);
   const std::lock_guard lock(guard().mutex);
-  decoding.sample = std::move(sample);
+  decoding.image = std::move(image);
   decoding.reason = std::move(reason);
   decoding.ended = true;
   if (decoding.abandoned) --guard().abandoned;
@@ -61,10 +61,10 @@ gpointer run(gpointer data) {
 
 }  // namespace
 
-Sample decode(const std::string& file, unsigned max_pixels, std::string& reason) {
+DecodedImage decode(const std::string& file, unsigned max_pixels, std::string& reason) {
   const auto refuse = [&](const char* text) {
     reason = text;
-    return nullptr;
+    return DecodedImage();
   };
   std::unique_lock lock(guard().mutex);
   if (guard().abandoned >= max_abandoned)
@@ -81,7 +81,7 @@ Sample decode(const std::string& file, unsigned max_pixels, std::string& reason)
     return refuse("decoding took too long");
   }
   reason = decoding->reason;
-  return std::move(decoding->sample);
+  return std::move(decoding->image);
 }
 
 }  // namespace cudaxcorr

@@ -7,12 +7,12 @@
 
 #include <string>
 
-#include "common/sample.h"
+#include "matching/image_pipeline.h"
 
 namespace cudaxcorr {
 
 /// The file's first image, as raw video. Null with the reason if there is none, if it is not
 /// complete or if it has more pixels. Blocks for ten seconds at most.
-Sample decode(const std::string& file, unsigned max_pixels, std::string& reason);
+DecodedImage decode(const std::string& file, unsigned max_pixels, std::string& reason);
 
 }  // namespace cudaxcorr

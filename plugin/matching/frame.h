@@ -13,20 +13,6 @@
 
 namespace cudaxcorr {
 
-/// The formats of 8 bits that elements take in system memory, for caps.
-#define CUDAXCORR_FORMATS                                                                       \
-  "{ GRAY8, NV12, NV21, I420, YV12, Y42B, Y444, YUY2, UYVY, RGB, BGR, RGBx, xRGB, BGRx, xBGR, " \
-  "RGBA, ARGB, BGRA, ABGR }"
-
-/// Those of them that GStreamer 1.22 has in CUDA memory.
-#define CUDAXCORR_GPU_FORMATS                                                                  \
-  "{ NV12, NV21, I420, YV12, Y42B, Y444, YUY2, UYVY, RGB, BGR, RGBx, BGRx, RGBA, ARGB, BGRA, " \
-  "ABGR }"
-
-/// Those of 10 to 16 bits, in system memory and in CUDA memory.
-#define CUDAXCORR_DEEP_FORMATS "{ GRAY16_LE, P010_10LE, I420_10LE }"
-#define CUDAXCORR_DEEP_GPU_FORMATS "{ P010_10LE, I420_10LE }"
-
 /// u8, or u16 for those of more bits.
 xcorr::ElementType luma_type(const GstVideoInfo& info);
 

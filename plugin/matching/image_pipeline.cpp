@@ -246,17 +246,30 @@ std::string turning(unsigned orientation) {
          " ! ";
 }
 
+/// Whether other images follow that one, as far as the length of the file is known; the type of a
+/// file of one image says that it is one.
+bool has_more(GstCaps* type, GstElement* pipeline, GstSample* image) {
+  if (g_str_has_prefix(gst_structure_get_name(gst_caps_get_structure(type, 0)), "image/"))
+    return false;
+  gint64 length = 0;
+  const GstClockTime first = GST_BUFFER_DURATION(gst_sample_get_buffer(image));
+  if (!gst_element_query_duration(pipeline, GST_FORMAT_TIME, &length) ||
+      !GST_CLOCK_TIME_IS_VALID(first))
+    return true;
+  return static_cast<GstClockTime>(length) > first + first / 2;
+}
+
 Ref<GstElement> child(const Ref<GstElement>& pipeline, const char* name) {
   return Ref<GstElement>(gst_bin_get_by_name(GST_BIN(pipeline.get()), name));
 }
 
 }  // namespace
 
-Sample decode(const Contents& contents, unsigned max_pixels, GstClockTime time_limit,
-              std::string& reason) {
+DecodedImage decode(const Contents& contents, unsigned max_pixels, GstClockTime time_limit,
+                    std::string& reason) {
   const auto refuse = [&](const std::string& text) {
     reason = text;
-    return nullptr;
+    return DecodedImage();
   };
   if (const std::string flaw = flaw_of(view(contents), max_pixels); !flaw.empty())
     return refuse(flaw);
@@ -290,16 +303,17 @@ Sample decode(const Contents& contents, unsigned max_pixels, GstClockTime time_l
   if (!demuxed) push(source.get(), contents);
 
   wait_for_preroll(watch, time_limit, reason);
-  Sample sample;
+  DecodedImage image;
   if (reason.empty())
-    sample = take_sample(gst_app_sink_try_pull_preroll(GST_APP_SINK(sink.get()), 0));
+    image.sample = take_sample(gst_app_sink_try_pull_preroll(GST_APP_SINK(sink.get()), 0));
+  if (image) image.of_video = has_more(type.get(), pipeline.get(), image.sample.get());
   std::optional<UnreleasedFrames> left;
-  if (!sample) left.emplace(pipeline.get());
+  if (!image) left.emplace(pipeline.get());
   gst_element_set_state(pipeline.get(), GST_STATE_NULL);
   gst_task_pool_cleanup(threads.get());
-  if (reason.empty() && !sample) reason = "the image in it is not complete";
-  if (!sample) reason = unread(contents, reason);
-  return sample;
+  if (reason.empty() && !image) reason = "the image in it is not complete";
+  if (!image) reason = unread(contents, reason);
+  return image;
 }
 
 }  // namespace cudaxcorr

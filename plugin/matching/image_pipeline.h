@@ -12,9 +12,16 @@
 
 namespace cudaxcorr {
 
+struct DecodedImage {
+  Sample sample{};
+  bool of_video = false;  ///< others follow it in the file
+
+  explicit operator bool() const { return sample != nullptr; }
+};
+
 /// Null with the reason if there is no image, or it is not complete, too large, or not there in
 /// time. May take longer, and even block for ever, if a plugin does not stop when it is told to.
-Sample decode(const Contents& contents, unsigned max_pixels, GstClockTime time_limit,
-              std::string& reason);
+DecodedImage decode(const Contents& contents, unsigned max_pixels, GstClockTime time_limit,
+                    std::string& reason);
 
 }  // namespace cudaxcorr

@@ -1,39 +1,44 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "matching/pad_templates.h"
 
-#include "matching/frame.h"
+#include <string>
+
+#include "matching/formats.h"
 #include "matching/pipeline_context.h"
 
 namespace cudaxcorr {
 namespace {
 
-#define CUDAXCORR_SIZES \
-  ", width = (int) [ 1, max ], height = (int) [ 1, max ], framerate = (fraction) [ 0, max ]"
-#define CUDAXCORR_IN_SYSTEM_MEMORY "video/x-raw, format = (string) "
-#define CUDAXCORR_IN_CUDA_MEMORY "video/x-raw(memory:CUDAMemory), format = (string) "
+/// Those rows of the table that `holds` names, in memory with that feature.
+template <bool (*holds)(const PixelFormat&)>
+void append(GstCaps* caps, const char* feature) {
+  constexpr auto formats = formats_that<holds>();
+  std::string text = std::string("video/x-raw") + feature + ", format = (string) { ";
+  for (const GstVideoFormat format : formats)
+    text.append(format == formats.front() ? "" : ", ").append(gst_video_format_to_string(format));
+  text +=
+      " }, width = (int) [ 1, max ], height = (int) [ 1, max ], framerate = (fraction) [ 0, max ]";
+  gst_caps_append(caps, gst_caps_from_string(text.c_str()));
+}
 
-/// Those of 8 bits, which are preferred, and of more.
-struct CapsTexts {
-  const char *of_8_bits, *deep;
-};
-constexpr CapsTexts in_system_memory{
-    CUDAXCORR_IN_SYSTEM_MEMORY CUDAXCORR_FORMATS CUDAXCORR_SIZES,
-    CUDAXCORR_IN_SYSTEM_MEMORY CUDAXCORR_DEEP_FORMATS CUDAXCORR_SIZES};
-constexpr CapsTexts in_cuda_memory{
-    CUDAXCORR_IN_CUDA_MEMORY CUDAXCORR_GPU_FORMATS CUDAXCORR_SIZES,
-    CUDAXCORR_IN_CUDA_MEMORY CUDAXCORR_DEEP_GPU_FORMATS CUDAXCORR_SIZES};
-
-void append(GstCaps* caps, const CapsTexts& texts) {
-  gst_caps_append(caps, gst_caps_from_string(texts.of_8_bits));
-  gst_caps_append(caps, gst_caps_from_string(texts.deep));
+constexpr bool is_of_8_bits_in_cuda_memory(const PixelFormat& row) {
+  return is_of_8_bits(row) && row.in_cuda_memory;
+}
+constexpr bool is_deep_in_cuda_memory(const PixelFormat& row) {
+  return is_deep(row) && row.in_cuda_memory;
 }
 
 }  // namespace
 
 void add_pad_templates(GstElementClass* klass) {
   GstCaps* caps = gst_caps_new_empty();
-  if (has_cuda_memory()) append(caps, in_cuda_memory);
-  append(caps, in_system_memory);
+  // Those of 8 bits are preferred to those of more.
+  if (has_cuda_memory()) {
+    append<is_of_8_bits_in_cuda_memory>(caps, "(memory:CUDAMemory)");
+    append<is_deep_in_cuda_memory>(caps, "(memory:CUDAMemory)");
+  }
+  append<is_of_8_bits>(caps, "");
+  append<is_deep>(caps, "");
   gst_element_class_add_pad_template(
       klass, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
   gst_element_class_add_pad_template(

@@ -98,14 +98,16 @@ TemplateSettings settings_of(const TemplateSet& template_set) {
 SharedImage read_image(const char* failure, const std::string& file, const std::string& label,
                        unsigned max_pixels, guint id, Fault& fault) {
   std::string reason;
-  Sample sample = decode(file, max_pixels, reason);
-  if (sample) reason = unusable(gst_sample_get_caps(sample.get()), max_pixels);
+  DecodedImage decoded = decode(file, max_pixels, reason);
+  if (decoded) reason = unusable(gst_sample_get_caps(decoded.sample.get()), max_pixels);
   if (!reason.empty()) {
     fault = {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
              failure + (" '" + file) + "': " + reason};
     return nullptr;
   }
-  return make_image({id, file, label.empty() ? label_of(file) : label, std::move(sample)});
+  LoadedImage image{id, file, label.empty() ? label_of(file) : label, std::move(decoded.sample)};
+  image.of_video = decoded.of_video;
+  return make_image(std::move(image));
 }
 
 SharedImage load_file(const std::string& file, const std::string& label, unsigned max_pixels,

@@ -37,6 +37,7 @@ struct LoadedImage {
   Sample sample;
   Mask mask{};
   std::optional<Masking> masking{};  ///< that has made the mask
+  bool of_video = false;             ///< the first of several in the file
 
   const std::string& name() const { return file.empty() ? label : file; }
   /// Its format. The rows are in order, as a frame's.

@@ -18,12 +18,9 @@
 #include <xcorr/pose_following.hpp>
 #include <xcorr/window_matcher.hpp>
 
-#include "matching/live_templates.h"
-#include "matching/luma_image.h"
+#include "matching/loaded_templates.h"
 
 namespace cudaxcorr {
-
-using Images = std::shared_ptr<const std::vector<LumaImage>>;
 
 class Windows {
  public:

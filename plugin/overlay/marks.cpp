@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "overlay/marks.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "gstcudaxcorrmeta.h"
@@ -39,6 +40,32 @@ Mark mark_of(GstCudaXCorrPeak peak) {
           {}};
 }
 
+/// Moves the mark to where the target may be again, if the result says that.
+bool move_to_candidate(Mark& mark, const GstStructure* result, guint index) {
+  const GValue* item = gst_value_array_get_value(gst_structure_get_value(result, "peaks"), index);
+  const GValue* corners = gst_structure_get_value(gst_value_get_structure(item), "candidate");
+  int width = 0, height = 0;
+  if (!corners || !GST_VALUE_HOLDS_ARRAY(corners) || gst_value_array_get_size(corners) != 8 ||
+      !gst_structure_get(result, "frame-width", G_TYPE_INT, &width, "frame-height", G_TYPE_INT,
+                         &height, nullptr) ||
+      width < 1 || height < 1)
+    return false;
+  double places[8];
+  for (guint i = 0; i < 8; ++i) {
+    const GValue* place = gst_value_array_get_value(corners, i);
+    if (!G_VALUE_HOLDS_DOUBLE(place)) return false;
+    places[i] = (g_value_get_double(place) + 0.5) / (i % 2 ? height : width);
+  }
+  for (int i = 0; i < 4; ++i) mark.corners[i] = {places[2 * i], places[2 * i + 1]};
+  const auto [left, right] = std::ranges::minmax({places[0], places[2], places[4], places[6]});
+  const auto [top, bottom] = std::ranges::minmax({places[1], places[3], places[5], places[7]});
+  mark.x = left;
+  mark.y = top;
+  mark.width = right - left;
+  mark.height = bottom - top;
+  return true;
+}
+
 }  // namespace
 
 void Marks::update(const GstStructure* result, unsigned trail_length) {
@@ -54,8 +81,10 @@ void Marks::update(const GstStructure* result, unsigned trail_length) {
     const auto known = seen_.find(peak.id);
     const std::uint64_t last = peak.lost && known != seen_.end() ? known->second : frame_;
     if (peak.id != 0) seen[peak.id] = last;
-    if (frame_ - last > frames_to_show_lost) continue;
-    marks_.push_back(mark_of(peak));
+    Mark mark = mark_of(peak);
+    const bool moved = move_to_candidate(mark, result, i);
+    if (frame_ - last > frames_to_show_lost && !moved) continue;
+    marks_.push_back(std::move(mark));
     if (peak.id != 0 && trail_length > 0) trace(marks_.back());
   }
   seen_ = std::move(seen);

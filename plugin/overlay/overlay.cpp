@@ -10,7 +10,8 @@
  *
  * Draws what #cudaxcorr found: a box around each place with the template's label, the track's
  * number, the score and, for tracks, the confidence and a trail of where they have been. Tentative
- * targets have a dotted box; lost ones a dashed box where they were last, for 50 analysed frames.
+ * targets have a dotted box, lost ones that may be again somewhere have it there; other lost ones a
+ * dashed box where they were last, for 50 analysed frames.
  *
  * Of what #cudaxcorrfield measured: arrows from the windows' centres, in another colour where they
  * were replaced, with one of a known length below; and, if asked for, a map of colours with its
@@ -40,7 +41,7 @@
 #include "common/fault.h"
 #include "common/field_properties.h"
 #include "common/mapped_frame.h"
-#include "common/property_flags.h"
+#include "common/property_rows.h"
 #include "gstcudaxcorrfieldmeta.h"
 #include "overlay/field_painter.h"
 #include "overlay/painter.h"
@@ -59,70 +60,45 @@ struct Settings {
   bool hide_lost = false;
 };
 
+using Rows = PropertyRows<FieldProperty<Settings>>;
+
 const FieldProperties<Settings>& properties() {
-  static const Settings initial;
   static const FieldProperties<Settings> table = {
-      field<Settings>(
-          g_param_spec_uint(
-              "line-width", "Line width",
-              "Width of the lines in pixels of a frame 720 high; it scales with the height", 1, 100,
-              initial.look.line_width, playing),
-          [](auto& s) -> auto& { return s.look.line_width; }),
-      field<Settings>(
-          g_param_spec_uint("color", "Color",
-                            "Color of all marks, big-endian ARGB (0: a track, or template, has "
-                            "its own)",
-                            0, G_MAXUINT32, initial.look.color, playing),
-          [](auto& s) -> auto& { return s.look.color; }),
-      field<Settings>(
-          g_param_spec_string(
-              "font-desc", "Font description",
-              "Pango description of the font, such as 'Sans Bold 14': points in a frame 720 "
-              "high, which scale with the height, or pixels ('14px'), which do not",
-              initial.look.font.c_str(), playing),
-          [](auto& s) -> auto& { return s.look.font; }),
-      field<Settings>(
-          g_param_spec_boolean("show-label", "Show label", "Write the template's label",
-                               initial.look.show_label, playing),
-          [](auto& s) -> auto& { return s.look.show_label; }),
-      field<Settings>(
-          g_param_spec_boolean("show-id", "Show ID", "Write the track's number, if there is one",
-                               initial.look.show_id, playing),
-          [](auto& s) -> auto& { return s.look.show_id; }),
-      field<Settings>(
-          g_param_spec_boolean("show-score", "Show score",
-                               "Write the score and, for tracks, the confidence in percent",
-                               initial.look.show_score, playing),
-          [](auto& s) -> auto& { return s.look.show_score; }),
-      field<Settings>(
-          g_param_spec_uint("trail-length", "Trail length",
-                            "Analysed frames whose places make a track's trail (0: no trail)", 0,
-                            10000, initial.trail_length, playing),
-          [](auto& s) -> auto& { return s.trail_length; }),
-      field<Settings>(
-          g_param_spec_boolean("hide-lost", "Hide lost", "Draw nothing of tracks that are lost",
-                               initial.hide_lost, playing),
-          [](auto& s) -> auto& { return s.hide_lost; }),
-      field<Settings>(
-          g_param_spec_boolean("field-arrows", "Field arrows",
-                               "Draw the displacements that cudaxcorrfield measured as arrows",
-                               initial.field.arrows, playing),
-          [](auto& s) -> auto& { return s.field.arrows; }),
-      field<Settings>(
-          g_param_spec_double("field-arrow-scale", "Field arrow scale",
-                              "Pixels of an arrow for each of the displacement (0: the longest is "
-                              "as long as windows are apart or, at places, wide)",
-                              0, 1e6, initial.field.arrow_scale, playing),
-          [](auto& s) -> auto& { return s.field.arrow_scale; }),
-      field<Settings>(
-          g_param_spec_enum("field-map", "Field map", "What of a field is shown by colours",
-                            field_map_type(), static_cast<int>(initial.field.map), playing),
-          [](auto& s) -> auto& { return s.field.map; }),
-      field<Settings>(
-          g_param_spec_double("field-map-range", "Field map range",
-                              "The value of the map's last colour (0: the largest there is)", 0,
-                              1e6, initial.field.map_range, playing),
-          [](auto& s) -> auto& { return s.field.map_range; }),
+      Rows::count("line-width", "Line width",
+                  "Width of the lines in pixels of a frame 720 high; it scales with the height", 1,
+                  100, XCORR_AT(look.line_width)),
+      Rows::count("color", "Color",
+                  "Color of all marks, big-endian ARGB (0: a track, or template, has "
+                  "its own)",
+                  0, G_MAXUINT32, XCORR_AT(look.color)),
+      Rows::text("font-desc", "Font description",
+                 "Pango description of the font, such as 'Sans Bold 14': points in a frame 720 "
+                 "high, which scale with the height, or pixels ('14px'), which do not",
+                 XCORR_AT(look.font)),
+      Rows::flag("show-label", "Show label", "Write the template's label",
+                 XCORR_AT(look.show_label)),
+      Rows::flag("show-id", "Show ID", "Write the track's number, if there is one",
+                 XCORR_AT(look.show_id)),
+      Rows::flag("show-score", "Show score",
+                 "Write the score and, for tracks, the confidence in percent",
+                 XCORR_AT(look.show_score)),
+      Rows::count("trail-length", "Trail length",
+                  "Analysed frames whose places make a track's trail (0: no trail)", 0, 10000,
+                  XCORR_AT(trail_length)),
+      Rows::flag("hide-lost", "Hide lost", "Draw nothing of tracks that are lost",
+                 XCORR_AT(hide_lost)),
+      Rows::flag("field-arrows", "Field arrows",
+                 "Draw the displacements that cudaxcorrfield measured as arrows",
+                 XCORR_AT(field.arrows)),
+      Rows::number("field-arrow-scale", "Field arrow scale",
+                   "Pixels of an arrow for each of the displacement (0: the longest is "
+                   "as long as windows are apart or, at places, wide)",
+                   0, 1e6, XCORR_AT(field.arrow_scale)),
+      Rows::choice("field-map", "Field map", "What of a field is shown by colours",
+                   field_map_type(), XCORR_AT(field.map)),
+      Rows::number("field-map-range", "Field map range",
+                   "The value of the map's last colour (0: the largest there is)", 0, 1e6,
+                   XCORR_AT(field.map_range)),
   };
   return table;
 }

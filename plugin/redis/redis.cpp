@@ -37,7 +37,7 @@
 #include "common/callback.h"
 #include "common/fault.h"
 #include "common/field_properties.h"
-#include "common/property_flags.h"
+#include "common/property_rows.h"
 #include "common/times.h"
 #include "gstcudaxcorrmeta.h"
 #include "json/json_text.h"
@@ -60,40 +60,28 @@ struct Settings {
   unsigned queue_size = 1000;
 };
 
+using Rows = PropertyRows<FieldProperty<Settings>>;
+
 const FieldProperties<Settings>& properties() {
-  static const Settings initial;
   static const FieldProperties<Settings> table = {
-      field<Settings>(
-          g_param_spec_string("address", "Address",
-                              "The server: redis://[USER@]HOST[:PORT], rediss:// for TLS, or "
-                              "unix:PATH",
-                              initial.address.c_str(), ready),
-          [](auto& s) -> auto& { return s.address; }),
-      field<Settings>(
-          g_param_spec_string("password", "Password",
-                              "Of the user (none: the environment's REDISCLI_AUTH, if it is set)",
-                              nullptr, write_only),
-          [](auto& s) -> auto& { return s.password; }),
-      field<Settings>(
-          g_param_spec_string("stream", "Stream",
-                              "Key of the stream (none: 'places:' and the camera)", nullptr, ready),
-          [](auto& s) -> auto& { return s.stream; }),
-      field<Settings>(
-          g_param_spec_string("camera", "Camera",
-                              "Name of the camera (none: 'camera-id' of cudaxcorr)", nullptr,
-                              ready),
-          [](auto& s) -> auto& { return s.camera; }),
-      field<Settings>(
-          g_param_spec_int64("max-length", "Maximum length",
-                             "Number of entries, about, that the stream keeps (0: all)", 0,
-                             G_MAXINT64, initial.max_length, ready),
-          [](auto& s) -> auto& { return s.max_length; }),
-      field<Settings>(
-          g_param_spec_uint("queue-size", "Queue size",
-                            "Number of entries that wait for the server before the oldest are "
-                            "dropped",
-                            1, G_MAXUINT, initial.queue_size, ready),
-          [](auto& s) -> auto& { return s.queue_size; }),
+      Rows::text("address", "Address",
+                 "The server: redis://[USER@]HOST[:PORT], rediss:// for TLS, or "
+                 "unix:PATH",
+                 XCORR_AT(address), ready),
+      Rows::text("password", "Password",
+                 "Of the user (none: the environment's REDISCLI_AUTH, if it is set)",
+                 XCORR_AT(password), write_only),
+      Rows::text("stream", "Stream", "Key of the stream (none: 'places:' and the camera)",
+                 XCORR_AT(stream), ready),
+      Rows::text("camera", "Camera", "Name of the camera (none: 'camera-id' of cudaxcorr)",
+                 XCORR_AT(camera), ready),
+      Rows::integer("max-length", "Maximum length",
+                    "Number of entries, about, that the stream keeps (0: all)", 0, G_MAXINT64,
+                    XCORR_AT(max_length), ready),
+      Rows::count("queue-size", "Queue size",
+                  "Number of entries that wait for the server before the oldest are "
+                  "dropped",
+                  1, G_MAXUINT, XCORR_AT(queue_size), ready),
   };
   return table;
 }

@@ -72,11 +72,12 @@ class Schema(unittest.TestCase):
         self.exact.validate(SAMPLE)
         self.exact.validate(GAP)
         self.assertEqual(set(SAMPLE) | {'field', 'gap'}, set(SCHEMA['properties']))
-        self.assertEqual(set(SAMPLE['peaks'][0]), set(SCHEMA['$defs']['peak']['properties']))
+        self.assertEqual(set(SAMPLE['peaks'][0]) | {'candidate'}, set(SCHEMA['$defs']['peak']['properties']))
 
     def test_lines(self):
         find = f'cudaxcorr backend=cpu post-messages=false template={IMAGE}'
-        kinds = {'no meta': 'identity', 'nothing found': f'videobalance contrast=0 ! {find}',
+        kinds = {'no meta': 'identity', 'no template': 'cudaxcorr backend=cpu',
+                 'nothing found': f'videobalance contrast=0 ! {find}',
                  'found': f'{find} camera-id=a', 'method': f'{find} method=sqdiff', 'tracked': f'{find} track=true',
                  'skipped': f'{find} interval=2', 'field': 'cudaxcorrfield backend=cpu windows=<64>'}
         for kind, elements in kinds.items():
@@ -85,8 +86,9 @@ class Schema(unittest.TestCase):
                 self.assertEqual(len(written), 3)
                 for line in written:
                     self.exact.validate(line)
-                self.assertEqual('peaks' in written[0], kind not in ('no meta', 'field'))
-                self.assertEqual(bool(written[0].get('peaks')), kind not in ('no meta', 'nothing found', 'field'))
+                    self.assertIn('peaks', line)
+                self.assertEqual('analysed' in written[0], kind not in ('no meta', 'no template', 'field'))
+                self.assertEqual(bool(written[0]['peaks']), 'analysed' in written[0] and kind != 'nothing found')
                 self.assertEqual('field' in written[2] and bool(written[2]['field']['dx']), kind == 'field')
 
     def test_what_is_wrong_is_refused(self):

@@ -70,7 +70,23 @@ def anchor_of(heading):
     return re.sub(r'[^\w\- ]', '', heading.strip().lower()).replace(' ', '-')
 
 
+def formats_in_table(text):
+    """Those of the page, and which of them are in CUDA memory."""
+    rows = re.findall(r'^\| ([A-Zx][\w, ]*) \| (yes|not in GStreamer) \|', text, re.MULTILINE)
+    return {name: memory == 'yes' for names, memory in rows for name in names.split(', ')}
+
+
 class Text(unittest.TestCase):
+    def test_formats(self):
+        """The page, the element and the table from which its caps and the tests' lists are made."""
+        documented = formats_in_table(section(page('properties.md'), '## Formats'))
+        source = (SOURCE / 'plugin/matching/formats.h').read_text(encoding='utf-8')
+        rows = re.findall(r'\{GST_VIDEO_FORMAT_(\w+),\s*\d+,\s*(true|false)\}', source)
+        self.assertEqual(documented, {name: memory == 'true' for name, memory in rows})
+        for element in ('cudaxcorr', 'cudaxcorrfield'):
+            caps = re.findall(r'video/x-raw\n *format: \{([^}]*)\}', run('gst-inspect-1.0', element))
+            self.assertEqual(set(documented), set(re.findall(r'\w+', ' '.join(caps))) - {'string'}, element)
+
     def test_properties(self):
         text = page('properties.md')
         for element in ELEMENTS:

@@ -13,14 +13,11 @@
 #include <gstcudaxcorrmeta.h>
 
 #include "gst.hpp"
+#include "matching/formats.h"
 
 namespace {
 
-constexpr const char* formats[] = {
-    "GRAY8", "NV12",      "NV21",      "I420",      "YV12",     "Y42B",    "Y444", "YUY2", "UYVY",
-    "RGB",   "BGR",       "RGBx",      "xRGB",      "BGRx",     "xBGR",    "RGBA", "ARGB", "BGRA",
-    "ABGR",  "P010_10LE", "GRAY16_LE", "I420_10LE", "NV12_4L4", "ENCODED", "v210", "RGB8P"};
-constexpr std::size_t accepted_formats = 22;
+constexpr const char* refused_formats[] = {"NV12_4L4", "ENCODED", "v210", "RGB8P"};
 constexpr const char* interlace_modes[] = {"progressive", "interleaved", "mixed",
                                            "fields",      "alternate",   "unheard-of"};
 constexpr const char* colorimetries[] = {"bt601", "bt709", "bt2020", "sRGB", "1:4:0:0", "9:9:9:9"};
@@ -41,8 +38,11 @@ std::string contents_of(GstBuffer* buffer) {
 
 GstCaps* take_caps(Bytes& bytes) {
   const bool usual = bytes.between(0, 3) != 0;
-  const char* format =
-      formats[bytes.between(0, (usual ? accepted_formats : std::size(formats)) - 1)];
+  constexpr int accepted = std::size(cudaxcorr::pixel_formats);
+  const int which = bytes.between(0, accepted - 1 + (usual ? 0 : int(std::size(refused_formats))));
+  const char* format = which < accepted
+                           ? gst_video_format_to_string(cudaxcorr::pixel_formats[which].format)
+                           : refused_formats[which - accepted];
   const auto extent = [&] {
     return usual ? bytes.between(1, 80) : std::min(bytes.mostly_between(1, 80), max_extent);
   };

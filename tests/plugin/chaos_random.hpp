@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <random>
 #include <string>
 
@@ -36,10 +37,7 @@ class Random {
   bool once_in(int n) { return below(n) == 0; }
   double fraction() { return engine_() / 4294967296.0; }
   guint64 bits() { return guint64{engine_()} << 32 | engine_(); }
-  template <class T, std::size_t n>
-  const T& of(const T (&items)[n]) {
-    return items[below(n)];
-  }
+  const auto& of(const auto& items) { return items[below(static_cast<int>(std::size(items)))]; }
 
   /// A step begins. With XCORR_CHAOS_TALKS each is printed.
   void step(const char* what) {

@@ -23,10 +23,15 @@ struct Deep {
   GstVideoFormat format;
   int bits, shift;
 };
-constexpr Deep deep_formats[] = {{GST_VIDEO_FORMAT_GRAY16_LE, 16, 0},
-                                 {GST_VIDEO_FORMAT_P010_10LE, 10, 6},
-                                 {GST_VIDEO_FORMAT_I420_10LE, 10, 0}};
-constexpr int deep_count = G_N_ELEMENTS(deep_formats);
+constexpr int deep_count = cudaxcorr::formats_that<cudaxcorr::is_deep>().size();
+const std::vector<Deep> deep_formats = [] {
+  std::vector<Deep> formats;
+  for (const GstVideoFormat format : cudaxcorr::formats_that<cudaxcorr::is_deep>()) {
+    const GstVideoFormatInfo* info = gst_video_format_get_info(format);
+    formats.push_back({format, static_cast<int>(info->depth[0]), static_cast<int>(info->shift[0])});
+  }
+  return formats;
+}();
 constexpr int width = 96, height = 64;
 
 /// Pixels that differ from their neighbours in their `varying` lowest bits only. Within the range

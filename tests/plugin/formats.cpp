@@ -6,7 +6,7 @@
 
 namespace {
 
-constexpr int format_count = G_N_ELEMENTS(all_formats);
+constexpr int format_count = all_formats.size();
 
 bool is_rgb(GstVideoFormat format) {
   return GST_VIDEO_FORMAT_INFO_IS_RGB(gst_video_format_get_info(format));
@@ -78,6 +78,27 @@ GST_START_TEST(luma_of_rgb) {
   Finder finder("subpixel=false template=" + save(crop(luma, 33, 18, 14, 13), "patch.png"));
   finder.set_format(all_formats[__i__], 80, 60);
   assert_copy(finder.find(make_frame(all_formats[__i__], red, green, blue)), 33, 18);
+}
+GST_END_TEST
+
+/// The pads take all rows of the table, whose bits are GStreamer's.
+GST_START_TEST(table) {
+  Finder finder("");
+  for (const char* name : {"sink", "src"}) {
+    GstPad* pad = gst_element_get_static_pad(finder.element, name);
+    GstCaps* taken = gst_pad_get_pad_template_caps(pad);
+    for (const cudaxcorr::PixelFormat& row : cudaxcorr::pixel_formats) {
+      const GstVideoFormatInfo* info = gst_video_format_get_info(row.format);
+      assert_equals_int(row.bits, static_cast<int>(GST_VIDEO_FORMAT_INFO_DEPTH(info, 0)));
+      GstCaps* caps = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING,
+                                          GST_VIDEO_FORMAT_INFO_NAME(info), nullptr);
+      fail_unless(gst_caps_can_intersect(caps, taken), "%s does not take %s", name,
+                  GST_VIDEO_FORMAT_INFO_NAME(info));
+      gst_caps_unref(caps);
+    }
+    gst_caps_unref(taken);
+    gst_object_unref(pad);
+  }
 }
 GST_END_TEST
 
@@ -153,6 +174,7 @@ Suite* suite() {
   tcase_add_loop_test(cases, any_region, 0, format_count);
   tcase_add_loop_test(cases, colour, 0, format_count);
   tcase_add_loop_test(cases, luma_of_rgb, 0, format_count);
+  tcase_add_test(cases, table);
   tcase_add_test(cases, colour_converted_to_yuv);
   tcase_add_test(cases, jpeg_template);
   if (has_bmp_decoder()) {

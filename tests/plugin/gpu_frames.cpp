@@ -11,14 +11,8 @@ namespace {
 constexpr guint need_download = GST_MEMORY_FLAG_LAST;
 
 /// The formats that the element takes in CUDA memory.
-constexpr GstVideoFormat gpu_formats[] = {
-    GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_NV21,      GST_VIDEO_FORMAT_I420,
-    GST_VIDEO_FORMAT_YV12, GST_VIDEO_FORMAT_Y42B,      GST_VIDEO_FORMAT_Y444,
-    GST_VIDEO_FORMAT_YUY2, GST_VIDEO_FORMAT_UYVY,      GST_VIDEO_FORMAT_RGB,
-    GST_VIDEO_FORMAT_BGR,  GST_VIDEO_FORMAT_RGBx,      GST_VIDEO_FORMAT_BGRx,
-    GST_VIDEO_FORMAT_RGBA, GST_VIDEO_FORMAT_ARGB,      GST_VIDEO_FORMAT_BGRA,
-    GST_VIDEO_FORMAT_ABGR, GST_VIDEO_FORMAT_P010_10LE, GST_VIDEO_FORMAT_I420_10LE};
-constexpr int format_count = G_N_ELEMENTS(gpu_formats);
+constexpr auto gpu_formats = cudaxcorr::formats_that<cudaxcorr::is_in_cuda_memory>();
+constexpr int format_count = gpu_formats.size();
 
 void assert_same(const Found& found, const Found& expected) {
   fail_unless(found.analysed);

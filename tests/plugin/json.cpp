@@ -135,14 +135,14 @@ GST_START_TEST(times) {
   writer.pass(buffer);
   assert_text(read_file(writer.path),
               "{\"schema\":1,\"timestamp\":3000000000,\"stream-time\":12000000000,"
-              "\"running-time\":7000000000,\"duration\":40000000}\n");
+              "\"running-time\":7000000000,\"duration\":40000000,\"peaks\":[]}\n");
 }
 GST_END_TEST
 
 GST_START_TEST(frame_without_results_or_times) {
   assert_text(line_for(make_buffer(GST_CLOCK_TIME_NONE)),
               "{\"schema\":1,\"timestamp\":null,\"stream-time\":null,\"running-time\":null,"
-              "\"duration\":null}");
+              "\"duration\":null,\"peaks\":[]}");
 }
 GST_END_TEST
 
@@ -154,7 +154,7 @@ GST_START_TEST(stream_that_has_no_times) {
   writer.pass(make_buffer());
   assert_text(read_file(writer.path),
               "{\"schema\":1,\"timestamp\":0,\"stream-time\":null,\"running-time\":null,"
-              "\"duration\":null}\n");
+              "\"duration\":null,\"peaks\":[]}\n");
 }
 GST_END_TEST
 

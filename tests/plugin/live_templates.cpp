@@ -247,7 +247,7 @@ GST_END_TEST
 }  // namespace
 
 Suite* suite() {
-  constexpr int format_count = G_N_ELEMENTS(all_formats);
+  constexpr int format_count = all_formats.size();
   Suite* suite = suite_create("live templates");
   TCase* cases = tcase_create("live templates");
   suite_add_tcase(suite, cases);

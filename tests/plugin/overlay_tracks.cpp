@@ -54,6 +54,51 @@ GST_START_TEST(trail_of_the_lost_fades) {
 }
 GST_END_TEST
 
+// ---- what may be found again ------------------------------------------------------------------
+
+/// However long it was lost, and its trail does not go there.
+GST_START_TEST(box_is_at_the_candidate) {
+  Overlay overlay(box_only);
+  overlay.show({{20, 20, 20, 16, 1}});
+  for (int frame = 0; frame < 60; ++frame) overlay.show({{20, 20, 20, 16, 1, true, "lost"}});
+  assert_equals_int(overlay.count(orange), 0);
+  overlay.show({{20, 20, 20, 16, 1, true, "tentative", "patch", 0, std::pair{100., 80.}}});
+  fail_unless(overlay.count(orange, 96, 76, 28, 24) > 20, "there is no box at the candidate");
+  assert_equals_int(overlay.count(orange, 0, 0, 90, frame_height), 0);
+  overlay.show({{20, 20, 20, 16, 1, true, "lost"}});
+  assert_equals_int(overlay.count(orange), 0);
+}
+GST_END_TEST
+
+/// A target that is gone for a while comes back elsewhere: until it is found its box is there.
+GST_START_TEST(candidate_of_a_real_track) {
+  const Gray target = texture(16, 16, 7), empty = texture(frame_width, frame_height, 3);
+  Finder finder("track=true tracker=template min-frames-for-lost=2 redetect-interval=1 template=" +
+                save(target, "target.png") + " ! xcorroverlay color=0xffe69f00 " + box_only);
+  finder.set_format(GST_VIDEO_FORMAT_BGRx, frame_width, frame_height);
+  const auto pass = [&](int x, int y) {
+    Gray scene = empty;
+    if (x >= 0) paste(scene, target, x, y);
+    return finder.pass(make_frame(GST_VIDEO_FORMAT_BGRx, scene));
+  };
+  for (int frame = 0; frame < 5; ++frame) gst_buffer_unref(pass(20, 30));
+  for (int frame = 0; frame < 3; ++frame) gst_buffer_unref(pass(-1, 0));
+  GstBuffer* out = pass(110, 70);
+  const Peak peak = found_in(out).peaks.at(0);
+  assert_text(peak.state, "tentative");
+  fail_unless(peak.lost);
+  assert_at(peak, 20, 30, 0.5);
+  int drawn = 0;
+  for (int x = 106; x < 130; ++x) {
+    guint8 bgr[3];
+    gst_buffer_extract(out, static_cast<gsize>(68 * frame_width + x) * 4, bgr, sizeof bgr);
+    drawn += std::abs(bgr[2] - 0xe6) < 24 && std::abs(bgr[1] - 0x9f) < 24 && bgr[0] < 24;
+  }
+  fail_unless(drawn > 4, "%d pixels of the upper edge are drawn", drawn);
+  gst_buffer_unref(out);
+}
+GST_END_TEST
+
 // ---- text -----------------------------------------------------------------------------------
 
 GST_START_TEST(text_is_above_the_box) {
@@ -154,6 +199,8 @@ Suite* suite() {
   tcase_add_test(cases, trail_ends_with_the_segment);
   tcase_add_test(cases, trail_can_be_off_and_needs_a_track);
   tcase_add_test(cases, trail_of_the_lost_fades);
+  tcase_add_test(cases, box_is_at_the_candidate);
+  tcase_add_test(cases, candidate_of_a_real_track);
   tcase_add_test(cases, text_is_above_the_box);
   tcase_add_test(cases, text_has_what_is_asked_for);
   tcase_add_test(cases, text_says_the_state);

@@ -12,19 +12,16 @@
 #include <utility>
 #include <vector>
 
+#include <matching/formats.h>  // before gstcheck.h, whose macros would spoil what it includes
+
 #include <gst/check/gstcheck.h>
 #include <gst/check/gstharness.h>
 #include <gst/video/video.h>
 
 #include <gstcudaxcorrmeta.h>
 
-/// The formats that the element takes.
-inline constexpr GstVideoFormat all_formats[] = {
-    GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_NV21, GST_VIDEO_FORMAT_I420,
-    GST_VIDEO_FORMAT_YV12,  GST_VIDEO_FORMAT_Y42B, GST_VIDEO_FORMAT_Y444, GST_VIDEO_FORMAT_YUY2,
-    GST_VIDEO_FORMAT_UYVY,  GST_VIDEO_FORMAT_RGB,  GST_VIDEO_FORMAT_BGR,  GST_VIDEO_FORMAT_RGBx,
-    GST_VIDEO_FORMAT_xRGB,  GST_VIDEO_FORMAT_BGRx, GST_VIDEO_FORMAT_xBGR, GST_VIDEO_FORMAT_RGBA,
-    GST_VIDEO_FORMAT_ARGB,  GST_VIDEO_FORMAT_BGRA, GST_VIDEO_FORMAT_ABGR};
+/// The formats of 8 bits that the element takes.
+inline constexpr auto all_formats = cudaxcorr::formats_that<cudaxcorr::is_of_8_bits>();
 
 using Seconds = std::chrono::duration<double>;
 

@@ -3,6 +3,8 @@
 // Synthetic results as cudaxcorr attaches them, for tests of the elements that read them.
 #pragma once
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "support.hpp"
@@ -14,6 +16,8 @@ struct MadePeak {
   const char* state = nullptr;  ///< null: there is no such field
   const char* label = "patch";
   double angle = 0;  ///< degrees; x to height are then those of the template before it is turned
+  /// x and y of the upright box where a lost one may be.
+  std::optional<std::pair<double, double>> candidate = std::nullopt;
 };
 
 /// Attaches the result for a frame of that size. Returns its structure, which may be modified.

@@ -94,6 +94,35 @@ GST_START_TEST(no_template) {
 }
 GST_END_TEST
 
+/// Of two frames and of one.
+std::string video(int frames) {
+  const std::string path = temporary("clip" + std::to_string(frames) + ".avi");
+  const std::string launch =
+      "videotestsrc num-buffers=" + std::to_string(frames) +
+      " ! video/x-raw,width=24,height=16,framerate=25/1 ! jpegenc ! avimux ! filesink location=" +
+      path;
+  GstElement* pipeline = gst_parse_launch(launch.c_str(), nullptr);
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  GstBus* bus = gst_element_get_bus(pipeline);
+  GstMessage* message = gst_bus_timed_pop_filtered(
+      bus, 20 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
+  fail_unless(message && GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS, "cannot write a video");
+  gst_message_unref(message);
+  gst_object_unref(bus);
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  gst_object_unref(pipeline);
+  return path;
+}
+
+GST_START_TEST(video_instead_of_an_image) {
+  const std::string of_two = video(2);
+  assert_told("template=" + of_two, {of_two, "is a video", "first frame"});
+  assert_told("mask-file=" + of_two + " template=" + save(texture(24, 16), "patch.png"),
+              {"is a video"});
+  assert_equals_int(messages_of("template=" + video(1)).size(), 0);
+}
+GST_END_TEST
+
 GST_START_TEST(debug_names_the_file_that_failed) {
   const auto assert_from = [](const std::string& properties, const char* file) {
     const std::vector<Message> messages = messages_of(properties);
@@ -115,6 +144,7 @@ Suite* suite() {
   tcase_add_test(cases, malformed_values_in_a_launch_line);
   tcase_add_test(cases, refusals_are_told_at_the_first_start);
   tcase_add_test(cases, no_template);
+  tcase_add_test(cases, video_instead_of_an_image);
   tcase_add_test(cases, debug_names_the_file_that_failed);
   return suite;
 }

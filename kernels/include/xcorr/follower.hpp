@@ -77,8 +77,9 @@ struct Target {
   Peak peak;             ///< the last detection
   std::uint64_t id = 0;  ///< 0: no track
   TrackState state = TrackState::none;
-  bool lost = false;      ///< not detected in this frame: the peak is an earlier one
-  double confidence = 0;  ///< that the place is right, 0 to 1; 0 when lost
+  bool lost = false;                ///< not detected in this frame: the peak is an earlier one
+  double confidence = 0;            ///< that the place is right, 0 to 1; 0 when lost
+  std::optional<Peak> candidate{};  ///< when lost and tentative: where it may be again
 };
 
 /// Changes of a target's state. Each target that entered leaves or is dropped in the end.

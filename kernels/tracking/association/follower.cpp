@@ -302,6 +302,7 @@ std::vector<Target> Follower::targets() const {
       targets.push_back(track.target);
       Peak& peak = targets.back().peak;
       peak.template_index = i;  // it may have had another index when it was detected
+      if (track.sought && track.candidate) targets.back().candidate = track.candidate->peak;
       if (track.target.lost)
         peak.score = impl_->rules.settings.by_filter() ? 0 : impl_->zero_window_scores[i];
     }

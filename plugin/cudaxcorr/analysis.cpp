@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "cudaxcorr/analysis.h"
+
+#include <memory>
+#include <utility>
+
+#include "common/fault.h"
+#include "cudaxcorr/backend.h"
+#include "cudaxcorr/configure.h"
+#include "cudaxcorr/element.h"
+#include "matching/frame.h"
+
+namespace cudaxcorr {
+namespace {
+
+/// Computes the image for the pad `response`, if there is that pad and that template.
+void respond(GstCudaXCorr* self, FrameInFlight& frame, xcorr::Memory memory) {
+  Element& element = *self->element;
+  const unsigned index = frame.requested.settings.response_template;
+  if (!element.response.exists() || index >= frame.requested.template_set->size()) return;
+  xcorr::Response response;
+  if (element.analyser->respond(*frame.mapped, memory, index, response)) {
+    frame.image.reset(element.response.draw(response, frame.buffer.get()));
+    if (!frame.image)
+      element.analyser->warn("The pad 'response' has no image: there is no memory for it");
+  }
+  post_warnings(self);
+}
+
+/// What is wrong with one buffer need not be with the next, which is due.
+void pass_unanalysed(GstCudaXCorr* self, FrameInFlight& frame, const char* fault) {
+  Element& element = *self->element;
+  if (!std::exchange(element.warned_of_bad_frame, true))
+    post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+                        std::string("A frame passes unanalysed: ") + fault});
+  frame.due = false;
+  element.waited = G_MAXUINT;
+}
+
+}  // namespace
+
+xcorr::Status start(GstCudaXCorr* self, FrameInFlight& frame) {
+  Element& element = *self->element;
+  const GstClockTime begin = gst_util_get_timestamp();
+  GstBuffer* buffer = frame.buffer.get();
+  const PipelineContext context = PipelineContext::of(buffer);
+  const bool on_gpu = can_read_in(element.analyser->devices(), context);
+  // First, since nothing is prepared for frames that are not there.
+  auto mapped = std::make_unique<MappedFrame>(element.format, buffer,
+                                              on_gpu ? flags_to_read_on_gpu() : GST_MAP_READ);
+  if (const char* fault = *mapped ? fault_of_luma(*mapped) : mapped->fault()) {
+    pass_unanalysed(self, frame, fault);
+    return {};
+  }
+  if (on_gpu && context != element.context) {
+    if (auto status = settle(self); !status.ok()) return status;
+    if (auto status = work_in(self, context, frame.requested.settings); !status.ok()) return status;
+  }
+  if (auto status = configure(self, frame.requested); !status.ok()) return status;
+  if (!frame.requested.has_templates()) return {};  // what there was has been refused
+
+  frame.mapped = std::move(mapped);
+  if (on_gpu) wait_for_writers(buffer);
+  frame.in_gpu_memory = on_gpu;
+  const auto memory = on_gpu ? xcorr::Memory::device : xcorr::Memory::host;
+  const auto status = element.analyser->begin(*frame.mapped, memory, element.number);
+  frame.processing_ns = gst_util_get_timestamp() - begin;
+  if (status.ok())
+    respond(self, frame, memory);
+  else
+    frame.mapped.reset();
+  return status;
+}
+
+xcorr::Status finish(GstCudaXCorr* self, FrameInFlight& frame) {
+  if (!frame.mapped) return {};
+  Analyser& analyser = *self->element->analyser;
+  const GstClockTime begin = gst_util_get_timestamp();
+  if (auto status = analyser.finish(frame.targets); !status.ok()) return status;
+  frame.events = analyser.take_events();
+  frame.mapped.reset();
+  frame.processing_ns += gst_util_get_timestamp() - begin;
+  frame.backend = analyser.device().backend;
+  frame.kernel = analyser.kernel();
+  return {};
+}
+
+xcorr::Status settle(GstCudaXCorr* self) {
+  xcorr::Status first;
+  for (FrameInFlight& frame : self->element->frames)
+    if (auto status = finish(self, frame); first.ok()) first = std::move(status);
+  return first;
+}
+
+}  // namespace cudaxcorr

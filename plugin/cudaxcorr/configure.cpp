@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "cudaxcorr/configure.h"
+
+#include <algorithm>
+
+#include "common/fault.h"
+#include "cudaxcorr/analysis.h"
+#include "cudaxcorr/backend.h"
+#include "cudaxcorr/element.h"
+#include "cudaxcorr/template_changes.h"
+
+namespace cudaxcorr {
+namespace {
+
+/// The template set that worked, without the templates that have been removed by their ids since.
+std::shared_ptr<const TemplateSet> still_wanted(const std::shared_ptr<const TemplateSet>& working,
+                                                const TemplateSet& refused) {
+  auto template_set = std::make_shared<TemplateSet>(*working);
+  const auto removed = [&](const SharedImage& image) {
+    return std::ranges::find(refused.added, image->id, &LoadedImage::id) == refused.added.end();
+  };
+  return std::erase_if(template_set->added, removed) > 0 ? template_set : working;
+}
+
+/// Those of settings that may turn out not to work, and of what goes with them.
+constexpr const char* refusable_properties[] = {
+    "kernel",         "method",     "polarity",    "prefilter-sigma", "angle-start",
+    "angle-extent",   "angle-step", "scale-min",   "scale-max",       "scale-step",
+    "pyramid-levels", "exhaustive", "max-overlap", "async-depth"};
+
+/// Resets them, unless they have been changed again since.
+void reset(SearchSettings& now, const SearchSettings& refused, const SearchSettings& working) {
+  const auto reset_one = [](auto& setting, const auto& not_taken, const auto& taken) {
+    if (setting == not_taken) setting = taken;
+  };
+  xcorr::MatchSettings& match = now.match;
+  reset_one(match.kernel, refused.match.kernel, working.match.kernel);
+  reset_one(match.method, refused.match.method, working.match.method);
+  reset_one(match.polarity, refused.match.polarity, working.match.polarity);
+  reset_one(match.prefilter_sigma, refused.match.prefilter_sigma, working.match.prefilter_sigma);
+  reset_one(match.poses, refused.match.poses, working.match.poses);
+  reset_one(now.async_depth, refused.async_depth, working.async_depth);
+}
+
+/// Resets templates and settings to what worked, unless they have been changed again since.
+void refuse(GstCudaXCorr* self, const Task& refused, const Task& working) {
+  Snapshot& shared = self->element->shared;
+  {
+    const ObjectLock lock(self);
+    reset(shared.settings.search, refused.search, working.search);
+    if (shared.template_set == refused.template_set) {
+      shared.template_set = working.template_set;
+      shared.settings.templates = settings_of(*working.template_set);
+    }
+  }
+  for (const char* name : refusable_properties) g_object_notify(G_OBJECT(self), name);
+  notify_templates(self);
+}
+
+Task task_of(GstCudaXCorr* self, const Snapshot& requested) {
+  Task task{requested.template_set, requested.settings.search};
+  if (is_on_cpu_fallback(self)) task.search.match.kernel = "auto";  // the other may be a GPU's
+  return task;
+}
+
+/// Refuses what the snapshot has of new settings and templates, because of that error.
+xcorr::Status configure_as_before(GstCudaXCorr* self, Snapshot& requested,
+                                  const xcorr::Status& error) {
+  Element& element = *self->element;
+  SearchSettings& search = requested.settings.search;
+  const Task asked{requested.template_set, search};
+  const Task working{still_wanted(element.working.template_set, *asked.template_set),
+                     element.working.search};
+  post_warning(self, fault_of(error));
+  refuse(self, asked, working);
+  requested.template_set = working.template_set;
+  reset(search, asked.search, working.search);
+  return requested.has_templates() ? element.analyser->configure(task_of(self, requested))
+                                   : xcorr::Status();
+}
+
+}  // namespace
+
+void post_warnings(GstCudaXCorr* self) {
+  for (const std::string& text : self->element->analyser->take_warnings())
+    post_warning(self, {GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, text});
+}
+
+xcorr::Status configure(GstCudaXCorr* self, Snapshot& requested) {
+  Element& element = *self->element;
+  const Task task = task_of(self, requested);
+  if (element.analyser->is_ready_for(task)) return {};
+  if (auto status = settle(self); !status.ok()) return status;
+  xcorr::Status status = element.analyser->configure(task);
+  // After an error of the device no other settings would work either; another may take these.
+  const bool refusable = !status.ok() && status.code() != xcorr::Code::device_error &&
+                         !may_fall_back_to_cpu(self, requested.settings, status);
+  if (refusable && element.working != Task{requested.template_set, requested.settings.search})
+    status = configure_as_before(self, requested, status);
+  if (status.ok()) element.working = {requested.template_set, requested.settings.search};
+  post_warnings(self);
+  if (const std::string text = element.analyser->take_tuning(); !text.empty())
+    GST_INFO_OBJECT(self, "kernel=tune: %s", text.c_str());
+  return status;
+}
+
+}  // namespace cudaxcorr

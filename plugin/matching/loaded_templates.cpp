@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "matching/loaded_templates.h"
+
+#include <string>
+#include <utility>
+
+namespace cudaxcorr {
+
+xcorr::Status with_names_of(const TemplateSet& template_set, const xcorr::Status& error) {
+  std::string names;
+  for (std::size_t i = 0; i < template_set.size(); ++i)
+    names += (i ? ", '" : "'") + template_set[i].name() + "'";
+  return {error.code(), error.message() + " (the templates are " + names + ")"};
+}
+
+xcorr::Result<LoadedTemplates> load_bank(std::shared_ptr<const TemplateSet> template_set,
+                                         const GstVideoInfo& format, const xcorr::Device& device,
+                                         bool live, const LoadedTemplates& before) {
+  std::vector<LumaImage> images;
+  for (std::size_t i = 0; i < template_set->size(); ++i) {
+    auto image = luma_in(format, (*template_set)[i]);
+    if (!image)
+      return xcorr::Status(
+          xcorr::Code::invalid_argument,
+          "Cannot convert the template '" + (*template_set)[i].name() + "' to the frames' format");
+    images.push_back(std::move(*image));
+  }
+  LoadedTemplates loaded;
+  loaded.live.resize(images.size());
+  if (live) {
+    auto made = live_templates(device, images, *before.images, before.live);
+    if (!made.ok()) return with_names_of(*template_set, made.status());
+    loaded.live = std::move(made.value());
+  }
+  loaded.images = std::make_shared<std::vector<LumaImage>>(std::move(images));
+  loaded.template_set = std::move(template_set);
+  return loaded;
+}
+
+}  // namespace cudaxcorr

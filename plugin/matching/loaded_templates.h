@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A template set's templates as matchers take them: luma of the frames' format and, where they
+// adapt to what is found, live templates on the device that start from it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "matching/live_templates.h"
+#include "matching/luma_image.h"
+#include "matching/templates.h"
+
+namespace cudaxcorr {
+
+using Images = std::shared_ptr<const std::vector<LumaImage>>;
+
+struct LoadedTemplates {
+  std::shared_ptr<const TemplateSet> template_set;  ///< null: to be loaded anew
+  Images images = std::make_shared<std::vector<LumaImage>>();
+  LiveTemplates live{};  ///< of the images
+
+  bool are_live() const { return !live.empty() && live.front(); }
+};
+
+/// Images that are unchanged since `before` keep their live templates. Errors name the template,
+/// or all of them: invalid_argument if one cannot be converted to that format; device_error.
+xcorr::Result<LoadedTemplates> load_bank(std::shared_ptr<const TemplateSet> template_set,
+                                         const GstVideoInfo& format, const xcorr::Device& device,
+                                         bool live, const LoadedTemplates& before);
+
+/// An error that has to do with all templates of a template set, with their names.
+xcorr::Status with_names_of(const TemplateSet& template_set, const xcorr::Status& error);
+
+}  // namespace cudaxcorr

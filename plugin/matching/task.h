@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What to search for, and how.
+#pragma once
+
+#include <memory>
+
+#include "matching/search_settings.h"
+#include "matching/templates.h"
+
+namespace cudaxcorr {
+
+struct Task {
+  std::shared_ptr<const TemplateSet> template_set;
+  SearchSettings search;
+
+  bool operator==(const Task&) const = default;
+};
+
+}  // namespace cudaxcorr

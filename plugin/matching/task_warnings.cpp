@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "matching/task_warnings.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "matching/frame.h"
+#include "matching/image_size.h"
+
+namespace cudaxcorr {
+namespace {
+
+/// Whether a template is not too large at every pose.
+bool may_fit(xcorr::Size size, xcorr::Size area, const xcorr::PoseRange& poses) {
+  const double scale = std::min(poses.scale_min, poses.scale_max);
+  const double across = scale * size.width, down = scale * size.height;
+  if (poses.angle_start != 0 || poses.angle_extent != 0)
+    return std::min(across, down) <= std::min(area.width, area.height);
+  return across <= area.width && down <= area.height;
+}
+
+/// At which scale a template is smallest.
+std::string at_least_of(const xcorr::PoseRange& poses) {
+  std::ostringstream text;
+  if (poses.scale_min != 1 || poses.scale_max != 1)
+    text << " at a scale of " << std::min(poses.scale_min, poses.scale_max);
+  return text.str();
+}
+
+void add_those_of(const LumaImage& image, const std::string& file,
+                  const xcorr::MatchSettings& match, xcorr::Size frame,
+                  std::vector<std::string>& warnings) {
+  const xcorr::Size area = xcorr::searched_region(frame, match.search_region).size();
+  const std::string name = "The template '" + file + "'";
+  if (!may_fit(image.size, area, match.poses))
+    warnings.push_back(name + " of " + text_of(image.size) + " pixels" + at_least_of(match.poses) +
+                       " is larger than the " + text_of(area) +
+                       " that are searched: it cannot match");
+  if (xcorr::info(match.method).centred && image.is_flat())
+    warnings.push_back(name + (image.mask.empty() ? "" : ", where its mask counts,") +
+                       " is flat: it has no contrast that the method '" +
+                       xcorr::info(match.method).name +
+                       "' could match; 'sqdiff-normed' compares brightness");
+}
+
+void add_those_of_videos(const TemplateSet& template_set, std::vector<std::string>& warnings) {
+  for (const auto list :
+       {&TemplateSet::single, &TemplateSet::several, &TemplateSet::added, &TemplateSet::mask_file})
+    for (const SharedImage& image : template_set.*list)
+      if (image->of_video)
+        warnings.push_back("The file '" + image->file +
+                           "' is a video: only its first frame is taken");
+}
+
+}  // namespace
+
+std::vector<std::string> warnings_of(const Task& asked, const Task& done,
+                                     const LoadedTemplates& templates, const GstVideoInfo& format,
+                                     std::size_t devices) {
+  std::vector<std::string> warnings;
+  const std::vector<LumaImage>& images = *templates.images;
+  if (templates.are_live() && devices > 1 && images.size() > 1)
+    warnings.push_back(
+        "'devices': templates that change, by 'template-update', are all searched by the first of "
+        "them; with template-update=0 from the start on they are shared out");
+  for (std::size_t i = 0; i < images.size(); ++i)
+    add_those_of(images[i], (*done.template_set)[i].name(), done.search.match,
+                 {format.width, format.height}, warnings);
+  add_those_of_videos(*done.template_set, warnings);
+  if (asked.search.tracking.by_filter() && luma_type(format) != xcorr::ElementType::u8)
+    warnings.push_back(std::string("Filters need frames of 8 bits, not ") +
+                       gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&format)) +
+                       ": targets are followed by templates");
+  return warnings;
+}
+
+}  // namespace cudaxcorr
