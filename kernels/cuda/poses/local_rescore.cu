@@ -72,6 +72,7 @@ __global__ void __launch_bounds__(threads, resident_blocks)
                   Cut cut, unsigned* block_counters, Rescoring::Totals* totals) {
   __shared__ Rescoring::Sums sums;
   __shared__ Rescoring::Totals all;
+  __shared__ RescoredTry rescored;  // in registers it would leave too few
   wait_for_previous();
   const int tries = p.tries(), count = *b.candidate_count * tries;
   const int most_strips = cut.strips(count, gridDim.x);
@@ -83,18 +84,19 @@ __global__ void __launch_bounds__(threads, resident_blocks)
       if (strip == 0 && threadIdx.x == 0) b.found[index] = {};
       continue;
     }
-    const RescoredTry rescored(p, b, one);
+    if (threadIdx.x == 0) rescored = RescoredTry::of(p, b, one);
+    if (threadIdx.x < sum_count) sums[threadIdx.x] = 0;
+    __syncthreads();
     const int height = rescored.map.height;
     const int rows = max(ceil_div(height, most_strips), min(Cut::fewest_rows, cut.most_rows));
     const int strips = ceil_div(height, rows);
-    if (strip >= strips) continue;
-    if (threadIdx.x < sum_count) sums[threadIdx.x] = 0;
-    __syncthreads();
-    Rescoring::add(p, b, rescored, strip * rows, min(height - strip * rows, rows),
-                   dynamic_shared<std::uint8_t>(), sums);
-    __syncthreads();
-    if (add_up(sums, totals[index], &block_counters[index], strips, all) && threadIdx.x < 32)
-      Rescoring::find(p, minimum, rescored, all, b.found[index]);
+    if (strip < strips) {
+      Rescoring::add(p, b, rescored, strip * rows, min(height - strip * rows, rows),
+                     dynamic_shared<std::uint8_t>(), sums);
+      __syncthreads();
+      if (add_up(sums, totals[index], &block_counters[index], strips, all) && threadIdx.x < 32)
+        Rescoring::find(p, minimum, rescored, all, b.found[index]);
+    }
     __syncthreads();  // the next strip overwrites what is shared
   }
 }

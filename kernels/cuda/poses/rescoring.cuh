@@ -20,12 +20,13 @@ struct RescoredTry {
   WarpMap map;
   int left, top;  ///< of the first place
 
-  __device__ RescoredTry(const stage::LocalRescore::Problem& p,
-                         const stage::LocalRescore::Buffers& b, const stage::LocalRescore::Try& one)
-      : pose(one.pose), map(stage::LocalRescore::map_of(p, b, one)) {
+  __device__ static RescoredTry of(const stage::LocalRescore::Problem& p,
+                                   const stage::LocalRescore::Buffers& b,
+                                   const stage::LocalRescore::Try& one) {
+    const WarpMap map = stage::LocalRescore::map_of(p, b, one);
     const RescorePlace expected{map.width, map.height, one.twice_x, one.twice_y};
-    left = expected.left() - stage::LocalRescore::reach;
-    top = expected.top() - stage::LocalRescore::reach;
+    return {one.pose, map, expected.left() - stage::LocalRescore::reach,
+            expected.top() - stage::LocalRescore::reach};
   }
 };
 
