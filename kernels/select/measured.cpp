@@ -108,12 +108,8 @@ std::array<Neighbour, 4> neighbours_of(const Problem& problem, Backend backend, 
                                        bool any_form) {
   std::array<Neighbour, 4> nearest;
   const Place wanted = place_of(problem);
-  // A variant makes products of u16 from four times as many of u8, and on a CPU both kinds of
-  // floats are doubles, so the order is the same.
-  const bool as_f32 = problem.type == ElementType::f64 && backend == Backend::cpu;
-  const ElementType type = problem.type == ElementType::u16 ? ElementType::u8
-                           : as_f32                         ? ElementType::f32
-                                                            : problem.type;
+  // A variant makes products of u16 from four times as many of u8, so the order is the same.
+  const ElementType type = problem.type == ElementType::u16 ? ElementType::u8 : problem.type;
   for (const Measured& m : measured) {
     if (m.match != match || m.backend != backend || m.type != type) continue;
     const Place have =

@@ -110,6 +110,17 @@ def test_large_integers_are_exact(dtype):
     assert all(int(have) % 2 ** 64 == int(want) % 2 ** 64 for have, want in zip(result.flat, expected.flat))
 
 
+@pytest.mark.parametrize("bits", [4, 12, 15, 18])
+@pytest.mark.parametrize("method", ["auto", "fft"])
+def test_sums_of_integers_by_fft_are_rounded_right(bits, method):
+    a, b = (numpy.random.default_rng(seed).integers(-2 ** bits, 2 ** bits, shape, "i4")
+            for seed, shape in enumerate([(250, 260), (60, 70)]))
+    result = xcorr.correlate2d(a, b, "full", method=method)
+    numpy.testing.assert_array_equal(result, xcorr.correlate2d(a, b, "full", method="direct"))
+    numpy.testing.assert_array_equal(result[59:-59, 69:-69][::40, ::40], [[
+        int((a[y:y + 60, x:x + 70].astype("i8") * b).sum()) for x in range(0, 191, 40)] for y in range(0, 191, 40)])
+
+
 @pytest.mark.parametrize("size", [(9, 8), (60, 70)])
 def test_what_is_not_finite_reaches_what_it_is_part_of(size):
     a, b = numbers((100, 120), "f8", 1), numbers(size, "f8", 2)

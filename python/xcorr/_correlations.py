@@ -8,12 +8,13 @@ lies outside an array is put around it, unless it is 0.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 
 from . import _xcorr
 from ._arrays import CORRELATED, Host, check_alike, host_array, is_finite, kind_of, place_of
+from ._typing import overload
 
 Mode = Literal["full", "valid", "same"]
 Boundary = Literal["fill", "wrap", "symm"]
@@ -26,26 +27,31 @@ Shifts = tuple[int, int, int, int]
 _EXACT = 2 ** 53  # integers below are doubles
 _PIECE = 31  # bits
 _FEW = 2 ** 20  # products, which are made no slower than an FFT, and of floats that are whole numbers exactly
+_POINT = 384  # products of doubles that are made while an FFT treats one of its points, as measured
 
 
-def _run(place: Any, a: Any, b: Any, shifts: Shifts, how: str, exact_by_fft: bool = True) -> Any:
-    """By the library, of elements that it takes. Unless an FFT is exact enough it is not used."""
+def _run(place: Any, a: Any, b: Any, shifts: Shifts, how: str) -> Any:
+    """By the library, of elements that it takes."""
     left, right = (place.image(array, name, CORRELATED) for array, name in ((a, "in1"), (b, "in2")))
     check_alike(left, "in1", right, "in2")
-    if how == "auto" and not place.device.is_gpu and _count(left, right, shifts) < _FEW:
-        how = "direct"
-    plan = _xcorr.Correlator(place.device, left, right, shifts, how)
-    if plan.kernel == "fft" and not exact_by_fft:
-        plan = _xcorr.Correlator(place.device, left, right, shifts, "direct")
+    kernel = how if place.device.is_gpu else _kernel(a.shape, b.shape, left.type, shifts, how)
+    plan = _xcorr.Correlator(place.device, left, right, shifts, kernel)
     out = place.empty((shifts[3], shifts[2]), plan.output_type)
     workspace = place.empty((1, plan.workspace_bytes), "u1")
     plan.run(left, right, place.pointer(out), place.pointer(workspace), place.stream)
     return out
 
 
-def _count(left: _xcorr.Image, right: _xcorr.Image, shifts: Shifts) -> int:
-    """Of products, at most."""
-    return shifts[2] * shifts[3] * min(left.height, right.height) * min(left.width, right.width)
+def _kernel(shape1: Any, shape2: Any, type_: str, shifts: Shifts, how: str) -> str:
+    """The CPU's for a method. For doubles the library chooses none that is less exact than the definition."""
+    height, width = (min(pair) for pair in zip(shape1, shape2))
+    count = shifts[2] * shifts[3] * height * width
+    if how == "auto" and count < _FEW:
+        return "direct"
+    if type_ != "f8":
+        return how
+    points = (shifts[2] + width) * (shifts[3] + height)
+    return "direct" if how == "direct" or (how == "auto" and count < _POINT * points) else "fft_double"
 
 
 # ---- in host memory ---------------------------------------------------------------------------------
@@ -69,15 +75,31 @@ def _pieces(array: np.ndarray) -> list[np.ndarray]:
     return [((bits >> np.uint64(_PIECE * place)) & mask).astype("i4") for place in range(3)]
 
 
+def _rounded(a: np.ndarray, b: np.ndarray, bits: int, shifts: Shifts) -> np.ndarray | None:
+    """Of whole numbers by FFTs, one for each of so many pieces of the second's bits that all sums are rounded to the right
+    ones; None where too many would be needed."""
+    for count in range(1, 5):
+        step = max(1, -(-bits // count))
+        pieces = [(b >> step * i) & (1 << step) - 1 for i in range(count - 1)] + [b >> step * (count - 1)]
+        floats = [piece.astype("f8") for piece in pieces]
+        if all(_error_of_fft(a, piece) < 0.25 for piece in floats):
+            total = np.zeros((shifts[3], shifts[2]), "i8")
+            for i, piece in enumerate(floats):
+                total += np.rint(_run(Host(), a, piece, shifts, "fft")).astype("i8") << step * i
+            return total
+    return None
+
+
 def _integers(a: np.ndarray, b: np.ndarray, shifts: Shifts, how: str) -> np.ndarray:
     """Exactly, or modulo 2^64."""
     of_type = np.dtype("u8") if np.result_type(a, b) == np.uint64 else np.dtype("i8")
     overlap = min(a.shape[0], b.shape[0]) * min(a.shape[1], b.shape[1])
     largest = _largest(a), _largest(b)
     if largest[0] * largest[1] * overlap < _EXACT:
-        x, y = a.astype("f8"), b.astype("f8")
-        sums = _run(Host(), x, y, shifts, how, how == "direct" or _error_of_fft(x, y) < 0.25)
-        return np.rint(sums, out=sums).astype(of_type)
+        x = a.astype("f8")
+        by_fft = _kernel(a.shape, b.shape, "f8", shifts, how) == "fft_double"
+        sums = _rounded(x, b.astype("i8"), largest[1].bit_length(), shifts) if by_fft else None
+        return (_run(Host(), x, b.astype("f8"), shifts, "direct") if sums is None else sums).astype(of_type, copy=False)
     if max(largest) < 2 ** _PIECE:
         return _run(Host(), a.astype("i4"), b.astype("i4"), shifts, "direct").view(of_type)
     total = np.zeros((shifts[3], shifts[2]), "u8")

@@ -2,7 +2,7 @@
 """Template matching with scikit-image's and OpenCV's signatures."""
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from ._arrays import MASKS, MATCHED, Host, check_alike, host_array, is_finite, k
 from ._correlations import products
 from ._scores import score
 from ._settings import Method, method_number
+from ._typing import overload
 
 
 def _numbers(array: Any, name: str) -> np.ndarray:

@@ -2,7 +2,7 @@
 """The search of many frames for a bank of templates."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Literal, Sequence, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Sequence, TypeVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from ._arrays import MASKS, MATCHED, Host, finite, host_array, host_image, kind_
 from ._devices import name_of, open_device
 from ._live_template import LiveTemplate
 from ._settings import Settings, SettingsChanges, changed, check_settings
+from ._typing import overload
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

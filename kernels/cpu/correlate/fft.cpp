@@ -295,7 +295,6 @@ std::size_t workspace(const stage::Correlate::Problem& problem, const Device&) {
 
 constexpr Features features{Feature::u8,
                             Feature::f32,
-                            Feature::f64,
                             Feature::wide_sums,
                             Feature::pitched_output,
                             Feature::several_images,
@@ -306,6 +305,10 @@ constexpr Variant<stage::Correlate> not_u16 = {
 /// Its products are only ever asked for by name: the places of equal scores may not be the first.
 constexpr Features proposed{Feature::u8, Feature::wide_sums, Feature::pitched_output,
                             Feature::float_products};
+/// What is doubles to begin with has an error that is a share of both norms, not of each sum as a
+/// Correlator promises. So it is only ever asked for by name.
+constexpr Features doubles{Feature::f64, Feature::several_images, Feature::partial_overlap};
+
 constexpr Variant<stage::Correlate> variants[] = {
     U16Split<U16Splitter, not_u16>::variant(features),
     {{"fft_single", Backend::cpu, proposed, requested_rank, false},
@@ -313,7 +316,12 @@ constexpr Variant<stage::Correlate> variants[] = {
      launch<float>,
      workspace<float>,
      plan<float>,
-     {.quicker_than = "fft"}}};
+     {.quicker_than = "fft"}},
+    {{"fft_double", Backend::cpu, doubles, requested_rank, false},
+     supports,
+     launch<double>,
+     workspace<double>,
+     plan<double>}};
 
 }  // namespace fft
 

@@ -2,8 +2,9 @@
 //
 // The sum and the sum of squares of the search region's window at each shift. Integers:
 // running sums, down the columns and then along the row, exact in integers. Float: running sums
-// would carry the rounding errors of large values into later small ones, so windows are composed of
-// pieces of 1, 2, 4, ... pixels, first along rows, then down columns: nothing is ever subtracted.
+// would carry the rounding errors of large values into later small ones, so nothing is ever
+// subtracted. Down columns a window is the end of one block of rows, as high as a window, and the
+// beginning of the next; along rows it is composed of pieces of 1, 2, 4, ... sums.
 // Plain loops, vectorised by the compiler once for each of Highway's targets.
 #include "cpu/common/simd.hpp"
 
@@ -27,18 +28,20 @@ struct Job {
   void* scratch;
 };
 
+<<<<<<< ours
 /// Whether a column's sum of 8-bit squares may need more than 32 bits.
 constexpr bool has_tall_columns(const Problem& p) { return p.right.height > 66051; }
 
 /// Scratch memory of a tile of floats, in doubles.
+=======
+/// Scratch memory of a tile of floats, in doubles: sums down columns, and of one line.
+>>>>>>> theirs
 struct FloatScratch {
-  std::size_t line, rows, tile;
+  std::size_t line, columns;
 
   FloatScratch(const Problem& p, Size tile_size)
-      : line(tile_size.width + p.right.width - 1),
-        rows((std::size_t(tile_size.height) + p.right.height - 1) * tile_size.width),
-        tile(tile_size.area()) {}
-  std::size_t bytes() const { return sizeof(double) * (line + rows + tile); }
+      : line(std::size_t(tile_size.width) + p.right.width - 1), columns(line * tile_size.height) {}
+  std::size_t bytes() const { return sizeof(double) * (line + columns); }
 };
 
 }  // namespace xcorr::cpu::window_sums
@@ -103,21 +106,47 @@ void run_integers(const Job& job) {
   }
 }
 
-/// sums[i] = parts[i] + parts[i + unit] + ... of `window` elements, for i < count. `parts`, of
-/// count + (window - 1) * unit elements, is overwritten by the sums of 1, 2, 4, ... elements.
-void slide(double* parts, int window, std::int64_t unit, std::int64_t count,
-           double* HWY_RESTRICT sums) {
+/// sums[i] = parts[i] + parts[i + 1] + ... of `window` elements, for i < count. `parts`, of
+/// count + window - 1 elements, is overwritten by the sums of 1, 2, 4, ... elements.
+void slide(double* parts, int window, int count, double* HWY_RESTRICT sums) {
   std::fill_n(sums, count, 0.0);
-  std::int64_t done = 0;
-  for (std::int64_t size = 1;; size *= 2) {
+  int done = 0;
+  for (int size = 1;; size *= 2) {
     if (window & size) {
-      const double* HWY_RESTRICT part = parts + done * unit;
-      for (std::int64_t i = 0; i < count; ++i) sums[i] += part[i];
+      const double* HWY_RESTRICT part = parts + done;
+      for (int i = 0; i < count; ++i) sums[i] += part[i];
       done += size;
     }
     if (2 * size > window) return;
-    const std::int64_t left = count + (window - 2 * size) * unit, step = size * unit;
-    for (std::int64_t i = 0; i < left; ++i) parts[i] += parts[i + step];
+    const int left = count + window - 2 * size;
+    for (int i = 0; i < left; ++i) parts[i] += parts[i + size];
+  }
+}
+
+/// Adds value(pixel) of a row.
+template <class Value>
+void add_values(const float* HWY_RESTRICT row, std::size_t width, const Value& value,
+                double* HWY_RESTRICT sums) {
+  for (std::size_t x = 0; x < width; ++x) sums[x] += value(row[x]);
+}
+
+/// Sums of value(pixel) down `window` rows, from each of `count` rows on. `line` is scratch memory.
+template <class Row, class Value>
+void sum_down(const Row& row, std::size_t width, int window, int count, const Value& value,
+              double* HWY_RESTRICT line, double* HWY_RESTRICT out) {
+  for (int begin = 0; begin < count; begin += window) {
+    const int here = std::min(window, count - begin);
+    std::fill_n(line, width, 0.0);
+    for (int y = window - 1; y >= 0; --y) {
+      add_values(row(begin + y), width, value, line);
+      if (y < here) std::copy_n(line, width, out + (begin + y) * width);
+    }
+    std::fill_n(line, width, 0.0);
+    for (int y = 1; y < here; ++y) {
+      add_values(row(begin + window + y - 1), width, value, line);
+      double* HWY_RESTRICT sums = out + (begin + y) * width;
+      for (std::size_t x = 0; x < width; ++x) sums[x] += line[x];
+    }
   }
 }
 
@@ -129,17 +158,12 @@ void run_f32(const Job& job, const Value& value, double* out) {
   const auto left = left_of<float>(p, job.buffers->lefts, 0);
   const FloatScratch sizes(p, t.size());
   double* line = static_cast<double*>(job.scratch);
-  double* rows = line + sizes.line;
-  double* tile = rows + sizes.rows;
-  for (int y = 0; y < t.height + p.right.height - 1; ++y) {
-    const float* row = left.row(p.shifts.y + t.y + y) + p.shifts.x + t.x;
-    for (std::size_t x = 0; x < sizes.line; ++x) line[x] = value(row[x]);
-    slide(line, p.right.width, 1, t.width, rows + std::int64_t{y} * t.width);
-  }
-  slide(rows, p.right.height, t.width, t.size().area(), tile);
+  double* columns = line + sizes.line;
+  const auto row = [&](int y) { return left.row(p.shifts.y + t.y + y) + p.shifts.x + t.x; };
+  sum_down(row, sizes.line, p.right.height, t.height, value, line, columns);
   for (int y = 0; y < t.height; ++y)
-    std::copy_n(tile + std::int64_t{y} * t.width, t.width,
-                out + std::int64_t{t.y + y} * p.shifts.width + t.x);
+    slide(columns + y * sizes.line, p.right.width, t.width,
+          out + std::int64_t{t.y + y} * p.shifts.width + t.x);
 }
 
 void run(const Job& job) {
