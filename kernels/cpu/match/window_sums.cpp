@@ -28,14 +28,10 @@ struct Job {
   void* scratch;
 };
 
-<<<<<<< ours
 /// Whether a column's sum of 8-bit squares may need more than 32 bits.
 constexpr bool has_tall_columns(const Problem& p) { return p.right.height > 66051; }
 
-/// Scratch memory of a tile of floats, in doubles.
-=======
 /// Scratch memory of a tile of floats, in doubles: sums down columns, and of one line.
->>>>>>> theirs
 struct FloatScratch {
   std::size_t line, columns;
 

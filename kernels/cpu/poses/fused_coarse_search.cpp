@@ -170,7 +170,7 @@ std::size_t workspace(const stage::FusedCoarseSearch::Problem&, const Device&) {
   return SlotMemory::total(sizeof(Scratch));
 }
 
-/// With more pixels FFTs are quicker (docs/performance.md); sums of fewer are less than 2^31.
+/// With more pixels FFTs are quicker (docs/performance/poses.md); sums of fewer are less than 2^31.
 constexpr std::int64_t most_pixels = 500;
 
 bool supports(const stage::FusedCoarseSearch::Problem& p, const Device&) {
