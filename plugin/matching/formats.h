@@ -21,17 +21,18 @@ struct PixelFormat {
 
 /// All are taken in system memory.
 inline constexpr PixelFormat pixel_formats[] = {
-    {GST_VIDEO_FORMAT_GRAY8, 8, false},     {GST_VIDEO_FORMAT_NV12, 8, true},
-    {GST_VIDEO_FORMAT_NV21, 8, true},       {GST_VIDEO_FORMAT_I420, 8, true},
-    {GST_VIDEO_FORMAT_YV12, 8, true},       {GST_VIDEO_FORMAT_Y42B, 8, true},
-    {GST_VIDEO_FORMAT_Y444, 8, true},       {GST_VIDEO_FORMAT_YUY2, 8, true},
-    {GST_VIDEO_FORMAT_UYVY, 8, true},       {GST_VIDEO_FORMAT_RGB, 8, true},
-    {GST_VIDEO_FORMAT_BGR, 8, true},        {GST_VIDEO_FORMAT_RGBx, 8, true},
-    {GST_VIDEO_FORMAT_xRGB, 8, false},      {GST_VIDEO_FORMAT_BGRx, 8, true},
-    {GST_VIDEO_FORMAT_xBGR, 8, false},      {GST_VIDEO_FORMAT_RGBA, 8, true},
-    {GST_VIDEO_FORMAT_ARGB, 8, true},       {GST_VIDEO_FORMAT_BGRA, 8, true},
-    {GST_VIDEO_FORMAT_ABGR, 8, true},       {GST_VIDEO_FORMAT_GRAY16_LE, 16, false},
-    {GST_VIDEO_FORMAT_P010_10LE, 10, true}, {GST_VIDEO_FORMAT_I420_10LE, 10, true},
+    {GST_VIDEO_FORMAT_GRAY8, 8, false},      {GST_VIDEO_FORMAT_NV12, 8, true},
+    {GST_VIDEO_FORMAT_NV21, 8, true},        {GST_VIDEO_FORMAT_I420, 8, true},
+    {GST_VIDEO_FORMAT_YV12, 8, true},        {GST_VIDEO_FORMAT_Y42B, 8, true},
+    {GST_VIDEO_FORMAT_Y444, 8, true},        {GST_VIDEO_FORMAT_YUY2, 8, true},
+    {GST_VIDEO_FORMAT_UYVY, 8, true},        {GST_VIDEO_FORMAT_RGB, 8, true},
+    {GST_VIDEO_FORMAT_BGR, 8, true},         {GST_VIDEO_FORMAT_RGBx, 8, true},
+    {GST_VIDEO_FORMAT_xRGB, 8, false},       {GST_VIDEO_FORMAT_BGRx, 8, true},
+    {GST_VIDEO_FORMAT_xBGR, 8, false},       {GST_VIDEO_FORMAT_RGBA, 8, true},
+    {GST_VIDEO_FORMAT_ARGB, 8, true},        {GST_VIDEO_FORMAT_BGRA, 8, true},
+    {GST_VIDEO_FORMAT_ABGR, 8, true},        {GST_VIDEO_FORMAT_NV16, 8, false},
+    {GST_VIDEO_FORMAT_GRAY16_LE, 16, false}, {GST_VIDEO_FORMAT_P010_10LE, 10, true},
+    {GST_VIDEO_FORMAT_I420_10LE, 10, true},
 };
 
 constexpr bool is_of_8_bits(const PixelFormat& row) { return row.bits == 8; }
