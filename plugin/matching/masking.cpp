@@ -69,6 +69,8 @@ SharedImage masked(const LoadedImage& image, const Masking& masking, xcorr::Meth
   }
   if (counted == 0) {
     reason = name_of(masking) + " leaves no pixel of it";
+    if (!masking.file && masking.kind == MaskKind::alpha)
+      reason += ": those count whose alpha is 128 or more, with mask=none all do";
   } else if (xcorr::info(method).centred && flattens(*changed)) {
     reason = name_of(masking) + " leaves a flat part of it, without contrast that the method '" +
              xcorr::info(method).name + "' could match; 'sqdiff-normed' compares brightness";

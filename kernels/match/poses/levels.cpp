@@ -34,6 +34,9 @@ constexpr double least_in_common = 0.4;
 constexpr int most_angles = 48, most_across = 16, most_shifts = 8;
 /// So many of the other poses are looked at in finer images.
 constexpr std::size_t most_others = 3;
+/// A level more for the sake of detail must not make more images than that: with many sizes it
+/// would take 25 times as long.
+constexpr std::int64_t most_images = 1024;
 /// Levels between the two images.
 constexpr int finer = 2;
 
@@ -109,8 +112,11 @@ Status PoseTemplate::choose_levels(const PoseRange& range, Size frame, Stream st
     if (level > 0 && like.value() < least_likeness && !asked) break;
     likeness_.push_back(like.value());
   }
-  while (!asked && likeness_.size() > 1) {
+  // In frames of half size lines of a pixel still show; full size takes many times as long.
+  while (!asked && likeness_.size() > 2) {
     const int top = static_cast<int>(likeness_.size()) - 1;
+    const PoseGrid larger = grid_of(range, top - 1, pyramid_.halvings);
+    if (images_of_top(larger) > most_images || samples_of(larger) > most_samples) break;
     const auto tells = tells_poses_apart(grid_of(range, top, pyramid_.halvings), stream);
     if (!tells.ok()) return tells.status();
     if (tells.value()) break;

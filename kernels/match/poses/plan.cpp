@@ -307,9 +307,20 @@ void PosePlan::collect(std::vector<Peak>& peaks) const {
   for (std::uint32_t i = 0; i < searches_.size(); ++i) {
     std::vector<Found> found;
     for (const PoseDescent::End& end : searches_[i].descent.ends())
-      found.push_back(found_at(searches_[i], end));
+      if (!is_cut_off(searches_[i], end)) found.push_back(found_at(searches_[i], end));
     for (const Found& one : suppressed(std::move(found))) peaks.push_back(peak_of(i, one));
   }
+}
+
+bool PosePlan::is_cut_off(const Search& search, const PoseDescent::End& end) const {
+  if (end.refinement.is_refined && end.rescored.is_inside) return false;
+  if (!search.templ.can_be_aligned()) return false;
+  const PoseCandidate& candidate = end.candidate;
+  const WarpMap image = search.templ.grid().map(0, candidate.pose);
+  const RescorePlace place{image.width, image.height, candidate.twice_x, candidate.twice_y};
+  const int left = region_.x + place.left(), top = region_.y + place.top();
+  return left < 1 || top < 1 || left + place.width >= frame_.width ||
+         top + place.height >= frame_.height;
 }
 
 PosePlan::Found PosePlan::found_at(const Search& search, const PoseDescent::End& end) const {

@@ -77,6 +77,9 @@ class PosePlan {
   /// What depends on nothing but the pyramid's level 0, the threshold and what is selected.
   Status enqueue_search(Stream stream);
   Found found_at(const Search& search, const PoseDescent::End& end) const;
+  /// Whether least squares lead away from a place at the frame's border: then what is there is part
+  /// of something that lies across it, at another pose.
+  bool is_cut_off(const Search& search, const PoseDescent::End& end) const;
   /// Those that reach the threshold and overlap no better one too much, best first.
   std::vector<Found> suppressed(std::vector<Found> found) const;
   Peak peak_of(std::uint32_t index, const Found& found) const;

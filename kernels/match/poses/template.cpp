@@ -12,10 +12,6 @@
 namespace xcorr {
 namespace {
 
-/// The most samples of the template that making the images of the top level may take: some
-/// seconds on a CPU.
-constexpr std::int64_t most_samples = std::int64_t{1} << 27;
-
 /// Images of a scale share a mask if that leaves them this much of what counts, or less but as
 /// many pixels as a disc of 14 has.
 constexpr double least_common = 0.6, least_share = 0.3;
@@ -127,6 +123,7 @@ Status PoseTemplate::allocate(const BankTemplate& t, Stream stream) {
   for (int level = 0; masking_ && level < pyramid_.halvings; ++level)
     append_halved(mask, pyramid_, level);
   const std::vector<std::uint8_t> counted = inset_mask(t.mask, t.size, pose_refine_inset);
+  aligned_pixels_ = std::ssize(counted) - std::ranges::count(counted, 0);
   if (Status s = upload(backend, mask_, mask.data(), mask.size(), stream); !s.ok()) return s;
   if (Status s = upload(backend, counted_, counted.data(), counted.size(), stream); !s.ok())
     return s;
@@ -313,18 +310,23 @@ Status PoseTemplate::append_scale(int scale, PoseBank& bank, Stream stream) {
   return {};
 }
 
+double PoseTemplate::samples_of(const PoseGrid& grid) {
+  const int level = grid.top();
+  const WarpMap largest = grid.map(level, {0, grid.scales(level) - 1});
+  return double(images_of_top(grid)) * largest.width * largest.height *
+         (1 << 2 * largest.log2_samples);
+}
+
 Result<PoseBank> PoseTemplate::top_bank(Stream stream) {
   const int level = grid_.top();
-  const std::int64_t poses = std::int64_t{grid_.angles(level)} * grid_.scales(level);
+  const std::int64_t poses = images_of_top(grid_);
   const WarpMap largest = grid_.map(level, {0, grid_.scales(level) - 1});
-  const double samples =
-      double(poses) * largest.width * largest.height * (1 << 2 * largest.log2_samples);
   const Size shown{largest.width, largest.height};
   if (type_ == ElementType::u16 && shown.area() > max_u16_pixels)
     return Status(Code::unsupported,
                   "images of " + std::to_string(shown.width) + "x" + std::to_string(shown.height) +
                       " pixels of u16: at most 2097152 are searched, of more as f32 or halved");
-  if (samples > double(most_samples))
+  if (samples_of(grid_) > most_samples)
     return Status(Code::invalid_argument,
                   std::to_string(poses) + " poses of " + std::to_string(largest.width) + "x" +
                       std::to_string(largest.height) +

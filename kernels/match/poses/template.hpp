@@ -45,6 +45,8 @@ class PoseTemplate {
   ElementType type() const { return type_; }
   /// Whether refresh() may make images anew.
   bool is_live() const { return live_ != nullptr; }
+  /// Whether enough pixels take part in least squares.
+  bool can_be_aligned() const { return aligned_pixels_ >= least_aligned; }
   /// What a match's score may lose at a level because it lies between pixels and between poses:
   /// what the template itself loses half a pixel away.
   double slack(int level) const;
@@ -97,6 +99,13 @@ class PoseTemplate {
   Status allocate(const BankTemplate& t, Stream stream);
   /// Enqueues the template's pyramid and what is smoothed of it.
   Status load(const MatrixView& pixels, Stream stream);
+  static std::int64_t images_of_top(const PoseGrid& grid) {
+    return std::int64_t{grid.angles(grid.top())} * grid.scales(grid.top());
+  }
+  /// Of the template, that making the images of the top level takes.
+  static double samples_of(const PoseGrid& grid);
+  /// More would take a CPU many seconds.
+  static constexpr double most_samples = 1 << 27;
 
   // In levels.cpp.
   /// Pixels of an image.
@@ -144,6 +153,10 @@ class PoseTemplate {
   Device device_;
   ElementType type_ = ElementType::u8;
   TemplatePyramid pyramid_;
+  /// Several times the unknowns.
+  static constexpr std::int64_t least_aligned = 4 * pose_refine_unknowns;
+
+  std::int64_t aligned_pixels_ = 0;
   Size extent_;         ///< of what counts, round the centre
   int diameter_ = 0;    ///< of the circle that holds it, where that says more
   bool round_ = false;  ///< what counts is a disc
