@@ -159,7 +159,7 @@ TEST(Poses, SmallFramesAreRecorded) {
     settings.search_region.x = 2 * i;
     settings.search_region.y = i % 4;
     if (i > 1) settings.poses.vicinity = PoseVicinity{27.0 + i, 5, 1, 0};
-    if (i > 3) settings.threshold = i > 4 ? 0.9999 : 0.6;
+    if (i > 3) settings.threshold = i > 4 ? 0.99999 : 0.6;
     constexpr long never = 1'000'000;
     simt::break_call(never, simt::Fault::passing);
     const auto found = match(gpu.value(), scene.view(), settings);
