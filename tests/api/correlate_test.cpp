@@ -136,7 +136,7 @@ TEST_P(FormsTest, EachKernelIsForOne) {
   const auto* variant = find_variant<stage::Correlate>(device.backend, kernel());
   if (!variant || variant->extra.quicker_than) GTEST_SKIP() << "of matches alone";
   int able = 0;
-  for (const ElementType type : {ElementType::u8, ElementType::f32})
+  for (const ElementType type : {ElementType::u8, ElementType::f32, ElementType::f64})
     for (const Form form : {Form::one_to_many, Form::n_to_m})
       able +=
           Correlator::create(problem(type, form, form == Form::n_to_m ? 5 : 1, 3), device, kernel())

@@ -72,7 +72,8 @@ TEST_P(MatchTest, FramesInMemoryOfAllocateHost) {
   constexpr int frames = 3;
   const auto pattern = random_image<std::uint8_t>({14, 9}, 12);
   std::vector<Matcher> matchers;
-  std::vector<void*> memory;
+  const auto release = [this](void* block) { release_host(device, block); };
+  std::vector<std::unique_ptr<void, decltype(release)>> memory;
   for (int i = 0; i < frames; ++i) {
     const std::pair<int, int> place[] = {places[i]};
     const auto frame = scene<std::uint8_t>({90, 64}, pattern, place);
@@ -80,7 +81,7 @@ TEST_P(MatchTest, FramesInMemoryOfAllocateHost) {
     const auto block = allocate_host(device, frame.data.size());
     ASSERT_TRUE(block.ok());
     std::copy(frame.data.begin(), frame.data.end(), static_cast<std::uint8_t*>(block.value()));
-    view.data = memory.emplace_back(block.value());
+    view.data = memory.emplace_back(block.value(), release).get();
 
     Matcher& matcher = matchers.emplace_back(std::move(Matcher::create(device).value()));
     const MatrixView templates[] = {pattern.view()};
@@ -94,7 +95,6 @@ TEST_P(MatchTest, FramesInMemoryOfAllocateHost) {
     ASSERT_EQ(peaks.size(), 1u);
     EXPECT_EQ(peaks[0].x, places[i].first);
     EXPECT_EQ(peaks[0].y, places[i].second);
-    release_host(device, memory[i]);
   }
 }
 

@@ -212,29 +212,6 @@ TEST_P(PosePlacesTest, RoundPartsWithHolesAtTheEdge) {
   }
 }
 
-/// Of a part that lies across the edge there is no other pose inside of it.
-TEST_P(PosePlacesTest, PartsAcrossTheEdge) {
-  Scene scene{.part = {49, 49},
-              .poses = {{100.4, 31.3, 45, 1}, {32.2, 100.7, 135, 1}, {100.3, 167.8, -45, 1}},
-              .inside = Texture(6)};
-  const Bytes frame = scene.frame({200, 200});
-  MatchSettings settings = all_round(8);
-  settings.threshold = 0.4;
-  for (const Peak& peak : match(frame, scene.pattern(), settings)) {
-    const bool right = std::ranges::any_of(scene.poses, [&](const Pose& part) {
-      return std::hypot(peak.pose.center_x - part.center_x, peak.pose.center_y - part.center_y) <
-                 1 &&
-             turn_between(peak.pose.angle, part.angle) < 2;
-    });
-    const bool beside = std::ranges::none_of(scene.poses, [&](const Pose& part) {
-      return std::hypot(peak.pose.center_x - part.center_x, peak.pose.center_y - part.center_y) <
-             12;
-    });
-    EXPECT_TRUE(right || beside) << peak.pose.center_x << ", " << peak.pose.center_y << " at "
-                                 << peak.pose.angle << ": " << peak.score;
-  }
-}
-
 INSTANTIATE_TEST_SUITE_P(, PosePlacesTest, testing::Values(Backend::cpu, Backend::cuda),
                          [](const auto& info) { return xcorr::name_of(info.param); });
 

@@ -89,6 +89,12 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
       ask_for_more<stage::Search>(p.search(), tried);
       ask_for_more<stage::TemplateSums>(p.template_sums(), tried);
     }
+  MatchProblem masked = match_of(ElementType::u8, {16, 16});
+  masked.masking.counted = 100;
+  ask_for_more<stage::WindowSums>(masked.window_sums(), tried);
+  MatchProblem approximate = match_of(ElementType::u8, {48, 48});
+  approximate.products = ElementType::f32;
+  ask_for_more<stage::Correlate>(approximate.correlation(), tried);
   stage::Correlate::Problem many{{match_of(ElementType::u8, {16, 16}).correlate}, ElementType::u32};
   many.correlate.form = Form::n_to_m;
   many.correlate.lefts = 8;
@@ -107,6 +113,8 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
   stage::WindowSearch::Problem window_search{{64, 64}, 64, 64};
   window_search.window = 16;
   window_search.range = 8;
+  ask_for_more<stage::WindowSearch>(window_search, tried);
+  window_search.type = ElementType::u16;
   ask_for_more<stage::WindowSearch>(window_search, tried);
   ask_for_more<stage::Validate>({{8, 8}}, tried);
   ask_for_more<stage::SmoothField>({{8, 8}}, tried);
