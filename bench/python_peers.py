@@ -113,7 +113,8 @@ def summary(rows, names, across):
         for column in columns:
             ratios = [float(each['ratio']) for each in rows
                       if tuple(each[name] for name in names) == group and each[across] == column]
-            cells.append(f'{min(ratios):.2f}, **{mean(ratios):.2f}**, {max(ratios):.2f}' if ratios else '')
+            several = f'{min(ratios):.2f}, **{mean(ratios):.2f}**, {max(ratios):.2f}' if len(ratios) > 1 else ''
+            cells.append(several or ''.join(f'{ratio:.2f}' for ratio in ratios))
         lines.append([*group, *cells])
     return '\n'.join('| ' + ' | '.join(line) + ' |' for line in lines)
 

@@ -4,6 +4,7 @@
 // which template matchers commonly fail.
 #include <climits>
 #include <cmath>
+#include <memory>
 
 #include <xcorr/image.hpp>
 
