@@ -137,7 +137,8 @@ def check_site(root):
     site = root / f'usr/share/doc/{DOC}/html'
     landing = (site / 'index.html').read_text(encoding='utf-8')
     parts = re.findall(r'<p class="caption"[^>]*><span class="caption-text">(.*?)</span>', landing)
-    assert parts == ['Tutorial', 'How to', 'Reference', 'Explanation'], parts
+    readme = (SOURCE / 'README.md').read_text(encoding='utf-8').split('\n## More\n')[1].split('\n## ')[0]
+    assert parts == re.findall(r'^### (.*)$', readme, re.MULTILINE) != [], parts
     assert 'searched_region' in (site / 'docs/library.html').read_text(encoding='utf-8')
     pages = [*site.rglob('*.html')]
     assert len(pages) > 30, pages

@@ -19,10 +19,10 @@ def add_to(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    image = library("PIL.Image", "reading images", "pillow")
+    pillow = library("PIL.Image", "reading images", "pillow")
     x, y, width, height = options.box
     try:
-        image = image.open(options.image)
+        image = pillow.open(options.image)
         image.load()
     except Exception as error:  # decoders raise all kinds of them for damaged files
         raise Unreadable(named(options.image, error)) from None

@@ -56,9 +56,9 @@ def series_of(text: str) -> Series:
 def read_template(path: pathlib.Path) -> tuple[np.ndarray, np.ndarray | None]:
     """Its luma, and which pixels count where some are transparent. Raises Unreadable."""
     gray = read_image(path)
-    image = library("PIL.Image", "reading images", "pillow")
+    pillow = library("PIL.Image", "reading images", "pillow")
     try:
-        with image.open(path) as image:
+        with pillow.open(path) as image:
             if image.mode not in ("LA", "RGBA", "PA") and "transparency" not in image.info:
                 return gray, None
             mask = np.asarray(image.convert("RGBA"))[..., 3] >= 128
@@ -90,9 +90,9 @@ def corners(pose: Any) -> list[tuple[float, float]]:
 def with_boxes(image: np.ndarray, matches: list[dict[str, Any]]) -> Any:
     """An image of Pillow's."""
     draw = library("PIL.ImageDraw", "drawing boxes", "pillow")
-    image = library("PIL.Image", "drawing boxes", "pillow")
+    pillow = library("PIL.Image", "drawing boxes", "pillow")
     top = {1: 255, 2: 65535}.get(image.dtype.itemsize, float(image.max()) or 1.0)
-    drawn = image.fromarray((image * (255 / top)).astype("u1") if top != 255 else image).convert("RGB")
+    drawn = pillow.fromarray((image * (255 / top)).astype("u1") if top != 255 else image).convert("RGB")
     pen = draw.Draw(drawn)
     for match in matches:
         outline = [tuple(corner) for corner in match["corners"]]
