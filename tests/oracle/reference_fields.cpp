@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The oracle of the stages of displacement fields, in plain loops: the search in integers with
-// one rounding a score; the rest in long double, by other ways than the stages' own.
+// one rounding per score; the rest in long double, by other ways than the stages' own.
 #include <algorithm>
 #include <cmath>
 #include <iterator>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What becomes of a field between its passes, on the CPU: a row of the grid a task.
+// The stages between the passes of a field, on the CPU: one task per row of the grid.
 #include "cpu/common/common.hpp"
 #include "stages/fields/predict.hpp"
 #include "stages/fields/smooth_field.hpp"

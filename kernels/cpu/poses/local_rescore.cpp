@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Exact scores of turned templates at the places round the expected ones on the CPU, an image a
-// task.
+// Exact scores of warped templates at the places near the expected ones on the CPU, one task per
+// image.
 #include "cpu/common/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Least squares on the CPU, a pose a task.
+// Least squares on the CPU, one task per pose.
 #include "stages/poses/pose_refine.hpp"
 #include "cpu/common/common.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The selection of candidates on the CPU: of what the coarse search found, what is close enough.
+// The selection of candidates on the CPU: results of the coarse search that are similar enough.
 #include <cmath>
 #include <functional>
 

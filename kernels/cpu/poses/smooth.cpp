@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Smoothed templates on the CPU: once a template, or once a change of it.
+// Smoothed templates on the CPU: once per template, and again after it has changed.
 #include "stages/poses/smooth.hpp"
 #include "cpu/common/common.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Turned and scaled templates on the CPU, an image a task.
+// Warped templates on the CPU, one task per image.
 #include <algorithm>
 #include <vector>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Turned parts of a frame on the CPU, rows of an image a thread.
+// Turned parts of a frame on the CPU; each thread takes rows of an image.
 #include "stages/tracker/crop.hpp"
 
 #include "cpu/common/common.hpp"

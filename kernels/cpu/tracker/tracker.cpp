@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stages of filters that learn on the CPU but for the channels, a window or a filter a thread.
+// The stages of filters that learn on the CPU but for the channels, one thread per window or
+// filter.
 #include "cpu/common/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// dot-product: exact sums of products of bytes, four products an instruction (dp4a, compute
+// dot-product: exact sums of products of bytes, four products per instruction (dp4a, compute
 // capability 6.1 and up). A thread has four neighbouring shifts in x and eight in y. For each of
 // the four shifts in x, four bytes of the left are extracted from two words by a funnel shift, and
 // used for all eight in y, each with another row of the right. It is for 8-bit matrices what

@@ -3,7 +3,7 @@
 // register-tile: computes the definition directly and uses every value loaded into a register many
 // times. A thread keeps a tile of outputs in registers: several neighbouring shifts in x, which
 // slide over the same left pixels, times several shifts in y or pairs of matrices, which share left
-// or right pixels. Warps read both sides from shared memory, 16 bytes a load, where the block
+// or right pixels. Warps read both sides from shared memory, 16 bytes per load, where the block
 // stages rows by asynchronous copies one stage ahead. Compared with the warp-shuffle families it
 // has no shuffles, which cost four multiply-adds each. It is the fastest definition-based way for
 // most problems of float matrices; the tilings below differ in what the problem has many of:

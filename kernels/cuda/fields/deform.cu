@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Images deformed on the GPU: a thread a pixel. The taps of neighbours are neighbours, too, and
+// Images deformed on the GPU: one thread per pixel. The taps of neighbours are neighbours, too, and
 // come from the first cache.
 #include "cuda/common/launch.cuh"
 #include "stages/fields/deform.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What becomes of a field between its passes, on the GPU: a thread a node of the grid.
+// The stages between the passes of a field, on the GPU: one thread per node of the grid.
 #include "cuda/common/launch.cuh"
 #include "stages/fields/predict.hpp"
 #include "stages/fields/smooth_field.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Least squares of windows on the GPU, a block a window, whose threads share the pixels. What a
+// Least squares of windows on the GPU, one block per window, whose threads share the pixels. What a
 // step needs of them stays in shared memory: the reference's pixels with their slopes, and the
 // spline's coefficients round where the window is expected. Larger windows are read where they are.
 #include "cuda/common/block_sums.cuh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Searches of windows by matrix instructions, a block a window. For one row y of the frame the
+// Searches of windows by matrix instructions, one block per window. For one row y of the frame the
 // products with all rows of the window, at shifts (dx, dy), are a matrix A times a matrix B:
 //   A[dx][i] = frame[y][i + dx], B[i][dy] = window[y - dy][i],
 // of which the sum over y is what is asked. Columns i fill the instructions' depth. Eight shifts dy

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Searches of windows of u16 and f32 on the GPU: a block a window, a thread a shift, which reads
-// the window and the frame from shared memory, a pixel at a time, and adds up in integers of
+// Searches of windows of u16 and f32 on the GPU: one block per window, one thread per shift, which
+// reads the window and the frame from shared memory, a pixel at a time, and adds up in integers of
 // 64 bits, or for floats in double precision. Where both are more than a block may have, they are
 // read where they are.
 #include "cuda/fields/block_search.cuh"

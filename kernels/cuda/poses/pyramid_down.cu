@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pyramids on the GPU, a thread a pixel of the result. Like a copy, it is bound by memory.
+// Pyramids on the GPU, one thread per pixel of the result. Like a copy, it is bound by memory.
 #include "cuda/common/launch.cuh"
 #include "stages/poses/pyramid_down.hpp"
 

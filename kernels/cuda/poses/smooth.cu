@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Smoothed templates on the GPU, a thread a pixel.
+// Smoothed templates on the GPU, one thread per pixel.
 #include "cuda/common/launch.cuh"
 #include "stages/poses/smooth.hpp"
 

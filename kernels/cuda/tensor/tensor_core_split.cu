@@ -6,7 +6,7 @@
 // part (integers up to 2048, values that were float16) the first product suffices. One row of the
 // right is a banded (Toeplitz) matrix, B[k][n] = right[k - n], as in tensor_block.cuh: it has one
 // more nonzero block of 8 x 8 than the row has blocks of 8. It is made for matrices of about 64
-// pixels a side and more; docs/performance/correlation.md has its expected rate.
+// pixels along a side and more; docs/performance/correlation.md has its expected rate.
 #include <algorithm>
 #include <array>
 #include <bit>

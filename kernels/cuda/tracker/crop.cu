@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Turned parts of a frame on the GPU, a thread a pixel.
+// Turned parts of a frame on the GPU, one thread per pixel.
 #include "stages/tracker/crop.hpp"
 
 #include "cuda/common/launch.cuh"

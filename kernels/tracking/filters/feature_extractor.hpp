@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// From a frame to what filters see: the channels of many windows at once.
+// From a frame to the input of filters: the feature maps of many search windows at once.
 #pragma once
 
 #include <span>
