@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the stages of displacement fields share: where windows lie and what is expected of them.
+// What the stages of displacement fields share: where interrogation windows lie, and the
+// displacements that are expected there.
 #pragma once
 
 #include <cmath>

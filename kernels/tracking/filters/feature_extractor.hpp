@@ -10,7 +10,7 @@
 
 namespace xcorr {
 
-/// What is seen of windows, in the device's memory.
+/// The features of windows, in the device's memory.
 struct SeenWindows {
   int count;
   const tracker::Look* looks;
