@@ -338,10 +338,10 @@ Status launch(const stage::Fit::Problem& p, const Device&, const stage::Fit::Buf
 }
 
 constexpr Variant<stage::Fit> table[] = {
-    {{"fit", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
-     supports_all,
-     launch,
-     workspace},
+    {{.name = "fit",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
+     {.launch = launch, .workspace = workspace}},
 };
 
 }  // namespace fit

@@ -111,10 +111,10 @@ Status launch(const stage::WindowSearch::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::WindowSearch> table[] = {
-    {{"window_search", Backend::cpu, {Feature::u8, Feature::mask, Feature::ensemble}},
-     supports_all,
-     launch,
-     workspace},
+    {{.name = "window_search",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::mask, Feature::ensemble}},
+     {.launch = launch, .workspace = workspace}},
 };
 
 }  // namespace window_search

@@ -102,12 +102,10 @@ Status launch(const stage::WindowSearch::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::WindowSearch> table[] = {
-    {{"window_search_u16_f32",
-      Backend::cpu,
-      {Feature::u16, Feature::f32, Feature::mask, Feature::ensemble}},
-     supports_all,
-     launch,
-     workspace},
+    {{.name = "window_search_u16_f32",
+      .backend = Backend::cpu,
+      .features = {Feature::u16, Feature::f32, Feature::mask, Feature::ensemble}},
+     {.launch = launch, .workspace = workspace}},
 };
 
 }  // namespace window_search_u16_f32

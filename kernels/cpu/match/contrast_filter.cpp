@@ -58,7 +58,8 @@ Status launch(const stage::ContrastFilter::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::ContrastFilter> variants[] = {
-    {{"contrast_filter", Backend::cpu, match_features}, supports_all, launch},
+    {{.name = "contrast_filter", .backend = Backend::cpu, .features = match_features},
+     {.launch = launch}},
 };
 
 }  // namespace

@@ -172,11 +172,10 @@ Status launch(const stage::LocalRescore::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::LocalRescore> table[] = {
-    {{"local_rescore",
-      Backend::cpu,
-      {Feature::u8, Feature::u16, Feature::f32, Feature::mask, Feature::contrast}},
-     supports_all,
-     launch},
+    {{.name = "local_rescore",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::mask, Feature::contrast}},
+     {.launch = launch}},
 };
 
 }  // namespace local_rescore

@@ -47,7 +47,8 @@ Status launch(const stage::SelectCandidates::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::SelectCandidates> variants[] = {
-    {{"select_candidates", Backend::cpu, Feature::u8}, supports_all, launch},
+    {{.name = "select_candidates", .backend = Backend::cpu, .features = Feature::u8},
+     {.launch = launch}},
 };
 
 }  // namespace

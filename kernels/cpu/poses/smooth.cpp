@@ -24,7 +24,10 @@ Status launch(const stage::Smooth::Problem& p, const Device&, const stage::Smoot
 }
 
 constexpr Variant<stage::Smooth> table[] = {
-    {{"smooth", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}}, supports_all, launch},
+    {{.name = "smooth",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32}},
+     {.launch = launch}},
 };
 
 }  // namespace

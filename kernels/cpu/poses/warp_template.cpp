@@ -73,9 +73,10 @@ Status launch(const stage::WarpTemplate::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::WarpTemplate> table[] = {
-    {{"warp_template", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
-     supports_all,
-     launch},
+    {{.name = "warp_template",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::mask}},
+     {.launch = launch}},
 };
 
 }  // namespace

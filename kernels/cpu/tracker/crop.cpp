@@ -30,7 +30,7 @@ Status launch(const stage::Crop::Problem& p, const Device&, const stage::Crop::B
 }
 
 constexpr Variant<stage::Crop> table[] = {
-    {{"crop", Backend::cpu, Feature::u8}, supports_all, launch},
+    {{.name = "crop", .backend = Backend::cpu, .features = Feature::u8}, {.launch = launch}},
 };
 
 }  // namespace

@@ -389,7 +389,8 @@ Status launch(const stage::FeatureMaps::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::FeatureMaps> table[] = {
-    {{"feature_maps", Backend::cpu, Feature::u8}, supports_all, launch},
+    {{.name = "feature_maps", .backend = Backend::cpu, .features = Feature::u8},
+     {.launch = launch}},
 };
 
 }  // namespace feature_maps

@@ -80,13 +80,13 @@ Status launch_predict(const stage::Predict::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::Validate> validate_table[] = {
-    {{"validate", Backend::cuda, {}}, supports_all, launch_validate},
+    {{.name = "validate", .backend = Backend::cuda}, {.launch = launch_validate}},
 };
 constexpr Variant<stage::SmoothField> smooth_table[] = {
-    {{"smooth_field", Backend::cuda, {}}, supports_all, launch_smooth},
+    {{.name = "smooth_field", .backend = Backend::cuda}, {.launch = launch_smooth}},
 };
 constexpr Variant<stage::Predict> predict_table[] = {
-    {{"predict", Backend::cuda, {}}, supports_all, launch_predict},
+    {{.name = "predict", .backend = Backend::cuda}, {.launch = launch_predict}},
 };
 
 }  // namespace

@@ -262,10 +262,12 @@ Status launch(const stage::Fit::Problem& p, const Device& device, const stage::F
 }
 
 constexpr Variant<stage::Fit> table[] = {
-    {{"fit", Backend::cuda, {Feature::u8, Feature::mask}}, supports_all, launch<std::uint8_t>},
-    {{"fit_u16_f32", Backend::cuda, {Feature::u16, Feature::f32, Feature::mask}},
-     supports_all,
-     launch<U16F32Pixel>},
+    {{.name = "fit", .backend = Backend::cuda, .features = {Feature::u8, Feature::mask}},
+     {.launch = launch<std::uint8_t>}},
+    {{.name = "fit_u16_f32",
+      .backend = Backend::cuda,
+      .features = {Feature::u16, Feature::f32, Feature::mask}},
+     {.launch = launch<U16F32Pixel>}},
 };
 
 }  // namespace

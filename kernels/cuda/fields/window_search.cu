@@ -147,9 +147,10 @@ Status launch(const stage::WindowSearch::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::WindowSearch> table[] = {
-    {{"window_search", Backend::cuda, {Feature::u8, Feature::mask, Feature::ensemble}},
-     supports_block_search<Layout>,
-     launch},
+    {{.name = "window_search",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::mask, Feature::ensemble}},
+     {.supports = supports_block_search<Layout>, .launch = launch}},
 };
 
 }  // namespace

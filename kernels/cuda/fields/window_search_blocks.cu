@@ -366,7 +366,8 @@ Status launch(const stage::WindowSearch::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::WindowSearch> table[] = {
-    {{"window_search_blocks", Backend::cuda, Feature::u8, 2}, supports, launch, workspace},
+    {{.name = "window_search_blocks", .backend = Backend::cuda, .features = Feature::u8, .rank = 2},
+     {.supports = supports, .launch = launch, .workspace = workspace}},
 };
 
 }  // namespace

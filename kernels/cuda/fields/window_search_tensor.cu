@@ -360,7 +360,8 @@ Status launch(const stage::WindowSearch::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::WindowSearch> table[] = {
-    {{"window_search_tensor", Backend::cuda, Feature::u8, 1}, supports, launch, workspace},
+    {{.name = "window_search_tensor", .backend = Backend::cuda, .features = Feature::u8, .rank = 1},
+     {.supports = supports, .launch = launch, .workspace = workspace}},
 };
 
 }  // namespace

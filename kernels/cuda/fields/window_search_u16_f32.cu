@@ -142,11 +142,10 @@ Status launch(const stage::WindowSearch::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::WindowSearch> table[] = {
-    {{"window_search_u16_f32",
-      Backend::cuda,
-      {Feature::u16, Feature::f32, Feature::mask, Feature::ensemble}},
-     supports_block_search<Layout>,
-     launch},
+    {{.name = "window_search_u16_f32",
+      .backend = Backend::cuda,
+      .features = {Feature::u16, Feature::f32, Feature::mask, Feature::ensemble}},
+     {.supports = supports_block_search<Layout>, .launch = launch}},
 };
 
 }  // namespace

@@ -410,11 +410,10 @@ bool supports(const stage::FusedCoarseSearch::Problem& p, const Device& device) 
 }
 
 constexpr Variant<stage::FusedCoarseSearch> table[] = {
-    {{"tensor_cells", Backend::cuda, {Feature::u8, Feature::mask, Feature::contrast}},
-     supports,
-     launch,
-     nullptr,
-     Images::make},
+    {{.name = "tensor_cells",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::mask, Feature::contrast}},
+     {.supports = supports, .launch = launch, .plan = Images::make}},
 };
 
 }  // namespace

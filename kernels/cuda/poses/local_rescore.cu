@@ -147,11 +147,10 @@ bool supports(const stage::LocalRescore::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::LocalRescore> table[] = {
-    {{"local_rescore", Backend::cuda, {Feature::u8, Feature::mask, Feature::contrast}},
-     supports,
-     launch,
-     nullptr,
-     Totals::make},
+    {{.name = "local_rescore",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::mask, Feature::contrast}},
+     {.supports = supports, .launch = launch, .plan = Totals::make}},
 };
 
 }  // namespace

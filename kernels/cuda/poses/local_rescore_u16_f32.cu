@@ -193,11 +193,10 @@ bool supports(const stage::LocalRescore::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::LocalRescore> table[] = {
-    {{"local_rescore_u16_f32",
-      Backend::cuda,
-      {Feature::u16, Feature::f32, Feature::mask, Feature::contrast}},
-     supports,
-     launch},
+    {{.name = "local_rescore_u16_f32",
+      .backend = Backend::cuda,
+      .features = {Feature::u16, Feature::f32, Feature::mask, Feature::contrast}},
+     {.supports = supports, .launch = launch}},
 };
 
 }  // namespace

@@ -151,11 +151,10 @@ Status launch(const stage::PoseRefine::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::PoseRefine> table[] = {
-    {{"pose_refine", Backend::cuda, {Feature::u8, Feature::contrast}},
-     supports_all,
-     launch,
-     workspace,
-     TemplateSystem<PoseRefining>::make},
+    {{.name = "pose_refine",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::contrast}},
+     {.launch = launch, .workspace = workspace, .plan = TemplateSystem<PoseRefining>::make}},
 };
 
 }  // namespace

@@ -35,9 +35,10 @@ Status launch(const stage::PyramidDown::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::PyramidDown> table[] = {
-    {{"pyramid_down", Backend::cuda, {Feature::u8, Feature::u16, Feature::f32}},
-     supports_all,
-     launch},
+    {{.name = "pyramid_down",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::u16, Feature::f32}},
+     {.launch = launch}},
 };
 
 }  // namespace

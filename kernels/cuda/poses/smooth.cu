@@ -30,7 +30,10 @@ Status launch(const stage::Smooth::Problem& p, const Device&, const stage::Smoot
 }
 
 constexpr Variant<stage::Smooth> table[] = {
-    {{"smooth", Backend::cuda, {Feature::u8, Feature::u16, Feature::f32}}, supports_all, launch},
+    {{.name = "smooth",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::u16, Feature::f32}},
+     {.launch = launch}},
 };
 
 }  // namespace

@@ -35,7 +35,8 @@ Status launch(const stage::Crop::Problem& p, const Device& device, const stage::
 }
 
 constexpr Variant<stage::Crop> table[] = {
-    {{"crop", Backend::cuda, Feature::u8}, supports, launch},
+    {{.name = "crop", .backend = Backend::cuda, .features = Feature::u8},
+     {.supports = supports, .launch = launch}},
 };
 
 }  // namespace

@@ -213,7 +213,8 @@ Status launch(const stage::FilterResponse::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::FilterResponse> table[] = {
-    {{"filter_response", Backend::cuda, Feature::f32}, supports, launch, workspace},
+    {{.name = "filter_response", .backend = Backend::cuda, .features = Feature::f32},
+     {.supports = supports, .launch = launch, .workspace = workspace}},
 };
 
 }  // namespace

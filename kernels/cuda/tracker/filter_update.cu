@@ -97,7 +97,8 @@ Status launch(const stage::FilterUpdate::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::FilterUpdate> table[] = {
-    {{"filter_update", Backend::cuda, Feature::f32}, supports, launch},
+    {{.name = "filter_update", .backend = Backend::cuda, .features = Feature::f32},
+     {.supports = supports, .launch = launch}},
 };
 
 }  // namespace
