@@ -19,6 +19,8 @@
 #include <xcorr/device.hpp>
 #include <xcorr/types.hpp>
 
+#include "stages/common/pace.hpp"
+
 namespace xcorr {
 
 // ---- features -------------------------------------------------------------------------------
@@ -162,8 +164,8 @@ struct Variant : VariantInfo {
 
   /// Whether it can do a problem whose features it supports. Call able() instead.
   bool (*supports)(const Problem&, const Device&);
-  /// Enqueues; neither allocates nor waits. `state` is what `plan` made.
-  Status (*launch)(const Problem&, const Device&, const Buffers&, PlanState* state);
+  /// Enqueues; neither allocates nor waits. `state` is what `plan` made. Call launch() instead.
+  Status (*enqueue)(const Problem&, const Device&, const Buffers&, PlanState* state);
   std::size_t (*workspace)(const Problem&, const Device&) = nullptr;  ///< null: none
   /// Null when nothing is kept between calls.
   Result<std::unique_ptr<PlanState>> (*plan)(const Problem&, const Device&) = nullptr;
@@ -174,6 +176,14 @@ struct Variant : VariantInfo {
 
   bool able(const Problem& problem, const Device& device) const {
     return able(problem, problem.features(), device);
+  }
+  /// Enqueues, unless the thread's work is to stop. What is stopped leaves its outputs undefined.
+  Status launch(const Problem& problem, const Device& device, const Buffers& buffers,
+                PlanState* state) const {
+    if (Status s = check_stop(); !s.ok()) return s;
+    if (Status s = enqueue(problem, device, buffers, state); !s.ok()) return s;
+    if (Status s = keep_pace(backend, buffers.stream); !s.ok()) return s;
+    return check_stop();
   }
   /// The same for a problem that requires these features.
   bool able(const Problem& problem, Features asked, const Device& device) const {
