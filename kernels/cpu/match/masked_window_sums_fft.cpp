@@ -132,13 +132,15 @@ bool is_preferred(const stage::WindowSums::Problem& problem, const Device&) {
 }
 
 constexpr Variant<stage::WindowSums> variants[] = {
-    {{"masked_window_sums_fft", Backend::cpu, {Feature::u8, Feature::wide_sums, Feature::mask}, 1},
-     supports,
-     launch,
-     workspace,
-     plan,
-     {},
-     is_preferred},
+    {{.name = "masked_window_sums_fft",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::wide_sums, Feature::mask},
+      .rank = 1},
+     {.supports = supports,
+      .launch = launch,
+      .workspace = workspace,
+      .plan = plan,
+      .is_preferred = is_preferred}},
 };
 
 }  // namespace masked_window_sums_fft
