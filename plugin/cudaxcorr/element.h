@@ -18,6 +18,7 @@
 #include "common/deferred_warnings.h"
 #include "common/fault.h"
 #include "common/object_lock.h"
+#include "common/stopping.h"
 #include "cudaxcorr/backend.h"
 #include "cudaxcorr/frame_in_flight.h"
 #include "cudaxcorr/gstcudaxcorr.h"
@@ -39,6 +40,7 @@ struct Latency {
 
 struct Element {
   DeferredWarnings deferred_warnings;
+  Stopping stopping;
   // Under the object lock.
   Snapshot shared;
   Report report;

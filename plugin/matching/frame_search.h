@@ -30,6 +30,9 @@ class FrameSearch {
   xcorr::Status prepare(xcorr::ElementType type, xcorr::Size frame,
                         const xcorr::MatchSettings& match);
 
+  /// Of a frame, as prepared.
+  xcorr::Cost cost() const { return matchers_.front().cost(); }
+
   xcorr::Status begin(const xcorr::MatrixView& frame);
   /// Waits for the oldest frame in flight.
   xcorr::Status finish(std::vector<xcorr::Peak>& peaks);

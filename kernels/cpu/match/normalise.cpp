@@ -122,7 +122,7 @@ Status launch(const stage::Normalise::Problem& problem, const Device&,
     return static_cast<const std::byte*>(data) + index * static_cast<std::int64_t>(element);
   };
   const std::int64_t rows = std::int64_t{shifts.height} * buffers.right_count;
-  tbb::parallel_for(std::int64_t{0}, rows, [&](std::int64_t row) {
+  parallel_for(std::int64_t{0}, rows, [&](std::int64_t row) {
     const std::int64_t r = row / shifts.height, y = row % shifts.height, place = y * shifts.width;
     HWY_DYNAMIC_DISPATCH(run)
     ({&problem,

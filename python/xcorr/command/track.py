@@ -14,7 +14,7 @@ from typing import Any, Iterator
 from ..field.images import Unreadable, library
 from .doctor import answer
 from .options import FORMATS, add_search, box
-from .pipeline import words_of
+from .pipeline import environment, words_of
 
 _COLUMNS = ("frame", "id", "label", "state", "x", "y", "width", "height", "score", "confidence")
 
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="xcorr-") as folder:
         templates = options.template + ([_first_frame(options, folder)] if options.box else [])
         with subprocess.Popen(words_of(options, templates, True), text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE) as pipeline:
+                              stderr=subprocess.PIPE, env=environment(options.input)) as pipeline:
             assert pipeline.stdout and pipeline.stderr
             count = _write(options.format, pipeline.stdout)
             words = pipeline.stderr.read().strip()
