@@ -89,6 +89,8 @@ Status TemplateGroup::choose(const std::string& kernel) {
   if (Status s = choose_into(subpixel_refine_, p.subpixel_refining(), device_); !s.ok()) return s;
   if (kernel_.search) return {};
   if (Status s = choose_into(normalise_, p.normalisation(), device_); !s.ok()) return s;
+  const auto scores = select_variant<stage::WindowScores>(p.normalisation(), device_);
+  window_scores_ = scores.ok() ? scores.value() : nullptr;
   if (p.contrast)
     if (Status s = choose_into(contrast_filter_, p.contrast_filtering(), device_); !s.ok())
       return s;
@@ -169,6 +171,8 @@ void TemplateGroup::add_needs(MatchScratchSizes& sizes) const {
   grow(sizes.scores, p.batch * shifts * sizeof(float));
   grow(sizes.workspace, kernel_.correlate->workspace_bytes(p.correlation(), device_));
   grow(sizes.workspace, normalise_->workspace_bytes(p.normalisation(), device_));
+  if (window_scores_)
+    grow(sizes.workspace, window_scores_->workspace_bytes(p.normalisation(), device_));
   grow(sizes.workspace, peaks_->workspace_bytes(p, device_));
   if (coarse_search_)
     grow(sizes.workspace,
@@ -300,8 +304,22 @@ Status TemplateGroup::run(const MatchFrame& frame, const MatchScratch& scratch,
 Status TemplateGroup::score(const MatchFrame& frame, const MatchScratch& scratch, float* scores,
                             SideStream& side, Stream stream) {
   adopt(frame);
-  return score_batches(frame, scratch, scores, side, stream,
-                       [](const LaunchOfRights&) { return Status(); });
+  if (!window_scores_)
+    return score_batches(frame, scratch, scores, side, stream,
+                         [](const LaunchOfRights&) { return Status(); });
+  const LaunchOfRights launch{{scratch.workspace.data(), stream}};
+  stage::Correlate::Buffers correlate{launch, frame.data, operands(), scratch.products.data()};
+  return for_batches(correlate, [&]() -> Status {
+    if (Status s =
+            kernel_.correlate->launch(problem_.correlation(), device_, correlate, state_.get());
+        !s.ok())
+      return s;
+    return window_scores_->launch(
+        problem_.normalisation(), device_,
+        {correlate, frame.data, scratch.products.data(), template_sums_.as<TemplateSums>(),
+         state_ ? state_->product_error() : nullptr, scores},
+        nullptr);
+  });
 }
 
 bool TemplateGroup::kernel_refines() const {

@@ -169,6 +169,7 @@ class TemplateGroup {
   const Variant<stage::SubpixelRefine>* subpixel_refine_ = nullptr;
   /// Used after a correlate kernel.
   const Variant<stage::Normalise>* normalise_ = nullptr;
+  const Variant<stage::WindowScores>* window_scores_ = nullptr;  ///< null: by the two stages
   const Variant<stage::Peaks>* peaks_ = nullptr;
   const Variant<stage::ContrastFilter>* contrast_filter_ =
       nullptr;  ///< null where no contrast is asked for

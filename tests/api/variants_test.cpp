@@ -82,6 +82,7 @@ TEST(Variants, RefuseAFeatureThatTheyDoNotName) {
       ask_for_more<stage::Correlate>(p.correlation(), tried);
       ask_for_more<stage::WindowSums>(p.window_sums(), tried);
       ask_for_more<stage::Normalise>(p.normalisation(), tried);
+      ask_for_more<stage::WindowScores>(p.normalisation(), tried);
       ask_for_more<stage::CoarseSearch>(p.coarse_searching(0), tried);
       ask_for_more<stage::FusedCoarseSearch>(p.coarse_searching(0), tried);
       ask_for_more<stage::Peaks>(p.peaks(), tried);
