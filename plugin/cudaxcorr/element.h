@@ -18,6 +18,7 @@
 #include "common/deferred_warnings.h"
 #include "common/fault.h"
 #include "common/object_lock.h"
+#include "common/stopping.h"
 #include "cudaxcorr/backend.h"
 #include "cudaxcorr/folder_watch.h"
 #include "cudaxcorr/frame_in_flight.h"
@@ -41,6 +42,7 @@ struct Latency {
 
 struct Element {
   DeferredWarnings deferred_warnings;
+  Stopping stopping;
   // Under the object lock.
   Snapshot shared;
   Report report;

@@ -143,6 +143,16 @@ std::vector<Property> search_rows() {
                  "fastest; 'tune': what is fastest here, measured once (2 s at most "
                  "before a frame) and remembered",
                  XCORR_AT(search.match.kernel)),
+      Rows::number("max-work", "Maximum work",
+                   "Seconds that a frame may take, by an estimate for this device; a task that "
+                   "takes longer is refused (-1: one of more than 1 s is done, with a warning; 0: "
+                   "without)",
+                   -1, 1e6, XCORR_AT(search.match.budget.max_work)),
+      Rows::bytes("max-memory", "Maximum memory",
+                  "Bytes that templates with all that is made of them may take; a task that takes "
+                  "more is refused "
+                  "(0: no limit)",
+                  XCORR_AT(search.match.budget.max_memory)),
   };
 }
 

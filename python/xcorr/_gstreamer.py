@@ -24,9 +24,27 @@ class PipelineError(RuntimeError):
     """What GStreamer says, with the element that says it."""
 
 
+# What a file's content may make decoders of; those of playlists, manifests, sessions and editing projects, which fetch
+# what the file names, have other words in their class.
+LOCAL = frozenset(("Codec", "Demuxer", "Parser", "Decoder", "Image", "Video", "Audio", "Subtitle", "Converter", "Bin",
+                   "Metadata", "Hardware", "Filter", ""))
+TRY, SKIP = 0, 2  # of decodebin's GstAutoplugSelectResult
+
+
 def quoted(value):
     """A value as launch lines have it."""
-    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    text = str(value)
+    if text.startswith('"'):  # else GStreamer would take quotes at both ends for its own, and leave them out
+        text = '"' + "".join(wrapped(byte) for byte in text.encode()) + '"'
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def wrapped(byte):
+    """As gst_value_serialize() writes it in a string."""
+    character = chr(byte)
+    if byte > 126 or byte < 32:
+        return f"\\{byte:03o}"
+    return character if character.isalnum() or character in "_-+/:." else "\\" + character
 
 
 def matcher(templates, settings, **more):
@@ -56,10 +74,10 @@ def digest(templates, settings):
 
 
 @contextlib.contextmanager
-def running(launch_line, warnings=None, prepare=None):
+def running(launch_line, warnings=None, prepare=None, local=False):
     """A pipeline, paused, that ends with the block. What it warns of is appended to a list of the caller's.
 
-    `prepare` is called with it before anything flows.
+    `prepare` is called with it before anything flows. If `local`, nothing that a file contains opens a connection.
     """
     try:
         pipeline = Gst.parse_launch(launch_line)
@@ -72,11 +90,32 @@ def running(launch_line, warnings=None, prepare=None):
             message.parse_warning()[0].message))
     if prepare:
         prepare(pipeline)
+    refused = keep_local(pipeline) if local else ()
     try:
         change(pipeline, Gst.State.PAUSED)
         yield pipeline
+    except PipelineError as error:
+        if refused:
+            raise PipelineError(f"it is for {', '.join(sorted(refused))}, and would open what it names: a file must "
+                                "not") from error
+        raise
     finally:
         pipeline.set_state(Gst.State.NULL)
+
+
+def keep_local(pipeline):
+    """Lets its decoders use plugins that are LOCAL. Returns a set for the names of those that they would else have used."""
+    refused = set()
+
+    def choose(_element, _pad, _caps, factory):
+        if LOCAL.issuperset(factory.get_metadata(Gst.ELEMENT_METADATA_KLASS).split("/")):
+            return TRY
+        refused.add(factory.get_name())
+        return SKIP
+    for element in pipeline.children:
+        if gi.repository.GObject.signal_lookup("autoplug-select", element):
+            element.connect("autoplug-select", choose)
+    return refused
 
 
 def change(pipeline, state):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Scores after the contrast test, a row of all templates a task, in plain loops that the compiler
-// vectorises.
+// Scores after the contrast test, one task per row of all templates, in plain loops that the
+// compiler vectorises.
 #include "stages/match/contrast_filter.hpp"
 
 #include "cpu/common/common.hpp"
@@ -29,7 +29,7 @@ void contrast_filter(const stage::ContrastFilter::Problem& p,
   const auto* sums = static_cast<const Sum*>(b.window_sums);
   const auto* squares = static_cast<const Squares*>(b.window_squares);
   const float none = no_match(info(p.method).minimum);
-  tbb::parallel_for(0, shifts.height, [&](int y) {
+  parallel_for(0, shifts.height, [&](int y) {
     const std::int64_t row = std::int64_t{y} * shifts.width;
     for (int r = 0; r < b.right_count; ++r) {
       const std::int64_t first = r * shifts.size().area() + row;
@@ -58,7 +58,8 @@ Status launch(const stage::ContrastFilter::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::ContrastFilter> variants[] = {
-    {{"contrast_filter", Backend::cpu, match_features}, supports_all, launch},
+    {{.name = "contrast_filter", .backend = Backend::cpu, .features = match_features},
+     {.launch = launch}},
 };
 
 }  // namespace

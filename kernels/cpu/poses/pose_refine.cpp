@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Least squares on the CPU, a pose a task.
+// Least squares on the CPU, one task per pose.
 #include "stages/poses/pose_refine.hpp"
 #include "cpu/common/common.hpp"
 
@@ -52,7 +52,7 @@ PoseRefineRight right_of(const stage::PoseRefine::Problem& p, const stage::PoseR
 template <class T>
 void pose_refine(const stage::PoseRefine::Problem& p, const stage::PoseRefine::Buffers& b) {
   const PoseRefineSystem system = system_of<T>(p, b);
-  tbb::parallel_for(0, p.count, [&](int i) {
+  parallel_for(0, p.count, [&](int i) {
     b.refinements[i] = {};
     if (b.starts[i].scale == 0) return;
     PoseRefineSteps steps(b.starts[i], p.freedom, p.radius());
@@ -72,9 +72,10 @@ Status launch(const stage::PoseRefine::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::PoseRefine> table[] = {
-    {{"pose_refine", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32, Feature::contrast}},
-     supports_all,
-     launch},
+    {{.name = "pose_refine",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::contrast}},
+     {.launch = launch}},
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Turned parts of a frame on the CPU, rows of an image a thread.
+// Turned parts of a frame on the CPU; each thread takes rows of an image.
 #include "stages/tracker/crop.hpp"
 
 #include "cpu/common/common.hpp"
@@ -12,7 +12,7 @@ using namespace tracker;
 
 template <int bytes>
 void crop(const stage::Crop::Problem& p, const stage::Crop::Buffers& b) {
-  tbb::parallel_for(0, p.images * window_size, [&](int line) {
+  parallel_for(0, p.images * window_size, [&](int line) {
     const Cropping& from = b.croppings[line / window_size];
     if (from.samples == 0) return;
     std::uint8_t* const row = b.images + std::int64_t{line} * window_size;
@@ -30,7 +30,7 @@ Status launch(const stage::Crop::Problem& p, const Device&, const stage::Crop::B
 }
 
 constexpr Variant<stage::Crop> table[] = {
-    {{"crop", Backend::cpu, Feature::u8}, supports_all, launch},
+    {{.name = "crop", .backend = Backend::cpu, .features = Feature::u8}, {.launch = launch}},
 };
 
 }  // namespace

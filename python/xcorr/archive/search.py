@@ -55,7 +55,7 @@ def results_of(unit, seek):
             while kept:
                 pipeline.set_context(kept.pop())
 
-        with running(line, warnings, prepare) as pipeline:
+        with running(line, warnings, prepare, local=True) as pipeline:
             if stack:
                 pipeline.set_state(Gst.State.PLAYING)
                 stacks.push(pipeline, unit)

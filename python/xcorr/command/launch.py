@@ -12,12 +12,8 @@ import threading
 from typing import Any, Callable, Iterator, Sequence
 
 from ..field.images import Unreadable
-
-
-def has_element(name: str) -> bool:
-    """Whether GStreamer has it, of any version: by itself `--exists` asks for GStreamer's own."""
-    return subprocess.run(["gst-inspect-1.0", "--exists", "--atleast-version=0.0", name], check=False,
-                          stderr=subprocess.DEVNULL).returncode == 0
+from .doctor import answer
+from .pipeline import environment
 
 
 def check_gstreamer() -> None:
@@ -25,7 +21,7 @@ def check_gstreamer() -> None:
     for program in ("gst-launch-1.0", "gst-inspect-1.0"):
         if not shutil.which(program):
             raise Unreadable(f"pipelines are GStreamer's work, and {program} is missing (Debian: gstreamer1.0-tools)")
-    if not has_element("cudaxcorr"):
+    if not answer("gst-inspect-1.0", "cudaxcorr"):
         raise Unreadable("GStreamer has no element cudaxcorr: set GST_PLUGIN_PATH_1_0 to the folder of libgstcudaxcorr.so; "
                          "xcorr doctor says more")
 
@@ -96,15 +92,15 @@ def frames(words_of: Callable[[int, int | None], Sequence[str]], name: str, *, f
            stall: float | None = None, block: int = 0) -> Iterator[tuple[str, bytes]]:
     """Of each frame the line, and the bytes that follow it.
 
-    `words_of(lines, blocks)` is the command, with the descriptors for both; `blocks` is None without. Raises Unreadable,
-    with `name`, for what GStreamer says is wrong, and when no frame has come for `stall` seconds, or `first` before any.
+    `words_of(lines, blocks)` is the command, with the descriptors for both; `blocks` is None without. `name` is that of the
+    source. Raises Unreadable for what GStreamer says is wrong, and when no frame has come for `stall` seconds, or `first` before any.
     """
     lines = _Pipe()
     blocks = _Pipe() if block else None
     writers = [pipe.writer for pipe in (lines, blocks) if pipe]
     process = subprocess.Popen(words_of(lines.writer, blocks.writer if blocks else None), pass_fds=writers, text=True,
                                errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, env=os.environ | {"LC_ALL": "C.UTF-8"})
+                               stderr=subprocess.STDOUT, env=environment(name) | {"LC_ALL": "C.UTF-8"})
     for writer in writers:
         os.close(writer)
     words = _Words(process.stdout)

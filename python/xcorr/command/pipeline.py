@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import pathlib
 import shlex
 from typing import Any
@@ -30,6 +31,18 @@ def source(text: str) -> list[str]:
     if "://" in text:
         return ["uridecodebin", f"uri={text}"]
     return ["filesrc", f"location={pathlib.Path(text).resolve()}", "!", "decodebin"]
+
+
+# What playlists, manifests and projects are read by, which fetch what these name.
+_FETCHING = ("hlsdemux", "hlsdemux2", "dashdemux", "dashdemux2", "mssdemux", "mssdemux2", "sdpdemux", "gesdemux")
+
+
+def environment(text: str) -> dict[str, str]:
+    """Of gst-launch-1.0: what is in a file opens no connection."""
+    if text.isdigit() or "://" in text:
+        return dict(os.environ)
+    ranks = [os.environ.get("GST_PLUGIN_FEATURE_RANK", ""), *(f"{name}:NONE" for name in _FETCHING)]
+    return {**os.environ, "GST_PLUGIN_FEATURE_RANK": ",".join(filter(None, ranks))}
 
 
 def matcher(options: argparse.Namespace, templates: list[str], track: bool) -> list[str]:
