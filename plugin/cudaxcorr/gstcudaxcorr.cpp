@@ -29,6 +29,8 @@
  *   `x`, `y`, `width`, `height` (gdouble, pixels), `nx`, `ny`, `nwidth`, `nheight` (gdouble, 0..1
  *   of the frame), `score` (gdouble), and for tracks `state` (string: none, tentative, tracked,
  *   lost) and `lost` (gboolean: not detected in this frame)
+ * * `events` (GstValueArray of GstStructure): with #cudaxcorr:events; also `cudaxcorr-event`
+ * messages
  *
  * The message has `timestamp`, `stream-time`, `running-time` and `duration` (guint64) besides.
  *
@@ -145,6 +147,7 @@ gboolean start(GstBaseTransform* base) {
     element.waited = G_MAXUINT;
     element.lateness = {};
     element.times = {};
+    element.label_events.reset();
     element.response.restart();
   }
   return TRUE;
@@ -169,6 +172,7 @@ gboolean stop(GstBaseTransform* base) {
     element.shared.template_set.reset();
     frame = std::exchange(element.last_frame, nullptr);
   }
+  stop_watching(self);
   return TRUE;
 }
 
@@ -246,6 +250,7 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
     discard(self);
     element.waited = G_MAXUINT;
     element.lateness = {};
+    if (element.label_events) element.label_events->interrupt();
     if (element.analyser) element.analyser->interrupt();  // else it has stopped meanwhile
   } else if (GST_EVENT_IS_SERIALIZED(event)) {
     drain(self);  // the event must not overtake earlier frames

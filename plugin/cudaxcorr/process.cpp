@@ -70,7 +70,10 @@ GstFlowReturn begin(GstCudaXCorr* self, FrameInFlight frame) {
   xcorr::Status status;
   if (frame.requested.has_templates()) {
     ++element.number;
-    if (GST_BUFFER_IS_DISCONT(frame.buffer.get())) element.analyser->interrupt();
+    if (GST_BUFFER_IS_DISCONT(frame.buffer.get())) {
+      element.analyser->interrupt();
+      if (element.label_events) element.label_events->interrupt();
+    }
     frame.due = is_due(self, frame);
     frame.backend = element.analyser->device().backend;
     frame.kernel = element.analyser->kernel();

@@ -114,7 +114,9 @@ xcorr::Status Analyser::prepare(const Task& task) {
                                    ? xcorr::search_for_tracks(task.search.match)
                                    : task.search.match;
   match.budget.max_memory /= parts_->search.depth();
-  if (auto status = parts_->search.prepare(luma_type(format_), frame, match); !status.ok())
+  if (auto status =
+          parts_->search.prepare(luma_type(format_), frame, match, task.search.tracking.enabled);
+      !status.ok())
     return status;
   return parts_->tracks.configure(frame, match, task.search);
 }

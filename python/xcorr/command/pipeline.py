@@ -20,6 +20,11 @@ def add_to(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
+def quoted(value: Any) -> str:
+    """A value as launch lines have it."""
+    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
 def source(text: str) -> list[str]:
     if text.isdigit():
         return ["v4l2src", f"device=/dev/video{text}"]
@@ -43,8 +48,11 @@ def environment(text: str) -> dict[str, str]:
 def matcher(options: argparse.Namespace, templates: list[str], track: bool) -> list[str]:
     """The element with its properties, those that are not the default ones."""
     files = [str(pathlib.Path(each).resolve()) for each in templates]
-    quoted = ['"' + each.replace("\\", "\\\\").replace('"', '\\"') + '"' for each in files]
-    words = ["cudaxcorr", f"template={files[0]}" if len(files) == 1 else f"templates=<{','.join(quoted)}>"]
+    words = ["cudaxcorr"]
+    if len(files) == 1:
+        words.append(f"template={files[0]}")
+    elif files:
+        words.append(f"templates=<{','.join(map(quoted, files))}>")
     words += [f"method={options.method}", f"threshold={options.threshold:g}", f"max-peaks={options.max_peaks}"]
     if options.angles:
         words += [f"angle-start={options.angles[0]:g}", f"angle-extent={options.angles[1]:g}"]
@@ -55,11 +63,16 @@ def matcher(options: argparse.Namespace, templates: list[str], track: bool) -> l
     return words + ["track=true"] * track
 
 
-def words_of(options: argparse.Namespace, templates: list[str], track: bool, show: bool = False) -> list[str]:
-    """Of the command gst-launch-1.0."""
-    end = ["xcorroverlay", "!", "videoconvert", "!", "autovideosink"] if show else ["xcorrjson", "!", "fakesink"]
-    return ["gst-launch-1.0", "-q", *source(options.input), "!", "videoconvert", "!",
+def words_of(options: argparse.Namespace, templates: list[str], track: bool, show: bool = False,
+             lines: int | None = None) -> list[str]:
+    """Of the command gst-launch-1.0. It writes lines to standard output, or to that descriptor and then says warnings."""
+    end = ["xcorroverlay", "!", "videoconvert", "!", "autovideosink"] if show else [*writer(lines), "!", "fakesink"]
+    return ["gst-launch-1.0", *["-q"] * (lines is None), *source(options.input), "!", "videoconvert", "!",
             *matcher(options, templates, track), "!", *end]
+
+
+def writer(lines: int | None) -> list[str]:
+    return ["xcorrjson"] + ([] if lines is None else [f"location=/dev/fd/{lines}"])
 
 
 def run(options: argparse.Namespace) -> int:

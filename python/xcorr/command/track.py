@@ -5,16 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import pathlib
-import shutil
-import subprocess
-import sys
 import tempfile
 from typing import Any, Iterator
 
 from ..field.images import Unreadable, library
-from .doctor import answer
+from .launch import check_gstreamer, frames
 from .options import FORMATS, add_search, box
-from .pipeline import environment, words_of
+from .pipeline import words_of
 
 _COLUMNS = ("frame", "id", "label", "state", "x", "y", "width", "height", "score", "confidence")
 
@@ -27,15 +24,6 @@ def add_to(commands: Any) -> None:
     parser.add_argument("-f", "--format", choices=FORMATS, default="table",
                         help="a line for each target of a frame, or with json for each frame, as the element writes it")
     parser.set_defaults(run=run)
-
-
-def _check_gstreamer() -> None:
-    for program, package in (("gst-launch-1.0", "gstreamer1.0-tools"), ("gst-inspect-1.0", "gstreamer1.0-tools")):
-        if not shutil.which(program):
-            raise Unreadable(f"tracks are GStreamer's work, and {program} is missing (Debian: {package})")
-    if not answer("gst-inspect-1.0", "cudaxcorr"):
-        raise Unreadable("GStreamer has no element cudaxcorr: set GST_PLUGIN_PATH_1_0 to the folder of libgstcudaxcorr.so; "
-                         "xcorr doctor says more")
 
 
 def _first_frame(options: argparse.Namespace, folder: str) -> str:
@@ -67,7 +55,7 @@ def _write(form: str, lines: Any) -> int:
         print(*_COLUMNS, sep="," if form == "csv" else "\t")
     for number, line in enumerate(lines):
         if form == "json":
-            print(line, end="", flush=True)
+            print(line, flush=True)
         for row in rows(line, number):
             count += 1
             if form != "json":
@@ -79,16 +67,8 @@ def _write(form: str, lines: Any) -> int:
 def run(options: argparse.Namespace) -> int:
     if not options.template and not options.box:
         raise Unreadable("what is followed? Give --template FILE or --box x,y,width,height")
-    _check_gstreamer()
+    check_gstreamer()
     with tempfile.TemporaryDirectory(prefix="xcorr-") as folder:
         templates = options.template + ([_first_frame(options, folder)] if options.box else [])
-        with subprocess.Popen(words_of(options, templates, True), text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, env=environment(options.input)) as pipeline:
-            assert pipeline.stdout and pipeline.stderr
-            count = _write(options.format, pipeline.stdout)
-            words = pipeline.stderr.read().strip()
-        if pipeline.returncode:
-            raise Unreadable(f"{options.input}: {words or 'gst-launch-1.0 failed'}")
-        if words:
-            print(words, file=sys.stderr)
-    return 0 if count else 1
+        found = frames(lambda lines, _: words_of(options, templates, True, lines=lines), options.input)
+        return 0 if _write(options.format, (line for line, _ in found)) else 1
