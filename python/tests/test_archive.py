@@ -184,7 +184,7 @@ def test_broken_files_are_told_and_the_rest_goes_on(archive, tmp_path):
     out = tmp_path / "out"
     files = half, cut, no_video, archive / "4.mkv", empty, spoilt, tmp_path / "gone.mp4"
     run = subprocess.run(of_search(archive, out, *files), text=True, capture_output=True)
-    assert run.returncode == 1
+    assert run.returncode == 2
     assert run.stdout == f"{100 + rest} frames searched, 5 of 7 files failed\n", run.stderr
     assert f"{half}: its video ends at" in run.stderr
     for name in cut, no_video, empty, spoilt, tmp_path / "gone.mp4":
@@ -256,7 +256,7 @@ def test_a_plugin_that_is_not_there(archive, tmp_path):
                "GST_REGISTRY_1_0": str(tmp_path / "registry")}
     run = subprocess.run(of_search(archive, tmp_path / "out", archive / "1.mp4"), env=nowhere, text=True,
                          capture_output=True)
-    assert run.returncode == 1 and "Traceback" not in run.stderr
+    assert run.returncode == 2 and "Traceback" not in run.stderr
     assert 'no element "cudaxcorr": set GST_PLUGIN_PATH_1_0 to the folder of libgstcudaxcorr.so' in run.stderr
 
 
@@ -268,7 +268,7 @@ def test_a_plugin_that_is_not_there(archive, tmp_path):
 def test_bad_arguments(archive, tmp_path, options, text):
     run = subprocess.run(command("search", "--template", archive / "part.png", "--out", tmp_path, archive / "1.mp4",
                                  *options), text=True, capture_output=True)
-    assert run.returncode == 1 and text in run.stderr and "Traceback" not in run.stderr
+    assert run.returncode == 2 and text in run.stderr and "Traceback" not in run.stderr
 
 
 @pytest.mark.parametrize("module, name", [("ray", "Ray"), ("pyarrow", "pyarrow"), ("tqdm", "tqdm"),
@@ -278,5 +278,5 @@ def test_what_is_not_installed(archive, tmp_path, module, name):
            "import runpy; runpy.run_module('xcorr.archive', run_name='__main__')"
     run = subprocess.run([sys.executable, "-c", code, "search", "--template", archive / "part.png", "--out",
                           tmp_path / "out", archive / "1.mp4"], text=True, capture_output=True)
-    assert run.returncode == 1
-    assert f"xcorr.archive: {name} is missing" in run.stderr and "Traceback" not in run.stderr
+    assert run.returncode == 2
+    assert f"xcorr: {name} is missing" in run.stderr and "Traceback" not in run.stderr
