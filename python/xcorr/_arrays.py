@@ -310,7 +310,7 @@ def kind_of(array: Any) -> type:
     """The class of the place where the array is."""
     if type(array) is np.ndarray:
         return Host
-    library = _library_of(type(array))
+    library = _library_of(array.__class__)
     if library == "torch":
         return Torch if array.is_cuda else Host
     if library == "cupy":

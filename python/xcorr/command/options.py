@@ -40,7 +40,7 @@ def angles(text: str) -> tuple[float, float]:
 
 
 def scales(text: str) -> tuple[float, float]:
-    return numbers(2, text, "scales are LEAST,GREATEST as factors", float)  # type: ignore[return-value]
+    return numbers(2, text, "scales are LEAST,GREATEST as factors", float)
 
 
 def add_search(parser: argparse.ArgumentParser, template_required: bool = True) -> None:

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The file that says which cameras there are."""
+from __future__ import annotations
+
 import dataclasses
 import os
+from typing import Any
 
 from .._missing import need
 
@@ -11,15 +14,15 @@ class Camera:
     """A camera, and how its frames are searched."""
     name: str
     redis: str                   # as of xcorrredis' `address`
-    templates: tuple
+    templates: tuple[str, ...]
     uri: str = ""                # of a stream, or:
     source: str = ""             # elements in a launch line, of which frames come
-    settings: dict = dataclasses.field(default_factory=dict)  # properties of cudaxcorr
+    settings: dict[str, object] = dataclasses.field(default_factory=dict)  # properties of cudaxcorr
     cpus: float = 1              # its share of a worker's machine
     gpus: float = 0
 
 
-def read(path):
+def read(path: str) -> list[Camera]:
     """The cameras of a YAML file, or a ValueError that says what is wrong in it. Paths in it are relative to it."""
     yaml = need("yaml", "PyYAML", "pip install 'xcorr[ray]', or pyyaml itself")
     with open(path, encoding="utf-8") as file:
@@ -33,7 +36,7 @@ def read(path):
         raise ValueError(f"{path}: {error}") from None
 
 
-def cameras_of(content, folder):
+def cameras_of(content: Any, folder: str) -> list[Camera]:
     """The cameras of a file's content."""
     checked(content, "the file", {"redis": str, "cameras": dict}, required={"redis", "cameras"})
     kinds = {"uri": str, "source": str, "templates": list, "settings": dict, "cpus": (int, float), "gpus": (int, float)}
@@ -53,7 +56,7 @@ def cameras_of(content, folder):
     return cameras
 
 
-def checked(values, where, kinds, required):
+def checked(values: Any, where: str, kinds: dict[str, Any], required: set[str]) -> None:
     """Raises a ValueError unless the values are a mapping of these kinds."""
     if not isinstance(values, dict):
         raise ValueError(f"{where} is no mapping of {', '.join(kinds)}")
