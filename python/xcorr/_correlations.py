@@ -170,7 +170,7 @@ def products(a: Any, b: Any, shifts: Shifts | None = None, how: str = "auto") ->
 
 def _numbers(array: Any, name: str) -> np.ndarray:
     """As an array of NumPy's that the functions above know."""
-    array = host_array(array)
+    array = host_array(array, name)
     if array.dtype.kind not in "biufc" or array.dtype.itemsize > (16 if array.dtype.kind == "c" else 8):
         raise TypeError(f"{name} has elements of type {array.dtype}; integers, bool, float32, float64, complex64 and "
                         "complex128 are taken, so convert it first")
