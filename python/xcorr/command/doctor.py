@@ -19,6 +19,7 @@ from .launch import has_element
 #: Of Python: the module, its package, what for.
 _MODULES = (("numpy", "numpy", "arrays"), ("PIL", "pillow", "reading images: find, cut, field"),
             ("cv2", "opencv-python-headless", "reading videos and cameras: find, field"),
+            ("tqdm", "tqdm", "progress"), ("shtab", "shtab", "completion"),
             ("matplotlib", "matplotlib", "plots of fields"), ("ray", "xcorr[ray]", "archive and fleet"),
             ("gi", "python3-gi of Debian, in an environment made with --system-site-packages", "archive and fleet"))
 

@@ -7,11 +7,10 @@ import re
 import selectors
 import shutil
 import subprocess
-import sys
 import threading
 from typing import Any, Callable, Iterator, Sequence
 
-from ..field.images import Unreadable
+from ..field.images import Unreadable, say
 from .pipeline import environment
 
 
@@ -81,7 +80,7 @@ class _Words:
         for line in stream:
             said = re.match(r"(WARNING|ERROR): from element \S+: (.*)", line)
             if said and said[1] == "WARNING":
-                print(f"xcorr: {said[2]}", file=sys.stderr, flush=True)
+                say(said[2])
             elif said:
                 self.errors.append(said[2])
             else:
@@ -89,7 +88,7 @@ class _Words:
 
     def reason(self) -> str:
         self._thread.join(2)
-        return "; ".join(self.errors) or next((each for each in reversed(self._others) if "rror" in each),
+        return "; ".join(dict.fromkeys(self.errors)) or next((each for each in reversed(self._others) if "rror" in each),
                                               "gst-launch-1.0 failed")
 
 
