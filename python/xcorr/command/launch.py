@@ -7,13 +7,17 @@ import re
 import selectors
 import shutil
 import subprocess
-import sys
 import threading
 from typing import Any, Callable, Iterator, Sequence
 
-from ..field.images import Unreadable
-from .doctor import answer
+from ..field.images import Unreadable, say
 from .pipeline import environment
+
+
+def has_element(name: str) -> bool:
+    """Whether GStreamer has it, of any version: by itself `--exists` asks for GStreamer's own."""
+    return subprocess.run(["gst-inspect-1.0", "--exists", "--atleast-version=0.0", name], check=False,
+                          stderr=subprocess.DEVNULL).returncode == 0
 
 
 def check_gstreamer() -> None:
@@ -76,7 +80,7 @@ class _Words:
         for line in stream:
             said = re.match(r"(WARNING|ERROR): from element \S+: (.*)", line)
             if said and said[1] == "WARNING":
-                print(f"xcorr: {said[2]}", file=sys.stderr, flush=True)
+                say(said[2])
             elif said:
                 self.errors.append(said[2])
             else:
@@ -84,23 +88,23 @@ class _Words:
 
     def reason(self) -> str:
         self._thread.join(2)
-        return "; ".join(self.errors) or next((each for each in reversed(self._others) if "rror" in each),
+        return "; ".join(dict.fromkeys(self.errors)) or next((each for each in reversed(self._others) if "rror" in each),
                                               "gst-launch-1.0 failed")
 
 
-def frames(words_of: Callable[[int, int | None], Sequence[str]], name: str, *, first: float | None = None,
+def frames(words_of: Callable[[int, int | None], Sequence[str]], source: str, *, first: float | None = None,
            stall: float | None = None, block: int = 0) -> Iterator[tuple[str, bytes]]:
     """Of each frame the line, and the bytes that follow it.
 
-    `words_of(lines, blocks)` is the command, with the descriptors for both; `blocks` is None without. `name` is that of the
-    source. Raises Unreadable for what GStreamer says is wrong, and when no frame has come for `stall` seconds, or `first` before any.
+    `words_of(lines, blocks)` is the command, with the descriptors for both; `blocks` is None without. Raises Unreadable,
+    with `source`, for what GStreamer says is wrong, and when no frame has come for `stall` seconds, or `first` before any.
     """
     lines = _Pipe()
     blocks = _Pipe() if block else None
     writers = [pipe.writer for pipe in (lines, blocks) if pipe]
     process = subprocess.Popen(words_of(lines.writer, blocks.writer if blocks else None), pass_fds=writers, text=True,
                                errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, env=environment(name) | {"LC_ALL": "C.UTF-8"})
+                               stderr=subprocess.STDOUT, env=environment(source) | {"LC_ALL": "C.UTF-8"})
     for writer in writers:
         os.close(writer)
     words = _Words(process.stdout)
@@ -110,9 +114,9 @@ def frames(words_of: Callable[[int, int | None], Sequence[str]], name: str, *, f
             patience = stall
             yield line.decode(), blocks.block(block, patience) if blocks else b""
         if process.wait(patience):
-            raise Unreadable(f"{name}: {words.reason()}")
+            raise Unreadable(f"{source}: {words.reason()}")
     except (TimeoutError, subprocess.TimeoutExpired):
-        raise Unreadable(f"{name}: no frame has come for {patience:g} s") from None
+        raise Unreadable(f"{source}: no frame has come for {patience:g} s") from None
     finally:
         process.terminate()
         try:

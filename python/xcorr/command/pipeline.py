@@ -16,13 +16,38 @@ def add_to(commands: Any) -> None:
     parser.add_argument("input", metavar="VIDEO", help="a file, an address such as rtsp://..., or the number of a camera")
     add_search(parser)
     parser.add_argument("--track", action="store_true", help="follow targets under ids that stay")
-    parser.add_argument("--show", action="store_true", help="a window with boxes instead of lines of JSON")
+    add_video(parser)
     parser.set_defaults(run=run)
 
 
 def quoted(value: Any) -> str:
     """A value as launch lines have it."""
     return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+#: What writes a video, by the ending of its name.
+_WRITERS = {".avi": "jpegenc ! avimux", ".mkv": "x264enc ! matroskamux", ".mp4": "x264enc ! mp4mux"}
+
+
+def saved(text: str) -> pathlib.Path:
+    if pathlib.Path(text).suffix.lower() not in _WRITERS:
+        raise argparse.ArgumentTypeError(f"a video ends with {', '.join(_WRITERS)}, not {text!r}")
+    return pathlib.Path(text)
+
+
+def add_video(parser: Any) -> None:
+    one = parser.add_mutually_exclusive_group()
+    one.add_argument("--show", action="store_true", help="a window with the video and boxes")
+    one.add_argument("--save", type=saved, metavar="FILE", help="the video with boxes: .mp4, .mkv or .avi")
+
+
+def sink(options: argparse.Namespace) -> list[str]:
+    if options.show:
+        return ["xcorroverlay", "!", "videoconvert", "!", "autovideosink"]
+    if options.save:
+        return ["xcorroverlay", "!", "videoconvert", "!", *_WRITERS[options.save.suffix.lower()].split(), "!", "filesink",
+                f"location={options.save.resolve()}"]
+    return ["fakesink"]
 
 
 def source(text: str) -> list[str]:
@@ -63,12 +88,10 @@ def matcher(options: argparse.Namespace, templates: list[str], track: bool) -> l
     return words + ["track=true"] * track
 
 
-def words_of(options: argparse.Namespace, templates: list[str], track: bool, show: bool = False,
-             lines: int | None = None) -> list[str]:
+def words_of(options: argparse.Namespace, templates: list[str], track: bool, lines: int | None = None) -> list[str]:
     """Of the command gst-launch-1.0. It writes lines to standard output, or to that descriptor and then says warnings."""
-    end = ["xcorroverlay", "!", "videoconvert", "!", "autovideosink"] if show else [*writer(lines), "!", "fakesink"]
-    return ["gst-launch-1.0", *["-q"] * (lines is None), *source(options.input), "!", "videoconvert", "!",
-            *matcher(options, templates, track), "!", *end]
+    return ["gst-launch-1.0", *["-q"] * (lines is None), "-e", *source(options.input), "!", "videoconvert", "!",
+            *matcher(options, templates, track), "!", *writer(lines), "!", *sink(options)]
 
 
 def writer(lines: int | None) -> list[str]:
@@ -77,5 +100,5 @@ def writer(lines: int | None) -> list[str]:
 
 def run(options: argparse.Namespace) -> int:
     print(" ".join(word if word == "!" else shlex.quote(word)
-                   for word in words_of(options, options.template, options.track, options.show)))
+                   for word in words_of(options, options.template, options.track)))
     return 0

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The file that says which cameras there are."""
+from __future__ import annotations
+
 import dataclasses
 import math
 import os
 import reprlib
+from typing import Any
 
 from .._missing import need
 
@@ -17,15 +20,15 @@ class Camera:
     """A camera, and how its frames are searched."""
     name: str
     redis: str                   # as of xcorrredis' `address`
-    templates: tuple
+    templates: tuple[str, ...]
     uri: str = ""                # of a stream, or:
     source: str = ""             # elements in a launch line, of which frames come
-    settings: dict = dataclasses.field(default_factory=dict)  # properties of cudaxcorr
+    settings: dict[str, object] = dataclasses.field(default_factory=dict)  # properties of cudaxcorr
     cpus: float = 1              # its share of a worker's machine
     gpus: float = 0
 
 
-def read(path):
+def read(path: str) -> list[Camera]:
     """The cameras of a YAML file, or a ValueError that says what is wrong in it. Paths in it are relative to it."""
     yaml = need("yaml", "PyYAML", "pip install 'xcorr[ray]', or pyyaml itself")
     with open(path, encoding="utf-8") as file:
@@ -42,15 +45,15 @@ def read(path):
         raise ValueError(f"{path}: {error}") from None
 
 
-def loader(yaml):
+def loader(yaml: Any) -> Any:
     """A safe one, without aliases, of which a few lines make gigabytes, and keys that are there twice."""
-    class Loader(yaml.SafeLoader):
-        def compose_node(self, parent, index):
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):
                 raise yaml.YAMLError(f"line {self.peek_event().start_mark.line + 1}: aliases are not taken")
             return super().compose_node(parent, index)
 
-        def construct_mapping(self, node, deep=False):
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             keys = set()
             for key, _ in node.value:
                 if key.value in keys if isinstance(key, yaml.ScalarNode) else False:
@@ -60,7 +63,7 @@ def loader(yaml):
     return Loader
 
 
-def cameras_of(content, folder):
+def cameras_of(content: Any, folder: str) -> list[Camera]:
     """The cameras of a file's content."""
     checked(content, "the file", {"redis": str, "cameras": dict}, required={"redis", "cameras"})
     kinds = {"uri": str, "source": str, "templates": list, "settings": dict, "cpus": (int, float), "gpus": (int, float)}
@@ -93,7 +96,7 @@ def cameras_of(content, folder):
     return cameras
 
 
-def address_of(text):
+def address_of(text: str) -> None:
     """Raises a ValueError unless the address is one that xcorrredis takes, as far as it could do harm here."""
     if "?" in text:
         raise ValueError("'redis' has options behind a '?': there are none")
@@ -101,7 +104,7 @@ def address_of(text):
         raise ValueError("a password belongs in the environment's REDISCLI_AUTH, not in 'redis'")
 
 
-def check_settings(settings, where):
+def check_settings(settings: dict[Any, Any], where: str) -> None:
     for key, value in settings.items():
         if not isinstance(key, str) or not isinstance(value, (str, int, float)):
             raise ValueError(f"{where}: the setting {reprlib.repr(key)} cannot be {reprlib.repr(value)}")
@@ -109,7 +112,7 @@ def check_settings(settings, where):
             raise ValueError(f"{where}: {key!r} is no setting: the fleet sets it")
 
 
-def checked(values, where, kinds, required):
+def checked(values: Any, where: str, kinds: dict[str, Any], required: set[str]) -> None:
     """Raises a ValueError unless the values are a mapping of these kinds."""
     if not isinstance(values, dict):
         raise ValueError(f"{where} is no mapping of {', '.join(kinds)}")
