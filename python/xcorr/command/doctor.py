@@ -14,6 +14,7 @@ from typing import Any
 
 from .. import __version__
 from .._devices import devices
+from .launch import has_element
 
 #: Of Python: the module, its package, what for.
 _MODULES = (("numpy", "numpy", "arrays"), ("PIL", "pillow", "reading images: find, cut, field"),

@@ -25,7 +25,7 @@ def check_gstreamer() -> None:
     for program in ("gst-launch-1.0", "gst-inspect-1.0"):
         if not shutil.which(program):
             raise Unreadable(f"pipelines are GStreamer's work, and {program} is missing (Debian: gstreamer1.0-tools)")
-    if not answer("gst-inspect-1.0", "cudaxcorr"):
+    if not has_element("cudaxcorr"):
         raise Unreadable("GStreamer has no element cudaxcorr: set GST_PLUGIN_PATH_1_0 to the folder of libgstcudaxcorr.so; "
                          "xcorr doctor says more")
 
