@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tiles of the left for sparse matrices (tensor_sparse.cuh): of each row pixels that are one period
-// apart, side by side. They go through registers, all that fit of them in flight at once.
+// Tiles of the left for sparse matrices (tensor_sparse.cuh): of each row pixels that are 64 apart,
+// side by side. They go through registers, all that fit of them in flight at once.
 #pragma once
 
 #include "cuda/common/row_words.cuh"
@@ -40,25 +40,22 @@ __device__ inline uint4 pairs_of(std::uint32_t near0, std::uint32_t near1, std::
           __byte_perm(near1, far1, 0x5140), __byte_perm(near1, far1, 0x7362)};
 }
 
-/// A tile of the left's rows from y on, as many as a right of `height` rows needs, with columns
-/// from x on, a multiple of 16 in a row's memory if the left is aligned.
+/// A tile of `rows` of the left from y on, with columns from x on, a multiple of 16 in a row's
+/// memory if the left is aligned.
 template <class T, int rows_at_once>
 __device__ void stage_pairs(std::uint8_t* to, const Problem& p, const std::byte* left, int x, int y,
-                            int height, bool aligned) {
+                            int rows, bool aligned) {
   constexpr int step = T::threads() / T::runs;
   const int run = threadIdx.x % T::runs, own = threadIdx.x / T::runs;
-  const int slots = T::slots(height), rows = slots * T::down;
   const int begin = -y, end = min(rows, p.left.height - y);  // of rows that exist
   const auto* const top = reinterpret_cast<const std::uint8_t*>(left) + y * p.left_pitch;
   const int at = x + run * PixelRun::count;
   const PixelRun near(at, p.left.width, aligned), far(at + T::period, p.left.width, aligned);
+  uint4* const chunks[] = {reinterpret_cast<uint4*>(to) + T::place_of_chunk(2 * run) * rows,
+                           reinterpret_cast<uint4*>(to) + T::place_of_chunk(2 * run + 1) * rows};
   const auto store = [&](int row, const uint4& a, const uint4& b) {
-    const auto chunk = [&](int i) {
-      const int place = T::place_of_chunk(row, 2 * run + i);
-      return reinterpret_cast<uint4*>(to + (place * slots + row / T::down) * T::chunk);
-    };
-    *chunk(0) = pairs_of(a.x, a.y, b.x, b.y);
-    *chunk(1) = pairs_of(a.z, a.w, b.z, b.w);
+    chunks[0][row] = pairs_of(a.x, a.y, b.x, b.y);
+    chunks[1][row] = pairs_of(a.z, a.w, b.z, b.w);
   };
   if (near.is_whole() && far.is_whole()) {
     for (int first = own; first < rows; first += rows_at_once * step) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // tensor-core-sparse: tensor-core by the instructions for sparse matrices of compute
-// capability 9.0, see tensor_sparse.cuh. For rights up to 128 columns wide, as tall as shared
-// memory allows.
+// capability 9.0, see tensor_sparse.cuh. For rights of 33 to 64 or 113 to 128
+// columns, as tall as shared memory allows.
 #include "cuda/tensor/tensor_core.cuh"
 #include "cuda/tensor/tensor_sparse.cuh"
 
