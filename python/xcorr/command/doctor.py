@@ -19,7 +19,8 @@ from .._devices import devices
 _MODULES = (("numpy", "numpy", "arrays"), ("PIL", "pillow", "reading images: find, cut, field"),
             ("cv2", "opencv-python-headless", "reading videos and cameras: find, field"),
             ("matplotlib", "matplotlib", "plots of fields"), ("ray", "xcorr[ray]", "archive and fleet"),
-            ("gi", "python3-gi of Debian, in an environment made with --system-site-packages", "archive and fleet"))
+            ("aiohttp", "aiohttp", "studio"),
+            ("gi", "python3-gi of Debian, in an environment made with --system-site-packages", "archive, fleet, studio"))
 
 
 def add_to(commands: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Sequence
 
 from .. import __version__
 from ..field.images import Unreadable, named, say
-from . import cut, doctor, find, pipeline, track
+from . import cut, doctor, find, pipeline, studio, track
 
 _EPILOG = """
 xcorr COMMAND --help says more. The exit status is 0 where something was found or done, 1 where nothing was found, 2
@@ -28,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
                                    description="Finds templates in images, videos and cameras.")
     made.add_argument("--version", action="version", version=f"xcorr {__version__}")
     commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (find, track, pipeline, cut, doctor):
+    for module in (find, track, studio, pipeline, cut, doctor):
         module.add_to(commands)
     for name, (_, text) in _OTHERS.items():
         commands.add_parser(name, help=text, add_help=False)

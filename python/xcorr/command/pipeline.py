@@ -7,7 +7,7 @@ import pathlib
 import shlex
 from typing import Any
 
-from .options import add_search
+from .options import add_search, add_tracker
 
 
 def add_to(commands: Any) -> None:
@@ -15,6 +15,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("input", metavar="VIDEO", help="a file, an address such as rtsp://..., or the number of a camera")
     add_search(parser)
     parser.add_argument("--track", action="store_true", help="follow targets under ids that stay")
+    add_tracker(parser)
     parser.add_argument("--show", action="store_true", help="a window with boxes instead of lines of JSON")
     parser.set_defaults(run=run)
 
@@ -27,19 +28,25 @@ def source(text: str) -> list[str]:
     return ["filesrc", f"location={pathlib.Path(text).resolve()}", "!", "decodebin"]
 
 
-def matcher(options: argparse.Namespace, templates: list[str], track: bool) -> list[str]:
-    """The element with its properties, those that are not the default ones."""
-    files = [str(pathlib.Path(each).resolve()) for each in templates]
-    quoted = ['"' + each.replace("\\", "\\\\").replace('"', '\\"') + '"' for each in files]
-    words = ["cudaxcorr", f"template={files[0]}" if len(files) == 1 else f"templates=<{','.join(quoted)}>"]
-    words += [f"method={options.method}", f"threshold={options.threshold:g}", f"max-peaks={options.max_peaks}"]
+def properties(options: argparse.Namespace, track: bool) -> list[str]:
+    """Of the element, those that are not the default ones."""
+    words = [f"method={options.method}", f"threshold={options.threshold:g}", f"max-peaks={options.max_peaks}"]
     if options.angles:
         words += [f"angle-start={options.angles[0]:g}", f"angle-extent={options.angles[1]:g}"]
     if options.scales:
         words += [f"scale-min={options.scales[0]:g}", f"scale-max={options.scales[1]:g}"]
     device, _, ordinal = options.device.partition(":")
     words += [f"backend={device}"] * (device != "auto") + [f"cuda-device-id={ordinal}"] * bool(ordinal)
-    return words + ["track=true"] * track
+    if track:
+        words += ["track=true"] + [f"tracker={options.tracker}"] * (options.tracker != "auto")
+    return words
+
+
+def matcher(options: argparse.Namespace, templates: list[str], track: bool) -> list[str]:
+    files = [str(pathlib.Path(each).resolve()) for each in templates]
+    quoted = ['"' + each.replace("\\", "\\\\").replace('"', '\\"') + '"' for each in files]
+    return ["cudaxcorr", f"template={files[0]}" if len(files) == 1 else f"templates=<{','.join(quoted)}>",
+            *properties(options, track)]
 
 
 def words_of(options: argparse.Namespace, templates: list[str], track: bool, show: bool = False) -> list[str]:

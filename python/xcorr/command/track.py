@@ -13,7 +13,7 @@ from typing import Any, Iterator
 
 from ..field.images import Unreadable, library
 from .doctor import answer
-from .options import FORMATS, add_search, box
+from .options import FORMATS, add_search, add_tracker, box
 from .pipeline import words_of
 
 _COLUMNS = ("frame", "id", "label", "state", "x", "y", "width", "height", "score", "confidence")
@@ -24,6 +24,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("input", metavar="VIDEO", help="a file, an address such as rtsp://..., or the number of a camera")
     parser.add_argument("--box", type=box, metavar="x,y,width,height", help="what is there in the first frame is the target")
     add_search(parser, template_required=False)
+    add_tracker(parser)
     parser.add_argument("-f", "--format", choices=FORMATS, default="table",
                         help="a line for each target of a frame, or with json for each frame, as the element writes it")
     parser.set_defaults(run=run)
