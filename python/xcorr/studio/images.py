@@ -2,16 +2,17 @@
 """Samples of GStreamer's as JPEG for the page, as templates in PNG files, and their responses."""
 from __future__ import annotations
 
+import importlib
 import pathlib
 from typing import Any
 
 import numpy as np
 
-from .._gstreamer import Gst, gi
+from .._gstreamer import Gst, gi, keep_local
 from ..field.images import Unreadable
 
 gi.require_version("GstVideo", "1.0")
-from gi.repository import GstVideo  # noqa: E402
+GstVideo: Any = importlib.import_module("gi.repository.GstVideo")
 
 WIDEST = 1280  # pixels of what the page gets
 LIMIT = 5 * Gst.SECOND
@@ -31,6 +32,7 @@ def size_of_file(path: str) -> tuple[int, int]:
     if not pathlib.Path(path).is_file():
         raise Unreadable(f"{path}: there is no such file")
     chain = Gst.parse_launchv(["filesrc", f"location={path}", "!", "decodebin", "!", "appsink", "name=out"])
+    keep_local(chain)
     chain.set_state(Gst.State.PLAYING)
     sample = chain.get_by_name("out").emit("try-pull-preroll", LIMIT)
     chain.set_state(Gst.State.NULL)

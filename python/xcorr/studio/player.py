@@ -15,7 +15,7 @@ import threading
 import time
 from typing import Any, Callable, NamedTuple
 
-from .._gstreamer import Gst, PipelineError, change
+from .._gstreamer import Gst, PipelineError, change, keep_local
 from ..command.pipeline import source as source_words
 from ..field.images import SUFFIXES
 
@@ -55,12 +55,16 @@ class Player:
         self._closed = threading.Event()
         self._pipeline = self._make(source, pipe, device)
         self.matcher = self._pipeline.get_by_name("match")
+        refused = keep_local(self._pipeline) if self.kind != "live" else set()
         self._threads = [threading.Thread(target=each, daemon=True) for each in (self._read, self._listen)]
         try:
             self._threads[0].start()
             change(self._pipeline, Gst.State.PAUSED)
-        except BaseException:
+        except BaseException as error:
             self.close()
+            if refused and isinstance(error, PipelineError):
+                raise PipelineError(f"it is for {', '.join(sorted(refused))}, and would open what it names: a file must "
+                                    "not") from error
             raise
         self._threads[1].start()
 
