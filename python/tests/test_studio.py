@@ -360,6 +360,29 @@ def test_sources_that_do_not_work(tmp_path, capsys):
             assert text in capsys.readouterr().err, words
 
 
+@needs_element
+def test_a_source_that_fails_and_the_next(tmp_path, clip):
+    (tmp_path / "damaged.mp4").write_bytes(bytes(range(256)) * 9)
+    address = f"file://{clip}"
+
+    async def scenario(client, _):
+        page = await opened(client)
+        template = await page.draw()
+        await page.send("open", source=str(tmp_path / "damaged.mp4"))
+        state = (await page.next("state"))[0]
+        assert state["source"] == state["kind"] == "" and len(state["templates"]) == 1
+        assert (await page.next("error"))[0]["text"].startswith(f"{tmp_path}/damaged.mp4: ")
+        await page.send("scores", id=template)
+        await page.send("play", playing=True)
+        assert (await page.next("error"))[0]["text"] == "nothing is open"
+        await page.send("open", source=address)  # played as a camera is, without an end
+        state = (await page.next("state"))[0]
+        assert (state["source"], state["kind"], state["duration"]) == (address, "live", None)
+        while not (await page.next("picture"))[0]["results"]["peaks"]:
+            pass
+    run(tmp_path, [clip, tmp_path / "damaged.mp4", address], scenario)
+
+
 def test_cameras_and_addresses_are_sources():
     assert Sources(["0", "rtsp://one/two"]).names() == {"camera 0": "0", "rtsp://one/two": "rtsp://one/two"}
     with pytest.raises(Unreadable):

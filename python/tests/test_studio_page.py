@@ -203,10 +203,13 @@ def test_keys_labels_and_a_second_page(tmp_path, clip, browser):
             keys.press(key)
             page.page.wait_for_timeout(400)
             assert frame_of(page.pictures[-1]) == after
+        page.page.fill("#label", "by keys")
+        page.page.locator("#stage").focus()
         keys.press("b")
         for key in "ArrowLeft", "ArrowDown", "Shift+ArrowRight", "Enter":
             keys.press(key)
         page.wait("document.querySelectorAll('#templates li').length === 2")
+        assert page.page.locator("#templates b").all_inner_texts() == [EVIL, "by keys"]
         other = Page(browser, address)
         other.wait("document.querySelectorAll('#templates li').length === 2")
         keys.press("Delete")

@@ -123,9 +123,13 @@ class Studio:
         await self.open(message.get("source"))
 
     async def open(self, name: object) -> None:
-        await self._in_turn(self._open, self._sources.find(name))
-        self._name = str(name)
-        self.tell_state()
+        source = self._sources.find(name)
+        self._name = ""
+        try:
+            await self._in_turn(self._open, source)
+            self._name = str(name)
+        finally:
+            self.tell_state()
 
     def _open(self, source: str) -> None:
         if self._player:

@@ -18,7 +18,10 @@ const delays = []; // ms
 const connection = new Connection({state: take, picture, scores: (header, blob) => scores.take(header, blob),
   error: news, warning: news, connected: (there) => (get("lost").hidden = there)});
 const stage = new Stage({onShown: shown, labelOf: (id) => templates.label(id),
-  onBox: (number, box) => connection.send("template", {number, box})});
+  onBox: (number, box) => {
+    connection.send("template", {number, box, label: get("label").value});
+    get("label").value = "";
+  }});
 const timeline = new Timeline({onSeek: (time) => connection.send("seek", {time})});
 const templates = new Templates({onRemove: (id) => connection.send("remove", {id}), onChoose: (one) => scores.choose(one)});
 const settings = new Settings({onChange: (values) => {
