@@ -70,7 +70,7 @@ export class Templates {
       if (item.shown === `${state}${found.length}`) continue;
       item.shown = `${state}${found.length}`;
       item.state.textContent = found.length > 1 ? `${found.length} places` : state;
-      item.state.className = state;
+      item.state.className = state.replace(" ", "-");
       news.push(`${item.label}: ${item.state.textContent}`);
     }
     return news;

@@ -51,7 +51,7 @@ function take(next) {
   get("rate").textContent = next.rate === 1 ? "" : `× ${next.rate}`;
   for (const id of ["back", "on"]) get(id).disabled = next.kind !== "video";
   get("play").disabled = next.kind === "picture";
-  get("track").disabled = next.kind === "picture";
+  get("track").disabled = document.querySelector(".timeline").hidden = next.kind === "picture";
   sources(next);
   timeline.draw();
   scores.draw();
