@@ -180,6 +180,20 @@ def test_a_box_is_found_at_once_and_followed(tmp_path, clip):
 
 
 @needs_element
+def test_events(tmp_path):
+    clip = videos.make_video(tmp_path / "long.mp4", SEED, 90)
+    template = videos.make_template(tmp_path / "part.png")
+
+    async def scenario(client, _):
+        page, told = await opened(client), set()
+        await page.send("set", settings={"track": "off"})
+        while not {("gone", "part", 59), ("appeared", "part", 80)} <= told:  # it is hidden between
+            for _, _, events in (await page.next("picture"))[0]["history"]:
+                told |= {(event, label, round(time * videos.RATE)) for event, label, _, time in events}
+    run(tmp_path, [clip], scenario, [template])
+
+
+@needs_element
 def test_what_stands_still_is_searched_again(tmp_path, clip):
     async def scenario(client, _):
         page = await opened(client)

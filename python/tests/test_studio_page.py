@@ -145,6 +145,7 @@ def test_from_the_command_to_an_exported_line(tmp_path, clip, browser):
         print(f"{followed:.1f} s from the start to a followed box; p95 {behind(page.pictures[seen:]):.0f} ms behind, "
               f"{(len(page.pictures) - seen) / 6:.0f} pictures/s")
         assert followed < 20
+        assert "appeared" in page.text("#events")
         suggested = page.text("#use")
         assert re.fullmatch(r"Use 0\.[4-9]\d", suggested) and "anything else" in page.text("#advice")
         screenshot(page, "studio-dark.jpg")

@@ -75,8 +75,8 @@ class Player:
         name, _, ordinal = device.partition(":")
         still = ["!", "imagefreeze", "!", STILL] if self.kind == "picture" else []
         words = [*source_words(source), *still, "!", "videoconvert", "!", "cudaxcorr", "name=match", "post-messages=false",
-                 "attach-roi-meta=false", f"backend={name}", *[f"cuda-device-id={ordinal}"] * bool(ordinal), "!", "xcorrjson",
-                 f"location={pipe}", "!", "appsink", "name=frames", "emit-signals=true", "max-buffers=1"]
+                 "attach-roi-meta=false", "events=true", f"backend={name}", *[f"cuda-device-id={ordinal}"] * bool(ordinal),
+                 "!", "xcorrjson", f"location={pipe}", "!", "appsink", "name=frames", "emit-signals=true", "max-buffers=1"]
         pipeline = Gst.parse_launchv(words)
         sink = pipeline.get_by_name("frames")
         sink.get_static_pad("sink").add_probe(Gst.PadProbeType.EVENT_FLUSH, self._flush)

@@ -28,6 +28,9 @@ SMALLEST = 8  # pixels of a box
 RATES = (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0)
 
 
+_TOLD = {"appeared": "first-running-time", "gone": "last-running-time"}  # what an event is about
+
+
 class Template(NamedTuple):
     id: int
     label: str
@@ -36,10 +39,13 @@ class Template(NamedTuple):
 
 
 def in_short(frame: Frame) -> list[Any]:
-    """For the timeline: the time, and of each target template, score, state and number."""
-    stream_time = frame.results["stream-time"]
-    return [None if stream_time is None else stream_time / 1e9,
-            [[peak["template-id"], round(peak["score"], 4), peak["state"], peak["id"]] for peak in frame.results["peaks"]]]
+    """For the timeline: the time, of each target template, score, state and number, and what has become of labels, when."""
+    time, peaks = frame.results["stream-time"], frame.results["peaks"]
+    events = [[event["event"], event["label"], event["peak"]["template-id"],
+               (time - frame.results["running-time"] + event[_TOLD[event["event"]]]) / 1e9]
+              for event in frame.results.get("events", ()) if time is not None]
+    return [None if time is None else time / 1e9,
+            [[peak["template-id"], round(peak["score"], 4), peak["state"], peak["id"]] for peak in peaks], events]
 
 
 class Studio:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Templates, sliders and the export. Whatever comes from files or people becomes text, never HTML.
-import {colour} from "./drawing.js";
+// Templates, sliders, events and the export. Whatever comes from files or people becomes text, never HTML.
+import {clock, colour} from "./drawing.js";
 
 const get = (id) => document.getElementById(id);
 
@@ -74,6 +74,26 @@ export class Templates {
       news.push(`${item.label}: ${item.state.textContent}`);
     }
     return news;
+  }
+}
+
+export class Events {
+  constructor({onSeek}) {
+    this.onSeek = onSeek;
+  }
+
+  // The newest ones first.
+  show(events, canSeek) {
+    get("no-events").hidden = events.length > 0;
+    get("events").replaceChildren(...[...events].reverse().map(({event, label, template, when}) => {
+      const sign = element("span", {textContent: event === "appeared" ? "▸" : "◂"});
+      sign.setAttribute("aria-hidden", "true");
+      sign.style.setProperty("color", template ? colour(template) : "inherit");
+      const line = element("button", {type: "button", disabled: !canSeek}, element("span", {textContent: clock(when)}), sign,
+        element("b", {textContent: label}), element("span", {textContent: event}));
+      line.addEventListener("click", () => this.onSeek(when));
+      return element("li", {}, line);
+    }));
   }
 }
 

@@ -3,7 +3,7 @@
 import {Connection} from "./connection.js";
 import {clock} from "./drawing.js";
 import {listen} from "./keyboard.js";
-import {Export, Settings, Templates} from "./panels.js";
+import {Events, Export, Settings, Templates} from "./panels.js";
 import {Scores} from "./scores.js";
 import {Stage} from "./stage.js";
 import {Timeline} from "./timeline.js";
@@ -22,7 +22,8 @@ const stage = new Stage({onShown: shown, labelOf: (id) => templates.label(id),
     connection.send("template", {number, box, label: get("label").value});
     get("label").value = "";
   }});
-const timeline = new Timeline({onSeek: (time) => connection.send("seek", {time})});
+const events = new Events({onSeek: seek});
+const timeline = new Timeline({onSeek: seek, onEvents: (some) => events.show(some, state.duration !== null)});
 const templates = new Templates({onRemove: (id) => connection.send("remove", {id}), onChoose: (one) => scores.choose(one)});
 const settings = new Settings({onChange: (values) => {
   timeline.threshold = scores.threshold = values.threshold;
@@ -35,12 +36,12 @@ const scores = new Scores({ask: (id) => connection.send("scores", {id}),
 const exported = new Export();
 
 function take(next) {
+  state = next;
   if (next.source !== opened) {
     opened = next.source;
     timeline.reset(next.duration);
     times.length = delays.length = 0;
   }
-  state = next;
   timeline.templates = next.templates;
   timeline.threshold = scores.threshold = next.settings.threshold;
   templates.update(next.templates);
@@ -110,6 +111,10 @@ function play(playing, rate = 1) {
   Object.assign(state, {playing, rate});
   connection.send("play", {playing, rate});
 }
+function seek(time) {
+  connection.send("seek", {time: Math.min(state.duration, Math.max(0, time))});
+}
+
 const step = (frames) => connection.send("step", {frames});
 function shuttle(way) {
   const faster = state.playing && Math.sign(state.rate) === way ? Math.min(FASTEST, Math.abs(state.rate) * 2) : 1;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Scores over time, a line for each template, with what was lost or missing left out below it. Of a file the whole length is
+// Scores over time, a line for each template, with what was lost or missing left out below it, and events above it. Of a file the whole length is
 // shown, of a camera the last minute; the wheel zooms, a click goes there.
 import {clock, colour, prepared, style} from "./drawing.js";
 
 const PARTS = 4000; // of a file's length, each with its last score
+const MOST_EVENTS = 200;
 const LIVE = {span: 60, part: 1 / 30}; // s
 
 export class Timeline {
-  constructor({onSeek}) {
+  constructor({onSeek, onEvents}) {
+    this.onEvents = onEvents;
     this.canvas = document.getElementById("timeline");
     this.onSeek = onSeek;
     this.threshold = 0;
@@ -26,15 +28,21 @@ export class Timeline {
     this.duration = duration;
     this.part = duration ? duration / PARTS : LIVE.part;
     this.rows = new Map();
+    this.events = new Map(); // a video that plays again has them again
+    this.onEvents([]);
     this.view = [0, duration ?? LIVE.span];
     this.now = 0;
     this.canvas.setAttribute("aria-valuemax", (duration ?? 0).toFixed(2));
     this.draw();
   }
 
-  // Records are [time, [[template, score, state, track], ...]].
+  // Records are [time, [[template, score, state, track], ...], [[event, label, template, time], ...]].
   add(history) {
-    for (const [time, peaks] of history) {
+    for (const [time, peaks, events] of history) {
+      for (const [event, label, template, when] of events) {
+        this.events.set(`${event} ${label} ${when.toFixed(1)}`, {event, label, template, when});
+      }
+      if (events.length) this.tell();
       if (time === null) continue;
       const part = Math.floor(time / this.part);
       for (const row of this.rows.values()) row.delete(part);
@@ -53,6 +61,13 @@ export class Timeline {
     }
     this.canvas.setAttribute("aria-valuenow", this.now.toFixed(2));
     this.canvas.setAttribute("aria-valuetext", clock(this.now));
+  }
+
+  // The last ones, in the order of their times.
+  tell() {
+    const sorted = [...this.events].sort((a, b) => a[1].when - b[1].when).slice(-MOST_EVENTS);
+    this.events = new Map(sorted);
+    this.onEvents(sorted.map(([, event]) => event));
   }
 
   seek(event) {
@@ -83,6 +98,7 @@ export class Timeline {
     const y = (score) => bottom - Math.max(0, Math.min(1, score)) * (bottom - top);
     this.scale(context, width, height, x, y);
     this.templates.forEach(({id}, index) => this.row(context, id, x, y, bottom + 4 + index * 6, index < 4));
+    for (const {event, template, when} of this.events.values()) this.mark(context, x(when), event === "appeared", template);
     context.setLineDash([4, 4]);
     context.strokeStyle = style("quiet");
     context.beginPath();
@@ -92,6 +108,17 @@ export class Timeline {
     context.setLineDash([]);
     context.fillStyle = style("accent");
     context.fillRect(x(this.now) - 1, 0, 2, height - 18);
+  }
+
+  // A triangle that points on where something appears, and back where it is gone.
+  mark(context, x, appeared, template) {
+    const way = appeared ? 7 : -7;
+    context.fillStyle = colour(template || 1);
+    context.beginPath();
+    context.moveTo(x, 0);
+    context.lineTo(x + way, 4);
+    context.lineTo(x, 8);
+    context.fill();
   }
 
   scale(context, width, height, x, y) {
