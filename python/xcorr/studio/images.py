@@ -23,8 +23,8 @@ _HEAT = np.stack([np.interp(np.arange(256), [0, 35, 90, 170, 255], levels) for l
 
 
 def size_of(sample: Any) -> tuple[int, int]:
-    caps = sample.get_caps().get_structure(0)
-    return caps.get_int("width")[1], caps.get_int("height")[1]
+    info = GstVideo.VideoInfo.new_from_caps(sample.get_caps())
+    return info.width, info.height
 
 
 def size_of_file(path: str) -> tuple[int, int]:
@@ -53,7 +53,7 @@ def sample_of(pixels: np.ndarray) -> Any:
 
 def pixels_of(sample: Any) -> np.ndarray:
     """Gray as it is, anything else as RGB."""
-    gray = sample.get_caps().get_structure(0).get_string("format") == "GRAY8"
+    gray = GstVideo.VideoInfo.new_from_caps(sample.get_caps()).finfo.format == GstVideo.VideoFormat.GRAY8
     if not gray:
         sample = GstVideo.video_convert_sample(sample, Gst.Caps.from_string("video/x-raw,format=RGB"), LIMIT)
     (width, height), buffer = size_of(sample), sample.get_buffer()
