@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "match/group.hpp"
 
+#include <string_view>
+
 #include "stages/match/score.hpp"
 
 namespace xcorr {
@@ -8,6 +10,9 @@ namespace {
 
 /// Memory for surfaces in flight: enough to fill a GPU, small enough for one with little memory.
 constexpr std::size_t surface_budget = std::size_t{128} << 20;
+
+/// Products of a launch on a GPU: what it has begun cannot be stopped.
+constexpr double most_products = 1e14, most_products_of_others = 5e12;
 
 /// The most templates per launch: a grid has at most 65,535 blocks in z.
 constexpr int max_launched = 65535;
@@ -67,7 +72,14 @@ Status TemplateGroup::choose(const std::string& kernel) {
     p.batch = 2;
     each = kernel_.search->workspace_bytes(p, device_) - one;
   }
-  const std::size_t fit = surface_budget / std::max<std::size_t>(each, 1);
+  std::size_t fit = surface_budget / std::max<std::size_t>(each, 1);
+  if (device_.backend == Backend::cuda) {
+    const double products = static_cast<double>(p.correlate.shifts.size().area()) *
+                            static_cast<double>(p.correlate.right.area());
+    const bool bytes = p.correlate.type == ElementType::u8;
+    fit = std::min(fit, static_cast<std::size_t>(std::max(
+                            (bytes ? most_products : most_products_of_others) / products, 1.0)));
+  }
   p.batch =
       static_cast<int>(std::clamp<std::size_t>(fit, 1, std::min(p.correlate.rights, max_launched)));
 
@@ -112,6 +124,13 @@ Status TemplateGroup::allocate() {
   if (!subpixel_refine_state.ok()) return subpixel_refine_state.status();
   subpixel_refine_state_ = std::move(subpixel_refine_state.value());
   return {};
+}
+
+double TemplateGroup::seconds() const {
+  const Problem& p = problem_.correlate;
+  const bool transforms = std::string_view(kernel()).starts_with("fft");
+  return seconds_of({p.type, p.left, p.right, p.rights, problem_.masking},
+                    transforms ? Products::by_transform : Products::by_definition, device_);
 }
 
 bool TemplateGroup::can_search_coarsely(int first) const {

@@ -29,6 +29,14 @@ std::string type_of(const nb::dlpack::dtype& type) {
   return kind + std::to_string(type.bits / 8);
 }
 
+// As Python has it.
+std::string text_of(const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (const std::int64_t extent : shape)
+    text += (text.empty() ? "" : ", ") + std::to_string(extent);
+  return "(" + text + (shape.size() == 1 ? ",)" : ")");
+}
+
 }  // namespace
 
 ElementType element_type(const std::string& type, const std::string& name) {
@@ -43,11 +51,14 @@ const char* numpy_type(ElementType type) { return numpy_types[static_cast<std::u
 
 void Image::set_shape(const std::vector<std::int64_t>& shape, const std::string& name,
                       const std::string& colours) {
-  const auto refuse = [&](const char* what) { throw nb::value_error((name + what).c_str()); };
+  const auto refuse = [&](const std::string& what) {
+    throw nb::value_error((name + what).c_str());
+  };
   const bool coloured = shape.size() == 3 && !colours.empty();
   if (shape.size() != 2 && !coloured)
-    refuse(colours.empty() ? " must have two dimensions: height and width"
-                           : " must have two dimensions, or three with channels last");
+    refuse((colours.empty() ? " must have two dimensions: height and width"
+                            : " must have two dimensions, or three with channels last") +
+           ("; it has the shape " + text_of(shape)));
   for (const std::int64_t extent : shape)
     if (extent > std::numeric_limits<int>::max()) refuse(" is too large");
   view_.size = {static_cast<int>(shape[1]), static_cast<int>(shape[0])};

@@ -154,13 +154,13 @@ def _real(a: np.ndarray, b: np.ndarray, shifts: Shifts, how: str) -> np.ndarray:
     return _integers(a, b, shifts, how)
 
 
-def products(a: np.ndarray, b: np.ndarray, shifts: Shifts | None = None, how: str = "auto") -> np.ndarray:
+def products(a: Any, b: Any, shifts: Shifts | None = None, how: str = "auto") -> np.ndarray:
     """Sums of ``a * conj(b)`` at each of the shifts, or at those at which `b` lies wholly inside."""
     if shifts is None:
         shifts = (0, 0, a.shape[1] - b.shape[1] + 1, a.shape[0] - b.shape[0] + 1)
     if a.dtype.kind != "c" and b.dtype.kind != "c":
         return _real(a, b, shifts, how)
-    sums = np.empty((shifts[3], shifts[2]), np.result_type(a, b))
+    sums: Any = np.empty((shifts[3], shifts[2]), np.result_type(a, b))
     sums.real = _real(a.real, b.real, shifts, how)
     sums.imag = 0
     if b.dtype.kind == "c":
@@ -177,7 +177,7 @@ def products(a: np.ndarray, b: np.ndarray, shifts: Shifts | None = None, how: st
 
 def _numbers(array: Any, name: str) -> np.ndarray:
     """As an array of NumPy's that the functions above know."""
-    array = host_array(array)
+    array = host_array(array, name)
     if array.dtype.kind not in "biufc" or array.dtype.itemsize > (16 if array.dtype.kind == "c" else 8):
         raise TypeError(f"{name} has elements of type {array.dtype}; integers, bool, float32, float64, complex64 and "
                         "complex128 are taken, so convert it first")

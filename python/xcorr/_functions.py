@@ -16,7 +16,7 @@ from ._typing import overload
 
 def _numbers(array: Any, name: str) -> np.ndarray:
     """In host memory, of real numbers; truth values as bytes, float16 as float32."""
-    array = host_array(array)
+    array = host_array(array, name)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise TypeError(f"{name} has elements of type {array.dtype}; integers, bool, float32 and float64 are taken, so "
                         "convert it first")

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "cpu/correlate/fft.hpp"
 #include "cpu/correlate/u16_split.hpp"
 #include "device/runtime.hpp"
 
@@ -328,6 +329,10 @@ constexpr Variant<stage::Correlate> variants[] = {
       .workspace = workspace<double>,
       .plan = plan<double>}},
 };
+
+const Variant<stage::Correlate>& of_bytes() { return not_u16; }
+
+double error_bound_of_ones(const Problem& p) { return error_bound(choose_tiling(p), p) / 255; }
 
 }  // namespace fft
 

@@ -126,7 +126,7 @@ Status launch(const stage::Normalise::Problem& problem, const Device&,
   const std::size_t square = size_of(window_square_type(problem.correlate));
   const double product_error = buffers.product_error ? *buffers.product_error : 0.0;
   const std::int64_t rows = std::int64_t{shifts.height} * buffers.right_count;
-  tbb::parallel_for(std::int64_t{0}, rows, [&](std::int64_t row) {
+  parallel_for(std::int64_t{0}, rows, [&](std::int64_t row) {
     const std::int64_t r = row / shifts.height, y = row % shifts.height, place = y * shifts.width;
     HWY_DYNAMIC_DISPATCH(run)
     ({&problem, shifts.width,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import pathlib
 from typing import Any, Iterator
@@ -10,9 +11,11 @@ from typing import Any, Iterator
 import numpy as np
 
 from .._matcher import Matcher
-from ..field.command import Progress
 from ..field.images import SUFFIXES, Series, Unreadable, in_folder, library, named, of_files, of_video, read_image, say
 from .options import Output, add_output, add_search, settings
+from .progress import beside_the_bar, progress
+
+_COLUMNS = {"image": "<24", "template": "<16", **dict.fromkeys(("x", "y", "width", "height", "score", "angle", "scale"), ">8")}
 
 _EPILOG = """
 Examples:
@@ -32,9 +35,9 @@ def add_to(commands: Any) -> None:
     parser.add_argument("inputs", nargs="+", metavar="INPUT", help="an image, a folder of images, a video, or the number "
                         "of a camera")
     add_search(parser)
-    add_output(parser)
-    parser.add_argument("--save", metavar="FILE", help="the image with boxes; of several images, a folder for them")
-    parser.add_argument("--show", action="store_true", help="show the image with boxes")
+    group = add_output(parser)
+    group.add_argument("--save", metavar="FILE", help="the image with boxes; of several images, a folder for them")
+    group.add_argument("--show", action="store_true", help="show the image with boxes")
     parser.set_defaults(run=run)
 
 
@@ -117,7 +120,7 @@ class _Images:
 
     def fail(self, what: object) -> None:
         self.broken += 1
-        say(what, "xcorr")
+        say(what)
 
     def __iter__(self) -> Iterator[tuple[str, np.ndarray]]:
         for series in self._series:
@@ -141,21 +144,20 @@ def run(options: argparse.Namespace) -> int:
     matcher = Matcher(templates, masks if any(mask is not None for mask in masks) else None, device=options.device,
                       settings=settings(options))
     images = _Images(options.inputs)
-    progress = Progress(images.count, options.quiet or images.count == 1)
-    with Output(options) as results:
-        for number, (name, image) in enumerate(images):
+    with Output(options, _COLUMNS) as results:
+        for name, image in progress(images, images.count, options.quiet):
             try:
                 matches = [described(peak, labels) for peak in matcher.match(image)]
             except (ValueError, TypeError) as error:
                 images.fail(f"{name}: {error}")
                 continue
-            results.write(name, matches)
+            with beside_the_bar():
+                results.write(json.dumps({"image": name, "matches": matches}),
+                              [(name, *(match[column] for column in list(_COLUMNS)[1:])) for match in matches])
             if options.save or options.show:
                 drawn = with_boxes(image, matches)
                 if options.save:
                     _save(pathlib.Path(options.save), images.count != 1, name, drawn)
                 if options.show:
                     drawn.show(title=name)
-            progress.show(number + 1)
-        progress.end()
     return 2 if images.broken else 0 if results.count else 1

@@ -11,6 +11,8 @@ from typing import Any, Callable, Iterator
 
 import numpy as np
 
+from ..command.progress import beside_the_bar
+
 SUFFIXES = {".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"}
 
 #: Twice 16384x16384. A damaged header may say anything, and memory would be taken for it.
@@ -21,8 +23,9 @@ class Unreadable(Exception):
     """An image, or something else that is named, cannot be read or written."""
 
 
-def say(what: object, program: str = "xcorr-field") -> None:
-    print(f"{program}: {what}", file=sys.stderr)
+def say(what: object) -> None:
+    with beside_the_bar():
+        print(f"xcorr: {what}", file=sys.stderr)
 
 
 def named(what: object, error: Exception) -> str:
