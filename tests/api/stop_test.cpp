@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Work that would take minutes ends soon after another thread asks for it, whatever is computed.
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <ostream>

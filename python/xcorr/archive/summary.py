@@ -30,7 +30,7 @@ def joined(places):
     for frame, at, peak in places:
         if first is not None and frame <= last + 1:
             last = frame
-            best = max(best, peak, key=lambda one: one["confidence"])
+            best = max(best, peak, key=lambda one: (one["confidence"] or 0, one["similarity"] or 0))
             continue
         if first is not None:
             yield first, last, time, best
