@@ -153,7 +153,8 @@ TEST(StopScopeTest, ARequestThatStandsStopsWhatComes) {
   const auto frame = random_image<std::uint8_t>({60, 40}, 1);
   const auto templ = crop(frame, {13, 17, 16, 12});
   const MatrixView view = templ.view();
-  auto matcher = Matcher::create(cpu()).value();
+  auto made = Matcher::create(cpu());
+  Matcher& matcher = made.value();
   ASSERT_TRUE(matcher.set_templates({&view, 1}).ok());
   {
     const StopScope scope(&stop);
