@@ -180,7 +180,9 @@ TEST(StopScopeTest, StoppedScoresLeaveTheFrame) {
   const auto frame = random_image<std::uint8_t>({60, 40}, 1);
   const auto templ = crop(frame, {13, 17, 16, 12});
   const MatrixView view = templ.view();
-  auto matcher = Matcher::create(cpu()).value();
+  auto made = Matcher::create(cpu());
+  ASSERT_TRUE(made.ok());
+  Matcher& matcher = made.value();
   ASSERT_TRUE(matcher.set_templates({&view, 1}).ok());
   ASSERT_TRUE(matcher.prepare(ElementType::u8, frame.size, {}).ok());
   Stop stop;
@@ -193,7 +195,9 @@ TEST(StopScopeTest, StoppedScoresLeaveTheFrame) {
       EXPECT_EQ(matcher.respond(frame.view(), 0, response).code(), Code::stopped);
       stop.withdraw();
     }
-    if (again) EXPECT_TRUE(matcher.respond(frame.view(), 0, response).ok());
+    if (again) {
+      EXPECT_TRUE(matcher.respond(frame.view(), 0, response).ok());
+    }
     std::vector<Peak> peaks;
     ASSERT_TRUE(matcher.collect(peaks).ok());
     EXPECT_EQ(peaks.size(), 1U);
