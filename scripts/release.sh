@@ -9,6 +9,7 @@
 # and SHA256SUMS. Packages and wheels are made of the archive, not of the checkout. Each try has a fresh Debian 12 below
 # build-release, by debootstrap and chroot, for which one must be root; its Debian is fetched once.
 set -euo pipefail
+shopt -s inherit_errexit
 
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 

