@@ -21,7 +21,9 @@
  *   camera (string; the property `camera-id`, where it is set),
  *   utc (string, RFC 3339, ns; when the frame was taken, if the source says so by a
  *   GstReferenceTimestampMeta in Unix or NTP time),
- *   peaks (GstValueArray of GstStructure "peak"; best first within a template, templates in order)
+ *   peaks (GstValueArray of GstStructure "peak"; best first within a template, templates in order),
+ *   events (GstValueArray of GstStructure "event"; with the property `events`: labels that have
+ *   appeared or are gone; docs/meta.md has their fields)
  */
 #ifndef GST_CUDA_XCORR_META_H
 #define GST_CUDA_XCORR_META_H

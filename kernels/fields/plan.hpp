@@ -48,7 +48,8 @@ class FieldPlan {
   Status enqueue_pair(int pass, const FieldImage& reference, const FieldImage& frame,
                       FieldPairNumber number, Stream stream);
 
-  bool fits() const { return fits_; }  ///< by least squares
+  bool fits() const { return fits_; }          ///< by least squares
+  double seconds() const { return seconds_; }  ///< an estimate of how long a field takes
   int passes() const { return static_cast<int>(passes_.size()); }
   const FieldGrid& grid() const { return passes_.back().grid; }
   /// In host memory, once the stream has done what is enqueued.
@@ -75,6 +76,7 @@ class FieldPlan {
   std::int64_t pixel_bytes() const { return static_cast<std::int64_t>(size_of(settings_.type)); }
   Status allocate();
   Status choose_stages();
+  double estimate() const;
   Status add_pass(int window, const std::vector<InterrogationWindow>& windows,
                   const FieldGrid& grid, Stream stream);
   template <class Record>
@@ -116,6 +118,7 @@ class FieldPlan {
   bool fits_ = false;
   bool deforms_ = false, deforms_both_ = false;  ///< in passes after the first
   std::vector<Pass> passes_;
+  double seconds_ = 0;
   const Variant<stage::Validate>* validate_ = nullptr;
   const Variant<stage::SmoothField>* smooth_ = nullptr;
   float weight_ = 0;  ///< of neighbours where the field is smoothed; 0: it is not

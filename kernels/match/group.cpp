@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "match/group.hpp"
 
+#include <string_view>
+
 #include "stages/match/score.hpp"
 
 namespace xcorr {
@@ -8,6 +10,9 @@ namespace {
 
 /// Memory for surfaces in flight: enough to fill a GPU, small enough for one with little memory.
 constexpr std::size_t surface_budget = std::size_t{128} << 20;
+
+/// Products of a launch on a GPU: what it has begun cannot be stopped.
+constexpr double most_products = 1e14, most_products_of_others = 5e12;
 
 /// The most templates per launch: a grid has at most 65,535 blocks in z.
 constexpr int max_launched = 65535;
@@ -67,7 +72,14 @@ Status TemplateGroup::choose(const std::string& kernel) {
     p.batch = 2;
     each = kernel_.search->workspace_bytes(p, device_) - one;
   }
-  const std::size_t fit = surface_budget / std::max<std::size_t>(each, 1);
+  std::size_t fit = surface_budget / std::max<std::size_t>(each, 1);
+  if (device_.backend == Backend::cuda) {
+    const double products = static_cast<double>(p.correlate.shifts.size().area()) *
+                            static_cast<double>(p.correlate.right.area());
+    const bool bytes = p.correlate.type == ElementType::u8;
+    fit = std::min(fit, static_cast<std::size_t>(std::max(
+                            (bytes ? most_products : most_products_of_others) / products, 1.0)));
+  }
   p.batch =
       static_cast<int>(std::clamp<std::size_t>(fit, 1, std::min(p.correlate.rights, max_launched)));
 
@@ -77,6 +89,8 @@ Status TemplateGroup::choose(const std::string& kernel) {
   if (Status s = choose_into(subpixel_refine_, p.subpixel_refining(), device_); !s.ok()) return s;
   if (kernel_.search) return {};
   if (Status s = choose_into(normalise_, p.normalisation(), device_); !s.ok()) return s;
+  const auto scores = select_variant<stage::WindowScores>(p.normalisation(), device_);
+  window_scores_ = scores.ok() ? scores.value() : nullptr;
   if (p.contrast)
     if (Status s = choose_into(contrast_filter_, p.contrast_filtering(), device_); !s.ok())
       return s;
@@ -110,6 +124,13 @@ Status TemplateGroup::allocate() {
   if (!subpixel_refine_state.ok()) return subpixel_refine_state.status();
   subpixel_refine_state_ = std::move(subpixel_refine_state.value());
   return {};
+}
+
+double TemplateGroup::seconds() const {
+  const Problem& p = problem_.correlate;
+  const bool transforms = std::string_view(kernel()).starts_with("fft");
+  return seconds_of({p.type, p.left, p.right, p.rights, problem_.masking},
+                    transforms ? Products::by_transform : Products::by_definition, device_);
 }
 
 bool TemplateGroup::can_search_coarsely(int first) const {
@@ -150,6 +171,8 @@ void TemplateGroup::add_needs(MatchScratchSizes& sizes) const {
   grow(sizes.scores, p.batch * shifts * sizeof(float));
   grow(sizes.workspace, kernel_.correlate->workspace_bytes(p.correlation(), device_));
   grow(sizes.workspace, normalise_->workspace_bytes(p.normalisation(), device_));
+  if (window_scores_)
+    grow(sizes.workspace, window_scores_->workspace_bytes(p.normalisation(), device_));
   grow(sizes.workspace, peaks_->workspace_bytes(p, device_));
   if (coarse_search_)
     grow(sizes.workspace,
@@ -281,8 +304,22 @@ Status TemplateGroup::run(const MatchFrame& frame, const MatchScratch& scratch,
 Status TemplateGroup::score(const MatchFrame& frame, const MatchScratch& scratch, float* scores,
                             SideStream& side, Stream stream) {
   adopt(frame);
-  return score_batches(frame, scratch, scores, side, stream,
-                       [](const LaunchOfRights&) { return Status(); });
+  if (!window_scores_)
+    return score_batches(frame, scratch, scores, side, stream,
+                         [](const LaunchOfRights&) { return Status(); });
+  const LaunchOfRights launch{{scratch.workspace.data(), stream}};
+  stage::Correlate::Buffers correlate{launch, frame.data, operands(), scratch.products.data()};
+  return for_batches(correlate, [&]() -> Status {
+    if (Status s =
+            kernel_.correlate->launch(problem_.correlation(), device_, correlate, state_.get());
+        !s.ok())
+      return s;
+    return window_scores_->launch(
+        problem_.normalisation(), device_,
+        {correlate, frame.data, scratch.products.data(), template_sums_.as<TemplateSums>(),
+         state_ ? state_->product_error() : nullptr, scores},
+        nullptr);
+  });
 }
 
 bool TemplateGroup::kernel_refines() const {

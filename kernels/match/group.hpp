@@ -13,6 +13,7 @@
 
 #include "device/runtime.hpp"
 #include "match/bank.hpp"
+#include "match/cost.hpp"
 #include "match/prefilter.hpp"
 #include "select/select.hpp"
 #include "stages/poses/fused_coarse_search.hpp"
@@ -74,6 +75,8 @@ class TemplateGroup {
   /// Its kernel's name.
   const char* kernel() const { return cells_ ? cells_->name : kernel_->name; }
   const std::vector<Member>& members() const { return members_; }
+  /// An estimate of how long a frame takes.
+  double seconds() const;
   /// Whether it can be searched coarsely instead of searched for peaks. `first`: the place of its
   /// first template among all.
   bool can_search_coarsely(int first) const;
@@ -166,6 +169,7 @@ class TemplateGroup {
   const Variant<stage::SubpixelRefine>* subpixel_refine_ = nullptr;
   /// Used after a correlate kernel.
   const Variant<stage::Normalise>* normalise_ = nullptr;
+  const Variant<stage::WindowScores>* window_scores_ = nullptr;  ///< null: by the two stages
   const Variant<stage::Peaks>* peaks_ = nullptr;
   const Variant<stage::ContrastFilter>* contrast_filter_ =
       nullptr;  ///< null where no contrast is asked for

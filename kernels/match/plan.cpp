@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <tuple>
 
 namespace xcorr {
@@ -52,7 +53,7 @@ MatchProblem problem_of_group(ElementType type, Size region, const GroupKey& gro
   p.contrast = {settings.polarity, settings.min_contrast};
   p.max_peaks = settings.max_peaks;
   p.approximate = settings.approximate && !settings.poses.any();
-  p.masking.counted = std::count(group.mask.begin(), group.mask.end(), 1);
+  p.masking = masking_of(group.mask, size);
   const Size distance = peak_distance(settings.min_peak_distance, size, region);
   p.distance_x = distance.width;
   p.distance_y = distance.height;
@@ -92,6 +93,10 @@ Result<MatchPlan> MatchPlan::make(const Device& device, const std::vector<BankTe
         !s.ok())
       return s;
   }
+  if (Status s = check_work(plan.seconds_, settings.budget,
+                            "the search for " + std::to_string(plan.matched_) + " templates");
+      !s.ok())
+    return s;
   if (is_coarse)
     if (Status s = plan.prepare_coarse_search(stream); !s.ok()) return s;
   auto reader = FrameReader::make(
@@ -131,6 +136,7 @@ Status MatchPlan::add_group(const std::vector<BankTemplate>& bank,
   auto group =
       TemplateGroup::make(device_, bank, members, problem, kernel, settings_.prefilter_sigma);
   if (!group.ok()) return group.status();
+  seconds_ += group.value().seconds();
   groups_.push_back(std::move(group.value()));
   firsts_.push_back(matched_);
   matched_ += members.size();
@@ -218,7 +224,8 @@ bool MatchPlan::adopt(const MatchSettings& settings) {
   if (settings.max_peaks != settings_.max_peaks || settings.kernel != settings_.kernel ||
       settings.min_peak_distance != settings_.min_peak_distance ||
       settings.approximate != settings_.approximate ||
-      settings.prefilter_sigma != settings_.prefilter_sigma || settings.poses != settings_.poses)
+      settings.prefilter_sigma != settings_.prefilter_sigma || settings.poses != settings_.poses ||
+      settings.budget != settings_.budget)
     return false;
   const Rect region = searched_region(frame_, settings.search_region);
   if (region.size() != region_.size()) return false;

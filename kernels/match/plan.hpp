@@ -85,6 +85,9 @@ class MatchPlan {
   std::vector<Slot> slots() const;
   TemplateResults results() const;
 
+  /// An estimate of how long a frame takes.
+  double seconds() const { return seconds_; }
+
   /// Call after waiting for the stream.
   void collect(std::vector<Peak>& peaks) const;
 
@@ -140,6 +143,7 @@ class MatchPlan {
   std::vector<TemplateGroup> groups_;
   std::vector<std::size_t> firsts_;  ///< of each group, its first template in the results
   std::size_t matched_ = 0;          ///< templates in all groups
+  double seconds_ = 0;
 
   /// Groups of a lane run one after the other, lanes side by side: the kernels of small groups
   /// leave most of a GPU idle.

@@ -7,6 +7,7 @@
 #include "stages/match/peaks.hpp"
 #include "stages/match/subpixel_refine.hpp"
 #include "stages/match/templates.hpp"
+#include "stages/match/window_scores.hpp"
 #include "stages/match/window_sums.hpp"
 #include "stages/poses/coarse_search.hpp"
 

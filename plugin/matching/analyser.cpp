@@ -7,6 +7,7 @@
 
 #include "matching/current_context.h"
 #include "matching/frame.h"
+#include "matching/long_work.h"
 #include "matching/task_warnings.h"
 
 namespace cudaxcorr {
@@ -64,6 +65,7 @@ xcorr::Status Analyser::configure(const Task& asked) try {
   for (std::string& text :
        warnings_of(asked, task, parts_->templates, format_, devices_.all.size()))
     warn(std::move(text));
+  warn_of_work(parts_->search.cost().seconds, "search");
   return {};
 } catch (const std::exception& thrown) {
   ready_ = loaded_ = false;
@@ -108,10 +110,13 @@ xcorr::Status Analyser::load(const Task& task) {
 
 xcorr::Status Analyser::prepare(const Task& task) {
   const xcorr::Size frame{format_.width, format_.height};
-  const xcorr::MatchSettings match = task.search.tracking.enabled
-                                         ? xcorr::search_for_tracks(task.search.match)
-                                         : task.search.match;
-  if (auto status = parts_->search.prepare(luma_type(format_), frame, match); !status.ok())
+  xcorr::MatchSettings match = task.search.tracking.enabled
+                                   ? xcorr::search_for_tracks(task.search.match)
+                                   : task.search.match;
+  match.budget.max_memory /= parts_->search.depth();
+  if (auto status =
+          parts_->search.prepare(luma_type(format_), frame, match, task.search.tracking.enabled);
+      !status.ok())
     return status;
   return parts_->tracks.configure(frame, match, task.search);
 }
@@ -120,6 +125,11 @@ void Analyser::warn(std::string text) {
   if (std::find(told_.begin(), told_.end(), text) != told_.end()) return;
   told_.push_back(text);
   warnings_.push_back(std::move(text));
+}
+
+void Analyser::warn_of_work(double seconds, const char* what) {
+  if (auto text = text_of_work(seconds, task_->search.match.budget, what); !text.empty())
+    warn(std::move(text));
 }
 
 std::string Analyser::take_tuning() {
@@ -141,7 +151,10 @@ xcorr::Status Analyser::finish(std::vector<xcorr::Target>& targets) {
   targets.clear();
   const CurrentContext current(device(), context_);
   if (!current.status().ok()) return current.status();
-  if (follows()) return parts_->tracks.finish(parts_->search, targets, kernel_);
+  if (follows()) {
+    warn_of_work(parts_->tracks.seconds(), "filters of targets");
+    return parts_->tracks.finish(parts_->search, targets, kernel_);
+  }
   std::vector<xcorr::Peak> peaks;
   if (auto status = parts_->search.finish(peaks); !status.ok()) return status;
   for (const xcorr::Peak& peak : peaks)

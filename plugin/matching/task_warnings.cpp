@@ -63,9 +63,17 @@ std::vector<std::string> warnings_of(const Task& asked, const Task& done,
     warnings.push_back(
         "'devices': templates that change, by 'template-update', are all searched by the first of "
         "them; with template-update=0 from the start on they are shared out");
-  for (std::size_t i = 0; i < images.size(); ++i)
-    add_those_of(images[i], (*done.template_set)[i].name(), done.search.match,
-                 {format.width, format.height}, warnings);
+  bool has_thresholds = false;
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const LoadedImage& image = (*done.template_set)[i];
+    xcorr::MatchSettings match = done.search.match;
+    if (!image.rules.region.empty()) match.search_region = image.rules.region;
+    has_thresholds |= image.rules.threshold.has_value();
+    add_those_of(images[i], image.name(), match, {format.width, format.height}, warnings);
+  }
+  if (has_thresholds && done.search.tracking.enabled)
+    warnings.push_back(
+        "With 'track' the thresholds of single templates have no effect, 'threshold' has");
   add_those_of_videos(*done.template_set, warnings);
   if (asked.search.tracking.by_filter() && luma_type(format) != xcorr::ElementType::u8)
     warnings.push_back(std::string("Filters need frames of 8 bits, not ") +

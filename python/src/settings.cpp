@@ -85,6 +85,12 @@ void bind_settings(nb::module_& module) {
           })
       .def_rw("prefilter_sigma", &MatchSettings::prefilter_sigma)
       .def_rw("kernel", &MatchSettings::kernel)
+      .def_prop_rw(
+          "max_work", [](const MatchSettings& s) { return s.budget.max_work; },
+          [](MatchSettings& s, double seconds) { s.budget.max_work = seconds; })
+      .def_prop_rw(
+          "max_memory", [](const MatchSettings& s) { return s.budget.max_memory; },
+          [](MatchSettings& s, std::size_t bytes) { s.budget.max_memory = bytes; })
       .def_rw("poses", &MatchSettings::poses);
   nb::list names;
   for (const MethodInfo& method : methods()) names.append(method.name);

@@ -16,7 +16,7 @@ import pytest
 import xcorr
 from conftest import noise
 from xcorr.command import track
-from xcorr.command.doctor import answer
+from xcorr.command.launch import has_element
 from xcorr.command.main import main
 
 Image = pytest.importorskip("PIL.Image")
@@ -215,7 +215,7 @@ def test_tracks(tmp_path, capsys):
 
 
 def needs_the_element():
-    if not answer("gst-inspect-1.0", "cudaxcorr"):
+    if not shutil.which("gst-inspect-1.0") or not has_element("cudaxcorr"):
         pytest.skip("no GStreamer, or not its element cudaxcorr")
     return pytest.importorskip("videos")
 

@@ -27,9 +27,27 @@ class PipelineError(RuntimeError):
     """What GStreamer says, with the element that says it."""
 
 
+# What a file's content may make decoders of; those of playlists, manifests, sessions and editing projects, which fetch
+# what the file names, have other words in their class.
+LOCAL = frozenset(("Codec", "Demuxer", "Parser", "Decoder", "Image", "Video", "Audio", "Subtitle", "Converter", "Bin",
+                   "Metadata", "Hardware", "Filter", ""))
+TRY, SKIP = 0, 2  # of decodebin's GstAutoplugSelectResult
+
+
 def quoted(value: object) -> str:
     """A value as launch lines have it."""
-    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    text = str(value)
+    if text.startswith('"'):  # else GStreamer would take quotes at both ends for its own, and leave them out
+        text = '"' + "".join(wrapped(byte) for byte in text.encode()) + '"'
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def wrapped(byte: int) -> str:
+    """As gst_value_serialize() writes it in a string."""
+    character = chr(byte)
+    if byte > 126 or byte < 32:
+        return f"\\{byte:03o}"
+    return character if character.isalnum() or character in "_-+/:." else "\\" + character
 
 
 def matcher(templates: Sequence[str | pathlib.Path], settings: Mapping[str, object], **more: object) -> str:
@@ -60,10 +78,10 @@ def digest(templates: Sequence[str], settings: Mapping[str, object]) -> str:
 
 @contextlib.contextmanager
 def running(launch_line: str, warnings: list[str] | None = None,
-            prepare: Callable[[Any], object] | None = None) -> Iterator[Any]:
+            prepare: Callable[[Any], object] | None = None, local: bool = False) -> Iterator[Any]:
     """A pipeline, paused, that ends with the block. What it warns of is appended to a list of the caller's.
 
-    `prepare` is called with it before anything flows.
+    `prepare` is called with it before anything flows. If `local`, nothing that a file contains opens a connection.
     """
     try:
         pipeline = Gst.parse_launch(launch_line)
@@ -76,11 +94,32 @@ def running(launch_line: str, warnings: list[str] | None = None,
             message.parse_warning()[0].message))
     if prepare:
         prepare(pipeline)
+    refused = keep_local(pipeline) if local else ()
     try:
         change(pipeline, Gst.State.PAUSED)
         yield pipeline
+    except PipelineError as error:
+        if refused:
+            raise PipelineError(f"it is for {', '.join(sorted(refused))}, and would open what it names: a file must "
+                                "not") from error
+        raise
     finally:
         pipeline.set_state(Gst.State.NULL)
+
+
+def keep_local(pipeline: Any) -> set[str]:
+    """Lets its decoders use plugins that are LOCAL. Returns a set for the names of those that they would else have used."""
+    refused: set[str] = set()
+
+    def choose(_element: Any, _pad: Any, _caps: Any, factory: Any) -> int:
+        if LOCAL.issuperset(factory.get_metadata(Gst.ELEMENT_METADATA_KLASS).split("/")):
+            return TRY
+        refused.add(factory.get_name())
+        return SKIP
+    for element in pipeline.children:
+        if gi.repository.GObject.signal_lookup("autoplug-select", element):
+            element.connect("autoplug-select", choose)
+    return refused
 
 
 def change(pipeline: Any, state: Any) -> None:

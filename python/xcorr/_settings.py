@@ -121,6 +121,10 @@ class Settings:
         ``"auto"``, ``"tune"`` (measure what is fastest here) or the name of a kernel.
     poses : Poses, optional
         The angles and sizes that are searched; None: upright templates of their own size.
+    max_work : float
+        Seconds that a frame may take, by an estimate; a task that takes longer is refused with a ValueError. 0: any.
+    max_memory : int
+        Bytes for all that is made of templates; the same. 0: any.
     """
 
     method: Method = "ccoeff-normed"
@@ -135,6 +139,8 @@ class Settings:
     prefilter_sigma: float = 0.0
     kernel: str = "auto"
     poses: Poses | None = None
+    max_work: float = 0.0
+    max_memory: int = 2_000_000_000
 
     def __post_init__(self) -> None:
         check_settings(dataclasses.replace(self, kernel="auto") if self.kernel != "auto" else self, open_device("cpu"))
@@ -155,6 +161,8 @@ class SettingsChanges(TypedDict, total=False):
     prefilter_sigma: float
     kernel: str
     poses: Poses | None
+    max_work: float
+    max_memory: int
 
 
 def changed(kind: type[_S], settings: _S | None, changes: Mapping[str, Any], others: Iterable[str]) -> _S:
@@ -215,7 +223,7 @@ def library_settings(settings: Settings) -> _xcorr.MatchSettings:
     made.subpixel = _subpixel_number(settings.subpixel)
     made.polarity = _place_in(("same", "inverted", "either"), "polarity", settings.polarity)
     for name in ("threshold", "subpixel_threshold", "min_contrast", "max_peaks", "min_peak_distance", "prefilter_sigma",
-                 "kernel"):
+                 "kernel", "max_work", "max_memory"):
         _assign(made, name, getattr(settings, name))
     return made
 

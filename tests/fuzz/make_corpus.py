@@ -160,6 +160,7 @@ PROPERTIES = {
     'redetect-interval': ('1', '2147483647'), 'min-frames-for-lost': ('1',), 'template-update': ('0.5', 'nan'),
     'template-update-score': ('-1', 'inf'), 'interval': ('2', '4294967295'), 'async-depth': ('1', '4', '32'),
     'max-lateness': ('-1', '0', '9223372036854775807'), 'response-template': ('4294967295',),
+    'templates-dir': ('', '/', 'none'), 'events': ('true',), 'appear-frames': ('1', '2147483647'),
     'post-messages': ('false',), 'attach-roi-meta': ('false',), 'enable-capture': ('true',),
     'kernel': KERNELS + ('', 'none'), 'backend': ('cpu', 'auto', 'cuda'), 'cuda-device-id': ('-1', '2147483647'),
     'devices': ('0,1', '', '7', '0,0', ',', '-1', '0,99999999999'),
@@ -176,6 +177,16 @@ def properties():
         some = random.Random(i).sample(lines, 8)
         files[f'some{i}'] = '\n'.join([*some[:4], 'frame', *some[4:], 'frame', 'restart', 'frame']) + '\n'
     return {name: text.encode('latin-1') for name, text in files.items()}
+
+
+def template_rules():
+    """Files of templates.yaml."""
+    return {'whole': b'logo: {region: [1600, 40, 280, 120], threshold: 0.9}\nerror-en:\n  label: error\n  # none\n',
+            'json': b'{"a": {"label": "<b>", "threshold": -1}, "b": {}}',
+            'anchors': b'a: &x {threshold: 1e-1}\nb: *x\n? c\n: {label: !!str 5}\n',
+            'two': b'---\na: {label: "\\u00e4\\0"}\n---\na: |\n  text\n...\n',
+            'utf-16': '\ufeffa: {label: é}'.encode('utf-16-le'),
+            'deep': b'a: ' + b'[' * 60 + b']' * 60}
 
 
 def places():
@@ -218,6 +229,7 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     write(folder / 'image', images())
     write(folder / 'places', places())
+    write(folder / 'template_rules', template_rules())
     write(folder / 'property', properties())
     write(folder / 'tune_cache', tuned())
     for target, count, size in (('frame', 60, 300), ('json_text', 40, 300), ('matcher', 40, 60), ('overlay', 40, 400),

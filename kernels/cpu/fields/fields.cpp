@@ -11,7 +11,7 @@ namespace {
 
 Status validate(const stage::Validate::Problem& p, const Device&, const stage::Validate::Buffers& b,
                 PlanState*) {
-  tbb::parallel_for(0, p.grid.height, [&](int y) {
+  parallel_for(0, p.grid.height, [&](int y) {
     for (int x = 0; x < p.grid.width; ++x)
       b.validated[std::int64_t{y} * p.grid.width + x] = validated(
           p.limits, b.vectors, p.grid, x, y,
@@ -22,7 +22,7 @@ Status validate(const stage::Validate::Problem& p, const Device&, const stage::V
 
 Status smooth(const stage::SmoothField::Problem& p, const Device&,
               const stage::SmoothField::Buffers& b, PlanState*) {
-  tbb::parallel_for(0, p.grid.height, [&](int y) {
+  parallel_for(0, p.grid.height, [&](int y) {
     for (int x = 0; x < p.grid.width; ++x) {
       const std::int64_t at = std::int64_t{y} * p.grid.width + x;
       b.smoothed[at] = p.filled ? filled(p.weight, b.vectors, p.grid, x, y)
@@ -35,7 +35,7 @@ Status smooth(const stage::SmoothField::Problem& p, const Device&,
 
 Status predict(const stage::Predict::Problem& p, const Device&, const stage::Predict::Buffers& b,
                PlanState*) {
-  tbb::parallel_for(0, p.to.count.height, [&](int y) {
+  parallel_for(0, p.to.count.height, [&](int y) {
     for (int x = 0; x < p.to.count.width; ++x) {
       const std::int64_t at = std::int64_t{y} * p.to.count.width + x;
       b.windows[at] = p.explicit_places ? predicted(p, b.vectors, b.vectors[at],

@@ -29,7 +29,7 @@ void contrast_filter(const stage::ContrastFilter::Problem& p,
   const auto* sums = static_cast<const Sum*>(b.window_sums);
   const auto* squares = static_cast<const Squares*>(b.window_squares);
   const float none = no_match(info(p.method).minimum);
-  tbb::parallel_for(0, shifts.height, [&](int y) {
+  parallel_for(0, shifts.height, [&](int y) {
     const std::int64_t row = std::int64_t{y} * shifts.width;
     for (int r = 0; r < b.right_count; ++r) {
       const std::int64_t first = r * shifts.size().area() + row;

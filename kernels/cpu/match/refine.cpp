@@ -182,7 +182,7 @@ Status launch(const stage::Refine::Problem& problem, const Device&,
   std::copy_n(buffers.counts + buffers.first_right, buffers.right_count,
               buffers.peak_counts + buffers.first_right);
   const std::int64_t places = std::int64_t{buffers.right_count} * problem.max_peaks;
-  tbb::parallel_for(std::int64_t{0}, places, [&](std::int64_t place) {
+  parallel_for(std::int64_t{0}, places, [&](std::int64_t place) {
     const int r = buffers.first_right + static_cast<int>(place / problem.max_peaks);
     const std::int64_t i = place % problem.max_peaks;
     if (i >= buffers.counts[r]) return;

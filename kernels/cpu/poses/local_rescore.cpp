@@ -155,7 +155,7 @@ RescoredPlace local_rescore(const stage::LocalRescore::Problem& p,
 template <class T>
 void local_rescore_all(const stage::LocalRescore::Problem& p,
                        const stage::LocalRescore::Buffers& b) {
-  tbb::parallel_for(0, *b.candidate_count * p.tries(), [&](int i) {
+  parallel_for(0, *b.candidate_count * p.tries(), [&](int i) {
     const stage::LocalRescore::Try one =
         stage::LocalRescore::try_of(p, b, i / p.tries(), i % p.tries());
     b.found[i] = one.exists ? local_rescore<T>(p, b, one) : RescoredPlace{};

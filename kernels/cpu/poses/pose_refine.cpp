@@ -52,7 +52,7 @@ PoseRefineRight right_of(const stage::PoseRefine::Problem& p, const stage::PoseR
 template <class T>
 void pose_refine(const stage::PoseRefine::Problem& p, const stage::PoseRefine::Buffers& b) {
   const PoseRefineSystem system = system_of<T>(p, b);
-  tbb::parallel_for(0, p.count, [&](int i) {
+  parallel_for(0, p.count, [&](int i) {
     b.refinements[i] = {};
     if (b.starts[i].scale == 0) return;
     PoseRefineSteps steps(b.starts[i], p.freedom, p.radius());

@@ -23,7 +23,7 @@ std::vector<CoarseKey> keys_of(const stage::SelectCandidates::Problem& p,
   const CoarseKey least = least_key(p.choice.least);
   const std::int64_t cells = p.cells().count();
   std::vector<std::vector<CoarseKey>> of_images(p.images);
-  tbb::parallel_for(0, p.images, [&](int image) {
+  parallel_for(0, p.images, [&](int image) {
     if (b.searched[image])
       std::copy_if(b.best + image * cells, b.best + (image + 1) * cells,
                    std::back_inserter(of_images[image]),

@@ -52,7 +52,7 @@ namespace {
 
 template <class T>
 void warp_template(const stage::WarpTemplate::Problem& p, const stage::WarpTemplate::Buffers& b) {
-  tbb::parallel_for(0, p.count, [&](int i) {
+  parallel_for(0, p.count, [&](int i) {
     T* image = static_cast<T*>(b.images) + i * p.most.area();
     std::uint8_t* mask = b.masks + i * p.most.area();
     std::fill_n(image, p.most.area(), T{0});

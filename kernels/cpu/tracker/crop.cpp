@@ -12,7 +12,7 @@ using namespace tracker;
 
 template <int bytes>
 void crop(const stage::Crop::Problem& p, const stage::Crop::Buffers& b) {
-  tbb::parallel_for(0, p.images * window_size, [&](int line) {
+  parallel_for(0, p.images * window_size, [&](int line) {
     const Cropping& from = b.croppings[line / window_size];
     if (from.samples == 0) return;
     std::uint8_t* const row = b.images + std::int64_t{line} * window_size;

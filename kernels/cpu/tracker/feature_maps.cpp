@@ -379,7 +379,7 @@ using namespace tracker;
 
 Status launch(const stage::FeatureMaps::Problem& p, const Device&,
               const stage::FeatureMaps::Buffers& b, PlanState*) {
-  tbb::parallel_for(0, p.windows, [&](int i) {
+  parallel_for(0, p.windows, [&](int i) {
     if (b.looks[i].side == 0) return;
     HWY_DYNAMIC_DISPATCH(make_feature_maps)
     (p, b.pixels, b.looks[i], b.channels + std::int64_t{i} * cells * tracker::channels,

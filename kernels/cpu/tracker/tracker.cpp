@@ -24,7 +24,7 @@ HWY_EXPORT(filter_response);
 
 Status feature_fft(const stage::FeatureFft::Problem& p, const Device&,
                    const stage::FeatureFft::Buffers& b, PlanState*) {
-  tbb::parallel_for(std::int64_t{0}, std::int64_t{p.windows}, [&](std::int64_t i) {
+  parallel_for(std::int64_t{0}, std::int64_t{p.windows}, [&](std::int64_t i) {
     if (b.looks[i].side == 0) return;
     HWY_DYNAMIC_DISPATCH(make_spectrum)
     (b.channels + i * cells * channels, b.energies + i * grid, b.spectra + i * spectrum_floats);
@@ -34,7 +34,7 @@ Status feature_fft(const stage::FeatureFft::Problem& p, const Device&,
 
 Status filter_update_all(const stage::FilterUpdate::Problem& p, const Device&,
                          const stage::FilterUpdate::Buffers& b, PlanState*) {
-  tbb::parallel_for(std::int64_t{0}, std::int64_t{p.training_samples}, [&](std::int64_t i) {
+  parallel_for(std::int64_t{0}, std::int64_t{p.training_samples}, [&](std::int64_t i) {
     const auto [filter, first] = b.training_samples[i];
     const std::int64_t at = std::int64_t{filter} * spectrum_floats;
     HWY_DYNAMIC_DISPATCH(filter_update)
@@ -46,7 +46,7 @@ Status filter_update_all(const stage::FilterUpdate::Problem& p, const Device&,
 
 Status filter_response_all(const stage::FilterResponse::Problem& p, const Device&,
                            const stage::FilterResponse::Buffers& b, PlanState*) {
-  tbb::parallel_for(std::int64_t{0}, std::int64_t{p.windows}, [&](std::int64_t i) {
+  parallel_for(std::int64_t{0}, std::int64_t{p.windows}, [&](std::int64_t i) {
     if (b.looks[i].side == 0) return;
     const std::int64_t filter = b.looks[i].filter;
     b.response_peaks[i] = HWY_DYNAMIC_DISPATCH(filter_response)(

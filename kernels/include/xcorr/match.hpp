@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include <xcorr/budget.hpp>
 #include <xcorr/device.hpp>
 #include <xcorr/export.hpp>
 #include <xcorr/live_template.hpp>
@@ -94,6 +95,9 @@ struct MatchSettings {
   /// that lie completely inside; it is exact except for f32. See docs/poses.md.
   PoseRange poses;
 
+  /// What a frame may cost.
+  Budget budget;
+
   bool operator==(const MatchSettings&) const = default;
 };
 
@@ -163,8 +167,8 @@ class XCORR_API Matcher {
   /// Prepares for frames of this type and size: allocates, plans, transforms the templates. Cheap
   /// if nothing relevant has changed. The templates must have the frames' type. Templates that do
   /// not fit into the search region never match, see all_fit(). Errors: invalid_argument,
-  /// unsupported (no such kernel, checked even without templates, or it cannot do this problem),
-  /// out_of_memory, device_error.
+  /// over_budget, unsupported (no such kernel, checked even without templates, or it cannot do this
+  /// problem), out_of_memory, device_error.
   ///
   /// With kernel "tune" a new problem is measured with each variant that supports it: whole matches
   /// of noise on the device, at most 2 s in total, one matcher of the process at a time. A problem
@@ -173,6 +177,9 @@ class XCORR_API Matcher {
   /// distances. The result is kept in tuned-kernels.txt in $XDG_CACHE_HOME/cudaxcorr or
   /// $HOME/.cache/cudaxcorr, also for other programs; failing to write it is not an error.
   Status prepare(ElementType type, Size frame, const MatchSettings& settings);
+
+  /// What a frame costs as prepared.
+  Cost cost() const;
 
   /// Whether each template fits into the prepared search region, at some pose. Errors:
   /// invalid_argument, naming the first that does not, with both sizes.

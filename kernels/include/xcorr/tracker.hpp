@@ -75,6 +75,9 @@ class XCORR_API Tracker {
   Status locate(const MatrixView& frame, std::span<const TargetBox> targets,
                 std::vector<FilterDetection>& filter_detections) const;
 
+  /// An estimate of how long a frame takes with so many targets: to locate them and to learn.
+  double seconds(std::size_t targets) const;
+
   /// Deletes the filters of all other targets.
   void keep_only(std::span<const std::uint64_t> targets);
 

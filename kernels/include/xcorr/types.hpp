@@ -21,6 +21,8 @@ enum class Code : std::uint8_t {
   not_found,         ///< no such device, or no driver for it
   out_of_memory,     ///< host or device memory
   device_error,      ///< CUDA or cuFFT reported an error; the message carries their text
+  over_budget,       ///< a frame would cost more than Budget allows; the message has the numbers
+  stopped,           ///< as was asked for, see StopScope
 };
 
 /// Success, or a code with a sentence that names what failed.

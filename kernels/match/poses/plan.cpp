@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "match/poses/cost.hpp"
 #include "match/poses/overlap.hpp"
 #include "match/task.hpp"
 
@@ -133,12 +134,18 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   auto made = PoseTemplate::make(device_, t, range, region_.size(), stream);
   if (!made.ok()) return made.status();
   PoseTemplate& templ = made.value();
+  Size top_region = region_.size();
+  for (int level = 0; level < templ.grid().top(); ++level) top_region = half_of(top_region);
+  const auto seconds = pose_search_cost(templ, top_region, device_, settings_.budget, seconds_);
+  if (!seconds.ok()) return seconds.status();
+  seconds_ += seconds.value();
   auto images = templ.top_bank(stream);
   if (!images.ok()) return images.status();
   const int level = templ.grid().top();
   while (static_cast<int>(pyramid_.size()) <= level)
     pyramid_.push_back({{}, half_of(pyramid_.back().size)});
   MatchSettings coarse;
+  coarse.budget.max_memory = settings_.budget.max_memory;
   coarse.method = settings_.method;
   coarse.polarity = settings_.polarity;
   coarse.min_contrast = PoseDescent::contrast_at(settings_, level).least;

@@ -94,7 +94,7 @@ Result<PoseTemplate> PoseTemplate::make(const Device& device, const BankTemplate
   made.extent_ = extent_of(t.size, t.mask);
   made.round_ = is_disc(t);
   made.diameter_ = made.round_ ? 0 : diameter_of(t.size, t.mask);
-  made.masking_.counted = std::count(t.mask.begin(), t.mask.end(), 1);
+  made.masking_ = masking_of(t.mask, t.size);
   if (Status s = choose_into(made.pyramid_down_, {half_of(t.size), 0, 0, t.type}, device); !s.ok())
     return s;
   if (Status s = choose_into(made.warp_template_,
@@ -312,9 +312,9 @@ Status PoseTemplate::append_scale(int scale, PoseBank& bank, Stream stream) {
 
 double PoseTemplate::samples_of(const PoseGrid& grid) {
   const int level = grid.top();
-  const WarpMap largest = grid.map(level, {0, grid.scales(level) - 1});
-  return double(images_of_top(grid)) * largest.width * largest.height *
-         (1 << 2 * largest.log2_samples);
+  const Size most = grid.most(level);  // at any angle: that of a thin template grows most
+  return double(images_of_top(grid)) * double(most.area()) *
+         (1 << 2 * grid.map(level, {0, grid.scales(level) - 1}).log2_samples);
 }
 
 Result<PoseBank> PoseTemplate::top_bank(Stream stream) {
@@ -326,10 +326,11 @@ Result<PoseBank> PoseTemplate::top_bank(Stream stream) {
     return Status(Code::unsupported,
                   "images of " + std::to_string(shown.width) + "x" + std::to_string(shown.height) +
                       " pixels of u16: at most 2097152 are searched, of more as f32 or halved");
+  const Size most = grid_.most(level);
   if (samples_of(grid_) > most_samples)
     return Status(Code::invalid_argument,
-                  std::to_string(poses) + " poses of " + std::to_string(largest.width) + "x" +
-                      std::to_string(largest.height) +
+                  std::to_string(poses) + " poses of up to " + std::to_string(most.width) + "x" +
+                      std::to_string(most.height) +
                       " pixels are too many: take longer steps or more levels");
   PoseBank bank;
   for (int scale = 0; scale < grid_.scales(level); ++scale)

@@ -51,6 +51,10 @@ class PoseTemplate {
   /// what the template itself loses half a pixel away.
   double slack(int level) const;
 
+  /// How many there are at the top level.
+  static std::int64_t images_of_top(const PoseGrid& grid) {
+    return std::int64_t{grid.angles(grid.top())} * grid.scales(grid.top());
+  }
   /// The images of all poses of the top level. Where that leaves most of the template, those of a
   /// scale share the mask that they have in common, which spares sums over windows; what they find
   /// is scored with their own masks after that. They live here, as long as this does.
@@ -99,13 +103,10 @@ class PoseTemplate {
   Status allocate(const BankTemplate& t, Stream stream);
   /// Enqueues the template's pyramid and what is smoothed of it.
   Status load(const MatrixView& pixels, Stream stream);
-  static std::int64_t images_of_top(const PoseGrid& grid) {
-    return std::int64_t{grid.angles(grid.top())} * grid.scales(grid.top());
-  }
   /// Of the template, that making the images of the top level takes.
   static double samples_of(const PoseGrid& grid);
   /// More would take a CPU many seconds.
-  static constexpr double most_samples = 1 << 27;
+  static constexpr double most_samples = 1 << 28;
 
   // In levels.cpp.
   /// Pixels of an image.

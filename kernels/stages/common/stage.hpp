@@ -19,6 +19,8 @@
 #include <xcorr/device.hpp>
 #include <xcorr/types.hpp>
 
+#include "stages/common/pace.hpp"
+
 namespace xcorr {
 
 // ---- features -------------------------------------------------------------------------------
@@ -168,7 +170,8 @@ struct VariantFunctions {
 
   /// Whether it can do a problem whose features it supports. Call able() instead.
   bool (*supports)(const Problem&, const Device&) = supports_all<Problem>;
-  /// Enqueues; neither allocates nor waits. `state` is what `plan` made.
+  /// Enqueues; neither allocates nor waits. `state` is what `plan` made. Variant has a launch()
+  /// of its own, which calls it.
   Status (*launch)(const Problem&, const Device&, const Buffers&, PlanState* state);
   std::size_t (*workspace)(const Problem&, const Device&) = nullptr;  ///< null: none
   /// Null when nothing is kept between calls.
@@ -183,9 +186,19 @@ struct VariantFunctions {
 template <class Stage>
 struct Variant : VariantInfo, VariantFunctions<Stage> {
   using typename VariantFunctions<Stage>::Problem;
+  using typename VariantFunctions<Stage>::Buffers;
 
   bool able(const Problem& problem, const Device& device) const {
     return able(problem, problem.features(), device);
+  }
+  /// Enqueues, unless the thread's work is to stop. What is stopped leaves its outputs undefined.
+  Status launch(const Problem& problem, const Device& device, const Buffers& buffers,
+                PlanState* state) const {
+    if (Status s = check_stop(); !s.ok()) return s;
+    if (Status s = VariantFunctions<Stage>::launch(problem, device, buffers, state); !s.ok())
+      return s;
+    if (Status s = keep_pace(backend, buffers.stream); !s.ok()) return s;
+    return check_stop();
   }
   /// The same for a problem that requires these features.
   bool able(const Problem& problem, Features asked, const Device& device) const {

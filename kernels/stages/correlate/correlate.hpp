@@ -90,6 +90,9 @@ struct Correlate {
     void (*layout)(Problem&) = nullptr;
     /// The exact variant, if any, that it does the work of in less time, approximately.
     const char* quicker_than = nullptr;
+    /// Whether it is the quickest variant for a problem wherever it can run. For what few devices
+    /// of a backend have, so that a table from others says nothing of it. Null: never.
+    bool (*wins)(const xcorr::Problem&) = nullptr;
   };
 };
 

@@ -172,6 +172,14 @@ XCORR_HD inline double centred_score(Method method, double n, double product, do
                                            left_squares, right.sum, right.squares});
 }
 
+/// What a score is made of besides the product, which is plain or centred as in centred_score().
+XCORR_HD constexpr bool needs_window_sums(Method method, bool centred) {
+  return method == Method::ccoeff_normed || (method == Method::ccoeff) != centred;
+}
+XCORR_HD constexpr bool needs_window_squares(Method method) {
+  return method != Method::ccorr && method != Method::ccoeff;
+}
+
 /// Where the parabola through (-1, before), (0, here), (1, after) has its extremum, in [-0.5, 0.5];
 /// 0 where it has no extremum of the requested kind.
 XCORR_HD inline double parabola_offset(double before, double here, double after, bool minimum) {

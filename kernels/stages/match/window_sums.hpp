@@ -42,6 +42,8 @@ struct WindowSums {
   struct Problem {
     xcorr::Problem correlate;  ///< its rights' size is the windows'
     Masking masking = {};
+    /// What is wanted; the other may be left as it is.
+    bool sums = true, squares = true;
 
     constexpr Features features() const {
       return features_of(correlate).with(Feature::mask, bool(masking));

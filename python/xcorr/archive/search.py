@@ -58,7 +58,7 @@ def results_of(unit: Unit, seek: bool) -> tuple[dict[int, dict[str, Any]], list[
             while kept:
                 pipeline.set_context(kept.pop())
 
-        with running(line, warnings, prepare) as pipeline:
+        with running(line, warnings, prepare, local=True) as pipeline:
             if stack:
                 pipeline.set_state(Gst.State.PLAYING)
                 stacks.push(pipeline, unit)

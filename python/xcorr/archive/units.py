@@ -75,7 +75,7 @@ def frames_of(file: str, warnings: list[str]) -> list[tuple[int, bool]]:
         return [(number * Gst.SECOND, True) for number in range(stacks.length(file))]
     line = f"filesrc location={quoted(file)} ! parsebin ! {VIDEO} ! appsink name=end sync=false max-buffers=100"
     frames: list[tuple[int, bool]] = []
-    with running(line, warnings) as pipeline:
+    with running(line, warnings, local=True) as pipeline:
         end = pipeline.get_by_name("end")
         pipeline.set_state(Gst.State.PLAYING)
         while True:

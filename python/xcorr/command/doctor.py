@@ -14,6 +14,7 @@ from typing import Any
 
 from .. import __version__
 from .._devices import devices
+from .launch import has_element
 
 #: Of Python: the module, its package, what for.
 _MODULES = (("numpy", "numpy", "arrays"), ("PIL", "pillow", "reading images: find, cut, field"),
@@ -58,7 +59,7 @@ def findings() -> list[tuple[str, str, str]]:
     found.append(("GStreamer", tools.rpartition(" ")[2], "" if tools else "apt-get install gstreamer1.0-tools "
                   "gstreamer1.0-plugins-base   (track, pipeline, archive, fleet)"))
     path = os.environ.get("GST_PLUGIN_PATH_1_0") or os.environ.get("GST_PLUGIN_PATH") or "not set"
-    plugin = answer("gst-inspect-1.0", "cudaxcorr")  # its --exists takes plugins of version 1 or newer
+    plugin = bool(tools) and has_element("cudaxcorr")
     found.append(("plugin cudaxcorr", "there" if plugin else "", "" if plugin else "install gstreamer1.0-cudaxcorr, or set "
                   f"GST_PLUGIN_PATH_1_0 (now: {path}) to the folder of libgstcudaxcorr.so"))
     return found

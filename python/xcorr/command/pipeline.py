@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import pathlib
 import shlex
 from typing import Any
@@ -17,6 +18,11 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--track", action="store_true", help="follow targets under ids that stay")
     add_video(parser)
     parser.set_defaults(run=run)
+
+
+def quoted(value: Any) -> str:
+    """A value as launch lines have it."""
+    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 #: What writes a video, by the ending of its name.
@@ -52,11 +58,26 @@ def source(text: str) -> list[str]:
     return ["filesrc", f"location={pathlib.Path(text).resolve()}", "!", "decodebin"]
 
 
+# What playlists, manifests and projects are read by, which fetch what these name.
+_FETCHING = ("hlsdemux", "hlsdemux2", "dashdemux", "dashdemux2", "mssdemux", "mssdemux2", "sdpdemux", "gesdemux")
+
+
+def environment(text: str) -> dict[str, str]:
+    """Of gst-launch-1.0: what is in a file opens no connection."""
+    if text.isdigit() or "://" in text:
+        return dict(os.environ)
+    ranks = [os.environ.get("GST_PLUGIN_FEATURE_RANK", ""), *(f"{name}:NONE" for name in _FETCHING)]
+    return {**os.environ, "GST_PLUGIN_FEATURE_RANK": ",".join(filter(None, ranks))}
+
+
 def matcher(options: argparse.Namespace, templates: list[str], track: bool) -> list[str]:
     """The element with its properties, those that are not the default ones."""
     files = [str(pathlib.Path(each).resolve()) for each in templates]
-    quoted = ['"' + each.replace("\\", "\\\\").replace('"', '\\"') + '"' for each in files]
-    words = ["cudaxcorr", f"template={files[0]}" if len(files) == 1 else f"templates=<{','.join(quoted)}>"]
+    words = ["cudaxcorr"]
+    if len(files) == 1:
+        words.append(f"template={files[0]}")
+    elif files:
+        words.append(f"templates=<{','.join(map(quoted, files))}>")
     words += [f"method={options.method}", f"threshold={options.threshold:g}", f"max-peaks={options.max_peaks}"]
     if options.angles:
         words += [f"angle-start={options.angles[0]:g}", f"angle-extent={options.angles[1]:g}"]
@@ -67,10 +88,14 @@ def matcher(options: argparse.Namespace, templates: list[str], track: bool) -> l
     return words + ["track=true"] * track
 
 
-def words_of(options: argparse.Namespace, templates: list[str], track: bool) -> list[str]:
-    """Of the command gst-launch-1.0."""
-    return ["gst-launch-1.0", "-q", "-e", *source(options.input), "!", "videoconvert", "!",
-            *matcher(options, templates, track), "!", "xcorrjson", "!", *sink(options)]
+def words_of(options: argparse.Namespace, templates: list[str], track: bool, lines: int | None = None) -> list[str]:
+    """Of the command gst-launch-1.0. It writes lines to standard output, or to that descriptor and then says warnings."""
+    return ["gst-launch-1.0", *["-q"] * (lines is None), "-e", *source(options.input), "!", "videoconvert", "!",
+            *matcher(options, templates, track), "!", *writer(lines), "!", *sink(options)]
+
+
+def writer(lines: int | None) -> list[str]:
+    return ["xcorrjson"] + ([] if lines is None else [f"location=/dev/fd/{lines}"])
 
 
 def run(options: argparse.Namespace) -> int:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import pathlib
-import re
-import shutil
-import subprocess
 import sys
 import tempfile
-from typing import Any, Iterator
+from typing import Any
 
-from ..field.images import Unreadable, library, of_video, say
-from .doctor import answer
+from ..field.images import Unreadable, library, of_video
+from .launch import check_gstreamer, frames
 from .options import Output, add_output, add_search, box, settings
 from .pipeline import add_video, words_of
 from .progress import beside_the_bar, progress
@@ -38,12 +35,7 @@ def _check(options: argparse.Namespace) -> None:
     settings(options)
     if _is_file(options.input) and not pathlib.Path(options.input).is_file():
         raise Unreadable(f"{options.input}: there is no such file")
-    for program in ("gst-launch-1.0", "gst-inspect-1.0"):
-        if not shutil.which(program):
-            raise Unreadable(f"tracks are GStreamer's work, and {program} is missing (Debian: gstreamer1.0-tools)")
-    if not answer("gst-inspect-1.0", "cudaxcorr"):
-        raise Unreadable("GStreamer has no element cudaxcorr: set GST_PLUGIN_PATH_1_0 to the folder of libgstcudaxcorr.so; "
-                         "xcorr doctor says more")
+    check_gstreamer()
 
 
 def _is_file(text: str) -> bool:
@@ -81,32 +73,12 @@ def rows(line: str, number: int) -> list[list[Any]]:
     return [[number, *(peak.get(column, "") for column in list(_COLUMNS)[1:])] for peak in json.loads(line).get("peaks", ())]
 
 
-def complaints(words: str, kind: str) -> list[str]:
-    """What elements said, without where in GStreamer they said it."""
-    return list(dict.fromkeys(re.findall(rf"^{kind}: (?:from element \S+: )?(.*)", words, re.MULTILINE)))
-
-
-def lines_of(words: list[str], name: str) -> Iterator[str]:
-    """Of a pipeline, while it runs. Raises Unreadable, with `name`, for what is wrong with it."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
-        with subprocess.Popen(words, text=True, stdout=subprocess.PIPE, stderr=said) as pipeline:
-            assert pipeline.stdout
-            yield from pipeline.stdout
-        said.seek(0)
-        text = said.read()
-    if pipeline.returncode:
-        errors = complaints(text, "ERROR") or complaints(text, "WARNING: erroneous pipeline") or [text.strip()]
-        raise Unreadable(f"{name}: {errors[0] or 'gst-launch-1.0 failed'}")
-    for warning in complaints(text, "WARNING"):
-        say(warning)
-
-
 def run(options: argparse.Namespace) -> int:
     _check(options)
     with tempfile.TemporaryDirectory(prefix="xcorr-") as folder, Output(options, _COLUMNS) as results:
         templates = options.template + ([_first_frame(options, folder)] if options.box else [])
-        lines = lines_of(words_of(options, templates, True), options.input)
-        for number, line in enumerate(progress(lines, _count(options), options.quiet, "frames")):
+        found = frames(lambda lines, _: words_of(options, templates, True, lines), options.input)
+        for number, line in enumerate(progress((line for line, _ in found), _count(options), options.quiet, "frames")):
             with beside_the_bar():
                 results.write(line.rstrip("\n"), rows(line, number))
     return 0 if results.count else 1

@@ -6,6 +6,7 @@ import datetime
 import json
 import os
 import socket
+import threading
 import time
 from typing import Any
 
@@ -14,15 +15,23 @@ from .._missing import need
 from .config import Camera
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # s, between tries of a camera that fails
+PATIENCE = 3.0  # s, for a server's answer, and for all that a record of a gap takes
 SCHEMA = 1  # of docs/results.schema.json
 
 
 def client(address: str) -> Any:
-    """A client for an address of xcorrredis. The password is that of the environment, as there."""
+    """A client for an address of xcorrredis. The password is that of the environment, as there.
+
+    With TLS the server's certificate must be one that this machine trusts, and for that host.
+    """
+    if "?" in address:
+        raise ValueError(f"the address {address!r} has options: xcorrredis takes none")
     redis = need("redis", "redis-py", "pip install 'xcorr[ray]', or redis itself")
     if address.startswith("unix:/") and not address.startswith("unix://"):
         address = "unix://" + address.removeprefix("unix:")
-    return redis.Redis.from_url(address, password=os.environ.get("REDISCLI_AUTH") or None)
+    tls = {"ssl_cert_reqs": "required", "ssl_check_hostname": True} if address.startswith("rediss:") else {}
+    return redis.Redis.from_url(address, password=os.environ.get("REDISCLI_AUTH") or None, socket_timeout=PATIENCE,
+                                socket_connect_timeout=PATIENCE, **tls)
 
 
 def mark_gap(server: Any, camera: str, reason: str) -> None:
@@ -67,7 +76,7 @@ def follow(camera: Camera, reason: str = "started") -> None:
         begin = time.monotonic()
         try:
             with_gap(camera, reason)
-            with running(line) as pipeline:
+            with running(line, local=camera.uri.startswith("file:")) as pipeline:
                 if uri := pipeline.get_by_name("source"):
                     uri.connect("source-setup", ask_for_utc)
                 return play(pipeline)
@@ -80,11 +89,18 @@ def follow(camera: Camera, reason: str = "started") -> None:
 
 
 def with_gap(camera: Camera, reason: str) -> None:
-    """Marks the gap, if the server is there; results do not wait for it either."""
+    """Marks the gap, if the server is there and quick; results do not wait for it either.
+
+    In a thread of its own, which may be left alone: a name server that is silent takes longer, and nothing stops that.
+    """
     server = client(camera.redis)
-    try:
-        mark_gap(server, camera.name, reason)
-    except need("redis", "redis-py", "").RedisError:
-        pass
-    finally:
-        server.close()
+
+    def mark() -> None:
+        try:
+            mark_gap(server, camera.name, reason)
+        except (need("redis", "redis-py", "").RedisError, OSError, ValueError):
+            pass  # it is away, or no Redis server
+    marking = threading.Thread(target=mark, daemon=True)
+    marking.start()
+    marking.join(PATIENCE)
+    server.connection_pool.disconnect()
