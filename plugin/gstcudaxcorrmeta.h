@@ -67,8 +67,8 @@ G_BEGIN_DECLS
  *     the frame: for an upright template they begin with @x - 0.5 and @y - 0.5
  * @score: the method's score at the whole-pixel position; when @inverted, for the template with
  *     inverted contrast; when @lost, that of a black template window
- * @confidence: how sure the place is, 0 to 1; 0 when @lost. Without `track` the similarity, 1 for
- * an identical copy
+ * @confidence: with `track`, how sure the place is, 0 to 1; 0 when @lost; else -1
+ * @similarity: without `track`, how close the match is, 0 to 1, 1 for an identical copy; else -1
  * @inverted: %TRUE if the match has the opposite contrast, dark where the template is bright
  * @lost: %TRUE if the track was not detected in this frame: the place is the last one known
  * @state: (transfer none): "tentative", "tracked" or "lost" for a track, else "none"; lives as long
@@ -87,7 +87,7 @@ typedef struct {
   gdouble center_x, center_y, angle, scale;
   gdouble corners[8];
   gdouble score;
-  gdouble confidence;
+  gdouble confidence, similarity;
   gboolean inverted;
   gboolean lost;
   const gchar* state;
@@ -167,6 +167,9 @@ static inline gboolean gst_cuda_xcorr_get_peak(const GstStructure* result, guint
     if (!G_VALUE_HOLDS_DOUBLE(item)) return FALSE;
     peak->corners[i] = g_value_get_double(item);
   }
+  peak->confidence = peak->similarity = -1;
+  gst_structure_get_double(fields, "confidence", &peak->confidence);
+  gst_structure_get_double(fields, "similarity", &peak->similarity);
   peak->label = gst_structure_get_string(fields, "label");
   peak->state = gst_structure_get_string(fields, "state");
   return gst_structure_get(
@@ -177,8 +180,8 @@ static inline gboolean gst_cuda_xcorr_get_peak(const GstStructure* result, guint
       G_TYPE_DOUBLE, &peak->nwidth, "nheight", G_TYPE_DOUBLE, &peak->nheight, "center-x",
       G_TYPE_DOUBLE, &peak->center_x, "center-y", G_TYPE_DOUBLE, &peak->center_y, "angle",
       G_TYPE_DOUBLE, &peak->angle, "scale", G_TYPE_DOUBLE, &peak->scale, "score", G_TYPE_DOUBLE,
-      &peak->score, "confidence", G_TYPE_DOUBLE, &peak->confidence, "inverted", G_TYPE_BOOLEAN,
-      &peak->inverted, "lost", G_TYPE_BOOLEAN, &peak->lost, NULL);
+      &peak->score, "inverted", G_TYPE_BOOLEAN, &peak->inverted, "lost", G_TYPE_BOOLEAN,
+      &peak->lost, NULL);
 }
 
 /**

@@ -6,7 +6,7 @@ FOLDER has libxcorr.so: over that the package passes all its tests. Without FOLD
 package's README says, and the README's example prints what it says.
 
 All in a virtual environment of the test's own, below the working directory. Skipped where PyPI cannot be reached or
-Python has no `venv`. Archives and fleets are tested with the plugin of the build, where PyGObject is.
+Python has no `venv`. Archives, fleets and the studio are tested with the plugin of the build, where PyGObject is.
 """
 import os
 import pathlib
@@ -62,7 +62,7 @@ def install(pip, package, *options):
 
 
 def test_package(python, pip, folder):
-    install(pip, f'{SOURCE}/python[test,ray,stacks]', f'-Dlibrary={LIBRARY}')
+    install(pip, f'{SOURCE}/python[test,ray,stacks,studio]', f'-Dlibrary={LIBRARY}')
     lend_pygobject(python)
     # From where no `xcorr` but the installed one is found.
     return run(python, '-m', 'pytest', '-q', '-rs', '-p', 'no:cacheprovider', SOURCE / 'python/tests', cwd=folder,

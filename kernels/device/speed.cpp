@@ -20,7 +20,7 @@ Speed speed_of(const Device& device, ElementType type) {
 }
 
 Status check_work(double seconds, const Budget& budget, const std::string& what) {
-  if (budget.max_work <= 0 || seconds <= budget.max_work) return {};
+  if (!(budget.max_work > 0) || seconds <= budget.max_work) return {};
   char text[96];
   std::snprintf(text, sizeof text,
                 " would take about %.3g s a frame on this device, more than the %.3g s of max-work",

@@ -120,7 +120,7 @@ struct __attribute__((visibility("hidden"))) FieldMatcher::Impl {
   ElementType type = ElementType::u8;
   std::int64_t row_bytes = 0, pitch = 0;
   std::optional<FieldPlan> plan;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0, max_memory = 0;
   FrameReader reader;
   std::optional<Prefilter> prefilter;
   double noise = 1;  ///< see noise_together()
@@ -219,6 +219,7 @@ Status FieldMatcher::Impl::check_ensemble(std::span<const FieldPair> pairs) cons
 }
 
 Status FieldMatcher::Impl::enqueue_ensemble(std::span<const FieldPair> pairs, Stream stream) {
+  const MemoryLimit limit(max_memory);
   if (Status s = plan->prepare_ensemble(); !s.ok()) return s;
   for (int pass = 0; pass < plan->passes(); ++pass) {
     FieldPairNumber number{0, static_cast<int>(pairs.size())};
@@ -254,6 +255,7 @@ Result<FieldMatcher> FieldMatcher::make(const Device& device, Size image,
   const MemoryLimit limit(settings.budget.max_memory);
   if (Status s = impl->make(settings, mask, places); !s.ok()) return s;
   impl->bytes = limit.used();
+  impl->max_memory = settings.budget.max_memory;
   return FieldMatcher(std::move(impl));
 } catch (const std::exception& thrown) {
   return status_of(thrown);

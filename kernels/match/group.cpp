@@ -128,9 +128,12 @@ Status TemplateGroup::allocate() {
 
 double TemplateGroup::seconds() const {
   const Problem& p = problem_.correlate;
-  const bool transforms = std::string_view(kernel()).starts_with("fft");
-  return seconds_of({p.type, p.left, p.right, p.rights, problem_.masking},
-                    transforms ? Products::by_transform : Products::by_definition, device_);
+  const std::string_view name = kernel();
+  // AMX is taken where it is quicker than both.
+  const Products products = name.starts_with("fft") ? Products::by_transform
+                            : name == "amx"         ? Products::quickest
+                                                    : Products::by_definition;
+  return seconds_of({p.type, p.left, p.right, p.rights, problem_.masking}, products, device_);
 }
 
 bool TemplateGroup::can_search_coarsely(int first) const {

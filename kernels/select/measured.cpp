@@ -103,6 +103,14 @@ struct Neighbour {
   double distance = std::numeric_limits<double>::infinity();
 };
 
+/// Whether what is able to do a problem of bytes goes by how many times 32 columns its right fills:
+/// a variant that is not listed for one of other columns may be able to do this one.
+bool fills_as_many(const Problem& p, const Measured& m) {
+  const auto filled = [](double columns) { return std::ceil(columns / 32); };
+  return m.backend != Backend::cuda || m.type != ElementType::u8 ||
+         filled(p.right.width) == filled(std::sqrt(double(m.right_pixels)));
+}
+
 /// The measured problems nearest to this one, nearest first.
 std::array<Neighbour, 4> neighbours_of(const Problem& problem, Backend backend, bool match,
                                        bool any_form) {
@@ -133,22 +141,29 @@ std::vector<const char*> measured_names(const Problem& problem, Backend backend,
   struct Sum {
     int variant = 0;
     double weight = 0, slowdown = 0;  ///< over the problems that list the variant
+    double unlisted = 0;              ///< the weight of those that would, were it able
   };
   std::vector<Sum> sums(std::size(variants));
   for (std::size_t i = 0; i < sums.size(); ++i) sums[i].variant = static_cast<int>(i);
-  double all = 0;
+  double all = 0;  // the weight of the problems that list what is able to do this one
   for (const Neighbour& near : neighbours_of(problem, backend, match, any_form)) {
     if (!near.problem) break;
     const double weight = 1 / (square(near.distance) + 1e-4);
-    all += weight;
+    const bool tells = fills_as_many(problem, *near.problem);
+    if (tells) all += weight;
     for (int i = near.problem->first; i < near.problem->first + near.problem->count; ++i) {
       Sum& sum = sums[std::size_t(slowdowns[i].variant)];
       sum.weight += weight;
       sum.slowdown += weight * penalty(slowdowns[i].percent);
+      if (tells) sum.unlisted -= weight;
     }
   }
   std::erase_if(sums, [](const Sum& sum) { return sum.weight == 0; });
-  for (Sum& sum : sums) sum.slowdown += (all - sum.weight) * penalty(slowdown_unlisted);
+  for (Sum& sum : sums) {
+    sum.unlisted += all;
+    sum.slowdown =
+        (sum.slowdown + sum.unlisted * penalty(slowdown_unlisted)) / (sum.weight + sum.unlisted);
+  }
   std::stable_sort(sums.begin(), sums.end(),
                    [](const Sum& a, const Sum& b) { return a.slowdown < b.slowdown; });
   std::vector<const char*> names;

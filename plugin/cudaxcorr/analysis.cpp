@@ -78,6 +78,7 @@ xcorr::Status finish(GstCudaXCorr* self, FrameInFlight& frame) {
   const GstClockTime begin = gst_util_get_timestamp();
   if (auto status = analyser.finish(frame.targets); !status.ok()) return status;
   frame.events = analyser.take_events();
+  post_warnings(self);
   frame.mapped.reset();
   frame.processing_ns += gst_util_get_timestamp() - begin;
   frame.backend = analyser.device().backend;

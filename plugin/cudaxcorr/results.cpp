@@ -56,7 +56,8 @@ GstStructure* describe(const char* name, const FrameResult& result, const xcorr:
                         "angle", G_TYPE_DOUBLE, pose.angle,                         //
                         "scale", G_TYPE_DOUBLE, pose.scale,                         //
                         "score", G_TYPE_DOUBLE, peak.score,                         //
-                        "confidence", G_TYPE_DOUBLE, target.confidence,             //
+                        target.id ? "confidence" : "similarity", G_TYPE_DOUBLE,     //
+                        target.confidence,                                          //
                         "inverted", G_TYPE_BOOLEAN, gboolean{peak.inverted},        //
                         "lost", G_TYPE_BOOLEAN, gboolean{target.lost},              //
                         "state", G_TYPE_STRING, name_of(target.state), nullptr);

@@ -34,8 +34,10 @@ class FrameSearch {
   xcorr::Status prepare(xcorr::ElementType type, xcorr::Size frame,
                         const xcorr::MatchSettings& match, bool for_tracks = false);
 
-  /// Of a frame, as prepared.
-  xcorr::Cost cost() const { return matchers_.front().cost(); }
+  /// Of a whole frame, as prepared; regions come on top.
+  xcorr::Cost cost() const {
+    return searches_whole() ? slots_.front().whole.cost() : xcorr::Cost();
+  }
 
   xcorr::Status begin(const xcorr::MatrixView& frame);
   /// Waits for the oldest frame in flight.

@@ -28,7 +28,7 @@ def with_plugin():
 
 
 def peak(label, x=10):
-    return {"label": label, "x": x, "y": 20, "width": 30, "height": 40, "score": 0.99, "confidence": 0.98, "lost": False}
+    return {"label": label, "x": x, "y": 20, "width": 30, "height": 40, "score": 0.99, "similarity": 0.98, "lost": False}
 
 
 def event(what, label, first, last, unanalysed=0):

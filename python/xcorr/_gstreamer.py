@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Pipelines with the element `cudaxcorr`, for `xcorr.archive` and `xcorr.fleet`.
+"""Pipelines with the element `cudaxcorr`, for `xcorr.archive`, `xcorr.fleet` and `xcorr.studio`.
 
 GStreamer decodes and matches in this process; Python makes the pipeline and waits.
 """

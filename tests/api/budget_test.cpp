@@ -15,9 +15,12 @@ class BudgetTest : public testing::TestWithParam<Backend> {
  protected:
   void SetUp() override { open(GetParam(), device); }
 
-  /// Prepares for frames of that size.
+  /// Prepares for frames of that size. Details of eight pixels can be halved.
   Status prepare(Size templ, const MatchSettings& settings, Size frame = {1920, 1080}) {
-    const auto image = random_image<std::uint8_t>(templ, 1);
+    const auto squares = random_image<std::uint8_t>({templ.width / 8 + 1, templ.height / 8 + 1}, 1);
+    Image<std::uint8_t> image(templ);
+    for (int y = 0; y < templ.height; ++y)
+      for (int x = 0; x < templ.width; ++x) image.at(x, y) = squares.at(x / 8, y / 8);
     const MatrixView view = image.view();
     auto matcher = Matcher::create(device);
     if (Status s = matcher.value().set_templates({&view, 1}); !s.ok()) return s;
@@ -71,7 +74,7 @@ TEST_P(BudgetTest, ThinTemplatesAtAnyAngle) {
   const Status refused = prepare({1000, 4}, settings);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
   EXPECT_EQ(refused.code(), Code::over_budget);
-  EXPECT_NE(refused.message().find("poses of up to 1000x"), std::string::npos) << refused.message();
+  EXPECT_NE(refused.message().find("poses of up to 10"), std::string::npos) << refused.message();
 }
 
 TEST_P(BudgetTest, PosesAtFullSize) {

@@ -97,7 +97,8 @@ class Schema(unittest.TestCase):
     def test_what_is_wrong_is_refused(self):
         jsonschema.validate({**SAMPLE, 'comes later': 1}, SCHEMA)
         for place, value in [(['schema'], None), (['schema'], 2), (['timestamp'], -1), (['utc'], '2026-01-31'),
-                             (['peaks', 0, 'confidence'], 1.5), (['peaks', 0, 'x'], '3'), (['peaks', 0, 'id'], None),
+                             (['peaks', 0, 'confidence'], 1.5), (['peaks', 0, 'similarity'], 1.5),
+                             (['peaks', 0, 'x'], '3'), (['peaks', 0, 'id'], None),
                              (['peaks', 0, 'corners'], [1.0] * 7), (['peaks', 0, 'state'], 'gone'), (['camera'], ''),
                              (['events', 0, 'event'], 'left'), (['events', 0, 'unanalysed'], None),
                              (['events', 0, 'first-utc'], 'today'), (['backend'], 'gpu'), (['analysed'], None)]:

@@ -163,6 +163,9 @@ PROPERTIES = {
     'templates-dir': ('', '/', 'none'), 'events': ('true',), 'appear-frames': ('1', '2147483647'),
     'post-messages': ('false',), 'attach-roi-meta': ('false',), 'enable-capture': ('true',),
     'kernel': KERNELS + ('', 'none'), 'backend': ('cpu', 'auto', 'cuda'), 'cuda-device-id': ('-1', '2147483647'),
+    'angle-extent': ('360', '5', 'nan'), 'angle-step': ('0.01', '90'), 'scale-min': ('0.1', '10'), 'scale-max': ('3', '10'),
+    'scale-step': ('0', '1'), 'pyramid-levels': ('-1', '0', '8'), 'exhaustive': ('true',), 'polarity': ('either',),
+    'max-work': ('-1', '0', '1e-9', '1', 'nan'), 'max-memory': ('0', '1', '2000000000', '18446744073709551615'),
     'devices': ('0,1', '', '7', '0,0', ',', '-1', '0,99999999999'),
     'overlay.line-width': ('1', '100'), 'overlay.color': ('0xffff0000',), 'overlay.font-desc': ('Sans 12', '', '9' * 40),
     'overlay.show-label': ('false',), 'overlay.trail-length': ('0', '10000'), 'overlay.hide-lost': ('true',),
@@ -204,6 +207,15 @@ def tuned():
             'binary': bytes(range(256)), 'empty': b'', **{f'line{i}': line.encode() for i, line in enumerate(lines)}}
 
 
+def replies():
+    texts = ['+PONG\r\n', '+OK\r\n$15\r\n1700000000000-0\r\n', '-ERR The ID specified in XADD is equal or smaller than the '
+             'target stream top item\r\n', '-NOAUTH Authentication required.\r\n', ':1\r\n', '$-1\r\n', '*1000000000\r\n',
+             '*4294967296\r\n', '*-7\r\n', 50 * '*1\r\n', '$1073741824\r\n01234', '$-5\r\n', ':99999999999999999999\r\n',
+             '$3\r\nabcd\r\n', '+PO', '-ERR a\0b\x1b[31m\xff\r\n', '%2\r\n+a\r\n:1\r\n', '_\r\n', '(12345678901234567890\r\n',
+             'SSH-2.0-OpenSSH\r\n', 200 * '+PONG\r\n', '']
+    return {str(i): text.encode('latin-1') for i, text in enumerate(texts)}
+
+
 def noise(count, size):
     """Targets that read numbers take any bytes. Small ones are more likely, since they are choices."""
     files = {}
@@ -231,6 +243,7 @@ def main():
     write(folder / 'places', places())
     write(folder / 'template_rules', template_rules())
     write(folder / 'property', properties())
+    write(folder / 'redis_replies', replies())
     write(folder / 'tune_cache', tuned())
     for target, count, size in (('frame', 60, 300), ('json_text', 40, 300), ('matcher', 40, 60), ('overlay', 40, 400),
                                 ('tracking', 40, 2000)):

@@ -16,13 +16,18 @@ using u64 = unsigned long long;
 constexpr int jobs = PlaceSums::across + 1;  // a row of shifts each, and the products of terms
 constexpr int parts = 4;                     // warps for each, which take rows in turn
 constexpr int threads = 32 * jobs * parts;
-constexpr int rows_of_block = 16;
 static_assert(threads >= PlaceSums::count && PlaceSums::shifts <= 32);
 
 /// Pixels whose sums of products with a term 32 bits hold, over 32 lanes.
 constexpr int columns = 896;
 
-int blocks_of(const Problem& p) { return ceil_div(p.right.height, rows_of_block); }
+/// How many rows of a candidate's template a block takes: as few as its warps can share, since rows
+/// one after the other take as long as loads from memory; more where the candidates alone fill the
+/// device.
+int rows_of_block(const Problem& p, const Device& device, std::int64_t candidates) {
+  return ceil_div(p.right.height, parts) * candidates <= 2 * device.multiprocessors ? parts
+                                                                                    : 4 * parts;
+}
 
 /// What a warp reads.
 struct Pixels {
@@ -126,8 +131,9 @@ __device__ bool add_blocks(u64* sums, unsigned* block_counter, u64* all) {
 __global__ void __launch_bounds__(threads, 1)
     subpixel_refine(stage::SubpixelRefine::Problem p, const std::uint8_t* left,
                     const std::uint8_t* templates, const std::uint8_t* inset, int first_right,
-                    int right_count, const Candidate* candidates, const std::uint32_t* counts,
-                    unsigned* block_counters, u64* sums_of_slots, FittedPlace* fits) {
+                    int right_count, int rows_of_block, const Candidate* candidates,
+                    const std::uint32_t* counts, unsigned* block_counters, u64* sums_of_slots,
+                    FittedPlace* fits) {
   __shared__ PlaceSums sums;
   __shared__ PlaceSolution solutions[PlaceSums::shifts];
   auto* const shared = reinterpret_cast<u64*>(sums.of);
@@ -178,10 +184,12 @@ Result<std::unique_ptr<PlanState>> plan(const stage::SubpixelRefine::Problem& p,
 Status launch(const stage::SubpixelRefine::Problem& p, const Device& device,
               const stage::SubpixelRefine::Buffers& b, PlanState* state) {
   unsigned* const counters = static_cast<const BlockCounters*>(state)->counters();
-  const dim3 grid(blocks_of(p.correlate), p.max_peaks, grid_extent(b.right_count));
+  const int rows = rows_of_block(p.correlate, device, std::int64_t{b.right_count} * p.max_peaks);
+  const dim3 grid(ceil_div(p.correlate.right.height, rows), p.max_peaks,
+                  grid_extent(b.right_count));
   return enqueue_early(device, "subpixel_refine", subpixel_refine, grid, threads, 0, b.stream, p,
-                       b.lefts, b.templates, b.inset, b.first_right, b.right_count, b.candidates,
-                       b.counts, counters + 2 * PlaceSums::count * p.slots(),
+                       b.lefts, b.templates, b.inset, b.first_right, b.right_count, rows,
+                       b.candidates, b.counts, counters + 2 * PlaceSums::count * p.slots(),
                        reinterpret_cast<u64*>(counters), b.fits);
 }
 

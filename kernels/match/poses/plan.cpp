@@ -145,7 +145,6 @@ Status PosePlan::add(const BankTemplate& t, Stream stream) {
   while (static_cast<int>(pyramid_.size()) <= level)
     pyramid_.push_back({{}, half_of(pyramid_.back().size)});
   MatchSettings coarse;
-  coarse.budget.max_memory = settings_.budget.max_memory;
   coarse.method = settings_.method;
   coarse.polarity = settings_.polarity;
   coarse.min_contrast = PoseDescent::contrast_at(settings_, level).least;
@@ -251,7 +250,10 @@ Status PosePlan::enqueue_levels(const MatrixView& frame, Stream stream) {
     if (Status s = search.templ.refresh(search.wanted, stream); !s.ok()) return s;
   }
   if (is_recorded_ && !recording_) {
-    auto made = Recording::make(device_.backend, [&](Stream own) { return enqueue_search(own); });
+    auto made = Recording::make(device_.backend, [&](Stream own) {
+      const PacedScope unpaced(false);  // nothing is waited for meanwhile
+      return enqueue_search(own);
+    });
     if (made.ok()) recording_ = std::move(made.value());
     // Launches do the same.
     is_recorded_ = made.ok();

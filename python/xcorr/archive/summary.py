@@ -32,11 +32,16 @@ def stretches(folder: str | pathlib.Path) -> tuple[int, dict[tuple[str, str], li
                     sorted(seen.items())}
 
 
+def _closeness(peak: Any) -> tuple[float, float]:
+    """Tracks have a confidence, other peaks a similarity."""
+    return peak["confidence"] or 0, peak["similarity"] or 0
+
+
 def joined(places: list[tuple[int, int, Any]]) -> Iterator[_Stretch]:
     begun: _Stretch | None = None
     for frame, at, peak in places:
         if begun and frame <= begun[1] + 1:
-            begun = begun[0], frame, begun[2], max(begun[3], peak, key=lambda one: float(one["confidence"]))
+            begun = begun[0], frame, begun[2], max(begun[3], peak, key=_closeness)
             continue
         if begun:
             yield begun

@@ -120,7 +120,7 @@ def done(folder: str | pathlib.Path) -> set[str]:
 
 PEAK = {"label": "string", "template_id": "uint32", "x": "double", "y": "double", "width": "double",
         "height": "double", "center_x": "double", "center_y": "double", "angle": "double", "scale": "double",
-        "score": "double", "confidence": "double"}
+        "score": "double", "confidence": "double", "similarity": "double"}
 
 
 def pyarrow() -> Any:
@@ -141,7 +141,7 @@ def put_part(folder: str | pathlib.Path, unit: Unit, results: Sequence[dict[str,
     """Writes the part of a unit. `results` are lines of xcorrjson, one for each of its frames."""
     arrow = pyarrow()
     rows = [{"file": unit.file, "frame": unit.first + i, "time": time,
-             "peaks": [{name: peak[name.replace("_", "-")] for name in PEAK} for peak in line["peaks"]]}
+             "peaks": [{name: peak.get(name.replace("_", "-")) for name in PEAK} for peak in line["peaks"]]}
             for i, (time, line) in enumerate(zip(unit.times, results, strict=True))]
     part = pathlib.Path(folder, unit.name)
     written = part.with_suffix(f".{socket.gethostname()}.{os.getpid()}.tmp")

@@ -21,7 +21,8 @@ _MODULES = (("numpy", "numpy", "arrays"), ("PIL", "pillow", "reading images: fin
             ("cv2", "opencv-python-headless", "reading videos and cameras: find, field"),
             ("tqdm", "tqdm", "progress"), ("shtab", "shtab", "completion"),
             ("matplotlib", "matplotlib", "plots of fields"), ("ray", "xcorr[ray]", "archive and fleet"),
-            ("gi", "python3-gi of Debian, in an environment made with --system-site-packages", "archive and fleet"))
+            ("aiohttp", "aiohttp", "studio"),
+            ("gi", "python3-gi of Debian, in an environment made with --system-site-packages", "archive, fleet, studio"))
 
 
 def add_to(commands: Any) -> None:

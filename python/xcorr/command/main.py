@@ -12,7 +12,7 @@ from ..archive import command as archive
 from ..field import command as field
 from ..field.images import Unreadable, named, say
 from ..fleet import command as fleet
-from . import completion, cut, doctor, find, pipeline, track, watch
+from . import completion, cut, doctor, find, pipeline, studio, track, watch
 
 #: What the exit status says.
 STATUS = {0: "something was found, or done", 1: "nothing was found",
@@ -28,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--version", action="version", version=f"xcorr {__version__}")
     made.set_defaults(parser=made)
     commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (find, track, watch, pipeline, cut, field, archive, fleet, doctor, completion):
+    for module in (find, track, watch, studio, pipeline, cut, field, archive, fleet, doctor, completion):
         module.add_to(commands)
     return made
 

@@ -10,6 +10,7 @@ from typing import Any, Mapping, Sequence, TextIO
 from .._settings import METHODS, Poses, Settings
 
 FORMATS = ("table", "json", "csv")
+TRACKERS = ("auto", "template", "filter")
 
 
 def numbers(count: int, text: str, what: str, kind: Any = int) -> tuple[Any, ...]:
@@ -55,6 +56,11 @@ def add_search(parser: argparse.ArgumentParser, template_required: bool = True) 
     group.add_argument("--angles", type=angles, metavar="FIRST,LAST", help="degrees, counter-clockwise, or any (upright)")
     group.add_argument("--scales", type=scales, metavar="LEAST,GREATEST", help="as factors, such as 0.8,1.25 (1,1)")
     group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (auto)")
+
+
+def add_tracker(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tracker", choices=TRACKERS, default="auto", help="what follows a target once it is found: the "
+                        "template, or a filter that learns (%(default)s)")
 
 
 def settings(options: argparse.Namespace) -> Settings:

@@ -8,7 +8,7 @@ import pathlib
 import shlex
 from typing import Any
 
-from .options import add_search
+from .options import add_search, add_tracker
 
 
 def add_to(commands: Any) -> None:
@@ -16,6 +16,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("input", metavar="VIDEO", help="a file, an address such as rtsp://..., or the number of a camera")
     add_search(parser)
     parser.add_argument("--track", action="store_true", help="follow targets under ids that stay")
+    add_tracker(parser)
     add_video(parser)
     parser.set_defaults(run=run)
 
@@ -70,22 +71,28 @@ def environment(text: str) -> dict[str, str]:
     return {**os.environ, "GST_PLUGIN_FEATURE_RANK": ",".join(filter(None, ranks))}
 
 
-def matcher(options: argparse.Namespace, templates: list[str], track: bool) -> list[str]:
-    """The element with its properties, those that are not the default ones."""
-    files = [str(pathlib.Path(each).resolve()) for each in templates]
-    words = ["cudaxcorr"]
-    if len(files) == 1:
-        words.append(f"template={files[0]}")
-    elif files:
-        words.append(f"templates=<{','.join(map(quoted, files))}>")
-    words += [f"method={options.method}", f"threshold={options.threshold:g}", f"max-peaks={options.max_peaks}"]
+def properties(options: argparse.Namespace, track: bool) -> list[str]:
+    """Of the element, those that are not the default ones."""
+    words = [f"method={options.method}", f"threshold={options.threshold:g}", f"max-peaks={options.max_peaks}"]
     if options.angles:
         words += [f"angle-start={options.angles[0]:g}", f"angle-extent={options.angles[1]:g}"]
     if options.scales:
         words += [f"scale-min={options.scales[0]:g}", f"scale-max={options.scales[1]:g}"]
     device, _, ordinal = options.device.partition(":")
     words += [f"backend={device}"] * (device != "auto") + [f"cuda-device-id={ordinal}"] * bool(ordinal)
-    return words + ["track=true"] * track
+    if track:
+        words += ["track=true"] + [f"tracker={options.tracker}"] * (options.tracker != "auto")
+    return words
+
+
+def matcher(options: argparse.Namespace, templates: list[str], track: bool) -> list[str]:
+    files = [str(pathlib.Path(each).resolve()) for each in templates]
+    words = ["cudaxcorr"]
+    if len(files) == 1:
+        words.append(f"template={files[0]}")
+    elif files:
+        words.append(f"templates=<{','.join(map(quoted, files))}>")
+    return words + properties(options, track)
 
 
 def words_of(options: argparse.Namespace, templates: list[str], track: bool, lines: int | None = None) -> list[str]:

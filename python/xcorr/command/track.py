@@ -11,7 +11,7 @@ from typing import Any
 
 from ..field.images import Unreadable, library, of_video
 from .launch import check_gstreamer, frames
-from .options import Output, add_output, add_search, box, settings
+from .options import Output, add_output, add_search, add_tracker, box, settings
 from .pipeline import add_video, words_of
 from .progress import beside_the_bar, progress
 
@@ -24,6 +24,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("input", metavar="VIDEO", help="a file, an address such as rtsp://..., or the number of a camera")
     parser.add_argument("--box", type=box, metavar="x,y,width,height", help="what is there in the first frame is the target")
     add_search(parser, template_required=False)
+    add_tracker(parser)
     add_video(add_output(parser))
     parser.set_defaults(run=run)
 

@@ -170,7 +170,7 @@ def text_of(event: dict[str, Any]) -> str:
     beside = "after" if event["event"] == "appeared" else "before"
     between = f"  {beside} unanalysed frames: {event['unanalysed']}" if event["unanalysed"] else ""
     return (f"{'?' if at is None else f'{at:.3f}':>10} s  {event['event']:<8}  {shown(event['label'])}  at {peak['x']:.0f},"
-            f"{peak['y']:.0f}  score {peak['score']:.4g}  confidence {peak['confidence']:.3g}  {utc}{between}").rstrip()
+            f"{peak['y']:.0f}  score {peak['score']:.4g}  {utc}{between}").rstrip()
 
 
 def _check(options: argparse.Namespace) -> None:
