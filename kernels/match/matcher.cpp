@@ -244,16 +244,19 @@ Rect Matcher::places(std::uint32_t template_index) const {
 
 Status Matcher::score(const MatrixView& frame, std::uint32_t template_index, const ScoreMap& scores,
                       Stream stream) try {
-  if (Status status = impl_->prepare_scores(frame, template_index); !status.ok())
-    return impl_->heeded(std::move(status));
+  if (Status status = impl_->prepare_scores(frame, template_index); !status.ok()) return status;
   const Rect where = places(template_index);
   if (where.empty()) return {};
   if (!scores.data) return {Code::invalid_argument, "the scores have no data"};
   if (scores.pitch < where.width * std::ptrdiff_t{sizeof(float)})
     return {Code::invalid_argument, "the scores have a pitch shorter than their rows"};
   if (!stream.handle) stream = impl_->own_stream;
-  if (Status status = impl_->score_plan->score(frame, scores, stream); !status.ok())
-    return impl_->heeded(std::move(status));
+  if (Status status = impl_->score_plan->score(frame, scores, stream); !status.ok()) {
+    // It may have been stopped half-way; a frame that is enqueued has nothing to do with it.
+    static_cast<void>(runtime(impl_->device.backend).wait(stream));
+    impl_->score_plan.reset();
+    return status;
+  }
   if (scores.memory == Memory::device) return {};
   return runtime(impl_->device.backend).wait(stream);
 } catch (const std::exception& thrown) {

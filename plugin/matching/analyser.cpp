@@ -170,7 +170,8 @@ bool Analyser::respond(const MappedFrame& frame, xcorr::Memory memory, std::uint
   const auto status = current.status().ok() ? parts_->search.respond(luma_view(frame, memory),
                                                                      template_index, response)
                                             : current.status();
-  if (!status.ok()) warn("The pad 'response' has no image: " + status.message());
+  if (!status.ok() && status.code() != xcorr::Code::stopped)
+    warn("The pad 'response' has no image: " + status.message());
   return status.ok();
 }
 

@@ -175,5 +175,30 @@ TEST(StopScopeTest, ARequestThatStandsStopsWhatComes) {
   EXPECT_NEAR(peaks[0].y, 17, 0.01);
 }
 
+/// A matcher may be asked for scores while a frame is enqueued.
+TEST(StopScopeTest, StoppedScoresLeaveTheFrame) {
+  const auto frame = random_image<std::uint8_t>({60, 40}, 1);
+  const auto templ = crop(frame, {13, 17, 16, 12});
+  const MatrixView view = templ.view();
+  auto matcher = Matcher::create(cpu()).value();
+  ASSERT_TRUE(matcher.set_templates({&view, 1}).ok());
+  ASSERT_TRUE(matcher.prepare(ElementType::u8, frame.size, {}).ok());
+  Stop stop;
+  for (const bool again : {false, true}) {
+    ASSERT_TRUE(matcher.enqueue(frame.view()).ok());
+    Response response;
+    {
+      stop.request();
+      const StopScope scope(&stop);
+      EXPECT_EQ(matcher.respond(frame.view(), 0, response).code(), Code::stopped);
+      stop.withdraw();
+    }
+    if (again) EXPECT_TRUE(matcher.respond(frame.view(), 0, response).ok());
+    std::vector<Peak> peaks;
+    ASSERT_TRUE(matcher.collect(peaks).ok());
+    EXPECT_EQ(peaks.size(), 1U);
+  }
+}
+
 }  // namespace
 }  // namespace api
