@@ -106,6 +106,23 @@ def test_transparent_pixels_do_not_count(folder, capsys):
     assert status == 2 and "transparent everywhere" in err
 
 
+def test_a_mask(folder, capsys):
+    part = noise((60, 80), 1)[10:22, 30:45]
+    part[:6, :7] = 0
+    Image.fromarray(part).save(folder / "part.tga")
+    mask = numpy.full((12, 15), 255, "u1")
+    mask[:6, :7] = 0
+    Image.fromarray(mask).save(folder / "mask.pgm")
+    words = folder / "first.png", "--threshold", "0.2", "--format", "json"
+    assert json.loads(find(capsys, folder, *words)[1])["matches"][0]["score"] < 0.99
+    match, = json.loads(find(capsys, folder, *words, "--mask", folder / "mask.pgm")[1])["matches"]
+    assert (match["x"], match["y"], match["score"]) == (30, 10, 1)
+    status, _, err = find(capsys, folder, *words, "--mask", folder / "first.png")
+    assert status == 2 and "first.png: it has 80x60 pixels, its template 15x12" in err
+    status, _, err = find(capsys, folder, *words, "--mask", "a.png", "--mask", "b.png")
+    assert status == 2 and "--mask is there 2 times, --template 1 times" in err
+
+
 def test_images_with_boxes_of_a_folder(folder, capsys):
     assert find(capsys, folder, folder, "--save", folder / "boxes")[0] == 0
     assert sorted(path.name for path in (folder / "boxes").iterdir()) == ["first.png", "second.png"]

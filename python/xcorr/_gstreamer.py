@@ -42,7 +42,7 @@ def quoted(value: object) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def wrapped(byte):
+def wrapped(byte: int) -> str:
     """As gst_value_serialize() writes it in a string."""
     character = chr(byte)
     if byte > 126 or byte < 32:

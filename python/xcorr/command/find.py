@@ -35,6 +35,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument("inputs", nargs="+", metavar="INPUT", help="an image, a folder of images, a video, or the number "
                         "of a camera")
     add_search(parser)
+    parser.add_argument("--mask", action="append", default=[], metavar="FILE", help="an image of a template's size; where it "
+                        "is black the template does not count; one for each template, in their order")
     group = add_output(parser)
     group.add_argument("--save", metavar="FILE", help="the image with boxes; of several images, a folder for them")
     group.add_argument("--show", action="store_true", help="show the image with boxes")
@@ -70,6 +72,15 @@ def read_template(path: pathlib.Path) -> tuple[np.ndarray, np.ndarray | None]:
     if not mask.any():
         raise Unreadable(f"{path}: it is transparent everywhere, so no pixel counts")
     return gray, None if mask.all() else mask
+
+
+def with_mask(template: np.ndarray, opaque: np.ndarray | None, path: str) -> np.ndarray:
+    """Which pixels count, by a file too. Raises Unreadable."""
+    mask = read_image(pathlib.Path(path)) != 0
+    if mask.shape != template.shape:
+        raise Unreadable(f"{path}: it has {mask.shape[1]}x{mask.shape[0]} pixels, its template "
+                         f"{template.shape[1]}x{template.shape[0]}")
+    return mask if opaque is None else mask & opaque
 
 
 def described(peak: Any, labels: list[str]) -> dict[str, Any]:
@@ -140,6 +151,10 @@ def _save(path: pathlib.Path, several: bool, name: str, image: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     templates, masks = zip(*(read_template(pathlib.Path(each)) for each in options.template))
+    if options.mask:
+        if len(options.mask) != len(templates):
+            raise Unreadable(f"--mask is there {len(options.mask)} times, --template {len(templates)} times")
+        masks = tuple(map(with_mask, templates, masks, options.mask))
     labels = [pathlib.Path(each).stem for each in options.template]
     matcher = Matcher(templates, masks if any(mask is not None for mask in masks) else None, device=options.device,
                       settings=settings(options))

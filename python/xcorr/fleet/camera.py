@@ -95,7 +95,7 @@ def with_gap(camera: Camera, reason: str) -> None:
     """
     server = client(camera.redis)
 
-    def mark():
+    def mark() -> None:
         try:
             mark_gap(server, camera.name, reason)
         except (need("redis", "redis-py", "").RedisError, OSError, ValueError):
