@@ -72,7 +72,7 @@ class Schema(unittest.TestCase):
         self.exact.validate(SAMPLE)
         self.exact.validate(GAP)
         self.assertEqual(set(SAMPLE) | {'field', 'gap'}, set(SCHEMA['properties']))
-        self.assertEqual(set(SAMPLE['peaks'][0]) | {'candidate'}, set(SCHEMA['$defs']['peak']['properties']))
+        self.assertEqual(set(SAMPLE['peaks'][0]) | {'candidate', 'confidence'}, set(SCHEMA['$defs']['peak']['properties']))
         self.assertEqual(set(SAMPLE['events'][0]), set(SCHEMA['$defs']['event']['properties']))
 
     def test_lines(self):

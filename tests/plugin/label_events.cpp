@@ -39,10 +39,12 @@ Event event_of(const GstStructure* fields) {
                                 "last-running-time", G_TYPE_UINT64, &event.last, "unanalysed",
                                 G_TYPE_UINT64, &event.unanalysed, "peak", GST_TYPE_STRUCTURE, &peak,
                                 nullptr));
+  // Without a track there is no confidence.
+  const char* how_sure = gst_structure_has_field(peak, "confidence") ? "confidence" : "similarity";
   event.first /= apart;
   event.last /= apart;
   fail_unless(gst_structure_get(peak, "x", G_TYPE_DOUBLE, &event.peak.x, "y", G_TYPE_DOUBLE,
-                                &event.peak.y, "confidence", G_TYPE_DOUBLE, &event.peak.confidence,
+                                &event.peak.y, how_sure, G_TYPE_DOUBLE, &event.peak.confidence,
                                 "id", G_TYPE_UINT64, &event.peak.id, nullptr));
   gst_structure_free(peak);
   return event;
