@@ -67,7 +67,7 @@ has_any() {  # KIND:NAME[,NAME...]
   return 1
 }
 
-# missing_packages WHO...: those that are missing, one a line.
+# missing_packages WHO...: those that are missing, one per line.
 missing_packages() {
   local installed=' ' who package test rest
   if command -v dpkg-query >/dev/null; then
@@ -80,7 +80,7 @@ missing_packages() {
   done <<<"$packages"
 }
 
-# Prints who needs packages where all is built and tested that can be here, one a line; says what is left out.
+# Prints who needs packages where all is built and tested that can be here, one per line; says what is left out.
 # shellcheck disable=SC2154  # of common.sh
 needed_packages() {
   printf '%s\n' demo tests

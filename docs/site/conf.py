@@ -2,8 +2,8 @@
 """How Sphinx makes the site of the pages that a forge shows, as they are: the checkout is its source folder.
 
 The README is the landing page. Its tables of pages, one below each heading of its last part, become the parts of the
-site, the table of headers in docs/library.md becomes the reference of what they declare, and docs/measured.md gets the
-tables that its command prints; all would be written twice otherwise. A link that leads nowhere is an error (`-W`).
+site, the table of headers in docs/library.md becomes the reference of what they declare, and docs/measured.md and docs/paper.md
+get the tables that their commands print; all would be written twice otherwise. A link that leads nowhere is an error (`-W`).
 """
 import pathlib
 import re
@@ -42,12 +42,12 @@ def complete(_app, page, text):
         text[0] += ''.join(f'\n## {header}.hpp\n\n```{{doxygengroup}} {header}\n'
                            ':content-only:\n:members:\n:undoc-members:\n```\n'
                            for header in re.findall(r'\[(\w+)\.hpp\]', text[0]))
-    if page == 'docs/measured':
+    if page in ('docs/measured', 'docs/paper'):
         text[0] += '\n' + printed_by(text[0])
 
 
 def printed_by(page):
-    """What the command in a page prints."""
+    """What the command of a page prints."""
     command = shlex.split(re.search(r'^```sh\n(.*?)^```', page, re.MULTILINE | re.DOTALL)[1])
     return subprocess.run([sys.executable, *command], cwd=SOURCE, check=True, capture_output=True, text=True).stdout
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The way from two images to a field: a search a pass, coarse to fine, each from what the one
+// The way from two images to a field: one search per pass, coarse to fine, each from what the one
 // before found and validated, or in images that were deformed by it; then, where asked for, least
 // squares, which are validated, too, and repeated from the neighbours' median where they are not
 // believed, with order 2 everywhere. All of it is enqueued at once.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Checks of what matchers are asked for.
+// Checks of the arguments of matchers.
 #pragma once
 
 #include <xcorr/match.hpp>

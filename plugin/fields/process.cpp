@@ -55,7 +55,7 @@ bool is_refusable(const xcorr::Status& status) {
   return !status.ok() && status.code() != xcorr::Code::device_error;
 }
 
-/// Prepares the meter; the frame that stays the reference is its reference again.
+/// Prepares the estimator; the frame that stays the reference is its reference again.
 xcorr::Status prepare(Element& element, const Task& task) {
   if (auto status = element.estimator->configure(task); !status.ok()) return status;
   if (!task.keeps_a_frame()) element.kept.reset();
@@ -90,7 +90,7 @@ xcorr::Status configure(GstCudaXCorrField* self, Task& task) {
   return status;
 }
 
-/// Keeps a copy in host memory, since the meter may be made anew and the frame is downstream's.
+/// Keeps a copy in host memory, since the estimator may be made anew and the frame is downstream's.
 xcorr::Status keep_reference(Element& element, GstBuffer* buffer) {
   const MappedFrame mapped(element.format, buffer, GST_MAP_READ);
   if (!mapped) return {xcorr::Code::device_error, mapped.fault()};
@@ -112,7 +112,7 @@ bool becomes_reference(const Element& element, const Request& request) {
   return false;
 }
 
-/// A frame and its view, where the meter reads it.
+/// A frame and its view, where the estimator reads it.
 struct Frame {
   GstBuffer* buffer;
   xcorr::MatrixView luma;

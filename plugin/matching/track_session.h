@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Follows targets from frame to frame: by what the whole frame's search and windows around expected
-// places find, and by filters where these are asked for. Templates and filters then learn from the
-// frame.
+// Follows targets from frame to frame, by the peaks of whole frames and of search windows around
+// the expected places, and by filters where these are asked for. Templates and filters then learn
+// from the frame.
 #pragma once
 
 #include <cstdint>

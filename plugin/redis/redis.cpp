@@ -17,7 +17,7 @@
  *
  * Frames never wait for the network. Entries wait in a queue for a server that is away, slow or
  * full; of those that do not fit in it the oldest are dropped. #xcorrredis:stats counts them, and a
- * warning tells of it, once a second at most.
+ * warning tells of it, once per second at most.
  *
  * ## Example launch line
  * |[

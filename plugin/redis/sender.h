@@ -43,7 +43,7 @@ struct SenderCounts {
 
 class Sender {
  public:
-  /// `tell` is called from the thread, at most once a second, with what keeps entries from the
+  /// `tell` is called from the thread, at most once per second, with what keeps entries from the
   /// server. The counts outlive the sender.
   Sender(SenderOptions options, SenderCounts& counts, std::function<void(std::string)> tell);
   /// Gives what is left a second.

@@ -14,6 +14,7 @@ import pytest
 import xcorr
 from conftest import noise
 from xcorr.command import track
+from xcorr.command.doctor import answer
 from xcorr.command.main import main
 
 Image = pytest.importorskip("PIL.Image")
@@ -191,7 +192,7 @@ def test_pipelines(folder, capsys):
 
 
 def test_tracks(tmp_path, capsys):
-    if not shutil.which("gst-inspect-1.0") or subprocess.run(["gst-inspect-1.0", "--exists", "cudaxcorr"]).returncode:
+    if not answer("gst-inspect-1.0", "cudaxcorr"):
         pytest.skip("no GStreamer, or not its element cudaxcorr")
     videos = pytest.importorskip("videos")
     video = videos.make_video(tmp_path / "one.mp4", 1, 12)

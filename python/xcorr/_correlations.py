@@ -26,7 +26,7 @@ Shifts = tuple[int, int, int, int]
 
 _EXACT = 2 ** 53  # integers below are doubles
 _PIECE = 31  # bits
-_FEW = 2 ** 20  # products, which are made no slower than an FFT, and of floats that are whole numbers exactly
+_FEW = 2 ** 20  # products, which are made no slower than an FFT, and of floats that are exact integers
 _POINT = 384  # products of doubles that are made while an FFT treats one of its points, as measured
 
 
@@ -76,7 +76,7 @@ def _pieces(array: np.ndarray) -> list[np.ndarray]:
 
 
 def _rounded(a: np.ndarray, b: np.ndarray, bits: int, shifts: Shifts) -> np.ndarray | None:
-    """Of whole numbers by FFTs, one for each of so many pieces of the second's bits that all sums are rounded to the right
+    """Of integers by FFTs, one for each of so many pieces of the second's bits that all sums are rounded to the right
     ones; None where too many would be needed."""
     for count in range(1, 5):
         step = max(1, -(-bits // count))

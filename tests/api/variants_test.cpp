@@ -57,7 +57,7 @@ TEST(Variants, NamesAreUniqueInAStageAndBackend) {
 
 TEST(Variants, NoneKnowsAFeatureThatDoesNotExist) {
   for (const auto& [stage, variant] : all_variants())
-    EXPECT_FALSE(variant->knows.has(of_the_future)) << stage << ' ' << variant->name;
+    EXPECT_FALSE(variant->features.has(of_the_future)) << stage << ' ' << variant->name;
 }
 
 /// Adds an unknown feature to a problem that a variant can do: it must refuse. The names of those

@@ -408,26 +408,30 @@ constexpr Features surface_features =
     match_features | Features(Feature::float_products, Feature::pitched_output);
 
 constexpr Variant<stage::Correlate> correlate_table[] = {
-    {{"reference", Backend::cpu,
-      surface_features |
-          Features(Feature::i32, Feature::f64, Feature::several_images, Feature::partial_overlap)},
-     supports_all,
-     correlate},
+    {{.name = "reference",
+      .backend = Backend::cpu,
+      .features = surface_features | Features(Feature::i32, Feature::f64, Feature::several_images,
+                                              Feature::partial_overlap)},
+     {.launch = correlate}},
 };
 constexpr Variant<stage::WindowSums> window_sums_table[] = {
-    {{"reference", Backend::cpu, match_features}, supports_all, window_sums},
+    {{.name = "reference", .backend = Backend::cpu, .features = match_features},
+     {.launch = window_sums}},
 };
 constexpr Variant<stage::Normalise> normalise_table[] = {
-    {{"reference", Backend::cpu, surface_features}, supports_all, normalise},
+    {{.name = "reference", .backend = Backend::cpu, .features = surface_features},
+     {.launch = normalise}},
 };
 constexpr Variant<stage::Peaks> peaks_table[] = {
-    {{"reference", Backend::cpu, match_features}, supports_all, peaks},
+    {{.name = "reference", .backend = Backend::cpu, .features = match_features}, {.launch = peaks}},
 };
 constexpr Variant<stage::ContrastFilter> contrast_filter_table[] = {
-    {{"reference", Backend::cpu, match_features}, supports_all, contrast_filter},
+    {{.name = "reference", .backend = Backend::cpu, .features = match_features},
+     {.launch = contrast_filter}},
 };
 constexpr Variant<stage::Refine> refine_table[] = {
-    {{"reference", Backend::cpu, match_features}, supports_all, refine},
+    {{.name = "reference", .backend = Backend::cpu, .features = match_features},
+     {.launch = refine}},
 };
 
 }  // namespace

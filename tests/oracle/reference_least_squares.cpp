@@ -251,17 +251,18 @@ Status subpixel_refine_all(const stage::SubpixelRefine::Problem& problem, const 
 
 constexpr Features any = Features(Feature::u8, Feature::u16, Feature::f32);
 constexpr Variant<stage::Smooth> smooth_table[] = {
-    {{"reference", Backend::cpu, any}, supports_all, smooth},
+    {{.name = "reference", .backend = Backend::cpu, .features = any}, {.launch = smooth}},
 };
 constexpr Variant<stage::PoseRefine> pose_refine_table[] = {
-    {{"reference", Backend::cpu, any | Feature::contrast}, supports_all, pose_refine_all},
+    {{.name = "reference", .backend = Backend::cpu, .features = any | Feature::contrast},
+     {.launch = pose_refine_all}},
 };
 constexpr Variant<stage::SubpixelRefine> subpixel_refine_table[] = {
-    {{"reference", Backend::cpu,
-      any | Features(Feature::wide_sums, Feature::several_peaks, Feature::mask, Feature::contrast,
-                     Feature::own_lefts)},
-     supports_all,
-     subpixel_refine_all},
+    {{.name = "reference",
+      .backend = Backend::cpu,
+      .features = any | Features(Feature::wide_sums, Feature::several_peaks, Feature::mask,
+                                 Feature::contrast, Feature::own_lefts)},
+     {.launch = subpixel_refine_all}},
 };
 
 }  // namespace

@@ -24,7 +24,10 @@ Status luma(const stage::Luma::Problem& p, const Device&, const stage::Luma::Buf
 }
 
 constexpr Variant<stage::Luma> table[] = {
-    {{"reference", Backend::cpu, {Feature::u8, Feature::several_images}}, supports_all, luma},
+    {{.name = "reference",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::several_images}},
+     {.launch = luma}},
 };
 
 }  // namespace

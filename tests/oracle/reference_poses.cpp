@@ -234,15 +234,17 @@ Status local_rescore(const stage::LocalRescore::Problem& p, const Device&,
 
 constexpr Features any = Features(Feature::u8, Feature::u16, Feature::f32);
 constexpr Variant<stage::PyramidDown> pyramid_down_table[] = {
-    {{"reference", Backend::cpu, any}, supports_all, pyramid_down},
+    {{.name = "reference", .backend = Backend::cpu, .features = any}, {.launch = pyramid_down}},
 };
 constexpr Variant<stage::WarpTemplate> warp_template_table[] = {
-    {{"reference", Backend::cpu, any | Feature::mask}, supports_all, warp_template},
+    {{.name = "reference", .backend = Backend::cpu, .features = any | Feature::mask},
+     {.launch = warp_template}},
 };
 constexpr Variant<stage::LocalRescore> local_rescore_table[] = {
-    {{"reference", Backend::cpu, any | Features(Feature::mask, Feature::contrast)},
-     supports_all,
-     local_rescore},
+    {{.name = "reference",
+      .backend = Backend::cpu,
+      .features = any | Features(Feature::mask, Feature::contrast)},
+     {.launch = local_rescore}},
 };
 
 }  // namespace

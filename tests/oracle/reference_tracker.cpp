@@ -411,7 +411,7 @@ Status crop(const stage::Crop::Problem& p, const Device&, const stage::Crop::Buf
 
 template <class Stage>
 constexpr Variant<Stage> oracle(Feature feature, decltype(Variant<Stage>::launch) launch) {
-  return {{"reference", Backend::cpu, feature}, supports_all, launch};
+  return {{.name = "reference", .backend = Backend::cpu, .features = feature}, {.launch = launch}};
 }
 
 constexpr Variant<stage::FeatureMaps> feature_maps_table[] = {

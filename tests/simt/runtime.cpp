@@ -239,33 +239,6 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  cudaDeviceProp properties;
-  if (const cudaError_t error = cudaGetDeviceProperties(&properties, device)) return error;
-  switch (attribute) {
-    case cudaDevAttrMultiProcessorCount:
-      *value = properties.multiProcessorCount;
-      break;
-    case cudaDevAttrComputeCapabilityMajor:
-      *value = properties.major;
-      break;
-    case cudaDevAttrComputeCapabilityMinor:
-      *value = properties.minor;
-      break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      *value = static_cast<int>(properties.sharedMemPerBlockOptin);
-      break;
-    case cudaDevAttrMaxThreadsPerBlock:
-      *value = properties.maxThreadsPerBlock;
-      break;
-  }
-  return cudaSuccess;
-}
-
-cudaError_t cudaDeviceSynchronize() {
-  return call([] { return cudaSuccess; });
-}
-
 cudaError_t cudaDriverGetVersion(int* version) {
   *version = driver_version();
   return cudaSuccess;
@@ -305,14 +278,6 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   });
 }
 
-cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  return call([&] {
-    *free = device_memory - memory().used();
-    *total = device_memory;
-    return cudaSuccess;
-  });
-}
-
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
                               std::size_t from_pitch, std::size_t width, std::size_t height,
                               cudaMemcpyKind, cudaStream_t stream) {
@@ -323,11 +288,6 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
                   static_cast<const std::byte*>(from) + row * from_pitch, width);
     return cudaSuccess;
   });
-}
-
-cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                         std::size_t width, std::size_t height, cudaMemcpyKind kind) {
-  return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
@@ -352,10 +312,6 @@ cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t
   return cudaMemset2DAsync(to, bytes, value, bytes, 1, stream);
 }
 
-cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
-  return cudaMemsetAsync(to, value, bytes);
-}
-
 // ---- streams and events: all is done at once and in order -------------------------------------
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
@@ -364,7 +320,6 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
     return cudaSuccess;
   });
 }
-cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, 0); }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return call_to_free([&] {
     delete stream;
@@ -393,7 +348,6 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
     return cudaSuccess;
   });
 }
-cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return call_to_free([&] {
     delete event;

@@ -300,7 +300,11 @@ constexpr Features features{Feature::u8,
                             Feature::several_images,
                             Feature::partial_overlap};
 constexpr Variant<stage::Correlate> not_u16 = {
-    {"fft", Backend::cpu, features, 1}, supports, launch<double>, workspace<double>, plan<double>};
+    {.name = "fft", .backend = Backend::cpu, .features = features, .rank = 1},
+    {.supports = supports,
+     .launch = launch<double>,
+     .workspace = workspace<double>,
+     .plan = plan<double>}};
 
 /// Its products are only ever asked for by name: the places of equal scores may not be the first.
 constexpr Features proposed{Feature::u8, Feature::wide_sums, Feature::pitched_output,
@@ -311,17 +315,26 @@ constexpr Features doubles{Feature::f64, Feature::several_images, Feature::parti
 
 constexpr Variant<stage::Correlate> variants[] = {
     U16Split<U16Splitter, not_u16>::variant(features),
-    {{"fft_single", Backend::cpu, proposed, requested_rank, false},
-     supports_products,
-     launch<float>,
-     workspace<float>,
-     plan<float>,
-     {.quicker_than = "fft"}},
-    {{"fft_double", Backend::cpu, doubles, requested_rank, false},
-     supports,
-     launch<double>,
-     workspace<double>,
-     plan<double>}};
+    {{.name = "fft_single",
+      .backend = Backend::cpu,
+      .features = proposed,
+      .rank = requested_rank,
+      .exact = false},
+     {.supports = supports_products,
+      .launch = launch<float>,
+      .workspace = workspace<float>,
+      .plan = plan<float>,
+      .extra = {.quicker_than = "fft"}}},
+    {{.name = "fft_double",
+      .backend = Backend::cpu,
+      .features = doubles,
+      .rank = requested_rank,
+      .exact = false},
+     {.supports = supports,
+      .launch = launch<double>,
+      .workspace = workspace<double>,
+      .plan = plan<double>}},
+};
 
 }  // namespace fft
 

@@ -130,7 +130,10 @@ Status launch(const stage::Deform::Problem& p, const Device&, const stage::Defor
 }
 
 constexpr Variant<stage::Deform> table[] = {
-    {{"deform", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32}}, supports_all, launch},
+    {{.name = "deform",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32}},
+     {.launch = launch}},
 };
 
 }  // namespace deform

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What becomes of a field between its passes, on the CPU: a row of the grid a task.
+// The stages between the passes of a field, on the CPU: one task per row of the grid.
 #include "cpu/common/common.hpp"
 #include "stages/fields/predict.hpp"
 #include "stages/fields/smooth_field.hpp"
@@ -50,13 +50,13 @@ Status predict(const stage::Predict::Problem& p, const Device&, const stage::Pre
 }
 
 constexpr Variant<stage::Validate> validate_table[] = {
-    {{"validate", Backend::cpu, {}}, supports_all, validate},
+    {{.name = "validate", .backend = Backend::cpu}, {.launch = validate}},
 };
 constexpr Variant<stage::SmoothField> smooth_table[] = {
-    {{"smooth_field", Backend::cpu, {}}, supports_all, smooth},
+    {{.name = "smooth_field", .backend = Backend::cpu}, {.launch = smooth}},
 };
 constexpr Variant<stage::Predict> predict_table[] = {
-    {{"predict", Backend::cpu, {}}, supports_all, predict},
+    {{.name = "predict", .backend = Backend::cpu}, {.launch = predict}},
 };
 
 }  // namespace

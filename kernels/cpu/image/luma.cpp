@@ -26,7 +26,7 @@ Status launch(const stage::Luma::Problem& p, const Device&, const stage::Luma::B
 }
 
 constexpr Variant<stage::Luma> table[] = {
-    {{"luma", Backend::cpu, Feature::u8}, supports_all, launch},
+    {{.name = "luma", .backend = Backend::cpu, .features = Feature::u8}, {.launch = launch}},
 };
 
 }  // namespace luma

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Scores after the contrast test, a row of all templates a task, in plain loops that the compiler
-// vectorises.
+// Scores after the contrast test, one task per row of all templates, in plain loops that the
+// compiler vectorises.
 #include "stages/match/contrast_filter.hpp"
 
 #include "cpu/common/common.hpp"
@@ -58,7 +58,8 @@ Status launch(const stage::ContrastFilter::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::ContrastFilter> variants[] = {
-    {{"contrast_filter", Backend::cpu, match_features}, supports_all, launch},
+    {{.name = "contrast_filter", .backend = Backend::cpu, .features = match_features},
+     {.launch = launch}},
 };
 
 }  // namespace

@@ -173,13 +173,10 @@ bool supports(const stage::WindowSums::Problem& problem, const Device&) {
 }
 
 constexpr Variant<stage::WindowSums> variants[] = {
-    {{"masked_window_sums",
-      Backend::cpu,
-      {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums, Feature::mask}},
-     supports,
-     launch,
-     workspace,
-     plan},
+    {{.name = "masked_window_sums",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums, Feature::mask}},
+     {.supports = supports, .launch = launch, .workspace = workspace, .plan = plan}},
 };
 
 }  // namespace masked_window_sums

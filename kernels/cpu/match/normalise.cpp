@@ -135,10 +135,10 @@ Status launch(const stage::Normalise::Problem& problem, const Device&,
 }
 
 constexpr Variant<stage::Normalise> variants[] = {
-    {{"normalise", Backend::cpu,
-      match_features | Features(Feature::float_products, Feature::pitched_output)},
-     supports_all,
-     launch},
+    {{.name = "normalise",
+      .backend = Backend::cpu,
+      .features = match_features | Features(Feature::float_products, Feature::pitched_output)},
+     {.launch = launch}},
 };
 
 }  // namespace normalise

@@ -141,7 +141,8 @@ std::size_t workspace(const stage::Peaks::Problem& problem, const Device&) {
 }
 
 constexpr Variant<stage::Peaks> variants[] = {
-    {{"peaks", Backend::cpu, match_features}, supports_all, launch, workspace},
+    {{.name = "peaks", .backend = Backend::cpu, .features = match_features},
+     {.launch = launch, .workspace = workspace}},
 };
 
 }  // namespace

@@ -193,7 +193,7 @@ Status launch(const stage::Refine::Problem& problem, const Device&,
 }
 
 constexpr Variant<stage::Refine> variants[] = {
-    {{"refine", Backend::cpu, match_features}, supports_all, launch},
+    {{.name = "refine", .backend = Backend::cpu, .features = match_features}, {.launch = launch}},
 };
 
 }  // namespace

@@ -240,7 +240,8 @@ std::size_t workspace(const stage::SubpixelRefine::Problem& problem, const Devic
 }
 
 constexpr Variant<stage::SubpixelRefine> variants[] = {
-    {{"subpixel_refine", Backend::cpu, match_features}, supports_all, launch, workspace},
+    {{.name = "subpixel_refine", .backend = Backend::cpu, .features = match_features},
+     {.launch = launch, .workspace = workspace}},
 };
 
 }  // namespace subpixel_refine

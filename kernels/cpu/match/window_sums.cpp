@@ -200,10 +200,10 @@ Size tile_size(const Problem& p) {
 }
 
 constexpr Variant<stage::WindowSums> variants[] = {
-    {{"window_sums", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums}},
-     supports_all,
-     launch_window_sums,
-     window_sums_workspace},
+    {{.name = "window_sums",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::wide_sums}},
+     {.launch = launch_window_sums, .workspace = window_sums_workspace}},
 };
 
 }  // namespace window_sums

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Exact scores of turned templates at the places round the expected ones on the CPU, an image a
-// task.
+// Exact scores of warped templates at the places near the expected ones on the CPU, one task per
+// image.
 #include "cpu/common/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -172,11 +172,10 @@ Status launch(const stage::LocalRescore::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::LocalRescore> table[] = {
-    {{"local_rescore",
-      Backend::cpu,
-      {Feature::u8, Feature::u16, Feature::f32, Feature::mask, Feature::contrast}},
-     supports_all,
-     launch},
+    {{.name = "local_rescore",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::mask, Feature::contrast}},
+     {.launch = launch}},
 };
 
 }  // namespace local_rescore

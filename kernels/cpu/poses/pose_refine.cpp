@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Least squares on the CPU, a pose a task.
+// Least squares on the CPU, one task per pose.
 #include "stages/poses/pose_refine.hpp"
 #include "cpu/common/common.hpp"
 
@@ -72,9 +72,10 @@ Status launch(const stage::PoseRefine::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::PoseRefine> table[] = {
-    {{"pose_refine", Backend::cpu, {Feature::u8, Feature::u16, Feature::f32, Feature::contrast}},
-     supports_all,
-     launch},
+    {{.name = "pose_refine",
+      .backend = Backend::cpu,
+      .features = {Feature::u8, Feature::u16, Feature::f32, Feature::contrast}},
+     {.launch = launch}},
 };
 
 }  // namespace

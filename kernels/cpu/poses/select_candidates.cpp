@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The selection of candidates on the CPU: of what the coarse search found, what is close enough.
+// The selection of candidates on the CPU: results of the coarse search that are similar enough.
 #include <cmath>
 #include <functional>
 
@@ -47,7 +47,8 @@ Status launch(const stage::SelectCandidates::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::SelectCandidates> variants[] = {
-    {{"select_candidates", Backend::cpu, Feature::u8}, supports_all, launch},
+    {{.name = "select_candidates", .backend = Backend::cpu, .features = Feature::u8},
+     {.launch = launch}},
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Turned parts of a frame on the CPU, rows of an image a thread.
+// Turned parts of a frame on the CPU; each thread takes rows of an image.
 #include "stages/tracker/crop.hpp"
 
 #include "cpu/common/common.hpp"
@@ -30,7 +30,7 @@ Status launch(const stage::Crop::Problem& p, const Device&, const stage::Crop::B
 }
 
 constexpr Variant<stage::Crop> table[] = {
-    {{"crop", Backend::cpu, Feature::u8}, supports_all, launch},
+    {{.name = "crop", .backend = Backend::cpu, .features = Feature::u8}, {.launch = launch}},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stages of filters that learn on the CPU but for the channels, a window or a filter a thread.
+// The stages of filters that learn on the CPU but for the channels, one thread per window or
+// filter.
 #include "cpu/common/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -56,13 +57,16 @@ Status filter_response_all(const stage::FilterResponse::Problem& p, const Device
 }
 
 constexpr Variant<stage::FeatureFft> feature_fft_table[] = {
-    {{"feature_fft", Backend::cpu, Feature::f32}, supports_all, feature_fft},
+    {{.name = "feature_fft", .backend = Backend::cpu, .features = Feature::f32},
+     {.launch = feature_fft}},
 };
 constexpr Variant<stage::FilterUpdate> filter_update_table[] = {
-    {{"filter_update", Backend::cpu, Feature::f32}, supports_all, filter_update_all},
+    {{.name = "filter_update", .backend = Backend::cpu, .features = Feature::f32},
+     {.launch = filter_update_all}},
 };
 constexpr Variant<stage::FilterResponse> filter_response_table[] = {
-    {{"filter_response", Backend::cpu, Feature::f32}, supports_all, filter_response_all},
+    {{.name = "filter_response", .backend = Backend::cpu, .features = Feature::f32},
+     {.launch = filter_response_all}},
 };
 
 }  // namespace tracker

@@ -83,7 +83,8 @@ Status launch(const stage::Luma::Problem& p, const Device&, const stage::Luma::B
 bool supports(const stage::Luma::Problem& p, const Device&) { return p.parts <= 65535; }
 
 constexpr Variant<stage::Luma> table[] = {
-    {{"luma", Backend::cuda, {Feature::u8, Feature::several_images}}, supports, launch},
+    {{.name = "luma", .backend = Backend::cuda, .features = {Feature::u8, Feature::several_images}},
+     {.supports = supports, .launch = launch}},
 };
 
 }  // namespace

@@ -57,7 +57,8 @@ bool supports(const stage::ContrastFilter::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::ContrastFilter> table[] = {
-    {{"contrast_filter", Backend::cuda, match_features}, supports, launch},
+    {{.name = "contrast_filter", .backend = Backend::cuda, .features = match_features},
+     {.supports = supports, .launch = launch}},
 };
 
 }  // namespace

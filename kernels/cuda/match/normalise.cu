@@ -136,10 +136,10 @@ bool supports(const stage::Normalise::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::Normalise> table[] = {
-    {{"normalise", Backend::cuda,
-      match_features | Features(Feature::float_products, Feature::pitched_output)},
-     supports,
-     launch},
+    {{.name = "normalise",
+      .backend = Backend::cuda,
+      .features = match_features | Features(Feature::float_products, Feature::pitched_output)},
+     {.supports = supports, .launch = launch}},
 };
 
 }  // namespace

@@ -129,7 +129,8 @@ bool supports(const stage::Peaks::Problem& p, const Device&) {
 }
 
 constexpr Variant<stage::Peaks> table[] = {
-    {{"peaks", Backend::cuda, match_features}, supports, launch, workspace},
+    {{.name = "peaks", .backend = Backend::cuda, .features = match_features},
+     {.supports = supports, .launch = launch, .workspace = workspace}},
 };
 
 }  // namespace

@@ -168,7 +168,8 @@ Status launch(const stage::Refine::Problem& p, const Device&, const stage::Refin
 }
 
 constexpr Variant<stage::Refine> table[] = {
-    {{"refine", Backend::cuda, match_features}, supports_all, launch, workspace},
+    {{.name = "refine", .backend = Backend::cuda, .features = match_features},
+     {.launch = launch, .workspace = workspace}},
 };
 
 }  // namespace

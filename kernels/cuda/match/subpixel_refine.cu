@@ -186,14 +186,11 @@ Status launch(const stage::SubpixelRefine::Problem& p, const Device& device,
 }
 
 constexpr Variant<stage::SubpixelRefine> table[] = {
-    {{"subpixel_refine",
-      Backend::cuda,
-      {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask, Feature::contrast,
-       Feature::own_lefts}},
-     supports_all,
-     launch,
-     nullptr,
-     plan},
+    {{.name = "subpixel_refine",
+      .backend = Backend::cuda,
+      .features = {Feature::u8, Feature::wide_sums, Feature::several_peaks, Feature::mask,
+                   Feature::contrast, Feature::own_lefts}},
+     {.launch = launch, .plan = plan}},
 };
 
 }  // namespace

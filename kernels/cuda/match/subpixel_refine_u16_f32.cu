@@ -185,14 +185,11 @@ Status launch(const stage::SubpixelRefine::Problem& p, const Device&,
 }
 
 constexpr Variant<stage::SubpixelRefine> table[] = {
-    {{"subpixel_refine_u16_f32",
-      Backend::cuda,
-      {Feature::u16, Feature::f32, Feature::wide_sums, Feature::several_peaks, Feature::mask,
-       Feature::contrast}},
-     supports_all,
-     launch,
-     workspace,
-     plan},
+    {{.name = "subpixel_refine_u16_f32",
+      .backend = Backend::cuda,
+      .features = {Feature::u16, Feature::f32, Feature::wide_sums, Feature::several_peaks,
+                   Feature::mask, Feature::contrast}},
+     {.launch = launch, .workspace = workspace, .plan = plan}},
 };
 
 }  // namespace

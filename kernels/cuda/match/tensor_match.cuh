@@ -524,12 +524,13 @@ constexpr VariantName name = T::name(Family::name);
 /// The variants of a family's tilings.
 template <class Family, class... T>
 constexpr auto make_table(Tilings<T...>) {
-  return std::array{Variant<stage::Search>{{name<Family, T>.text, Backend::cuda, features},
-                                           supports<T>,
-                                           launch<T>,
-                                           workspace<T>,
-                                           MatchState<T>::make,
-                                           {refines<T>}}...};
+  return std::array{Variant<stage::Search>{
+      {.name = name<Family, T>.text, .backend = Backend::cuda, .features = features},
+      {.supports = supports<T>,
+       .launch = launch<T>,
+       .workspace = workspace<T>,
+       .plan = MatchState<T>::make,
+       .extra = {refines<T>}}}...};
 }
 
 }  // namespace xcorr::cuda::tensor_match_kernel

@@ -78,11 +78,10 @@ constexpr VariantName name = T::name(Family::name);
 
 template <class Family, class T>
 inline constexpr Variant<stage::Correlate> of_bytes = {
-    {name<Family, T>.text, Backend::cuda, features},
-    supports<T>,
-    launch<T>,
-    nullptr,
-    LaidOutRights<T>::template make<stage::Correlate::Problem>};
+    {.name = name<Family, T>.text, .backend = Backend::cuda, .features = features},
+    {.supports = supports<T>,
+     .launch = launch<T>,
+     .plan = LaidOutRights<T>::template make<stage::Correlate::Problem>}};
 
 /// The variants of a family's tilings.
 template <class Family, class... T>

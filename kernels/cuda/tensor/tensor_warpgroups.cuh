@@ -74,17 +74,24 @@ struct WarpgroupTiling {
   static constexpr bool takes_width(int width) { return bands(width) == 1; }
 };
 
+/// A tiling's parameters by their names: a kernel's own must be numbers.
+struct WgmmaTuning {
+  int steps, tiles, groups = 1, rows_at_once, blocks;
+};
+template <WgmmaTuning t>
+using ByWarpgroups = WarpgroupTiling<t.steps, t.tiles, t.groups, t.rows_at_once, t.blocks>;
+
 // clang-format off
 using WarpgroupTilings = Tilings<  //
-    WarpgroupTiling<2, 4, 1, 8, 4>,
-    WarpgroupTiling<2, 4, 1, 16, 4>,
-    WarpgroupTiling<2, 4, 2, 8, 2>,
-    WarpgroupTiling<3, 4, 1, 4, 4>,
-    WarpgroupTiling<3, 4, 2, 8, 2>,
-    WarpgroupTiling<4, 4, 1, 4, 4>,
-    WarpgroupTiling<4, 4, 2, 8, 2>,
-    WarpgroupTiling<5, 4, 1, 4, 4>,
-    WarpgroupTiling<5, 4, 2, 8, 2>>;
+    ByWarpgroups<WgmmaTuning{.steps = 2, .tiles = 4, .rows_at_once = 8, .blocks = 4}>,
+    ByWarpgroups<WgmmaTuning{.steps = 2, .tiles = 4, .rows_at_once = 16, .blocks = 4}>,
+    ByWarpgroups<WgmmaTuning{.steps = 2, .tiles = 4, .groups = 2, .rows_at_once = 8, .blocks = 2}>,
+    ByWarpgroups<WgmmaTuning{.steps = 3, .tiles = 4, .rows_at_once = 4, .blocks = 4}>,
+    ByWarpgroups<WgmmaTuning{.steps = 3, .tiles = 4, .groups = 2, .rows_at_once = 8, .blocks = 2}>,
+    ByWarpgroups<WgmmaTuning{.steps = 4, .tiles = 4, .rows_at_once = 4, .blocks = 4}>,
+    ByWarpgroups<WgmmaTuning{.steps = 4, .tiles = 4, .groups = 2, .rows_at_once = 8, .blocks = 2}>,
+    ByWarpgroups<WgmmaTuning{.steps = 5, .tiles = 4, .rows_at_once = 4, .blocks = 4}>,
+    ByWarpgroups<WgmmaTuning{.steps = 5, .tiles = 4, .groups = 2, .rows_at_once = 8, .blocks = 2}>>;
 // clang-format on
 
 /// A round takes one piece of the left for each of a group's tiles, the first of which begins with

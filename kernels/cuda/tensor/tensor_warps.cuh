@@ -70,21 +70,28 @@ struct WarpTiling {
   static constexpr int max_steps = 5;
 };
 
+/// A tiling's parameters by their names: a kernel's own must be numbers.
+struct MmaTuning {
+  int steps, tiles, groups, split = 1, blocks;
+};
+template <MmaTuning t>
+using ByWarps = WarpTiling<t.steps, t.tiles, t.groups, t.split, t.blocks>;
+
 // clang-format off
 using WarpTilings = Tilings<  //
-    WarpTiling<2, 1, 2, 4, 4>,
-    WarpTiling<2, 2, 1, 1, 4>,
-    WarpTiling<2, 4, 1, 1, 4>,
-    WarpTiling<2, 4, 2, 1, 3>,
-    WarpTiling<2, 4, 2, 1, 4>,
-    WarpTiling<3, 1, 4, 4, 2>,
-    WarpTiling<3, 2, 2, 1, 2>,
-    WarpTiling<3, 4, 2, 1, 2>,
-    WarpTiling<3, 4, 4, 1, 2>,
-    WarpTiling<4, 4, 2, 1, 2>,
-    WarpTiling<5, 1, 4, 4, 2>,
-    WarpTiling<5, 4, 2, 1, 2>,
-    WarpTiling<5, 4, 4, 1, 2>>;
+    ByWarps<MmaTuning{.steps = 2, .tiles = 1, .groups = 2, .split = 4, .blocks = 4}>,
+    ByWarps<MmaTuning{.steps = 2, .tiles = 2, .groups = 1, .blocks = 4}>,
+    ByWarps<MmaTuning{.steps = 2, .tiles = 4, .groups = 1, .blocks = 4}>,
+    ByWarps<MmaTuning{.steps = 2, .tiles = 4, .groups = 2, .blocks = 3}>,
+    ByWarps<MmaTuning{.steps = 2, .tiles = 4, .groups = 2, .blocks = 4}>,
+    ByWarps<MmaTuning{.steps = 3, .tiles = 1, .groups = 4, .split = 4, .blocks = 2}>,
+    ByWarps<MmaTuning{.steps = 3, .tiles = 2, .groups = 2, .blocks = 2}>,
+    ByWarps<MmaTuning{.steps = 3, .tiles = 4, .groups = 2, .blocks = 2}>,
+    ByWarps<MmaTuning{.steps = 3, .tiles = 4, .groups = 4, .blocks = 2}>,
+    ByWarps<MmaTuning{.steps = 4, .tiles = 4, .groups = 2, .blocks = 2}>,
+    ByWarps<MmaTuning{.steps = 5, .tiles = 1, .groups = 4, .split = 4, .blocks = 2}>,
+    ByWarps<MmaTuning{.steps = 5, .tiles = 4, .groups = 2, .blocks = 2}>,
+    ByWarps<MmaTuning{.steps = 5, .tiles = 4, .groups = 4, .blocks = 2}>>;
 // clang-format on
 
 /// The products of 16 * tiles rows of 32 shifts with row j of each group of a stage's rows.

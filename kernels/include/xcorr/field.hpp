@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Displacement fields: a grid of windows of a reference image, each found again in another one by
-// zero-normalised correlation, to a small part of a pixel. For particle image velocimetry (PIV),
-// digital image correlation (DIC) and registration. See docs/fields.md.
+// Displacement fields: a grid of interrogation windows of a reference image, each found again in
+// another image by zero-normalised correlation, to a small part of a pixel. For particle image
+// velocimetry (PIV), digital image correlation (DIC) and registration. See docs/fields.md.
 #pragma once
 
 #include <cstdint>

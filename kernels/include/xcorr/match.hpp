@@ -35,16 +35,16 @@ struct MatchSettings {
 
   /// How close a match must be, in [-1, 1]. A peak's score is at least `threshold` times what an
   /// exact copy of the template scores; for the two sqdiff methods, at most (1 - threshold) times
-  /// what a zero window scores (1 for sqdiff-normed, the template's own sum of squares for
-  /// sqdiff).
+  /// what a black template window scores (1 for sqdiff-normed, the template's own sum of squares
+  /// for sqdiff).
   double threshold = 0.5;
 
   /// The contrast of a match. `inverted` and `either` need ccoeff or ccoeff_normed, whose scores
   /// have a sign.
   Polarity polarity = Polarity::same;
 
-  /// The least standard deviation of a window's pixels under the mask, in gray levels. Windows
-  /// below it never match. 0: no limit. Finite, not negative.
+  /// The least standard deviation of a template window's pixels under the mask, in gray levels.
+  /// Windows below it never match. 0: no limit. Finite, not negative.
   double min_contrast = 0;
 
   int max_peaks = 1;  ///< per template, 1 to 1024
@@ -148,9 +148,9 @@ class XCORR_API Matcher {
   ///
   /// `masks`: none, or one for each template, of its size, u8 in host memory; copied. A pixel
   /// counts where its mask is not 0 (OpenCV's meaning of an 8-bit mask), in the template and in
-  /// every window: scores, peaks and thresholds are those of these pixels alone, for all methods,
-  /// and for u8 as exact. A mask without data stands for one in which all count. Templates of one
-  /// size that share a mask are searched together, and the sums over their windows computed once.
+  /// every template window: scores, peaks and thresholds are those of these pixels alone, for all
+  /// methods, and exact for u8. A mask without data is one in which all count. Templates of one
+  /// size that share a mask are searched together, and their window sums are computed once.
   /// Errors: invalid_argument for a mask of another size or type, or one that leaves no pixel.
   Status set_templates(std::span<const MatrixView> templates,
                        std::span<const MatrixView> masks = {});

@@ -63,9 +63,9 @@ class XCORR_API Tracker {
   /// host or device memory. A new target gets a filter; for others only the area of the box counts.
   /// Boxes may be partly outside the frame, whose edge pixels are then repeated. The filter of a
   /// target without texture finds it nowhere. Errors: invalid_argument for a box that does not
-  /// overlap the frame, is smaller than a pixel or larger than the frame in both directions, or is
-  /// not finite, as for an angle that is not, and for a target that is there twice; no filter is
-  /// changed then. out_of_memory, device_error.
+  /// overlap the frame, is smaller than a pixel or larger than the frame in both directions, for a
+  /// box or an angle that is not finite, and for a target that is given twice; no filter is changed
+  /// then. out_of_memory, device_error.
   Status train(const MatrixView& frame, std::span<const TargetBox> targets);
 
   /// Searches for each target around the middle of its box, up to half the box's size or a little

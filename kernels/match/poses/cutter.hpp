@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What lies in a frame at a pose, upright and of a template's size: the stage warp_template with
-// the frame in the template's place and the pose undone.
+// Cuts a patch out of a frame at a pose, upright and of a template's size: the stage warp_template
+// with the frame in the template's place and the pose undone.
 #pragma once
 
 #include <xcorr/poses.hpp>

@@ -146,22 +146,28 @@ class PlanState {
 struct VariantInfo {
   const char* name;
   Backend backend;
-  Features knows;
-  int rank = 0;       ///< among able variants without measurements the highest is chosen
-  bool exact = true;  ///< same result as the reference, bit for bit, for u8
+  Features features = {};  ///< that it supports
+  int rank = 0;            ///< among able variants without measurements the highest is chosen
+  bool exact = true;       ///< same result as the reference, bit for bit, for u8
 };
 
 /// Chosen only when requested by name or when nothing else is able.
 inline constexpr int requested_rank = -1;
 
-/// One way to compute a stage.
+/// For a variant that can do all problems whose features it supports.
+template <class Problem>
+bool supports_all(const Problem&, const Device&) {
+  return true;
+}
+
+/// What a variant does.
 template <class Stage>
-struct Variant : VariantInfo {
+struct VariantFunctions {
   using Problem = typename Stage::Problem;
   using Buffers = typename Stage::Buffers;
 
   /// Whether it can do a problem whose features it supports. Call able() instead.
-  bool (*supports)(const Problem&, const Device&);
+  bool (*supports)(const Problem&, const Device&) = supports_all<Problem>;
   /// Enqueues; neither allocates nor waits. `state` is what `plan` made.
   Status (*launch)(const Problem&, const Device&, const Buffers&, PlanState* state);
   std::size_t (*workspace)(const Problem&, const Device&) = nullptr;  ///< null: none
@@ -171,27 +177,27 @@ struct Variant : VariantInfo {
   /// Whether its rank and what was measured hold for a problem: where not, it is chosen only when
   /// requested or when nothing else is able. Null: for all.
   bool (*is_preferred)(const Problem&, const Device&) = nullptr;
+};
+
+/// One way to compute a stage: {{.name = ..., .backend = ...}, {.launch = ...}}.
+template <class Stage>
+struct Variant : VariantInfo, VariantFunctions<Stage> {
+  using typename VariantFunctions<Stage>::Problem;
 
   bool able(const Problem& problem, const Device& device) const {
     return able(problem, problem.features(), device);
   }
   /// The same for a problem that requires these features.
   bool able(const Problem& problem, Features asked, const Device& device) const {
-    return knows.contains(asked) && supports(problem, device);
+    return features.contains(asked) && this->supports(problem, device);
   }
   std::size_t workspace_bytes(const Problem& problem, const Device& device) const {
-    return workspace ? workspace(problem, device) : 0;
+    return this->workspace ? this->workspace(problem, device) : 0;
   }
   Result<std::unique_ptr<PlanState>> make_plan(const Problem& problem, const Device& device) const {
-    return plan ? plan(problem, device) : std::unique_ptr<PlanState>();
+    return this->plan ? this->plan(problem, device) : std::unique_ptr<PlanState>();
   }
 };
-
-/// For a variant that can do all problems whose features it supports.
-template <class Problem>
-bool supports_all(const Problem&, const Device&) {
-  return true;
-}
 
 /// For stages whose variants have no further operations.
 struct NoExtra {};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Masks of templates: which pixels count, of a template and of every window that it is compared
-// with. A mask is a byte a pixel, 1 where it counts and 0 elsewhere, dense, of the template's size.
-// What products are made of is 0 where the mask is, so they need no mask; sums over windows, and
-// means, do.
+// with. A mask is one byte per pixel, 1 where it counts and 0 elsewhere, dense, of the template's
+// size. What products are made of is 0 where the mask is, so they need no mask; window sums and
+// means do.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage pose_refine: poses near the right ones -> the poses at which the frame fits the
+// The stage pose_refine: poses near the true ones -> the poses at which the frame fits the
 // template best in the sense of least squares, but for brightness and contrast: Gauss-Newton steps
 // over the place, and where asked for the angle and the scale, of
 //   frame(pose(p)) = gain * template(p) + offset   for the pixels p of the template that count.

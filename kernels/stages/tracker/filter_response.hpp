@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The stage filter_response: the channels of windows, filters -> where in each window its filter
-// responses most, and how surely.
+// The stage filter_response: the channels of windows, filters -> where in each search window
+// the filter responds most, and its PSR.
 //
 // The surroundings help to find a target, but not to tell whether it is there: where the camera
 // stands still they respond alone. So PSR is that of the part of the filter on the target.

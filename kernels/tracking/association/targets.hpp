@@ -33,7 +33,7 @@ struct Track {
   TurnedBox of_candidate;  ///< the same of it
   double template_width = 1;
 
-  /// Whether it was ever confirmed; else it may end without a word.
+  /// Whether it was ever confirmed; else it may be dropped silently.
   bool entered() const { return sought || target.state != TrackState::tentative; }
 };
 

@@ -6,7 +6,7 @@ from .units import done, pyarrow, schema
 
 
 def table_of(folder):
-    """All parts, as one table: a row a frame. Arrow reads parts one by one, so large archives fit."""
+    """All parts, as one table: one row per frame. Arrow reads parts one by one, so large archives fit."""
     pyarrow()
     from pyarrow import dataset
     return dataset.dataset([f"{folder}/{name}" for name in sorted(done(folder))], schema=schema())

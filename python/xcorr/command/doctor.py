@@ -35,7 +35,7 @@ def _module(name: str, package: str, purpose: str) -> tuple[str, str, str]:
     return name, str(getattr(importlib.import_module(name), "__version__", "there")) if name != "ray" else "there", ""
 
 
-def _answer(*command: str) -> str:
+def answer(*command: str) -> str:
     """The first line of what a program says, or nothing."""
     if not shutil.which(command[0]):
         return ""
@@ -53,11 +53,11 @@ def findings() -> list[tuple[str, str, str]]:
         found.append(("GPU", "", "there is one, but this package was built without CUDA, or the driver is too old: install "
                       "it again where nvcc is" if there else "none of NVIDIA's; the CPU does the work"))
     found += [_module(*each) for each in _MODULES]
-    tools = _answer("gst-inspect-1.0", "--version")
+    tools = answer("gst-inspect-1.0", "--version")
     found.append(("GStreamer", tools.rpartition(" ")[2], "" if tools else "apt-get install gstreamer1.0-tools "
                   "gstreamer1.0-plugins-base   (track, pipeline, archive, fleet)"))
     path = os.environ.get("GST_PLUGIN_PATH_1_0") or os.environ.get("GST_PLUGIN_PATH") or "not set"
-    plugin = bool(tools) and subprocess.run(["gst-inspect-1.0", "--exists", "cudaxcorr"], check=False).returncode == 0
+    plugin = answer("gst-inspect-1.0", "cudaxcorr")  # its --exists takes plugins of version 1 or newer
     found.append(("plugin cudaxcorr", "there" if plugin else "", "" if plugin else "install gstreamer1.0-cudaxcorr, or set "
                   f"GST_PLUGIN_PATH_1_0 (now: {path}) to the folder of libgstcudaxcorr.so"))
     return found

@@ -12,6 +12,7 @@ import tempfile
 from typing import Any, Iterator
 
 from ..field.images import Unreadable, library
+from .doctor import answer
 from .options import FORMATS, add_search, box
 from .pipeline import words_of
 
@@ -32,7 +33,7 @@ def _check_gstreamer() -> None:
     for program, package in (("gst-launch-1.0", "gstreamer1.0-tools"), ("gst-inspect-1.0", "gstreamer1.0-tools")):
         if not shutil.which(program):
             raise Unreadable(f"tracks are GStreamer's work, and {program} is missing (Debian: {package})")
-    if subprocess.run(["gst-inspect-1.0", "--exists", "cudaxcorr"], check=False).returncode:
+    if not answer("gst-inspect-1.0", "cudaxcorr"):
         raise Unreadable("GStreamer has no element cudaxcorr: set GST_PLUGIN_PATH_1_0 to the folder of libgstcudaxcorr.so; "
                          "xcorr doctor says more")
 

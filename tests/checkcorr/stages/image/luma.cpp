@@ -41,10 +41,6 @@ class LumaTest final : public StageTest<xcorr::stage::Luma> {
     scenario.values["corners"].assign(as_bytes.begin(), as_bytes.end());
     return {};
   }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
-  }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const Problem p = problem(t.scenario);
     const auto expected = view<std::uint8_t>(t.scenario.values, "luma"),

@@ -43,6 +43,7 @@ class TemplateSumsTest final : public StageTest<xcorr::stage::TemplateSums> {
     return scenario.problem.template_sums();
   }
   xcorr::Status prepare(Scenario&) const override { return {}; }
+  xcorr::Status make_truth(Scenario& scenario) const override { return prepare(scenario); }
   void lay_out_inputs(const Problem&, Values& values) const override {
     values["templates"] = values["unmasked"];
   }

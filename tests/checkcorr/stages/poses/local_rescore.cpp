@@ -61,10 +61,6 @@ class LocalRescoreTest final : public StageTest<xcorr::stage::LocalRescore> {
     if (p.refined) set(scenario.values, "refinements", refinements);
     return {};
   }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
-  }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const Problem p = problem(t.scenario);
     const auto expected = view<RescoredPlace>(t.scenario.values, "found"),

@@ -68,10 +68,6 @@ class PoseRefineTest final : public StageTest<xcorr::stage::PoseRefine> {
                     at(0.5 * x, 2 * y, 0, 1)});
     return {};
   }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
-  }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const auto expected = view<PoseRefinement>(t.scenario.values, "refinements"),
                actual = view<PoseRefinement>(got, "refinements");

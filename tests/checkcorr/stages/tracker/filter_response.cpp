@@ -11,10 +11,6 @@ class FilterResponseTest final : public StageTest<xcorr::stage::FilterResponse> 
   bool takes(const Case& c, const Trial& trial) const override { return is_tracked(c, trial); }
   Problem problem(const Scenario&) const override { return {tracked_windows, tracked_filters}; }
   xcorr::Status prepare(Scenario& scenario) const override { return make_filters(scenario); }
-  xcorr::Status make_truth(Scenario& scenario) const override {
-    if (auto s = prepare(scenario); !s.ok()) return s;
-    return scenario.make<Stage>(problem(scenario));
-  }
   void compare(Comparison& comparison, const Truth& t, const Values& got) const override {
     const auto right = view<xcorr::tracker::ResponsePeak>(t.scenario.values, "response_peaks"),
                made = view<xcorr::tracker::ResponsePeak>(got, "response_peaks");
