@@ -13,6 +13,8 @@
 
 #ifndef XCORR_CPU_NORMALISE_JOB
 #define XCORR_CPU_NORMALISE_JOB
+#include <array>
+
 #include "cpu/common/common.hpp"
 #include "stages/match/normalise.hpp"
 #include "stages/match/score.hpp"
@@ -22,12 +24,19 @@ namespace xcorr::cpu::normalise {
 /// A row of one template's scores.
 struct Job {
   const stage::Normalise::Problem* problem;
-  const void* products;
-  const void* sums;
-  const void* squares;
-  float* scores;
-  const TemplateSums* right;
-  double product_error;
+  const stage::Normalise::Buffers* buffers;
+  int right;             ///< of the launch
+  std::int64_t place;    ///< of the row in dense surfaces
+  std::int64_t product;  ///< and among the products
+
+  template <int planes>
+  auto rights() const {
+    std::array<TemplateSums, planes> sums;
+    for (int c = 0; c < planes; ++c)
+      sums[c] = buffers->template_sums[std::int64_t{c} * problem->correlate.rights +
+                                       buffers->first_right + right];
+    return sums;
+  }
 };
 
 }  // namespace xcorr::cpu::normalise
@@ -36,31 +45,57 @@ struct Job {
 HWY_BEFORE_NAMESPACE();
 namespace xcorr::cpu::normalise::HWY_NAMESPACE {
 
+/// Calls term(plane) for each and adds up.
+template <int planes, class Term>
+HWY_INLINE auto sum_of_planes(const Term& term) {
+  auto sum = term(0);
+  for (int c = 1; c < planes; ++c) sum += term(c);
+  return sum;
+}
+
 /// Pixel: whose sums these are.
-template <Method method, class Pixel, class Product, class Sum, class Squares>
-HWY_FLATTEN void run_as(const Job& job) {
-  const Product* products = static_cast<const Product*>(job.products);
-  const Sum* sums = static_cast<const Sum*>(job.sums);
-  const Squares* squares = static_cast<const Squares*>(job.squares);
-  float* HWY_RESTRICT scores = job.scores;
-  const std::int64_t count = job.problem->correlate.shifts.width;
-  const std::int64_t n = job.problem->pixels();
+template <Method method, int planes, class Pixel, class Product, class Sum, class Squares>
+HWY_FLATTEN void run_planes(const Job& job) {
+  const auto& b = *job.buffers;
+  const Product* products = static_cast<const Product*>(b.products) + job.product;
+  const Sum* sums = static_cast<const Sum*>(b.window_sums) + job.place;
+  const Squares* squares = static_cast<const Squares*>(b.window_squares) + job.place;
+  const Problem& p = job.problem->correlate;
+  const std::int64_t windows = windows_of(p), product_plane = job.problem->product_plane();
+  const std::int64_t count = p.shifts.width, n = job.problem->pixels();
+  float* HWY_RESTRICT scores = b.scores + job.right * p.shifts.size().area() + job.place;
+  const auto rights = job.rights<planes>();
   if constexpr (std::is_integral_v<Product>) {
     using Term = TermOf<Pixel>;
-    const auto right_sum = static_cast<Term>(job.right->sum);
-    const auto right_squares = static_cast<Term>(job.right->squares);
-    for (std::int64_t i = 0; i < count; ++i)
-      scores[i] = static_cast<float>(score(
-          method, WindowTerms<Term>{n, static_cast<Term>(products[i]), static_cast<Term>(sums[i]),
-                                    static_cast<Term>(squares[i]), right_sum, right_squares}));
-  } else {
-    const TemplateSums right = *job.right;
-    const double pixels = static_cast<double>(n), product_error = job.product_error;
     for (std::int64_t i = 0; i < count; ++i)
       scores[i] = static_cast<float>(
-          centred_score(method, pixels, products[i], static_cast<double>(sums[i]),
-                        static_cast<double>(squares[i]), right, product_error));
+          score(method, sum_of_planes<planes>([&](int c) HWY_ATTR {
+                  return ScoreTerms<Term>(WindowTerms<Term>{
+                      n, static_cast<Term>(products[c * product_plane + i]),
+                      static_cast<Term>(sums[c * windows + i]),
+                      static_cast<Term>(squares[c * windows + i]), static_cast<Term>(rights[c].sum),
+                      static_cast<Term>(rights[c].squares)});
+                })));
+  } else {
+    const double pixels = static_cast<double>(n);
+    const double product_error = b.product_error ? *b.product_error : 0.0;
+    for (std::int64_t i = 0; i < count; ++i)
+      scores[i] = static_cast<float>(centred_score(
+          method, sum_of_planes<planes>([&](int c) HWY_ATTR {
+            return centred_terms(pixels, products[c * product_plane + i],
+                                 static_cast<double>(sums[c * windows + i]),
+                                 static_cast<double>(squares[c * windows + i]), rights[c]);
+          }),
+          product_error));
   }
+}
+
+template <Method method, class Pixel, class Product, class Sum, class Squares>
+void run_as(const Job& job) {
+  if (job.problem->correlate.planes == 1)
+    run_planes<method, 1, Pixel, Product, Sum, Squares>(job);
+  else
+    run_planes<method, color_planes, Pixel, Product, Sum, Squares>(job);
 }
 
 template <Method method>
@@ -114,31 +149,25 @@ HWY_EXPORT(run);
 Status launch(const stage::Normalise::Problem& problem, const Device&,
               const stage::Normalise::Buffers& buffers, PlanState*) {
   const Rect& shifts = problem.correlate.shifts;
-  const std::size_t product = size_of(problem.products);
-  const std::size_t sum = size_of(window_sum_type(problem.correlate));
-  const std::size_t square = size_of(window_square_type(problem.correlate));
-  const double product_error = buffers.product_error ? *buffers.product_error : 0.0;
-  const auto at = [](const void* data, std::int64_t index, std::size_t element) {
-    return static_cast<const std::byte*>(data) + index * static_cast<std::int64_t>(element);
-  };
   const std::int64_t rows = std::int64_t{shifts.height} * buffers.right_count;
   tbb::parallel_for(std::int64_t{0}, rows, [&](std::int64_t row) {
-    const std::int64_t r = row / shifts.height, y = row % shifts.height, place = y * shifts.width;
+    const std::int64_t r = row / shifts.height, y = row % shifts.height;
     HWY_DYNAMIC_DISPATCH(run)
-    ({&problem,
-      at(buffers.products, r * problem.products_stride() + y * problem.products_pitch(), product),
-      at(buffers.window_sums, place, sum), at(buffers.window_squares, place, square),
-      buffers.scores + row * shifts.width, &buffers.template_sums[buffers.first_right + r],
-      product_error});
+    ({&problem, &buffers, static_cast<int>(r), y * shifts.width,
+      r * problem.products_stride() + y * problem.products_pitch()});
   });
   return {};
+}
+
+bool supports(const stage::Normalise::Problem& p, const Device&) {
+  return p.correlate.planes == 1 || p.correlate.planes == color_planes;
 }
 
 constexpr Variant<stage::Normalise> variants[] = {
     {{.name = "normalise",
       .backend = Backend::cpu,
       .features = match_features | Features(Feature::float_products, Feature::pitched_output)},
-     {.launch = launch}},
+     {.supports = supports, .launch = launch}},
 };
 
 }  // namespace normalise

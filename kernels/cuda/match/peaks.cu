@@ -83,8 +83,9 @@ __global__ void __launch_bounds__(block_size)
   for (int r = blockIdx.z; r < right_count; r += gridDim.z) {
     const Surface surface{scores + r * area.size().area(), area.width, area.height,
                           minimum ? -1.0F : 1.0F};
-    const auto limit = static_cast<float>(
-        score_limit(p.method, p.threshold, double(p.pixels()), template_sums[first_right + r]));
+    const auto limit =
+        static_cast<float>(score_limit(p.method, p.threshold, double(p.pixels()),
+                                       sums_of_right(p.correlate, template_sums, first_right + r)));
     unsigned peaks = peaks_of_thread(surface, x, y, surface.sign * limit);
     lists.append_by_warp(r, __popc(peaks), [&] {
       const int j = __ffs(static_cast<int>(peaks)) - 1;
