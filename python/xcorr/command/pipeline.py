@@ -33,6 +33,7 @@ def matcher(options: argparse.Namespace, templates: list[str], track: bool) -> l
     quoted = ['"' + each.replace("\\", "\\\\").replace('"', '\\"') + '"' for each in files]
     words = ["cudaxcorr", f"template={files[0]}" if len(files) == 1 else f"templates=<{','.join(quoted)}>"]
     words += [f"method={options.method}", f"threshold={options.threshold:g}", f"max-peaks={options.max_peaks}"]
+    words += ["match-on=color"] * (options.match_on == "color")
     if options.angles:
         words += [f"angle-start={options.angles[0]:g}", f"angle-extent={options.angles[1]:g}"]
     if options.scales:
