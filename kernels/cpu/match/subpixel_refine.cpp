@@ -194,9 +194,11 @@ FittedPlace place_as(const Job& job) {
       for (int y = PlaceSums::reach; y < last; y += rows)
         add_rows(images, y, std::min(y + rows, last), sums[plane]);
   }
+  PlaceSumsOf<double> all;
+  for (int k = 0; k < PlaceSums::count; ++k) all.of[k] = sum_of_planes(sums, planes, k);
   PlaceSolution solutions[PlaceSums::shifts];
   for (int shift = 0; shift < PlaceSums::shifts; ++shift)
-    solutions[shift] = place_solution(sums, planes, shift);
+    solutions[shift] = place_solution(all, shift);
   return fitted_place(solutions, job.problem->polarity);
 }
 

@@ -17,7 +17,7 @@ constexpr int jobs = PlaceSums::across + 1;  // a row of shifts each, and the pr
 constexpr int parts = 4;                     // warps for each, which take rows in turn
 constexpr int threads = 32 * jobs * parts;
 constexpr int rows_of_block = 16;
-static_assert(threads >= PlaceSums::shifts && PlaceSums::shifts <= 32);
+static_assert(threads >= PlaceSums::count && PlaceSums::shifts <= 32);
 
 /// Pixels whose sums of products with a term 32 bits hold, over 32 lanes.
 constexpr int columns = 896;
@@ -128,6 +128,7 @@ __global__ void __launch_bounds__(threads, 1)
                     int right_count, const Candidate* candidates, const std::uint32_t* counts,
                     unsigned* block_counters, u64* sums_of_slots, FittedPlace* fits) {
   __shared__ PlaceSums sums[color_planes];
+  __shared__ PlaceSumsOf<double> all;
   __shared__ PlaceSolution solutions[PlaceSums::shifts];
   auto* const shared = reinterpret_cast<u64*>(sums);
   const Problem& c = p.correlate;
@@ -164,8 +165,10 @@ __global__ void __launch_bounds__(threads, 1)
     __syncthreads();
     if (add_blocks(shared, count, &block_counters[index], sums_of_slots + index * count)) {
       __syncthreads();
-      const int shift = threadIdx.x;
-      if (shift < PlaceSums::shifts) solutions[shift] = place_solution(sums, c.planes, shift);
+      const int k = threadIdx.x;
+      if (k < PlaceSums::count) all.of[k] = sum_of_planes(sums, c.planes, k);
+      __syncthreads();
+      if (k < PlaceSums::shifts) solutions[k] = place_solution(all, k);
       __syncthreads();
       if (threadIdx.x == 0) fits[index] = fitted_place(solutions, p.polarity);
     }

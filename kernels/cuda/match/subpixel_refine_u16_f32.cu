@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(threads)
     }
     if (k < Sums::count) sums.of[k] = total;
     __syncthreads();
-    if (k < Sums::shifts) solutions[k] = place_solution(&sums, 1, k);
+    if (k < Sums::shifts) solutions[k] = place_solution(sums, k);
     __syncthreads();
     if (k == 0) b.fits[index] = fitted_place(solutions, p.polarity);
   }

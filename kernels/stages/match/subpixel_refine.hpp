@@ -62,40 +62,49 @@ struct PlaceSolution {
 /// The fewest pixels that must take part: several times the unknowns.
 inline constexpr int least_fitted = 16;
 
-/// Of several planes each has sums and an offset of its own, which is taken out of its equations.
+/// The k-th sum of a picture, over its planes. Of several each has an offset of its own, which is
+/// taken out of its equations.
 /// \param sums  of each plane
 template <class Sum>
-XCORR_HD PlaceSolution place_solution(const PlaceSumsOf<Sum>* sums, int planes, int shift) {
-  constexpr int one = PlaceSums::terms - 1, row_of_one = one * (one + 1) / 2;
+XCORR_HD double sum_of_planes(const PlaceSumsOf<Sum>* sums, int planes, int k) {
+  using Sums = PlaceSumsOf<Sum>;
+  constexpr int one = Sums::terms - 1, row_of_one = one * (one + 1) / 2;
   constexpr double lost = 1e-9;  // what is left of a whole is rounding
-  const auto pixels = static_cast<double>(sums->of[PlaceSums::pairs - 1]);
-  if (pixels < least_fitted) return {0, 0, 0};
-  const auto unit = [](int term) {
-    return term < 2 ? SplinePixel::slope_unit : term == 2 ? SplinePixel::value_unit : 1;
-  };
-  double lower[PlaceSums::terms][PlaceSums::terms] = {}, solution[PlaceSums::terms] = {};
+  if (planes == 1) return static_cast<double>(sums->of[k]);
+  // A product of the i-th term with the j-th one, or with the frame at a shift.
+  int i = 0, j = k;
+  const bool is_pair = k < Sums::pairs;
+  while (is_pair && j > i) j -= ++i;
+  if (!is_pair) i = (k - Sums::pairs) % Sums::terms;
+  if (i == one)
+    return is_pair && j == one ? static_cast<double>(sums->of[k]) : 0;  // pixels of a plane
+  const int other = is_pair ? row_of_one + j : k - i + one;
+  double total = 0;
   XCORR_ROLL
   for (int plane = 0; plane < planes; ++plane) {
     const Sum* const of = sums[plane].of;
-    int k = 0;
+    const auto whole = static_cast<double>(of[k]);
+    const double rest = whole - static_cast<double>(of[row_of_one + i]) *
+                                    static_cast<double>(of[other]) /
+                                    static_cast<double>(of[Sums::pairs - 1]);
+    total += is_pair && i == j && !(rest > lost * whole) ? 0 : rest;
+  }
+  return total;
+}
+
+/// \param sums  by sum_of_planes()
+XCORR_HD inline PlaceSolution place_solution(const PlaceSumsOf<double>& sums, int shift) {
+  if (sums.of[PlaceSums::pairs - 1] < least_fitted) return {0, 0, 0};
+  const auto unit = [](int term) {
+    return term < 2 ? SplinePixel::slope_unit : term == 2 ? SplinePixel::value_unit : 1;
+  };
+  double lower[PlaceSums::terms][PlaceSums::terms], solution[PlaceSums::terms];
+  int k = 0;
+  XCORR_UNROLL
+  for (int i = 0; i < PlaceSums::terms; ++i) {
     XCORR_UNROLL
-    for (int i = 0; i < PlaceSums::terms; ++i) {
-      const bool is_out = planes > 1 && i == one;
-      // How much of the offset is in an equation.
-      const double mean =
-          planes > 1 && !is_out ? static_cast<double>(of[row_of_one + i]) / pixels : 0;
-      XCORR_UNROLL
-      for (int j = 0; j <= i; ++j) {
-        const auto whole = static_cast<double>(of[k++]);
-        const double rest = whole - mean * static_cast<double>(of[row_of_one + j]);
-        if ((is_out && j != one) || (mean != 0 && i == j && !(rest > lost * whole))) continue;
-        lower[i][j] += rest / (unit(i) * unit(j));
-      }
-      if (is_out) continue;
-      solution[i] += (static_cast<double>(of[PlaceSums::product(shift, i)]) -
-                      mean * static_cast<double>(of[PlaceSums::product(shift, one)])) /
-                     unit(i);
-    }
+    for (int j = 0; j <= i; ++j) lower[i][j] = sums.of[k++] / (unit(i) * unit(j));
+    solution[i] = sums.of[PlaceSums::product(shift, i)] / unit(i);
   }
   if (!solve_least_squares(lower, solution)) return {0, 0, 0};
   return {solution[0], solution[1], solution[2]};
