@@ -49,11 +49,15 @@ struct MatchResults {
 /// The searched part of a frame, and what may change from frame to frame.
 struct MatchFrame {
   const void* data;
-  std::int64_t pitch;
+  std::int64_t pitch, plane;  ///< bytes from row to row, from plane to plane
   Method method;
   double threshold;
   Subpixel subpixel;
   double subpixel_threshold;
+
+  const void* of_plane(int number) const {
+    return static_cast<const std::byte*>(data) + number * plane;
+  }
 };
 
 class TemplateGroup {
@@ -108,7 +112,9 @@ class TemplateGroup {
   stage::FusedCoarseSearch::Problem fused_coarse_searching() const;
   Status allocate();
   Status load_mask(const std::vector<std::uint8_t>& mask, Stream stream);
-  Status load_pixels(int member, const MatrixView& pixels, Stream stream);
+  /// \param plane  of the picture
+  Status load_pixels(int member, int plane, const MatrixView& pixels, Stream stream);
+  Status load_planes(int member, const MatrixView& pixels, Stream stream);
   /// Call after loading their pixels.
   Status sum_up(int first, int count, const MatchResults& results, Stream stream);
 

@@ -43,7 +43,7 @@ Rect places(const AnyPlan& plan, Size size) {
 /// Checks that the frame is what prepare() was called for.
 Status check_frame(const std::optional<AnyPlan>& plan, const MatrixView& frame) {
   if (!plan) return {Code::invalid_argument, "prepare() has not been called"};
-  return check_frame(frame, type_of(*plan), frame_of(*plan));
+  return check_frame(frame, type_of(*plan), frame_of(*plan), settings_of(*plan).match_on);
 }
 
 }  // namespace
@@ -141,6 +141,7 @@ Status Matcher::prepare(ElementType type, Size frame, const MatchSettings& setti
   if (!impl_->bank.empty() && impl_->bank.front().type != type)
     return {Code::invalid_argument, std::string("frames of ") + name_of(type) + ", templates of " +
                                         name_of(impl_->bank.front().type)};
+  if (Status s = check_planes(impl_->bank, settings); !s.ok()) return s;
   auto& plan = impl_->plan;
   if (plan && type_of(*plan) == type && frame_of(*plan) == frame && adopt(*plan, settings))
     return {};

@@ -108,8 +108,9 @@ std::optional<ElementType> products_by(const MatchKernel& kernel, MatchProblem p
   for (const ElementType products : {problem.correlate.output_type(), ElementType::f32}) {
     problem.products = products;
     // Approximate products of u8 are of templates less the mean of all their pixels, and what
-    // coarse searches knows only exact ones.
-    if ((problem.masking || problem.is_coarse) && products != problem.correlate.output_type())
+    // coarse searches knows only exact ones, as what adds those of several planes.
+    if ((problem.masking || problem.is_coarse || problem.correlate.planes > 1) &&
+        products != problem.correlate.output_type())
       break;
     if (kernel.correlate->able(problem.correlation(), device)) return products;
   }

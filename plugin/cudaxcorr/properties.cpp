@@ -103,6 +103,8 @@ std::vector<Property> search_rows() {
   return {
       Rows::choice("method", "Method", "How a window of the frame is compared", method_type(),
                    XCORR_AT(search.match.method)),
+      Rows::choice("match-on", "Match on", "What of frames and templates is compared",
+                   match_on_type(), XCORR_AT(search.match.match_on)),
       Rows::number("threshold", "Threshold",
                    "How close a match must be, as a fraction of an exact copy's score; "
                    "for sqdiff methods scores up to (1 - threshold) of a zero window's",

@@ -158,16 +158,18 @@ guint add_template_file(GstCudaXCorr* self, const gchar* file, const gchar* labe
 
 guint capture_template(GstCudaXCorr* self, gint x, gint y, gint width, gint height) {
   Sample frame;
+  bool in_color;
   {
     const ObjectLock lock(self);
     frame = self->element->last_frame;
+    in_color = self->element->shared.settings.search.match.match_on == xcorr::MatchOn::color;
   }
   return add(self, [&](unsigned max_pixels, guint id, Fault& fault) -> SharedImage {
     if (!frame) {
       fault = unusable("Cannot capture a template: no frame has passed with 'enable-capture'");
       return nullptr;
     }
-    const Sample patch = capture(frame.get(), {x, y, width, height}, fault);
+    const Sample patch = capture(frame.get(), {x, y, width, height}, in_color, fault);
     return patch ? copy_sample(patch.get(), "captured", max_pixels, id, fault) : nullptr;
   });
 }

@@ -72,9 +72,10 @@ xcorr::Status Analyser::configure(const Task& asked) try {
   return xcorr::status_of(thrown);
 }
 
-/// Without what needs frames of 8 bits, if these have more, and in their levels; with what targets
-/// are followed by.
+/// Without what needs frames of 8 bits, if these have more, and in their levels; without colour, if
+/// they have none; with what targets are followed by.
 Task Analyser::possible(Task task) const {
+  if (!has_color(format_)) task.search.match.match_on = xcorr::MatchOn::luma;
   task.search.tracking.by = xcorr::follow_by(task.search.tracking, task.search.match);
   if (luma_type(format_) == xcorr::ElementType::u8) return task;
   task.search.tracking.by = xcorr::FollowBy::template_;
@@ -94,9 +95,11 @@ xcorr::Status Analyser::load(const Task& task) {
     if (auto status = search.set_depth(depth, devices_.all); !status.ok()) return status;
   }
   const bool live = shall_be_live(task);
-  if (loaded_ && task.template_set == templates.template_set && live == templates.are_live())
+  const bool in_color = task.search.match.match_on == xcorr::MatchOn::color;
+  if (loaded_ && task.template_set == templates.template_set && live == templates.are_live() &&
+      in_color == templates.in_color)
     return {};
-  auto made = load_bank(task.template_set, format_, device(), live, templates);
+  auto made = load_bank(task.template_set, format_, device(), live, in_color, templates);
   if (!made.ok()) return made.status();
   loaded_ = false;
   if (auto status = search.set_templates(made.value()); !status.ok())

@@ -62,6 +62,9 @@ void bind_settings(nb::module_& module) {
       .def_prop_rw(
           "method", [](const MatchSettings& s) { return static_cast<int>(s.method); },
           [](MatchSettings& s, int method) { s.method = static_cast<Method>(method); })
+      .def_prop_rw(
+          "match_on", [](const MatchSettings& s) { return static_cast<int>(s.match_on); },
+          [](MatchSettings& s, int match_on) { s.match_on = static_cast<MatchOn>(match_on); })
       .def_rw("threshold", &MatchSettings::threshold)
       .def_prop_rw(
           "polarity", [](const MatchSettings& s) { return static_cast<int>(s.polarity); },

@@ -94,6 +94,20 @@ def test_angles_and_sizes(folder, capsys):
     assert boxes.shape == (200, 200, 3) and (boxes[y - 2:y + 3, x - 2:x + 3] == (255, 60, 30)).all(axis=2).any()
 
 
+def test_buttons_of_equal_luma(folder, capsys):
+    scene = numpy.full((60, 100, 3), 110, "u1")
+    scene[20:40, 10:35] = 210, 59, 110
+    scene[20:40, 60:85] = 10, 161, 110
+    Image.fromarray(scene).save(folder / "buttons.png")
+    Image.fromarray(scene[15:45, 5:40]).save(folder / "red.png")
+    status, out, _ = run(capsys, "find", folder / "buttons.png", "-t", folder / "red.png", "--match-on", "color",
+                         "--max-peaks", "3", "--device", "cpu", "--format", "json", "--save", folder / "boxes.png")
+    match, = json.loads(out)["matches"]
+    assert status == 0 and (match["x"], match["y"], match["score"]) == (5, 15, 1)
+    assert Image.open(folder / "boxes.png").size == (100, 60)
+    assert "match-on=color" in run(capsys, "pipeline", "a.mp4", "-t", folder / "red.png", "--match-on", "color")[1]
+
+
 def test_transparent_pixels_do_not_count(folder, capsys):
     part = numpy.dstack([noise((60, 80), 1)[10:22, 30:45]] * 3 + [numpy.full((12, 15), 255, "u1")])
     part[:6, :7] = (0, 200, 10, 0)

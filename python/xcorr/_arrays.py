@@ -378,6 +378,7 @@ def host_image(array: Any, name: str, taken: Iterable[str], colours: str = "") -
     """Of an array in host memory."""
     array = host_array(array, name)
     check_type(array.dtype.str[1:], taken, name)
-    if not array.dtype.isnative or not _rows_are_dense(array.shape, array.strides, array.itemsize):
+    dense = array.flags.c_contiguous if colours == "planes" else _rows_are_dense(array.shape, array.strides, array.itemsize)
+    if not array.dtype.isnative or not dense:
         array = np.asarray(array, array.dtype.newbyteorder("="), order="C")
     return _xcorr.Image(array, name, colours)

@@ -43,6 +43,7 @@ class PoseRange:
 
 class MatchSettings:
     method: int
+    match_on: int
     threshold: float
     polarity: int
     min_contrast: float

@@ -40,10 +40,20 @@ Matrix<T> right_of(const Problem& p, const void* rights, std::int64_t index) {
   return {static_cast<const std::byte*>(rights) + index * p.right_stride, p.right_pitch, p.right};
 }
 
+/// The planes of them, and of a right of a picture of several.
+template <class T>
+Matrix<T> left_of(const Problem& p, const void* lefts, std::int64_t index, int plane) {
+  return left_of<T>(p, static_cast<const std::byte*>(lefts) + plane * p.left_plane, index);
+}
+template <class T>
+Matrix<T> right_of(const Problem& p, const void* rights, std::int64_t index, int plane) {
+  return right_of<T>(p, rights, std::int64_t{plane} * p.rights + index);
+}
+
 /// The features that the stages after correlate support here.
 inline constexpr Features match_features{Feature::u8,        Feature::u16,           Feature::f32,
                                          Feature::wide_sums, Feature::several_peaks, Feature::mask,
-                                         Feature::contrast};
+                                         Feature::contrast,  Feature::planes};
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

@@ -14,6 +14,8 @@
 
 #ifndef XCORR_CPU_NORMALISE_JOB
 #define XCORR_CPU_NORMALISE_JOB
+#include <array>
+
 #include "cpu/common/common.hpp"
 #include "cpu/match/window_sums.hpp"
 #include "stages/match/score.hpp"
@@ -25,12 +27,20 @@ namespace xcorr::cpu::normalise {
 struct Job {
   const stage::Normalise::Problem* problem;
   std::int64_t count;
-  const void* products;
+  const void* products;  ///< and sums and squares: of the first plane
   const void* sums;
   const void* squares;
   float* scores;
   const TemplateSums* right;
   double product_error;
+  std::int64_t window_plane, right_plane;  ///< elements from plane to plane
+
+  template <int planes>
+  auto rights() const {
+    std::array<TemplateSums, planes> of_planes;
+    for (int c = 0; c < planes; ++c) of_planes[c] = right[c * right_plane];
+    return of_planes;
+  }
 };
 
 }  // namespace xcorr::cpu::normalise
@@ -39,31 +49,54 @@ struct Job {
 HWY_BEFORE_NAMESPACE();
 namespace xcorr::cpu::normalise::HWY_NAMESPACE {
 
+/// Calls term(plane) for each and adds up.
+template <int planes, class Term>
+HWY_INLINE auto sum_of_planes(const Term& term) {
+  auto sum = term(0);
+  for (int c = 1; c < planes; ++c) sum += term(c);
+  return sum;
+}
+
 /// Pixel: whose sums these are.
-template <Method method, class Pixel, class Product, class Sum, class Squares>
-HWY_FLATTEN void run_as(const Job& job) {
+template <Method method, int planes, class Pixel, class Product, class Sum, class Squares>
+HWY_FLATTEN void run_planes(const Job& job) {
   const Product* products = static_cast<const Product*>(job.products);
   const Sum* sums = static_cast<const Sum*>(job.sums);
   const Squares* squares = static_cast<const Squares*>(job.squares);
   float* HWY_RESTRICT scores = job.scores;
-  const std::int64_t count = job.count;
-  const std::int64_t n = job.problem->pixels();
+  const std::int64_t windows = job.window_plane, product_plane = job.problem->product_plane();
+  const std::int64_t count = job.count, n = job.problem->pixels();
+  const auto rights = job.rights<planes>();
   if constexpr (std::is_integral_v<Product>) {
     using Term = TermOf<Pixel>;
-    const auto right_sum = static_cast<Term>(job.right->sum);
-    const auto right_squares = static_cast<Term>(job.right->squares);
-    for (std::int64_t i = 0; i < count; ++i)
-      scores[i] = static_cast<float>(score(
-          method, WindowTerms<Term>{n, static_cast<Term>(products[i]), static_cast<Term>(sums[i]),
-                                    static_cast<Term>(squares[i]), right_sum, right_squares}));
-  } else {
-    const TemplateSums right = *job.right;
-    const double pixels = static_cast<double>(n), product_error = job.product_error;
     for (std::int64_t i = 0; i < count; ++i)
       scores[i] = static_cast<float>(
-          centred_score(method, pixels, products[i], static_cast<double>(sums[i]),
-                        static_cast<double>(squares[i]), right, product_error));
+          score(method, sum_of_planes<planes>([&](int c) HWY_ATTR {
+                  return ScoreTerms<Term>(WindowTerms<Term>{
+                      n, static_cast<Term>(products[c * product_plane + i]),
+                      static_cast<Term>(sums[c * windows + i]),
+                      static_cast<Term>(squares[c * windows + i]), static_cast<Term>(rights[c].sum),
+                      static_cast<Term>(rights[c].squares)});
+                })));
+  } else {
+    const double pixels = static_cast<double>(n);
+    for (std::int64_t i = 0; i < count; ++i)
+      scores[i] = static_cast<float>(centred_score(
+          method, sum_of_planes<planes>([&](int c) HWY_ATTR {
+            return centred_terms(pixels, products[c * product_plane + i],
+                                 static_cast<double>(sums[c * windows + i]),
+                                 static_cast<double>(squares[c * windows + i]), rights[c]);
+          }),
+          job.product_error));
   }
+}
+
+template <Method method, class Pixel, class Product, class Sum, class Squares>
+void run_as(const Job& job) {
+  if (job.problem->correlate.planes == 1)
+    run_planes<method, 1, Pixel, Product, Sum, Squares>(job);
+  else
+    run_planes<method, color_planes, Pixel, Product, Sum, Squares>(job);
 }
 
 template <Method method>
@@ -133,16 +166,20 @@ Status launch(const stage::Normalise::Problem& problem, const Device&,
       at(buffers.products, r * problem.products_stride() + y * problem.products_pitch(), product),
       at(buffers.window_sums, place, sum), at(buffers.window_squares, place, square),
       buffers.scores + row * shifts.width, &buffers.template_sums[buffers.first_right + r],
-      product_error});
+      product_error, windows_of(problem.correlate), problem.correlate.rights});
   });
   return {};
+}
+
+bool supports(const stage::Normalise::Problem& p, const Device&) {
+  return p.correlate.planes == 1 || p.correlate.planes == color_planes;
 }
 
 constexpr Variant<stage::Normalise> variants[] = {
     {{.name = "normalise",
       .backend = Backend::cpu,
       .features = match_features | Features(Feature::float_products, Feature::pitched_output)},
-     {.launch = launch}},
+     {.supports = supports, .launch = launch}},
 };
 
 // ---- window_scores --------------------------------------------------------------------------
@@ -195,7 +232,7 @@ void score_tile(const stage::Normalise::Problem& problem,
         at(memory + tile.sums, window, sum), at(memory + tile.squares, window, square),
         buffers.scores + r * p.shifts.size().area() + row * p.shifts.width + places.x,
         &buffers.template_sums[buffers.first_right + r],
-        buffers.product_error ? *buffers.product_error : 0.0});
+        buffers.product_error ? *buffers.product_error : 0.0, 0, 0});
     }
 }
 

@@ -31,7 +31,18 @@ enum class Subpixel : std::uint8_t {
   least_squares,  ///< least squares, for any brightness and contrast
 };
 
+/// What of a picture is compared.
+enum class MatchOn : std::uint8_t {
+  luma,
+  /// Its three planes, see MatrixView::color. A score is OpenCV's for three channels: sums are over
+  /// all planes, means of each. A gray template has its gray in all of them; a frame must have
+  /// colour. At most a third of max_template_pixels. Poses on the CPU only; on a GPU of u8.
+  color,
+};
+
 struct MatchSettings {
+  MatchOn match_on = MatchOn::luma;
+
   Method method = Method::ccoeff_normed;
 
   /// How close a match must be, in [-1, 1]. A peak's score is at least `threshold` times what an

@@ -41,8 +41,10 @@ enum class Feature : std::uint8_t {
   contrast,         ///< windows are asked for a contrast of some sign or amount
   own_lefts,        ///< each right has a left of its own
   ensemble,         ///< scores are averaged over pairs of images
+  planes,           ///< a picture has several, see Problem::planes
+  subsampled,       ///< a pixel is made from fewer
 };
-inline constexpr int feature_count = 15;
+inline constexpr int feature_count = 17;
 
 /// A set of features.
 class Features {

@@ -43,10 +43,10 @@ def add_to(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def series_of(text: str) -> Series:
+def series_of(text: str, in_color: bool) -> Series:
     """Of one input. Raises Unreadable."""
     if text.isdigit() and not pathlib.Path(text).exists():
-        return of_video(int(text))
+        return of_video(int(text), in_color)
     path = pathlib.Path(text)
     if not path.exists():
         raise Unreadable(f"{path}: there is no such file")
@@ -54,24 +54,24 @@ def series_of(text: str) -> Series:
         files = in_folder(path)
         if not files:
             raise Unreadable(f"{path}: a folder without images; they end with {', '.join(sorted(SUFFIXES))}")
-        return of_files(files)
-    return of_files([path]) if path.suffix.lower() in SUFFIXES else of_video(path)
+        return of_files(files, in_color)
+    return of_files([path], in_color) if path.suffix.lower() in SUFFIXES else of_video(path, in_color)
 
 
-def read_template(path: pathlib.Path) -> tuple[np.ndarray, np.ndarray | None]:
-    """Its luma, and which pixels count where some are transparent. Raises Unreadable."""
-    gray = read_image(path)
+def read_template(path: pathlib.Path, in_color: bool) -> tuple[np.ndarray, np.ndarray | None]:
+    """Its luma or colour, and which pixels count where some are transparent. Raises Unreadable."""
+    pixels = read_image(path, in_color)
     pillow = library("PIL.Image", "reading images", "pillow")
     try:
         with pillow.open(path) as image:
             if image.mode not in ("LA", "RGBA", "PA") and "transparency" not in image.info:
-                return gray, None
+                return pixels, None
             mask = np.asarray(image.convert("RGBA"))[..., 3] >= 128
     except Exception as error:  # decoders raise all kinds of them for damaged files
         raise Unreadable(named(path, error)) from None
     if not mask.any():
         raise Unreadable(f"{path}: it is transparent everywhere, so no pixel counts")
-    return gray, None if mask.all() else mask
+    return pixels, None if mask.all() else mask
 
 
 def with_mask(template: np.ndarray, opaque: np.ndarray | None, path: str) -> np.ndarray:
@@ -118,12 +118,12 @@ def with_boxes(image: np.ndarray, matches: list[dict[str, Any]]) -> Any:
 class _Images:
     """All inputs' images; what cannot be read is named and left out."""
 
-    def __init__(self, inputs: list[str]) -> None:
+    def __init__(self, inputs: list[str], in_color: bool) -> None:
         self.broken = 0
         self._series = []
         for each in inputs:
             try:
-                self._series.append(series_of(each))
+                self._series.append(series_of(each, in_color))
             except Unreadable as error:
                 self.fail(error)
         counts = [each.count for each in self._series]
@@ -150,15 +150,16 @@ def _save(path: pathlib.Path, several: bool, name: str, image: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    templates, masks = zip(*(read_template(pathlib.Path(each)) for each in options.template))
+    in_color = options.match_on == "color"
+    templates, masks = zip(*(read_template(pathlib.Path(each), in_color) for each in options.template))
     if options.mask:
         if len(options.mask) != len(templates):
             raise Unreadable(f"--mask is there {len(options.mask)} times, --template {len(templates)} times")
         masks = tuple(map(with_mask, templates, masks, options.mask))
     labels = [pathlib.Path(each).stem for each in options.template]
     matcher = Matcher(templates, masks if any(mask is not None for mask in masks) else None, device=options.device,
-                      settings=settings(options))
-    images = _Images(options.inputs)
+                      colours="rgb" if in_color else "", settings=settings(options))
+    images = _Images(options.inputs, in_color)
     with Output(options, _COLUMNS) as results:
         for name, image in progress(images, images.count, options.quiet):
             try:

@@ -34,11 +34,13 @@ class LocalRescoreTest final : public StageTest<xcorr::stage::LocalRescore> {
             candidates + 2,
             refined,
             {xcorr::info(method).centred ? c.polarity : xcorr::Polarity::same, c.min_contrast},
-            c.type};
+            c.type,
+            c.planes,
+            scenario.problem.correlate.left_plane};
   }
   xcorr::Status prepare(Scenario& scenario) const override {
-    set_pyramids(scenario);
-    set_frame(scenario);
+    set_pyramids(scenario, scenario.test.planes);
+    set_frame(scenario, scenario.test.planes);
     const Problem p = problem(scenario);
     const xcorr::PoseGrid grid = set_pose_tables(scenario);
     std::vector<PoseCandidate> list;
