@@ -62,8 +62,8 @@ class Search:
     def _options(self, source: str, device: str, whole: bool = False) -> argparse.Namespace:
         """As those of `xcorr pipeline`; with `whole` also what is as it would be without."""
         return argparse.Namespace(
-            input=source, method="ccoeff-normed", threshold=self.threshold, max_peaks=self.peaks, device=device,
-            tracker=self.track, show=False, save=None,
+            input=source, method="ccoeff-normed", match_on="luma", threshold=self.threshold, max_peaks=self.peaks,
+            device=device, tracker=self.track, show=False, save=None,
             angles=(self.angles[0], self.angles[1] - self.angles[0]) if whole or any(self.angles) else None,
             scales=self.scales if whole or self.scales != (1, 1) else None)
 
