@@ -20,7 +20,8 @@ Sample picture_of(const xcorr::Peak& peak, GstBuffer* buffer, GstCaps* caps) {
   Fault unused;
   return capture(
       frame.get(),
-      {x, y, std::min(peak.width, info.width - x), std::min(peak.height, info.height - y)}, unused);
+      {x, y, std::min(peak.width, info.width - x), std::min(peak.height, info.height - y)}, false,
+      unused);
 }
 
 }  // namespace

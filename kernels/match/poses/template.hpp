@@ -109,9 +109,6 @@ class PoseTemplate {
   /// Enqueues the template's pyramid and what is smoothed of it.
   Status load(const MatrixView& picture, Stream stream);
   Status load_plane(int plane, const MatrixView& pixels, Stream stream);
-  static std::int64_t images_of_top(const PoseGrid& grid) {
-    return std::int64_t{grid.angles(grid.top())} * grid.scales(grid.top());
-  }
   /// Of the template, that making the images of the top level takes.
   static double samples_of(const PoseGrid& grid);
   /// More would take a CPU many seconds.
