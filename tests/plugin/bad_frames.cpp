@@ -308,6 +308,20 @@ GST_START_TEST(warned_again_of_frames_with_other_caps) {
 }
 GST_END_TEST
 
+GST_START_TEST(frames_of_other_caps_that_cost_too_much_pass) {
+  const auto format = GST_VIDEO_FORMAT_GRAY8;
+  Finder finder("subpixel=false max-memory=5000000 template=" + patch());
+  for (int round = 0; round < 2; ++round) {
+    finder.set_format(format, width, height);
+    assert_found_in(finder, make_frame(format, scene()));
+    finder.set_format(format, 2048, 2048);
+    fail_if(finder.find(make_frame(format, texture(2048, 2048))).analysed);
+    assert_warned(finder, "more than the 0.005 GB of max-memory", GST_STREAM_ERROR,
+                  GST_STREAM_ERROR_FORMAT);
+  }
+}
+GST_END_TEST
+
 struct Unmappable {
   GstAllocator parent;
 };
@@ -422,6 +436,7 @@ Suite* suite() {
   tcase_add_test(cases, bad_buffers_pass_with_one_warning);
   tcase_add_test(cases, bad_buffers_among_good_ones);
   tcase_add_test(cases, warned_again_of_frames_with_other_caps);
+  tcase_add_test(cases, frames_of_other_caps_that_cost_too_much_pass);
   tcase_add_test(cases, memory_that_cannot_be_mapped);
   tcase_add_test(cases, memory_that_cannot_be_mapped_is_passed_on);
   tcase_add_test(cases, flagged_and_shared_buffers_are_analysed);

@@ -317,7 +317,7 @@ void ChaosApplication::stop_and_start(Random& random) {
     g_object_set(element_, "cuda-device-id", -1, "kernel", "auto", "template", nullptr, nullptr);
     gst_util_set_object_arg(G_OBJECT(element_), "templates", "<>");
     g_object_set(element_, "template-sample", nullptr, "templates-dir", nullptr, "mask-file",
-                 nullptr, nullptr);
+                 nullptr, "max-memory", guint64{0}, "max-work", 0.0, nullptr);
     gst_util_set_object_arg(G_OBJECT(element_), "mask", "none");
     gst_util_set_object_arg(G_OBJECT(element_), "polarity", "same");
   }

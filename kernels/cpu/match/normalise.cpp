@@ -67,25 +67,29 @@ HWY_FLATTEN void run_planes(const Job& job) {
   const std::int64_t windows = job.window_plane, product_plane = job.problem->product_plane();
   const std::int64_t count = job.count, n = job.problem->pixels();
   const auto rights = job.rights<planes>();
+  // What the method does without need not have been summed.
+  constexpr bool has_sums = needs_window_sums(method, !std::is_integral_v<Product>);
+  constexpr bool has_squares = needs_window_squares(method);
+  const auto sum = [&](std::int64_t i) HWY_ATTR { return has_sums ? sums[i] : Sum{}; };
+  const auto square = [&](std::int64_t i) HWY_ATTR { return has_squares ? squares[i] : Squares{}; };
   if constexpr (std::is_integral_v<Product>) {
     using Term = TermOf<Pixel>;
     for (std::int64_t i = 0; i < count; ++i)
-      scores[i] = static_cast<float>(
-          score(method, sum_of_planes<planes>([&](int c) HWY_ATTR {
-                  return ScoreTerms<Term>(WindowTerms<Term>{
-                      n, static_cast<Term>(products[c * product_plane + i]),
-                      static_cast<Term>(sums[c * windows + i]),
-                      static_cast<Term>(squares[c * windows + i]), static_cast<Term>(rights[c].sum),
-                      static_cast<Term>(rights[c].squares)});
-                })));
+      scores[i] = static_cast<float>(score(
+          method, sum_of_planes<planes>([&](int c) HWY_ATTR {
+            return ScoreTerms<Term>(WindowTerms<Term>{
+                n, static_cast<Term>(products[c * product_plane + i]),
+                static_cast<Term>(sum(c * windows + i)), static_cast<Term>(square(c * windows + i)),
+                static_cast<Term>(rights[c].sum), static_cast<Term>(rights[c].squares)});
+          })));
   } else {
     const double pixels = static_cast<double>(n);
     for (std::int64_t i = 0; i < count; ++i)
       scores[i] = static_cast<float>(centred_score(
           method, sum_of_planes<planes>([&](int c) HWY_ATTR {
             return centred_terms(pixels, products[c * product_plane + i],
-                                 static_cast<double>(sums[c * windows + i]),
-                                 static_cast<double>(squares[c * windows + i]), rights[c]);
+                                 static_cast<double>(sum(c * windows + i)),
+                                 static_cast<double>(square(c * windows + i)), rights[c]);
           }),
           job.product_error));
   }

@@ -125,10 +125,18 @@ __global__ void __launch_bounds__(threads)
           reinterpret_cast<const In*>(templates + right * of.right_stride), mask,
           template_sums[right]);
     };
-    auto all = terms(0);
-    for (int plane = 1; plane < of.planes; ++plane) all += terms(plane);
-    const double exact = score(p.method, all);
-    if (threadIdx.x == 0) scores[index * places + blockIdx.x] = exact;
+    // In shared memory, since registers are few; of the first thread alone.
+    __shared__ decltype(terms(0)) all;
+    XCORR_ROLL
+    for (int plane = 0; plane < of.planes; ++plane) {
+      const auto of_plane = terms(plane);
+      if (threadIdx.x != 0) continue;
+      if (plane == 0)
+        all = of_plane;
+      else
+        all += of_plane;
+    }
+    if (threadIdx.x == 0) scores[index * places + blockIdx.x] = score(p.method, all);
   }
 }
 

@@ -154,6 +154,7 @@ __global__ void __launch_bounds__(threads)
       __syncthreads();
       if (!is_last_block(&block_counters[index], gridDim.x)) continue;
       if (k < Sums::count)
+        XCORR_ROLL
         for (int chunk = 0; chunk < chunks; ++chunk)
           total += static_cast<const volatile double*>(of_chunks)[chunk * Sums::count + k];
     }

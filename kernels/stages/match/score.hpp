@@ -44,6 +44,7 @@ struct ScoreTerms {
   T n, product, left_squares, right_squares;
   T covariance, left_variance, right_variance;  ///< of n2_covariance()
 
+  ScoreTerms() = default;
   XCORR_HD explicit ScoreTerms(const WindowTerms<T>& w);
 
   XCORR_HD ScoreTerms& operator+=(const ScoreTerms& other) {
