@@ -11,6 +11,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string_view>
 
 namespace xcorr {
@@ -142,30 +143,37 @@ bool covers_whole_output(const Problem& problem) {
 }
 
 std::vector<const char*> measured_names(const Problem& problem, Backend backend, bool match,
-                                        bool any_form) {
+                                        bool any_form, const IsAble& is_able) {
   struct Sum {
     int variant = 0;
     double weight = 0, slowdown = 0;  ///< over the problems that list the variant
     double unlisted = 0;              ///< the weight of those that would, were it able
+    bool able = false;
   };
   std::vector<Sum> sums(std::size(variants));
-  for (std::size_t i = 0; i < sums.size(); ++i) sums[i].variant = static_cast<int>(i);
   double all = 0, of_as_many = 0;
   for (const Neighbour& near : neighbours_of(problem, backend, match, any_form)) {
     if (!near.problem) break;
+    const std::span listed(slowdowns + near.problem->first, std::size_t(near.problem->count));
+    int best = slowdown_unlisted;  // of what is able to do this problem
+    for (const Slowdown& slowdown : listed) {
+      Sum& sum = sums[std::size_t(slowdown.variant)];
+      sum.variant = slowdown.variant;
+      sum.able = sum.able || is_able(variants[slowdown.variant]);
+      if (sum.able) best = std::min(best, slowdown.percent);
+    }
     const double weight = 1 / (square(near.distance) + 1e-4);
     const bool as_many = fills_as_many(problem, *near.problem);
     all += weight;
     if (as_many) of_as_many += weight;
-    for (int i = near.problem->first; i < near.problem->first + near.problem->count; ++i) {
-      const int variant = slowdowns[i].variant;
-      Sum& sum = sums[std::size_t(variant)];
+    for (const Slowdown& slowdown : listed) {
+      Sum& sum = sums[std::size_t(slowdown.variant)];
       sum.weight += weight;
-      sum.slowdown += weight * penalty(slowdowns[i].percent);
-      if (as_many || !is_of_tensor_cores(variant)) sum.unlisted -= weight;
+      sum.slowdown += weight * penalty(slowdown.percent - best);
+      if (as_many || !is_of_tensor_cores(slowdown.variant)) sum.unlisted -= weight;
     }
   }
-  std::erase_if(sums, [](const Sum& sum) { return sum.weight == 0; });
+  std::erase_if(sums, [](const Sum& sum) { return !sum.able; });
   for (Sum& sum : sums) {
     sum.unlisted += is_of_tensor_cores(sum.variant) ? of_as_many : all;
     sum.slowdown =

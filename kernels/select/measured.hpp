@@ -3,6 +3,7 @@
 // Measured rankings for a correlation or a match: names of variants, the fastest first.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include <xcorr/correlate.hpp>
@@ -10,10 +11,14 @@
 
 namespace xcorr {
 
-/// By measurements of problems of its form, or of any; `match`: of whole matches, else of
-/// correlations. A star in a name stands for the widths that tilings support, the narrowest first.
+/// Whether a variant of that name, in which a star may stand for anything, can do the problem.
+using IsAble = std::function<bool(const char* name)>;
+
+/// Of those that are able, by measurements of problems of its form, or of any; `match`: of whole
+/// matches, else of correlations. A star in a name stands for the widths that tilings support, the
+/// narrowest first.
 std::vector<const char*> measured_names(const Problem& problem, Backend backend, bool match,
-                                        bool any_form);
+                                        bool any_form, const IsAble& is_able);
 
 /// By the table in the paper's section 5.5, which is for CUDA's correlate stage.
 std::vector<const char*> guideline_names(const Problem& problem);

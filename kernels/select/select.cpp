@@ -58,6 +58,17 @@ std::optional<Candidate> first_able(const std::vector<const char*>& names,
   return std::nullopt;
 }
 
+/// The able candidate that is quickest by measurements, see measured_names(), or nothing.
+template <class Candidate, class Able>
+std::optional<Candidate> quickest_measured(const Problem& problem, Backend backend, bool match,
+                                           bool any_form, const std::vector<Candidate>& candidates,
+                                           Able able) {
+  const auto is_able = [&](const char* name) {
+    return first_able({name}, candidates, able).has_value();
+  };
+  return first_able(measured_names(problem, backend, match, any_form, is_able), candidates, able);
+}
+
 /// In this order: a variant that wins in any case; measurements of the form; the paper's table, if
 /// the output is nearly the whole one as in the paper; measurements of other forms; the paper's
 /// table in any case; any able variant.
@@ -69,10 +80,13 @@ std::optional<Candidate> choice(const Problem& problem, Backend backend,
   };
   if (auto best = winner(problem, candidates, able)) return best;
   const bool guided = backend == Backend::cuda;
-  if (auto best = among(measured_names(problem, backend, false, false))) return best;
+  const auto measured = [&](bool any_form) {
+    return quickest_measured(problem, backend, false, any_form, candidates, able);
+  };
+  if (auto best = measured(false)) return best;
   if (guided && covers_whole_output(problem))
     if (auto best = among(guideline_names(problem))) return best;
-  if (auto best = among(measured_names(problem, backend, false, true))) return best;
+  if (auto best = measured(true)) return best;
   if (guided)
     if (auto best = among(guideline_names(problem))) return best;
   return highest_ranked(candidates, able);
@@ -85,8 +99,7 @@ std::optional<MatchKernel> matching_choice(const Problem& problem, Backend backe
                                            const std::vector<MatchKernel>& kernels, Able able) {
   if (auto best = winner(problem, kernels, able)) return best;
   for (const bool any_form : {false, true})
-    if (auto best = first_able(measured_names(problem, backend, true, any_form), kernels, able))
-      return best;
+    if (auto best = quickest_measured(problem, backend, true, any_form, kernels, able)) return best;
   const auto is_able_as = [&](bool search) {
     return [&able, search](const MatchKernel& kernel) {
       return (kernel.search != nullptr) == search && able(kernel);
